@@ -1,0 +1,51 @@
+# Everything runs in .venv, made on first use; no root needed. `make PYTHON=python3.12` picks the interpreter.
+PYTHON ?= python3
+WORKERS ?= logical
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Two stamps: the demo needs Sightline alone, the rest also needs the development tools.
+RUN := .venv/.sightline
+DEV := .venv/.sightline-dev
+
+.PHONY: all demo test lint bench docs clean
+
+all: $(DEV)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Sightline needs Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+
+$(RUN): pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev,onnx]'
+	@touch $(RUN) $@
+
+demo: $(RUN)
+	$(BIN)/sightline demo --out demo-out
+
+test: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) tests src
+
+lint: $(DEV)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEV)
+	@set -e; for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+docs: $(DEV)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m pytest -q tests/test_docs.py
+	@echo "docs in docs/_build/html/index.html"
+
+clean:
+	rm -rf .venv build dist docs/_build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks docs .ci -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,82 @@
+"""The answers a 2.5D question can have. Outside codes become these at the border and nowhere else.
+
+A label always speaks of the ordered pair (subject, object) as seen from the camera. As integers the labels
+are the codes used in arrays; as text (`label.word`) they are what stands in Parquet, JSON and reports.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+NO_MAJORITY = -1
+"""Code of a pair whose raters found no strict majority; as text it is null, never a word."""
+
+
+class Depth(IntEnum):
+    """Relative depth: which of the two is nearer to the camera."""
+
+    UNSURE = 0
+    CLOSER = 1
+    FARTHER = 2
+    SAME = 3
+
+    @property
+    def word(self) -> str:
+        """Lower-case name, the form used in files.
+
+        >>> Depth.CLOSER.word
+        'closer'
+        """
+        return self.name.lower()
+
+    @property
+    def reverse(self) -> Depth:
+        """The same fact told of (object, subject).
+
+        >>> Depth.CLOSER.reverse.word, Depth.SAME.reverse.word
+        ('farther', 'same')
+        """
+        return Depth(REVERSE[self])
+
+
+class Occlusion(IntEnum):
+    """Who hides whom."""
+
+    NONE = 0
+    OCCLUDES = 1
+    OCCLUDED = 2
+    MUTUAL = 3
+
+    @property
+    def word(self) -> str:
+        """Lower-case name, the form used in files.
+
+        >>> Occlusion.OCCLUDED.word
+        'occluded'
+        """
+        return self.name.lower()
+
+    @property
+    def reverse(self) -> Occlusion:
+        """The same fact told of (object, subject).
+
+        >>> Occlusion.OCCLUDES.reverse.word
+        'occluded'
+        """
+        return Occlusion(REVERSE[self])
+
+
+REVERSE = (0, 2, 1, 3, NO_MAJORITY)
+"""Code of the swapped pair, indexed by code: both label sets keep 0 and 3 and swap 1 with 2; −1 stays −1."""
+
+ASPECTS: dict[str, type[Depth] | type[Occlusion]] = {"depth": Depth, "occlusion": Occlusion}
+"""What can be asked of a pair, and the labels that answer it."""
+
+
+def words(aspect: str) -> tuple[str, ...]:
+    """The words of an aspect's labels in code order.
+
+    >>> words("occlusion")
+    ('none', 'occludes', 'occluded', 'mutual')
+    """
+    return tuple(label.word for label in ASPECTS[aspect])

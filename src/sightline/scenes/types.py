@@ -1,0 +1,205 @@
+"""The nouns as frozen dataclasses.
+
+Conventions: boxes xyxy, float, half-open, origin top left, in pixels unless the view says
+``units="normalised"`` (then in fractions of the image, and ``size`` may be unknown). World in metres,
+right-handed, z up. Cameras OpenCV. Depth is planar z in metres; closer is smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import DataError
+
+Units = Literal["pixels", "normalised"]
+Box = tuple[float, float, float, float]
+Loader = Callable[[], NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """An OpenCV camera (x right, y down, z forward).
+
+    Attributes:
+        k: Intrinsics, row-major 3×3, pixels.
+        world_to_camera: ``[R | t]``, row-major 3×4, metres.
+    """
+
+    k: tuple[float, ...]
+    world_to_camera: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One image of a scene. Pixels stay outside: `image`, `depth` and `ids` call injected loaders.
+
+    Attributes:
+        id: Unique within the scene.
+        image_ref: Where the picture is (``blob:<name>`` in the store, else a path), or None.
+        size: (width, height) in pixels, or None where the source never told; no size is ever invented.
+        units: Unit of the boxes seen in this view.
+        camera: The camera, if known.
+    """
+
+    id: str
+    image_ref: str | None = None
+    size: tuple[int, int] | None = None
+    units: Units = "pixels"
+    camera: Camera | None = None
+    load_image: Loader | None = field(default=None, compare=False, repr=False)
+    load_depth: Loader | None = field(default=None, compare=False, repr=False)
+    load_ids: Loader | None = field(default=None, compare=False, repr=False)
+
+    def image(self) -> NDArray[np.uint8]:
+        """Pixels, HWC uint8 RGB."""
+        return self._load(self.load_image, "an image")
+
+    def depth(self) -> NDArray[np.float32]:
+        """Planar depth in metres, HW float32; NaN where unknown."""
+        return self._load(self.load_depth, "a depth map")
+
+    def ids(self) -> NDArray[np.int32]:
+        """Object ids, HW int32: 0 background, i + 1 for ``scene.objects[i]``."""
+        return self._load(self.load_ids, "an id map")
+
+    def require_size(self) -> tuple[int, int]:
+        """(width, height) in pixels, or a DataError where the source never told.
+
+        >>> View("v", size=(640, 480)).require_size()
+        (640, 480)
+        """
+        if self.size is None:
+            raise DataError("this needs the image size, which the source never told", row=self.id, field="size")
+        return self.size
+
+    def without_truth(self) -> View:
+        """The view as a model may see it: the picture, but no depth map and no id map."""
+        return replace(self, load_depth=None, load_ids=None)
+
+    def _load(self, loader: Loader | None, what: str) -> NDArray[Any]:
+        if loader is None:
+            raise DataError(f"view has no {what.split(maxsplit=1)[1]}", row=self.id, expected=what)
+        return loader()
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A thing in the scene.
+
+    Attributes:
+        id: Unique within the scene.
+        category: The source's own class name or id (an Open Images MID stays a MID).
+        attributes: Free key–value facts (colour, material…).
+        pose: Object→world, row-major 4×4, metres; None if unknown.
+        shape: Reference to a shape, if known.
+    """
+
+    id: str
+    category: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    pose: tuple[float, ...] | None = None
+    shape: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A named point of an object in a view: pixels, and whether it can be seen."""
+
+    name: str
+    x: float
+    y: float
+    state: Literal["visible", "self_occluded", "occluded", "truncated", "unknown"] = "visible"
+
+
+@dataclass(frozen=True, slots=True)
+class Viewpoint:
+    """How an object is turned towards the camera: degrees, azimuth 0 = front (PASCAL3D+); metres."""
+
+    azimuth: float
+    elevation: float
+    theta: float
+    distance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """An object as it appears in a view.
+
+    Attributes:
+        view_id: The view.
+        object_id: The object.
+        box: xyxy in the view's units.
+        visible_mask: COCO compressed RLE of what can be seen, at the view's size; None if unknown.
+        amodal_mask: The same for the whole object, hidden parts included.
+        occluded_fraction: Hidden share of the amodal mask, in [0, 1].
+        flags: Facts of the source: ``group``, ``truncated``, ``occluded``, ``depiction``, ``inside``…
+        landmarks: Named points.
+        viewpoint: Turn towards the camera.
+    """
+
+    view_id: str
+    object_id: str
+    box: Box
+    visible_mask: bytes | None = None
+    amodal_mask: bytes | None = None
+    occluded_fraction: float | None = None
+    flags: frozenset[str] = frozenset()
+    landmarks: tuple[Landmark, ...] = ()
+    viewpoint: Viewpoint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """subject –predicate→ object, possibly across two scenes.
+
+    Attributes:
+        subject: Object id in this scene.
+        object: Object id in this scene, or in `object_scene`.
+        aspect: What was asked: ``depth``, ``occlusion``, or a set of predicates such as ``vrd``.
+        predicate: The answer in words; None where the raters found no majority.
+        votes: The raters' raw answers, one word each; empty where the source keeps none.
+        object_scene: Scene of `object` when it is another one.
+    """
+
+    subject: str
+    object: str
+    aspect: str
+    predicate: str | None
+    votes: tuple[str, ...] = ()
+    object_scene: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One physical situation: objects, relations, one or more views.
+
+    Attributes:
+        id: Unique in the dataset. Where ids of the source are local to a file, source and split are part of it.
+        split: ``train``, ``validation``, ``test``… or empty.
+        source: The set it came from, e.g. ``within_image``.
+    """
+
+    id: str
+    split: str = ""
+    source: str = ""
+    views: tuple[View, ...] = ()
+    objects: tuple[Object, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+    def object(self, object_id: str) -> Object:
+        """The object with that id; KeyError if there is none."""
+        return {o.id: o for o in self.objects}[object_id]
+
+    def view(self, view_id: str) -> View:
+        """The view with that id; KeyError if there is none."""
+        return {v.id: v for v in self.views}[view_id]
+
+    def seen_in(self, view_id: str) -> tuple[Sighting, ...]:
+        """The sightings of one view, in stored order."""
+        return tuple(s for s in self.sightings if s.view_id == view_id)
