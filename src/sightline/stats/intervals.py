@@ -1,0 +1,216 @@
+"""Confidence intervals that respect clusters.
+
+From 200 clusters on: percentile bootstrap. Below, or close to 0 and 1 where percentiles cover too little: Wilson's
+score interval with the effective number of independent judgements and Student's quantile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import ConfigError
+from sightline.stats.bootstrap import (
+    Counts,
+    Linearised,
+    Statistic,
+    StrataStatistic,
+    bootstrap_strata,
+    linearise,
+    over_one,
+)
+
+PERCENTILE = "percentile bootstrap"
+WILSON = "Wilson, effective n"
+STUDENT = "linearised, t"
+NONE = "none"
+
+MANY = 200
+"""Clusters from which on the bootstrap is used."""
+RARE = 50
+"""Effective number of the rarer outcome below which percentiles cover too little (docs/results/coverage.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value with its confidence interval.
+
+    Attributes:
+        value: The statistic of all clusters together; NaN where undefined.
+        low: Lower limit; NaN where none can be given (undefined value, fewer than two clusters).
+        high: Upper limit; likewise.
+        n: Clusters that can say something about the statistic.
+        method: "percentile bootstrap", "Wilson, effective n", "linearised, t" or "none".
+
+    >>> print(Interval(0.857, 0.85, 0.8641, 3000, "percentile bootstrap"))
+    0.857 [0.850, 0.864]
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; NaN becomes None."""
+        return {
+            "value": number_or_none(self.value),
+            "low": number_or_none(self.low),
+            "high": number_or_none(self.high),
+            "n": self.n,
+            "method": self.method,
+        }
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "–"
+        limits = "" if math.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.value:.3f}{limits}"
+
+
+def number_or_none(x: float) -> float | None:
+    """The number, or None (JSON null) for NaN."""
+    return None if math.isnan(x) else float(x)
+
+
+def intervals(
+    counts: Counts,
+    statistic: Statistic,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    proportion: bool = True,
+) -> list[Interval]:
+    """Intervals of M statistics of cluster totals.
+
+    Args:
+        counts: (C, *K) sufficient statistics, one row a cluster.
+        statistic: Maps totals (B, *K) to (B, M), smooth in the totals, NaN where undefined.
+        level: Confidence level.
+        resamples: Bootstrap resamples.
+        seed: Of the bootstrap.
+        proportion: Values lie in [0, 1] (accuracy, precision, recall, F1). False for the likes of κ: Student's t
+            on the linearised standard error takes the place of Wilson.
+
+    >>> hits_of = np.array([[3, 4], [1, 4], [2, 2]])
+    >>> print(intervals(hits_of, lambda t: t[:, 0] / t[:, 1])[0])
+    0.600 [0.085, 0.960]
+    """
+    return intervals_strata(
+        [counts], over_one(statistic), level=level, resamples=resamples, seed=seed, proportion=proportion
+    )
+
+
+def intervals_strata(
+    strata: Sequence[Counts],
+    statistic: StrataStatistic,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    proportion: bool = True,
+) -> list[Interval]:
+    """Like `intervals` for a statistic of several strata of clusters, drawn independently.
+
+    The bootstrap is used where every stratum the statistic looks at has 200 clusters.
+    """
+    if not 0 < level < 1:
+        raise ConfigError(f"level must lie between 0 and 1, not {level}")
+    first_order = linearise(strata, statistic)
+    by_bootstrap = _bootstrap_serves(first_order, proportion)
+    m = len(first_order.value)
+    low, high = np.full(m, np.nan), np.full(m, np.nan)
+    method = np.full(m, NONE, dtype=object)
+    if by_bootstrap.any():
+        values = bootstrap_strata(strata, statistic, resamples=resamples, seed=seed)[:, by_bootstrap]
+        low[by_bootstrap], high[by_bootstrap] = percentile_limits(values, level)
+        method[by_bootstrap] = PERCENTILE
+    for i in np.flatnonzero(~by_bootstrap & np.isfinite(first_order.value) & (first_order.fewest > 1)):
+        low[i], high[i], method[i] = _few_clusters(first_order, int(i), level, proportion)
+    return [
+        Interval(float(v), float(lo), float(hi), int(n), str(how))
+        for v, lo, hi, n, how in zip(first_order.value, low, high, first_order.n, method, strict=True)
+    ]
+
+
+def macro_intervals(
+    per_cluster: NDArray[Any], *, level: float = 0.95, resamples: int = 2000, seed: int = 0
+) -> list[Interval]:
+    """Intervals of the mean over clusters of values in [0, 1], one column a statistic; NaN clusters left out.
+
+    >>> print(macro_intervals(np.array([[7 / 10], [4 / 5], [np.nan]]))[0].value)
+    0.75
+    """
+    known = np.isfinite(per_cluster)
+    counts = np.stack([np.where(known, per_cluster, 0.0), known], axis=-1)
+    return intervals(counts, lambda t: t[..., 0] / t[..., 1], level=level, resamples=resamples, seed=seed)
+
+
+def percentile_limits(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """(2, M) central quantiles of resampled values (B, M); undefined resamples are left out."""
+    tail = (1 - level) / 2
+    return np.asarray(np.nanquantile(values, [tail, 1 - tail], axis=0))
+
+
+def wilson(p: float, n: float, quantile: float) -> tuple[float, float]:
+    """Wilson's score interval of a proportion p seen in n independent judgements (n need not be whole).
+
+    >>> low, high = wilson(1.0, 10, 1.959964)
+    >>> round(low, 3), high
+    (0.722, 1.0)
+    """
+    squared = quantile**2
+    centre = (p + squared / (2 * n)) / (1 + squared / n)
+    half = quantile / (1 + squared / n) * math.sqrt(p * (1 - p) / n + squared / (4 * n * n))
+    return (0.0 if p == 0 else max(0.0, centre - half)), (1.0 if p == 1 else min(1.0, centre + half))
+
+
+@lru_cache(maxsize=256)
+def t_quantile(probability: float, freedom: int) -> float:
+    """Quantile of Student's t with that many degrees of freedom, to about 2e-5.
+
+    With t = √ν tan θ the density is proportional to cos(θ)^(ν−1): smooth on a bounded range, so a fine grid and
+    Simpson's rule suffice. Above 1,000 degrees the normal quantile with its first correction is as good.
+
+    >>> round(t_quantile(0.975, 10), 4)
+    2.2281
+    """
+    if freedom > 1000:
+        z = NormalDist().inv_cdf(probability)
+        return z + (z**3 + z) / (4 * freedom)
+    theta = np.linspace(-np.pi / 2, np.pi / 2, 20_001)
+    density = np.cos(theta) ** (freedom - 1)
+    pieces = (density[:-2:2] + 4 * density[1:-1:2] + density[2::2]) / 6
+    mass = np.concatenate([[0.0], np.cumsum(pieces)])
+    return float(math.sqrt(freedom) * np.tan(np.interp(probability, mass / mass[-1], theta[::2])))
+
+
+def _bootstrap_serves(first_order: Linearised, proportion: bool) -> NDArray[np.bool_]:
+    """(M,) where percentiles are to be trusted: many clusters, and not too near to 0 or 1."""
+    value, variance = first_order.value, first_order.variance
+    enough = np.isfinite(value) & (first_order.fewest >= MANY) & (variance > 0)
+    if not proportion:
+        return enough
+    # n · min(p, 1 − p) with n = p (1 − p) / variance
+    return enough & (value * (1 - value) * np.minimum(value, 1 - value) >= RARE * variance)
+
+
+def _few_clusters(first_order: Linearised, i: int, level: float, proportion: bool) -> tuple[float, float, str]:
+    value, variance = float(first_order.value[i]), float(first_order.variance[i])
+    quantile = t_quantile((1 + level) / 2, int(first_order.freedom[i]))
+    if not (proportion and 0 <= value <= 1):
+        half = quantile * math.sqrt(variance)
+        return value - half, value + half, STUDENT
+    spread = value * (1 - value)
+    # No variance seen (all right, all wrong, or all clusters alike): each cluster counts as one judgement.
+    n = spread / variance if spread > 0 and variance > 0 else float(first_order.n[i])
+    return *wilson(value, n, quantile), WILSON

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from reference import bootstrap as oracle
+from sightline.errors import ConfigError
+from sightline.stats import bootstrap, bootstrap_strata, join_clusters
+from sightline.stats.bootstrap import linearise, over_one, resampled_totals
+
+
+def ratio(totals):
+    return totals[:, 0] / totals[:, 1]
+
+
+def hits_of(*rows):
+    return np.array(rows)
+
+
+@settings(max_examples=40, deadline=None)
+@given(hnp.arrays(np.int64, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.integers(0, 9)))
+def test_totals_equal_the_loop(counts):
+    ours = resampled_totals(counts, 6, np.random.default_rng(3))
+    assert np.array_equal(ours, oracle.resampled_totals(counts, 6, np.random.default_rng(3)))
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 100, 10**6])
+def test_the_chunk_does_not_change_the_result(at_once):
+    counts = np.random.default_rng(0).integers(0, 9, (13, 2, 3))
+    whole = resampled_totals(counts, 20, np.random.default_rng(1))
+    assert whole.shape == (20, 2, 3)
+    assert np.array_equal(resampled_totals(counts, 20, np.random.default_rng(1), at_once=at_once), whole)
+
+
+def test_same_seed_same_bits_and_other_seed_other_draws():
+    counts = np.random.default_rng(0).integers(0, 9, (50, 2)) + 1
+    assert np.array_equal(bootstrap(counts, ratio, seed=4), bootstrap(counts, ratio, seed=4))
+    assert not np.array_equal(bootstrap(counts, ratio, seed=4), bootstrap(counts, ratio, seed=5))
+
+
+def test_spread_is_that_of_the_linearised_variance():
+    rng = np.random.default_rng(5)
+    size = rng.integers(1, 9, 500)
+    counts = np.column_stack([rng.binomial(size, rng.beta(2, 1, 500)), size])
+    spread = bootstrap(counts, ratio, resamples=4000).std()
+    assert spread == pytest.approx(np.sqrt(linearise([counts], over_one(ratio)).variance[0]), rel=0.05)
+
+
+def test_undefined_resamples_are_nan_without_a_warning():
+    values = bootstrap(hits_of([1, 1], [0, 0]), ratio, resamples=50)
+    assert np.isnan(values).any()
+    assert np.nanmax(values) == 1
+
+
+def test_trailing_axes_are_flattened_and_a_wrong_length_is_refused():
+    counts = np.ones((4, 2))
+    assert bootstrap(counts, lambda t: np.ones((len(t), 5, 3)), resamples=7).shape == (7, 15)
+    with pytest.raises(ConfigError, match="shape"):
+        bootstrap(counts, lambda t: np.ones((2, 7)), resamples=7)
+    with pytest.raises(ConfigError, match="resamples"):
+        bootstrap(counts, ratio, resamples=0)
+
+
+def test_strata_are_drawn_apart():
+    rng = np.random.default_rng(6)
+    counts = np.column_stack([rng.integers(0, 5, 300), np.full(300, 5)])
+    values = bootstrap_strata(
+        [counts, counts], lambda t: np.column_stack([ratio(t[0]), ratio(t[1]), (ratio(t[0]) + ratio(t[1])) / 2])
+    )
+    assert abs(np.corrcoef(values[:, 0], values[:, 1])[0, 1]) < 0.1
+    assert values[:, 2].std() == pytest.approx(values[:, 0].std() / np.sqrt(2), rel=0.1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=9))
+def test_linearised_variance_is_the_ratio_estimators(rows):
+    counts = np.array([(min(y, x), x) for y, x in rows])
+    used = int((counts[:, 1] > 0).sum())
+    found = linearise([counts], over_one(ratio))
+    assert found.n[0] == (used if used else 0)
+    if used > 1:
+        expected = oracle.ratio_variance(counts[:, 0], counts[:, 1])
+        assert found.variance[0] == pytest.approx(expected, rel=1e-5, abs=1e-18)
+    else:
+        assert np.isnan(found.variance[0])
+
+
+def test_a_stratum_that_does_not_matter_adds_nothing():
+    a, b = hits_of([1, 2], [2, 2], [0, 3]), hits_of([1, 1], [3, 4])
+    found = linearise([a, b], lambda t: np.column_stack([ratio(t[0]), ratio(t[1]), ratio(t[0]) + ratio(t[1])]))
+    alone = [linearise([x], over_one(ratio)).variance[0] for x in (a, b)]
+    assert found.variance == pytest.approx([alone[0], alone[1], sum(alone)])
+    assert found.n.tolist() == [3, 2, 5]
+    assert found.fewest.tolist() == [3, 2, 2]
+    assert found.freedom.tolist() == [2, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [(["a"], "1 cluster ids for 2"), (["a", "a"], "twice")],  # too few, doubled
+)
+def test_join_refuses_bad_ids(ids, message):
+    with pytest.raises(ConfigError, match=message):
+        join_clusters([(ids, np.zeros((2, 3)))])
+
+
+def test_joined_clusters_keep_every_total():
+    ids, (a, b) = join_clusters([(["x", "y"], np.array([[1], [2]])), (["z", "x"], np.array([[[3, 4]], [[5, 6]]]))])
+    assert ids == ["x", "y", "z"]
+    assert a.tolist() == [[1], [2], [0]]
+    assert b.tolist() == [[[5, 6]], [[0, 0]], [[3, 4]]]

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from sightline.errors import ConfigError
+from sightline.stats import Interval, bootstrap, intervals, intervals_strata, macro_intervals
+from sightline.stats.intervals import percentile_limits, t_quantile, wilson
+
+
+def ratio(totals):
+    return totals[:, 0] / totals[:, 1]
+
+
+def one(counts, **options):
+    return intervals(np.array(counts).reshape(-1, 2), ratio, **options)[0]
+
+
+def sample(n, p, seed=0):
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 9, n)
+    return np.column_stack([rng.binomial(size, p), size])
+
+
+@pytest.mark.parametrize(
+    ("counts", "value", "low", "high", "n", "method"),
+    [
+        ([], math.nan, math.nan, math.nan, 0, "none"),  # no cluster
+        ([[3, 4]], 0.75, math.nan, math.nan, 1, "none"),  # one cluster says nothing about clusters
+        ([[0, 0]] * 9, math.nan, math.nan, math.nan, 0, "none"),  # never defined
+        ([[3, 4], [0, 0]], 0.75, math.nan, math.nan, 1, "none"),  # only one cluster has a case
+        ([[1, 1]] * 10, 1.0, 0.6615, 1.0, 10, "Wilson, effective n"),  # all right: n = 10, t with 9 degrees
+        ([[0, 7]] * 10, 0.0, 0.0, 0.3385, 10, "Wilson, effective n"),  # all wrong: clusters count, not judgements
+        ([[1, 2]] * 10, 0.5, 0.2091, 0.7909, 10, "Wilson, effective n"),  # all alike: no variance seen
+        ([[1, 1]] * 4000, 1.0, 0.99904, 1.0, 4000, "Wilson, effective n"),  # a bootstrap would say [1, 1]
+    ],
+)
+def test_edge_cases(counts, value, low, high, n, method):
+    found = one(counts)
+    assert [found.value, found.low, found.high] == pytest.approx([value, low, high], abs=1e-4, nan_ok=True)
+    assert (found.n, found.method) == (n, method)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "method"),
+    [
+        (199, 0.7, "Wilson, effective n"),  # just too few
+        (200, 0.7, "percentile bootstrap"),  # enough
+        (1000, 0.999, "Wilson, effective n"),  # many clusters, few errors
+        (1000, 0.001, "Wilson, effective n"),  # many clusters, few hits
+    ],
+)
+def test_the_rule_that_picks_the_method(n, p, method):
+    assert one(sample(n, p)).method == method
+
+
+def test_clusters_without_a_case_do_not_count_for_the_rule():
+    counts = np.concatenate([sample(150, 0.7), np.zeros((4000, 2), dtype=int)])
+    assert (one(counts).n, one(counts).method) == (150, "Wilson, effective n")
+
+
+def test_effective_n_of_single_judgements_is_their_number():
+    counts = [[1, 1]] * 60 + [[0, 1]] * 40
+    low, high = wilson(0.6, 99, t_quantile(0.975, 99))  # n/(n−1) in the variance makes 100 into 99
+    assert (one(counts).low, one(counts).high) == pytest.approx((low, high))
+
+
+def test_identical_judgements_in_a_cluster_count_once():
+    assert one([[5, 5]] * 60 + [[0, 5]] * 40).low == pytest.approx(one([[1, 1]] * 60 + [[0, 1]] * 40).low)
+
+
+def test_percentiles_are_those_of_the_bootstrap():
+    counts = sample(300, 0.6)
+    found = one(counts, resamples=500, seed=9)
+    values = bootstrap(counts, ratio, resamples=500, seed=9)[:, 0]
+    assert [found.low, found.high] == pytest.approx(np.quantile(values, [0.025, 0.975]))
+    wide = one(counts, resamples=500, seed=9, level=0.99)
+    assert wide.low < found.low < found.value < found.high < wide.high
+
+
+def test_percentiles_leave_undefined_resamples_out():
+    values = np.array([[0.1], [np.nan], [0.3]])
+    assert percentile_limits(values, 0.5)[:, 0] == pytest.approx([0.15, 0.25])
+
+
+@pytest.mark.parametrize("n", [50, 250])
+def test_average_of_strata(n):
+    def statistic(t):
+        return np.column_stack([ratio(t[0]), ratio(t[1]), (ratio(t[0]) + ratio(t[1])) / 2])
+
+    a, b = sample(n, 0.6, 1), sample(300, 0.8, 2)
+    first, second, average = intervals_strata([a, b], statistic)
+    assert (first.n, second.n, average.n) == (n, 300, n + 300)
+    assert second.method == "percentile bootstrap"
+    assert average.method == first.method
+    assert average.value == pytest.approx((first.value + second.value) / 2)
+    widths = [i.high - i.low for i in (first, second)]
+    assert average.high - average.low == pytest.approx(math.hypot(*widths) / 2, rel=0.06)
+
+
+def test_unbounded_statistics_get_students_t():
+    y = np.array([0.2, -0.4, 1.9, 0.7])
+    found = intervals(np.column_stack([y, np.ones(4)]), ratio, proportion=False)[0]
+    half = scipy_stats.t.ppf(0.975, 3) * y.std(ddof=1) / 2
+    assert (found.low, found.high) == pytest.approx((y.mean() - half, y.mean() + half), rel=1e-5)
+    assert found.method == "linearised, t"
+
+
+def test_macro_is_the_mean_over_clusters_not_over_judgements():
+    table = np.array([[7 / 10, np.nan], [4 / 5, np.nan], [np.nan, np.nan]])
+    first, second = macro_intervals(table)
+    assert (first.value, first.n) == (0.75, 2)
+    assert 0 <= first.low < 0.75 < first.high <= 1
+    assert math.isnan(second.value)
+    assert math.isnan(second.low)
+    assert second.n == 0
+
+
+def test_macro_with_many_clusters_is_a_bootstrap():
+    values = np.random.default_rng(0).beta(3, 2, (400, 1))
+    found = macro_intervals(values)[0]
+    error = values.std(ddof=1) / 20
+    assert found.method == "percentile bootstrap"
+    assert (found.low, found.high) == pytest.approx(
+        (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.1 * error
+    )
+
+
+def test_json_has_null_for_nan():
+    given = Interval(math.nan, math.nan, math.nan, 0, "none").to_dict()
+    assert json.loads(json.dumps(given, allow_nan=False)) == {
+        "value": None, "low": None, "high": None, "n": 0, "method": "none",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        (Interval(0.5, 0.25, 0.75, 9, "x"), "0.500 [0.250, 0.750]"),  # whole
+        (Interval(0.5, math.nan, math.nan, 1, "none"), "0.500"),  # no limits
+        (Interval(math.nan, math.nan, math.nan, 0, "none"), "–"),  # undefined
+    ],
+)
+def test_prints_itself(interval, text):
+    assert str(interval) == text
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 7, 49, 199, 1000, 1001, 50_000])
+@pytest.mark.parametrize("probability", [0.9, 0.975, 0.995])
+def test_t_quantile(freedom, probability):
+    assert t_quantile(probability, freedom) == pytest.approx(scipy_stats.t.ppf(probability, freedom), abs=5e-5)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (1, 9), (30, 40), (17, 17)])
+def test_wilson(hits, n):
+    expected = scipy_stats.binomtest(hits, n).proportion_ci(method="wilson")
+    assert wilson(hits / n, n, scipy_stats.norm.ppf(0.975)) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+def test_a_level_that_is_no_probability_is_refused(level):
+    with pytest.raises(ConfigError, match="level"):
+        one([[1, 2]], level=level)
