@@ -1,0 +1,92 @@
+"""Writes that either happen whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sightline.errors import ConfigError
+
+
+def atomic_write(path: str | Path, data: bytes) -> None:
+    """Put `data` at `path` so that a reader, or a machine that loses power, sees the old file or the new one.
+
+    A hidden temporary file in the same folder is written, synced and renamed over `path`, then the folder is
+    synced. On failure the temporary file is removed and `path` is as it was.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def staged_folder(path: str | Path, *, owned: Collection[str], marker: str, overwrite: bool) -> Iterator[Path]:
+    """A folder to fill that takes the name `path` only when the block ends well.
+
+    Until then it is a hidden sibling of `path`; if the block fails it is removed, and what stood at `path` is as
+    it was. An old folder is replaced only with `overwrite`, and only if it holds nothing but `owned` names and has
+    the file `marker`: nobody's other files are ever deleted.
+    """
+    path = Path(path).resolve()
+    _refuse_taken(path, owned, marker, overwrite)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stage = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
+    stage.mkdir()
+    try:
+        yield stage
+        sync_folder(stage)
+        _refuse_taken(path, owned, marker, overwrite)  # someone may have written there meanwhile
+        _swap_in(stage, path)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _refuse_taken(path: Path, owned: Collection[str], marker: str, overwrite: bool) -> None:
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{path} is a file, not a folder to write into")
+    names = {p.name for p in path.iterdir()} if path.exists() else set()
+    if not names:
+        return
+    if marker not in names:
+        raise ConfigError(f"{path} is not empty and holds no {marker}; choose another folder")
+    if not overwrite:
+        raise ConfigError(f"{path} already holds a {marker}; pass overwrite to replace it")
+    foreign = sorted(names - set(owned))
+    if foreign:
+        raise ConfigError(f"{path} cannot be replaced: it also holds {foreign[0]}, which is not ours to delete")
+
+
+def _swap_in(stage: Path, path: Path) -> None:
+    old = path.with_name(f".{path.name}.{secrets.token_hex(6)}.old")
+    if path.exists():
+        path.rename(old)
+    try:
+        stage.rename(path)
+    except BaseException:
+        if old.exists():
+            old.rename(path)
+        raise
+    sync_folder(path.parent)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,214 @@
+"""Scenes to tables and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sightline.errors import ConfigError, DataError
+from sightline.scenes import Camera, Landmark, Object, Relation, Scene, Sighting, View, Viewpoint
+from sightline.store.blobs import Blobs, Kind
+from sightline.store.schema import SCHEMAS
+from sightline.store.tables import Tables
+
+_BLOCK = 64  # scenes turned into Python values at a time; more are slower, for the garbage collector walks them all
+
+Row = tuple[Any, ...]
+
+
+def tables_from_scenes(scenes: Iterable[Scene], *, blobs: Blobs | None = None) -> Tables:
+    """The scenes as tables, in the order given.
+
+    Args:
+        scenes: Each with at least one view (split and source are kept there) and an id of its own.
+        blobs: Where pixels go that a view holds only as a loader without a reference.
+    """
+    rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
+    seen: set[str] = set()
+    for scene in scenes:
+        if scene.id in seen:
+            raise DataError("scene id stands twice", field="scene_id", found=scene.id)
+        if not scene.views:
+            raise DataError("scene has no view", row=scene.id)
+        seen.add(scene.id)
+        rows["views"] += [_view_row(scene, v, blobs) for v in scene.views]
+        rows["objects"] += [_object_row(scene.id, o) for o in scene.objects]
+        rows["sightings"] += [_sighting_row(scene.id, s) for s in scene.sightings]
+        rows["relations"] += [
+            (scene.id, r.subject, r.object, r.object_scene, r.aspect, r.predicate, list(r.votes))
+            for r in scene.relations
+        ]
+    return Tables(**{n: pl.DataFrame(r, schema=SCHEMAS[n], orient="row") for n, r in rows.items()})
+
+
+def _view_row(scene: Scene, view: View, blobs: Blobs | None) -> Row:
+    camera = view.camera and {"k": list(view.camera.k), "world_to_camera": list(view.camera.world_to_camera)}
+    return (
+        scene.id,
+        scene.split,
+        scene.source,
+        view.id,
+        view.image_ref or _reference(scene, "image", view.load_image, blobs),
+        *(view.size or (None, None)),
+        view.units,
+        _dump(scene.id, "camera", camera),
+        _reference(scene, "depth", view.load_depth, blobs),
+        _reference(scene, "ids", view.load_ids, blobs),
+    )
+
+
+def _reference(scene: Scene, kind: Kind, loader: Callable[[], Any] | None, blobs: Blobs | None) -> str | None:
+    if loader is None:
+        return None
+    ref: str | None = getattr(loader, "ref", None)
+    if ref is None and blobs is None:
+        raise ConfigError(f"scene {scene.id} holds its {kind} only in memory: give blobs to keep it in")
+    return ref if ref is not None or blobs is None else blobs.put_array(kind, loader())
+
+
+def _object_row(scene_id: str, thing: Object) -> Row:
+    attributes = _dump(scene_id, "attributes", dict(thing.attributes) or None)
+    return scene_id, thing.id, thing.category, attributes, thing.pose and list(thing.pose), thing.shape
+
+
+def _sighting_row(scene_id: str, seen: Sighting) -> Row:
+    landmarks = [{"name": p.name, "x": p.x, "y": p.y, "state": p.state} for p in seen.landmarks]
+    turn = seen.viewpoint and {
+        "azimuth": seen.viewpoint.azimuth,
+        "elevation": seen.viewpoint.elevation,
+        "theta": seen.viewpoint.theta,
+        "distance": seen.viewpoint.distance,
+    }
+    return (
+        scene_id,
+        seen.view_id,
+        seen.object_id,
+        *seen.box,
+        seen.visible_mask,
+        seen.amodal_mask,
+        seen.occluded_fraction,
+        sorted(seen.flags),
+        _dump(scene_id, "landmarks", landmarks or None),
+        _dump(scene_id, "viewpoint", turn),
+    )
+
+
+def _dump(scene_id: str, field: str, value: object) -> str | None:
+    if value is None:
+        return None
+    try:
+        # One spelling for one value, so that equal scenes have equal fingerprints.
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"cannot be written as JSON: {error}", row=scene_id, field=field) from error
+
+
+def scenes_from_tables(tables: Tables, *, blobs: Blobs | None = None) -> Iterator[Scene]:
+    """The scenes of some tables, lazily, by scene id; within a scene in stored order.
+
+    Args:
+        tables: In any order; rows of a scene that has no view are an error.
+        blobs: Where references lead; by default paths are taken from the working folder.
+    """
+    tables = by_scene(tables)
+    ids = tables.views["scene_id"].unique(maintain_order=True)
+    places = {name: _places(name, frame, ids) for name, frame in tables.frames()}
+    where = Blobs(Path()) if blobs is None else blobs
+    for start in range(0, len(ids), _BLOCK):
+        block = range(start, min(start + _BLOCK, len(ids)))
+        runs = {name: _runs(tables.frame(name), places[name], block) for name in SCHEMAS}
+        for k, index in enumerate(block):
+            yield _scene(ids[index], {name: run[k] for name, run in runs.items()}, where)
+
+
+def scene_count(tables: Tables) -> int:
+    """How many scenes.
+
+    >>> scene_count(Tables.build())
+    0
+    """
+    return tables.views["scene_id"].n_unique()
+
+
+def by_scene(tables: Tables) -> Tables:
+    """The tables sorted by scene; looking whether they are already is far cheaper than sorting."""
+    return tables if all(f["scene_id"].is_sorted() for _, f in tables.frames()) else tables.sorted()
+
+
+def _places(name: str, frame: pl.DataFrame, ids: pl.Series) -> list[int]:
+    """Row at which each scene begins, and the end; the frame is sorted by scene."""
+    orphans = frame.filter(~pl.col("scene_id").is_in(ids.implode()).fill_null(value=False))
+    if orphans.height:
+        raise DataError("rows of a scene that has no view", field=f"{name}.scene_id", found=orphans["scene_id"][0])
+    return [*frame["scene_id"].search_sorted(ids, side="left").to_list(), frame.height]
+
+
+def _runs(frame: pl.DataFrame, places: list[int], block: range) -> list[list[Row]]:
+    first = places[block.start]
+    columns = frame.slice(first, places[block.stop] - first).get_columns()[1:]  # the scene is known
+    rows = list(zip(*(c.to_list() for c in columns), strict=True))
+    return [rows[places[i] - first : places[i + 1] - first] for i in block]
+
+
+def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
+    try:
+        split, source = rows["views"][0][:2]
+        return Scene(
+            id=scene_id,
+            split=split,
+            source=source,
+            views=tuple(_view(row, blobs) for row in rows["views"]),
+            objects=tuple(_object(row) for row in rows["objects"]),
+            sightings=tuple(_sighting(row) for row in rows["sightings"]),
+            relations=tuple(
+                Relation(subject, thing, aspect, predicate, tuple(votes), object_scene)
+                for subject, thing, object_scene, aspect, predicate, votes in rows["relations"]
+            ),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"scene cannot be made from its rows: {error!r}", row=scene_id) from error
+
+
+def _view(row: Row, blobs: Blobs) -> View:
+    _, _, view_id, image, width, height, units, camera, depth, ids = row
+    told = camera and json.loads(camera)
+    return View(
+        id=view_id,
+        image_ref=image,
+        size=None if width is None or height is None else (width, height),
+        units=units,
+        camera=told and Camera(tuple(told["k"]), tuple(told["world_to_camera"])),
+        load_image=blobs.loader("image", image),
+        load_depth=blobs.loader("depth", depth),
+        load_ids=blobs.loader("ids", ids),
+    )
+
+
+def _object(row: Row) -> Object:
+    object_id, category, attributes, pose, shape = row
+    return Object(
+        object_id,
+        category,
+        json.loads(attributes) if attributes else {},
+        None if pose is None else tuple(pose),
+        shape,
+    )
+
+
+def _sighting(row: Row) -> Sighting:
+    view_id, object_id, x0, y0, x1, y1, visible, amodal, hidden, flags, landmarks, viewpoint = row
+    return Sighting(
+        view_id,
+        object_id,
+        (x0, y0, x1, y1),
+        visible,
+        amodal,
+        hidden,
+        frozenset(flags),
+        tuple(Landmark(**p) for p in json.loads(landmarks)) if landmarks else (),
+        Viewpoint(**json.loads(viewpoint)) if viewpoint else None,
+    )

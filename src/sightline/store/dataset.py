@@ -1,0 +1,198 @@
+"""An open dataset: on disk or in memory, the same to its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, Self, TypeVar
+
+import polars as pl
+
+from sightline.errors import ConfigError, DataError
+from sightline.scenes import Scene
+from sightline.store.blobs import PREFIX, Blobs
+from sightline.store.convert import by_scene, scenes_from_tables
+from sightline.store.fingerprint import Fingerprint, fingerprint
+from sightline.store.manifest import MANIFEST, Manifest, ShardInfo, read_manifest
+from sightline.store.schema import SCHEMA_VERSION, SCHEMAS
+from sightline.store.shards import DiskShard, MemoryShard, Shard, read_shard
+from sightline.store.tables import Tables
+
+OnError = Literal["raise", "skip"] | Callable[[DataError], None]
+"""What to do about a damaged shard: raise its error, pass over it, or tell a function and pass over it."""
+
+T = TypeVar("T")
+
+
+class Dataset:
+    """Scenes that can be walked through, looked up and scanned; open one with `Dataset.open`.
+
+    >>> views = pl.DataFrame({"scene_id": ["b", "a"], "view_id": ["0", "0"], "split": ["test", "test"]})
+    >>> dataset = Dataset.from_tables(Tables.build(views=views))
+    >>> len(dataset), dataset.splits, [scene.id for scene in dataset]
+    (2, ('test',), ['a', 'b'])
+    """
+
+    def __init__(self, parts: Sequence[Shard], blobs: Blobs, manifest: Manifest | None = None) -> None:
+        self._parts, self._manifest = tuple(parts), manifest
+        self.blobs = blobs
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached."""
+        folder = Path(path)
+        manifest = read_manifest(folder)
+        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest)
+
+    @classmethod
+    def from_tables(cls, tables: Tables, path: str | Path | None = None) -> Self:
+        """A dataset in memory; `path` is the folder that relative picture paths start from, and its name."""
+        return cls([MemoryShard(by_scene(tables))], Blobs(Path(path or ".")))
+
+    @property
+    def path(self) -> Path:
+        """The folder; of a dataset in memory the one its pictures are in."""
+        return self.blobs.root
+
+    @property
+    def schema_version(self) -> int:
+        """Version of the tables' layout."""
+        return SCHEMA_VERSION if self._manifest is None else self._manifest.schema_version
+
+    @property
+    def source(self) -> str:
+        """Where the data comes from, as told when it was written."""
+        return "" if self._manifest is None else self._manifest.source
+
+    @property
+    def shards(self) -> tuple[ShardInfo, ...]:
+        """What each shard should hold."""
+        return tuple(part.info for part in self._parts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """sha256 of the content: the same for the same scenes in the same order, on disk or in memory."""
+        if self._manifest is not None:
+            return self._manifest.fingerprint
+        content = Fingerprint()
+        for part in self._parts:
+            content.update(read_shard(part))
+        return content.hexdigest()
+
+    @cached_property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits, sorted; scenes may also have none."""
+        if self._manifest is not None:
+            return self._manifest.splits
+        return tuple(sorted({s for p in self._parts for s in p.frame("views")["split"].unique()} - {""}))
+
+    def __len__(self) -> int:
+        return sum(part.scenes for part in self._parts)
+
+    def __iter__(self) -> Iterator[Scene]:
+        return self.scenes()
+
+    def __repr__(self) -> str:
+        return f"Dataset({str(self.path)!r}, scenes={len(self)}, shards={len(self._parts)})"
+
+    def scenes(self, split: str | None = None, *, on_error: OnError = "raise") -> Iterator[Scene]:
+        """All scenes, or those of a split, one shard in memory at a time.
+
+        Shards come in stored order, scenes within one by id. A shard is checked as a whole before its first scene.
+        """
+        for tables in self._read(split, on_error):
+            yield from scenes_from_tables(tables, blobs=self.blobs)
+
+    def scene(self, scene_id: str) -> Scene:
+        """One scene by id; a DataError if there is none."""
+        for part in self._parts:
+            if part.may_hold(scene_id):
+                rows = part.rows_of(scene_id)
+                if rows.views.height:
+                    return next(scenes_from_tables(rows, blobs=self.blobs))
+        raise DataError("no such scene", file=self.path, field="scene_id", found=scene_id)
+
+    def scan(self, table: str, *, on_error: OnError = "raise") -> pl.LazyFrame:
+        """One table over all shards, lazily: filters and column choices reach the files.
+
+        Missing and truncated files are found here; bytes that changed in place only by `verify` or a full read.
+        """
+        if table not in SCHEMAS:
+            raise ConfigError(f"unknown table {table!r}: choose one of {', '.join(SCHEMAS)}")
+        found = [_attempt(partial(part.scannable, table), on_error) for part in self._parts]
+        files = [f for f in found if isinstance(f, Path)]
+        frames = [f.lazy() for f in found if isinstance(f, pl.DataFrame)]
+        if files:
+            frames.append(pl.scan_parquet(files, schema=SCHEMAS[table]))
+        return pl.concat(frames) if frames else pl.LazyFrame(schema=SCHEMAS[table])
+
+    def tables(self, split: str | None = None, *, on_error: OnError = "raise") -> Tables:
+        """All rows, or those of one split, in memory."""
+        return Tables.concat(self._read(split, on_error))
+
+    def verify(self) -> list[DataError]:
+        """Everything that is wrong with the stored bytes: shards, fingerprints, ids that stand twice, blobs.
+
+        Reads everything, one shard in memory at a time. What the rows say about each other is for `check_tables`.
+        """
+        problems: list[DataError] = []
+        content = Fingerprint()
+        ranges: list[tuple[str, str, pl.Series]] = []
+        for part in self._parts:
+            frames = {n: _attempt(partial(part.frame, n), problems.append) for n in SCHEMAS}
+            whole = {n: f for n, f in frames.items() if f is not None}
+            if len(whole) == len(SCHEMAS):
+                tables = Tables(**whole)
+                content.update(tables)
+                problems += self._part_problems(part.info, tables)
+                ranges.append((part.info.first, part.info.last, tables.views["scene_id"].unique()))
+        told = self._manifest
+        if told is not None and not problems and content.hexdigest() != told.fingerprint:
+            problems.append(_mismatch(self.path / MANIFEST, told.fingerprint, content.hexdigest()))
+        return problems + self._doubled(ranges)
+
+    def _read(self, split: str | None, on_error: OnError) -> Iterator[Tables]:
+        if split and split not in self.splits:
+            raise ConfigError(f"{self.path} has no split {split!r}: it has {', '.join(self.splits) or 'none'}")
+        for part in self._parts:
+            tables = _attempt(partial(read_shard, part, split), on_error)
+            if tables is not None:
+                yield tables
+
+    def _part_problems(self, info: ShardInfo, tables: Tables) -> list[DataError]:
+        problems = []
+        if fingerprint(tables) != info.fingerprint:
+            problems.append(_mismatch(self.path / MANIFEST, info.fingerprint, fingerprint(tables), info.name))
+        ids = tables.views["scene_id"]
+        if (ids.n_unique(), ids.min() or "", ids.max() or "") != (info.scenes, info.first, info.last):
+            problems.append(
+                DataError("shard holds other scenes than told", file=self.path / MANIFEST, row=info.name)
+            )
+        refs = {r for c in ("image", "depth", "ids") for r in tables.views[c].drop_nulls().unique()}
+        damage = (self.blobs.damage(ref) for ref in sorted(refs) if ref.startswith(PREFIX))
+        return problems + [d for d in damage if d is not None]
+
+    def _doubled(self, ranges: list[tuple[str, str, pl.Series]]) -> list[DataError]:
+        ordered = sorted(ranges, key=lambda r: r[:2])
+        if all(a[1] < b[0] for a, b in pairwise(ordered)):
+            return []
+        ids = pl.concat([r[2] for r in ordered])
+        doubled = ids.filter(ids.is_duplicated()).unique().sort()
+        return [DataError("scene stands in two shards", file=self.path, field="scene_id", found=i) for i in doubled]
+
+
+def _attempt(action: Callable[[], T], on_error: OnError) -> T | None:
+    try:
+        return action()
+    except DataError as error:
+        if on_error == "raise":
+            raise
+        if callable(on_error):
+            on_error(error)
+        return None
+
+
+def _mismatch(file: Path, expected: str, found: str, shard: str | None = None) -> DataError:
+    return DataError("fingerprint does not fit", file=file, row=shard, expected=expected, found=found)

@@ -1,0 +1,121 @@
+"""Outside formats, one module each, imported when first used.
+
+>>> sorted(FORMATS)
+['2.5vrd', 'coco', 'openimages']
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from sightline.errors import ConfigError, DataError
+from sightline.store.tables import Tables
+
+__all__ = ["FORMATS", "Format", "detect", "named", "pick"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An outside format.
+
+    Attributes:
+        name: What the user calls it.
+        describe: What it is, in one line.
+        detect: Whether a path looks like it.
+        read: Checked import in parts; options differ by format.
+        write: Export, or None where there is none.
+        notes: What an import of this path will leave out and why, or None where that cannot happen.
+    """
+
+    name: str
+    describe: str
+    detect: Callable[[Path], bool]
+    read: Callable[..., Iterator[Tables]]
+    write: Callable[..., object] | None = None
+    notes: Callable[[Path], list[str]] | None = None
+
+
+def named(name: str) -> Format:
+    """The format of that name.
+
+    >>> named("coco").name
+    'coco'
+    >>> named("cocoo")
+    Traceback (most recent call last):
+    sightline.errors.ConfigError: unknown format 'cocoo', did you mean coco? (there are 2.5vrd, coco, openimages)
+    """
+    if name in FORMATS:
+        return FORMATS[name]
+    near = difflib.get_close_matches(name, FORMATS, n=1)
+    hint = f", did you mean {near[0]}?" if near else ""
+    raise ConfigError(f"unknown format {name!r}{hint} (there are {', '.join(FORMATS)})")
+
+
+def detect(path: str | Path) -> Format:
+    """The format that a file or folder looks like; a DataError if it looks like none."""
+    place = Path(path)
+    if not place.exists():
+        raise DataError("no such file or folder", file=place)
+    for candidate in FORMATS.values():
+        if candidate.detect(place):
+            return candidate
+    known = "; ".join(f"{f.name}: {f.describe}" for f in FORMATS.values())
+    raise DataError("not of a known format", file=place, expected=known)
+
+
+def pick(path: str | Path, name: str = "") -> Format:
+    """The format of that name, or, without a name, the one the path looks like."""
+    return named(name) if name else detect(path)
+
+
+def _function(module: str, function: str) -> Callable[..., Any]:
+    """`function` of a format's module, imported at the first call."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return getattr(import_module(f"{__name__}.{module}"), function)(*args, **options)
+
+    return call
+
+
+def _reader(name: str, module: str, known: Collection[str]) -> Callable[..., Iterator[Tables]]:
+    read = _function(module, "read")
+
+    def call(path: str | Path, **options: Any) -> Iterator[Tables]:
+        for option in options:
+            if option not in known:
+                raise ConfigError(f"{name} has no import option {option!r} (it has {', '.join(known)})")
+        parts: Iterator[Tables] = read(Path(path), **options)
+        return parts
+
+    return call
+
+
+FORMATS: Final[dict[str, Format]] = {
+    "2.5vrd": Format(
+        "2.5vrd",
+        "a folder with files such as within_image_objects_test.csv and within_image_vrd_test.csv",
+        _function("vrd25", "detect"),
+        _reader("2.5vrd", "vrd25", ("images",)),
+        _function("vrd25", "write"),
+        _function("vrd25", "skipped"),
+    ),
+    "coco": Format(
+        "coco",
+        "an instances JSON file, or a folder with annotations/instances_*.json",
+        _function("coco", "detect"),
+        _reader("coco", "coco", ("images", "split", "empty_boxes")),
+        _function("coco", "write"),
+    ),
+    "openimages": Format(
+        "openimages",
+        "a folder with files such as train-annotations-bbox.csv and challenge-2018-train-vrd.csv",
+        _function("openimages", "detect"),
+        _reader("openimages", "openimages", ("images", "split", "relationships", "descriptions")),
+    ),
+}
+"""Name → format."""

@@ -1,0 +1,388 @@
+"""COCO instances JSON, both ways, with relations between annotations as an extension.
+
+A file has ``images``, ``annotations`` and ``categories``, and may have
+``relations``: [{"id", "image_id", "subject_id", "object_id", "aspect", "predicate", "votes", "object_image_id"?}],
+where subject and object are annotation ids, predicate is null without a majority, votes are words, and
+``object_image_id`` stands only where the object is in another image.
+
+In our tables one image is one scene (``<split>/<image id>``, or ``<image id>`` without a split) with the one
+view ``0``; an annotation is an object with its sighting, and the object id is the annotation id. Boxes xywh
+become xyxy. Polygons and run lengths become compressed RLE in ``visible_mask`` (vertices are not kept).
+``iscrowd`` becomes the flag ``crowd``. What else COCO says is kept in the object's attributes: coco_id,
+coco_category_id, supercategory, coco_area, coco_extra (other keys, JSON) and, on the first object of an image,
+coco_image (the image's other keys, JSON). Unused categories, ``info`` and ``licenses`` are not kept.
+
+A box may leave the image by `TOLERANCE` pixels, since drawing tools round; it is stored as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from sightline.errors import ConfigError, DataError
+from sightline.geometry import masks
+from sightline.scenes import ASPECTS, words
+from sightline.store.formats.coco_entries import Entry, dump, entries, load
+from sightline.store.formats.coco_write import write
+from sightline.store.schema import SCHEMAS
+from sightline.store.tables import Tables
+
+__all__ = ["TOLERANCE", "detect", "read", "write"]
+
+TOLERANCE: Final = 1.0
+"""Pixels by which a box may leave its image."""
+
+_IMAGES_A_PART: Final = 1000
+_MOST_PIXELS: Final = 2**32 - 1  # COCO's run lengths are 32-bit
+_SPLITS: Final = {"val": "validation"}
+_IMAGE_KEYS: Final = ("id", "width", "height")
+_ANNOTATION_KEYS: Final = (
+    "id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation", "flags",
+)  # fmt: skip
+
+Table = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: Path
+    suffix: str = ""  # what follows "instances_" in its name
+    split: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Image:
+    scene: str
+    width: int
+    height: int
+    picture: str | None
+    extra: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """All entries of a file, checked as far as they point at each other."""
+
+    split: str
+    images: dict[int, _Image]
+    categories: dict[int, tuple[str, str]]  # name, supercategory
+    annotations: dict[int, list[tuple[int, Entry]]]  # by image
+    owner: dict[int, int]  # annotation → image
+    relations: dict[int, list[Entry]]  # by image
+
+
+def detect(path: Path) -> bool:
+    """Whether the path looks like COCO instances: such a JSON file, or a folder with such files."""
+    try:
+        return all(_is_instances(file.path) for file in _files(Path(path)))
+    except (DataError, OSError):
+        return False
+
+
+def read(
+    path: Path,
+    *,
+    images: Path | None = None,
+    split: str = "",
+    empty_boxes: Literal["error", "skip"] = "error",
+) -> Iterator[Tables]:
+    """Read COCO instances, about a thousand images at a time.
+
+    Args:
+        path: The JSON file; or a folder with one instances JSON; or a folder with annotations/instances_*.json,
+            where the split of each file comes from its name (train2017 → train, val2017 → validation).
+        images: The folder of the pictures, or its parent where that has a folder per file (``train2017``). The
+            image reference is the absolute path of the picture, which must exist. Without `images` there is none.
+        split: Name of the split; for a folder of several files, which of them to read.
+        empty_boxes: Whether a box of no width or height is an error, or such an annotation is left out.
+
+    Raises:
+        DataError: Naming file, entry (``annotation 17``), key, what was expected and what stood there.
+    """
+    if empty_boxes not in ("error", "skip"):
+        raise ConfigError(f"empty_boxes is 'error' or 'skip', not {empty_boxes!r}")
+    found = _files(Path(path))
+    if split and len(found) > 1:
+        known = ", ".join(file.split for file in found)
+        found = [file for file in found if split in (file.split, file.suffix)]
+        if not found:
+            raise DataError(
+                "no file for this split", file=path, field="split", expected=f"one of {known}", found=split
+            )
+    for file in found:
+        folder = None if images is None else _picture_folder(Path(images), file.suffix)
+        index = _index(file.path, folder, split or file.split, skip_empty=empty_boxes == "skip")
+        numbers = iter(index.images)
+        while part := list(islice(numbers, _IMAGES_A_PART)):
+            yield _tables(index, part)
+
+
+def _files(path: Path) -> list[_File]:
+    """The instances files a path stands for; at least one."""
+    if not path.is_dir():
+        return [_File(path)]
+    here = sorted(file for file in path.glob("*.json") if _is_instances(file))
+    if len(here) == 1:
+        return [_File(here[0])]
+    below = sorted((path / "annotations").glob("instances_*.json"))
+    if here or not below:
+        raise DataError(
+            "folder is not COCO instances", file=path,
+            expected="one instances JSON, or annotations/instances_*.json", found=f"{len(here)} instances files",
+        )  # fmt: skip
+    suffixes = [file.stem.removeprefix("instances_") for file in below]
+    plain = [re.sub(r"\d{4}$", "", suffix) for suffix in suffixes]
+    names = [_SPLITS.get(name, name) for name in plain]
+    if len(set(names)) < len(names):  # train2014 beside train2017
+        names = suffixes
+    return [_File(*parts) for parts in zip(below, suffixes, names, strict=True)]
+
+
+def _is_instances(file: Path) -> bool:
+    """Whether a JSON file opens an object and names a section of COCO near one of its ends (such files are big)."""
+    if file.suffix != ".json" or not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        start = stream.read(1 << 16)
+        if not start.lstrip().startswith(b"{"):
+            return False
+        stream.seek(max(0, file.stat().st_size - (1 << 16)))
+        ends = start + stream.read()
+    return any(re.search(rb'"%s"\s*:\s*\[' % name, ends) for name in (b"images", b"annotations", b"categories"))
+
+
+def _picture_folder(images: Path, suffix: str) -> Path:
+    own = images / suffix
+    return (own if suffix and own.is_dir() else images).absolute()
+
+
+def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -> _Index:
+    content = load(file, ("images", "annotations", "categories"))
+    if not isinstance(content.setdefault("relations", []), list):
+        raise DataError("not a list", file=file, field="relations", found=type(content["relations"]).__name__)
+    index = _Index(
+        split,
+        {number: _image(number, entry, pictures, split) for number, entry in entries(content, "images", file)},
+        {
+            number: (entry.text("name"), entry.text("supercategory", default=""))
+            for number, entry in entries(content, "categories", file)
+        },
+        defaultdict(list),
+        {},
+        defaultdict(list),
+    )
+    for number, entry in entries(content, "annotations", file):
+        image = _known(entry, "image_id", index.images)
+        if not (skip_empty and _is_empty(entry)):
+            index.owner[number] = image
+            index.annotations[image].append((number, entry))
+    told: set[tuple[object, ...]] = set()
+    for _, entry in entries(content, "relations", file):
+        index.relations[_known(entry, "image_id", index.images)].append(entry)
+        key = _relation_key(entry)
+        if key in told:
+            raise entry.error("relation stands twice", "subject_id, object_id", found=key[:2])
+        told.add(key)
+    return index
+
+
+def _known(entry: Entry, key: str, numbers: dict[int, Any]) -> int:
+    """The id under a key, which must be one of the numbers."""
+    number = entry.integer(key)
+    if number not in numbers:
+        raise entry.error("unknown id", key, f"the id of one of the {len(numbers)} there are", number)
+    return number
+
+
+def _relation_key(entry: Entry) -> tuple[object, ...]:
+    """What may be said once: the one answer to a 2.5D question, or one of many predicates."""
+    aspect = entry.text("aspect")
+    key = (entry.integer("subject_id"), entry.integer("object_id"), aspect)
+    return key if aspect in ASPECTS else (*key, repr(entry.values.get("predicate")))
+
+
+def _image(number: int, entry: Entry, pictures: Path | None, split: str) -> _Image:
+    width, height = (entry.integer(key, low=1, high=2**31 - 1) for key in ("width", "height"))
+    if width * height > _MOST_PIXELS:
+        raise entry.error("image is too large", "width, height", f"at most {_MOST_PIXELS} pixels", (width, height))
+    entry.text("file_name", default="")
+    picture = None if pictures is None else _picture(entry, pictures)
+    scene = f"{split}/{number}" if split else str(number)
+    return _Image(scene, width, height, picture, entry.rest(_IMAGE_KEYS))
+
+
+def _picture(entry: Entry, pictures: Path) -> str:
+    name = entry.text("file_name")
+    inside = PurePosixPath(name)
+    if inside.is_absolute() or ".." in inside.parts or "\\" in name or not inside.parts:
+        raise entry.error("picture would lie outside its folder", "file_name", "a relative path", name)
+    try:
+        there = (pictures / inside).is_file()
+    except OSError:
+        there = False
+    if not there:
+        raise entry.error("picture is missing", "file_name", f"a file in {pictures}", name)
+    return str(pictures / inside)
+
+
+def _is_empty(entry: Entry) -> bool:
+    x, y, width, height = _xywh(entry)
+    return x + width <= x or y + height <= y
+
+
+def _xywh(entry: Entry) -> Sequence[float]:
+    box = entry.numbers(entry.get("bbox"), "bbox")
+    if len(box) != 4 or min(box[2:]) < 0:
+        raise entry.error("not a box", "bbox", "x, y, width ≥ 0, height ≥ 0", box)
+    return box
+
+
+def _tables(index: _Index, numbers: Sequence[int]) -> Tables:
+    """Scenes of some images."""
+    views, objects, sightings, relations = (_columns(name) for name in SCHEMAS)
+    for number in numbers:
+        image = index.images[number]
+        _append(
+            views, scene_id=image.scene, split=index.split, source="coco", view_id="0", image=image.picture,
+            width=image.width, height=image.height, units="pixels",
+        )  # fmt: skip
+        extra = image.extra
+        for annotation, entry in index.annotations.get(number, ()):
+            _append(objects, **_object(annotation, entry, index, image, extra))
+            _append(sightings, **_sighting(annotation, entry, image))
+            extra = None
+        for entry in index.relations.get(number, ()):
+            _append(relations, **_relation(entry, index, number))
+    named = zip(SCHEMAS, (views, objects, sightings, relations), strict=True)
+    return Tables(**{name: pl.DataFrame(columns, schema=SCHEMAS[name]) for name, columns in named})
+
+
+def _columns(table: str) -> Table:
+    return {name: [] for name in SCHEMAS[table]}
+
+
+def _append(columns: Table, **values: Any) -> None:
+    for name, column in columns.items():
+        column.append(values.get(name))
+
+
+def _object(number: int, entry: Entry, index: _Index, image: _Image, extra: str | None) -> dict[str, Any]:
+    category = _known(entry, "category_id", index.categories)
+    name, above = index.categories[category]
+    attributes = {"coco_id": str(number), "coco_category_id": str(category)}
+    if above:
+        attributes["supercategory"] = above
+    if "area" in entry.values:
+        if entry.number(entry.values["area"], "area") < 0:
+            raise entry.error("area is negative", "area", "0 or more", entry.values["area"])
+        attributes["coco_area"] = dump(entry.values["area"])
+    rest = entry.rest(_ANNOTATION_KEYS)
+    attributes |= {k: v for k, v in (("coco_extra", rest), ("coco_image", extra)) if v is not None}
+    return {
+        "scene_id": image.scene,
+        "object_id": str(number),
+        "category": name,
+        "attributes": dump(attributes, ascii_only=False),
+    }
+
+
+def _sighting(number: int, entry: Entry, image: _Image) -> dict[str, Any]:
+    x, y, width, height = _xywh(entry)
+    if _is_empty(entry):
+        raise entry.error("box is empty", "bbox", "width > 0, height > 0", entry.values["bbox"])
+    x1, y1 = x + width, y + height
+    if min(x, y) < -TOLERANCE or x1 > image.width + TOLERANCE or y1 > image.height + TOLERANCE:
+        raise entry.error(
+            "box leaves the image", "bbox", f"within {image.width}×{image.height} px, give or take {TOLERANCE:g}",
+            entry.values["bbox"],
+        )  # fmt: skip
+    crowd = entry.integer("iscrowd", high=1, default=0)
+    return {
+        "scene_id": image.scene,
+        "view_id": "0",
+        "object_id": str(number),
+        "x0": x,
+        "y0": y,
+        "x1": x1,
+        "y1": y1,
+        "visible_mask": _mask(entry, image),
+        "flags": sorted({*(["crowd"] if crowd else []), *entry.texts("flags")}),
+    }
+
+
+def _mask(entry: Entry, image: _Image) -> bytes | None:
+    """The segmentation as compressed RLE; None where there is none."""
+    given = entry.values.get("segmentation")
+    if given is None or given == []:
+        return None
+    try:
+        if isinstance(given, list):
+            rings = [entry.numbers(ring, "segmentation") for ring in given]
+            return masks.compress(masks.polygons(rings, image.height, image.width))
+        return masks.compress(masks.check(_run_lengths(entry, given, image), image.height, image.width))
+    except DataError as error:
+        if error.file is not None:
+            raise
+        raise entry.error(error.problem, "segmentation", error.expected, error.found) from None
+
+
+def _run_lengths(entry: Entry, given: Any, image: _Image) -> Any:
+    if not isinstance(given, dict) or not {"size", "counts"} <= given.keys():
+        raise entry.error("not polygons or run lengths", "segmentation", "a list, or size and counts", given)
+    if given["size"] != [image.height, image.width]:
+        raise entry.error(
+            "mask has another size than its image", "segmentation", [image.height, image.width], given["size"]
+        )
+    counts = given["counts"]
+    if isinstance(counts, str):
+        return masks.decompress(counts.encode("ascii", "replace"))
+    if not isinstance(counts, list) or any(type(run) is not int for run in counts):
+        raise entry.error("run lengths are not integers", "segmentation", "a list of integers or a string", counts)
+    return counts
+
+
+def _relation(entry: Entry, index: _Index, image: int) -> dict[str, Any]:
+    other = _known(entry, "object_image_id", index.images) if "object_image_id" in entry.values else image
+    for key, home in (("subject_id", image), ("object_id", other)):
+        number = _known(entry, key, index.owner)
+        if index.owner[number] != home:
+            raise entry.error("annotation is of another image", key, f"one of image {home}", number)
+    aspect, votes = entry.text("aspect"), entry.texts("votes")
+    predicate = None if entry.get("predicate") is None else entry.text("predicate")
+    if aspect in ASPECTS:
+        _check_answer(entry, aspect, predicate, votes)
+    return {
+        "scene_id": index.images[image].scene,
+        "subject": str(entry.integer("subject_id")),
+        "object": str(entry.integer("object_id")),
+        "object_scene": None if other == image else index.images[other].scene,
+        "aspect": aspect,
+        "predicate": predicate,
+        "votes": votes,
+    }
+
+
+def _check_answer(entry: Entry, aspect: str, predicate: str | None, votes: list[str]) -> None:
+    """A 2.5D answer: of two objects, in the aspect's words, and what most raters said."""
+    if entry.values["subject_id"] == entry.values["object_id"]:
+        raise entry.error("object related to itself", "object_id", found=entry.values["object_id"])
+    allowed = words(aspect)
+    for field, said in (("predicate", [predicate] if predicate is not None else []), ("votes", votes)):
+        for word in said:
+            if word not in allowed:
+                raise entry.error("label outside its range", field, "one of " + ", ".join(allowed), word)
+    if votes:
+        word, number = Counter(votes).most_common(1)[0]
+        majority = word if 2 * number > len(votes) else None
+        if predicate != majority:
+            raise entry.error(
+                "label is not the majority of its votes", "predicate", majority or "null", predicate or "null"
+            )

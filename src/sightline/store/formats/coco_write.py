@@ -1,0 +1,185 @@
+"""Tables as a COCO instances JSON with relations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from sightline.errors import DataError
+from sightline.geometry import masks
+from sightline.store.atomic import atomic_write
+from sightline.store.tables import Tables
+
+_MOST_DECIMALS: Final = 15
+
+
+def write(tables: Tables | Iterable[Tables], path: Path) -> None:
+    """Write all views as images, sightings as annotations and relations as the extension, in table order.
+
+    Ids that came from COCO are kept where all are there and unique, else counted from 1. Masks are written as
+    compressed run lengths. Poses, amodal masks, landmarks and cameras have no place in COCO and are left out;
+    so are the names of splits.
+
+    Args:
+        tables: Scenes; every view needs its size in pixels, normalised boxes are scaled by it.
+        path: The file; replaced as a whole or not touched.
+
+    Raises:
+        DataError: Where a view has no size or the tables contradict themselves.
+    """
+    whole = tables if isinstance(tables, Tables) else Tables.concat(tables)
+    facts = _facts(whole.objects)
+    images = _images(whole.views, facts)
+    categories, category_of = _categories(whole.objects, facts)
+    annotations, place_of = _annotations(whole, facts, images, category_of)
+    content: dict[str, Any] = {
+        "images": list(images.values()),
+        "annotations": annotations,
+        "categories": categories,
+    }
+    if whole.relations.height:
+        content["relations"] = _relations(whole.relations, place_of)
+    _replace(Path(path), json.dumps(content, allow_nan=False).encode())
+
+
+Key = tuple[str, str]  # (scene id, object id) or (scene id, view id)
+Facts = dict[Key, dict[str, str]]
+
+
+def _facts(objects: pl.DataFrame) -> Facts:
+    """Attributes of every object."""
+    rows = objects.select("scene_id", "object_id", "attributes").iter_rows()
+    return {(scene, number): json.loads(text) if text else {} for scene, number, text in rows}
+
+
+def _images(views: pl.DataFrame, facts: Facts) -> dict[Key, dict[str, Any]]:
+    """The image entry of every view."""
+    extra = {scene: json.loads(fact["coco_image"]) for (scene, _), fact in facts.items() if "coco_image" in fact}
+    rows = views.to_dicts()
+    tails = [row["scene_id"].rsplit("/", 1)[-1] for row in rows]
+    numbers = _own_numbers(tails)
+    images = {}
+    for number, row in zip(numbers, rows, strict=True):
+        if row["width"] is None or row["height"] is None:
+            raise DataError(
+                "COCO needs the image size, which the source never told", row=row["scene_id"], field="size"
+            )
+        name = Path(row["image"].removeprefix("blob:")).name if row["image"] else None
+        entry = {"id": number, "width": row["width"], "height": row["height"]}
+        entry |= {"file_name": name} if name else {}
+        entry |= extra.get(row["scene_id"], {})
+        images[row["scene_id"], row["view_id"]] = entry
+    return images
+
+
+def _own_numbers(given: list[str | None]) -> list[int]:
+    """The given ids as integers if all are and differ, else counted from 1.
+
+    >>> _own_numbers(["7", "3"]), _own_numbers(["7", "7"]), _own_numbers(["a", None])
+    ([7, 3], [1, 2], [1, 2])
+    """
+    numbers = [int(text) for text in given if text and text.isascii() and text.isdigit() and len(text) < 19]
+    kept = len(numbers) == len(given) == len(set(numbers))
+    return numbers if kept else list(range(1, len(given) + 1))
+
+
+def _categories(objects: pl.DataFrame, facts: Facts) -> tuple[list[dict[str, Any]], dict[Key, int]]:
+    """The category entries by id, and the category id of every object."""
+    kinds = {
+        (scene, number): (name, facts[scene, number].get("coco_category_id"))
+        for scene, number, name in objects.select("scene_id", "object_id", "category").iter_rows()
+    }
+    distinct = sorted(set(kinds.values()), key=lambda kind: (kind[0], kind[1] or ""))
+    ids = dict(zip(distinct, _own_numbers([kind[1] for kind in distinct]), strict=True))
+    above = {kinds[key]: facts[key].get("supercategory") for key in kinds}
+    entries = [
+        {"id": ids[kind], "name": kind[0]} | ({"supercategory": above[kind]} if above[kind] else {})
+        for kind in distinct
+    ]
+    return sorted(entries, key=lambda entry: entry["id"]), {key: ids[kind] for key, kind in kinds.items()}
+
+
+def _annotations(
+    tables: Tables, facts: Facts, images: dict[Key, dict[str, Any]], category_of: dict[Key, int]
+) -> tuple[list[dict[str, Any]], dict[Key, tuple[int, int]]]:
+    """The annotation entries, and (annotation id, image id) of every object's first sighting."""
+    units = dict(zip(images, tables.views["units"], strict=True))
+    rows = tables.sightings.to_dicts()
+    for row in rows:
+        if (row["scene_id"], row["object_id"]) not in facts or (row["scene_id"], row["view_id"]) not in images:
+            raise DataError("sighting of an unknown object or view", row=row["scene_id"], found=row["object_id"])
+    numbers = _own_numbers([facts[row["scene_id"], row["object_id"]].get("coco_id") for row in rows])
+    entries: list[dict[str, Any]] = []
+    place_of: dict[Key, tuple[int, int]] = {}
+    for number, row in zip(numbers, rows, strict=True):
+        key, view = (row["scene_id"], row["object_id"]), (row["scene_id"], row["view_id"])
+        place_of.setdefault(key, (number, images[view]["id"]))
+        start = {"id": number, "image_id": images[view]["id"], "category_id": category_of[key]}
+        entries.append(start | _annotation(row, facts[key], images[view], normalised=units[view] == "normalised"))
+    return entries, place_of
+
+
+def _annotation(
+    row: dict[str, Any], fact: dict[str, str], image: dict[str, Any], *, normalised: bool
+) -> dict[str, Any]:
+    across, down = (image["width"], image["height"]) if normalised else (1.0, 1.0)
+    x0, y0, x1, y1 = row["x0"] * across, row["y0"] * down, row["x1"] * across, row["y1"] * down
+    box = [x0, y0, extent(x0, x1), extent(y0, y1)]
+    rle = row["visible_mask"]
+    if rle is None:
+        area: Any = box[2] * box[3]
+        segmentation: Any = []
+    else:
+        area = masks.area(masks.check(masks.decompress(rle), image["height"], image["width"]))
+        segmentation = {"size": [image["height"], image["width"]], "counts": rle.decode("ascii")}
+    flags = [flag for flag in row["flags"] if flag != "crowd"]
+    return {
+        "bbox": box,
+        "area": json.loads(fact["coco_area"]) if "coco_area" in fact else area,
+        "iscrowd": int("crowd" in row["flags"]),
+        "segmentation": segmentation,
+        **({"flags": flags} if flags else {}),
+        **(json.loads(fact["coco_extra"]) if "coco_extra" in fact else {}),
+    }
+
+
+def extent(low: float, high: float) -> float:
+    """The shortest decimal that added to `low` gives `high` again, so that 0.1 + 0.2 comes back as it was written.
+
+    >>> extent(0.1, 0.1 + 0.2), 0.1 + 0.2 - 0.1
+    (0.2, 0.20000000000000004)
+    """
+    difference = high - low
+    for decimals in range(_MOST_DECIMALS):
+        short = round(difference, decimals)
+        if low + short == high:
+            return short
+    return difference
+
+
+def _relations(relations: pl.DataFrame, place_of: dict[Key, tuple[int, int]]) -> list[dict[str, Any]]:
+    entries = []
+    for number, row in enumerate(relations.iter_rows(named=True), start=1):
+        ends = (row["scene_id"], row["subject"]), (row["object_scene"] or row["scene_id"], row["object"])
+        for end in ends:
+            if end not in place_of:
+                raise DataError(
+                    "relation of an object that is not seen", row=end[0], field="relations", found=end[1]
+                )
+        (subject, image), (other, other_image) = (place_of[end] for end in ends)
+        entry = {"id": number, "image_id": image, "subject_id": subject, "object_id": other}
+        entry |= {name: row[name] for name in ("aspect", "predicate", "votes")}
+        entries.append(entry | ({"object_image_id": other_image} if other_image != image else {}))
+    return entries
+
+
+def _replace(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, data)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", file=path) from None

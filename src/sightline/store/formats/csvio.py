@@ -1,0 +1,295 @@
+"""Checked reading and all-or-nothing writing of the CSV files of outside formats.
+
+Columns are found by name, in any order. Every cell is read as text and then parsed by its `Column`; the first
+cell that does not parse is a DataError with its row (the header is row 1) and column. Files are read in blocks,
+so the text of a big file is never in memory as a whole. Cells may be quoted but hold no line break, hence row
+numbers are line numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from sightline.errors import DataError
+from sightline.store.atomic import sync_folder
+
+_BLOCK: Final = 1 << 23  # bytes of text parsed at once
+_BOM: Final = b"\xef\xbb\xbf"
+_FIRST_ROW: Final = 2  # line of the first row below a header
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How to read the cells of one column.
+
+    Attributes:
+        expected: What a cell must be, in words, for the error.
+        parse: From a text expression to the value, null where the cell is not as expected.
+        problem: What is wrong with a cell that gives null.
+    """
+
+    expected: str
+    parse: Callable[[pl.Expr], pl.Expr]
+    problem: str
+
+
+def _text(cell: pl.Expr) -> pl.Expr:
+    return pl.when(cell.str.contains(r"^[^\x00-\x1f\x7f]+$")).then(cell)
+
+
+def _number(cell: pl.Expr) -> pl.Expr:
+    number = cell.cast(pl.Float64, strict=False)
+    return pl.when(number.is_finite()).then(number)
+
+
+TEXT: Final = Column("text on one line", _text, "empty, or holds a control character")
+NUMBER: Final = Column("a finite number", _number, "not a finite number")
+
+
+def code(codes: Mapping[str, int], *, problem: str = "label outside its range") -> Column:
+    """A column of labels: exactly these spellings, becoming these codes (Int8).
+
+    >>> pl.select(code({"0": 5}).parse(pl.lit("0"))).item()
+    5
+    """
+    known = {spelling: int(value) for spelling, value in codes.items()}
+    return Column(
+        "one of " + ", ".join(known),
+        lambda cell: cell.replace_strict(known, default=None, return_dtype=pl.Int8),
+        problem,
+    )
+
+
+def code_list(words: Mapping[str, str], *, problem: str = "vote outside its range") -> Column:
+    """A column of comma-separated lists of labels, becoming lists of words.
+
+    >>> pl.select(code_list({"0": "none", "1": "occludes"}).parse(pl.lit("1,0"))).item().to_list()
+    ['occludes', 'none']
+    """
+
+    def parse(cell: pl.Expr) -> pl.Expr:
+        named = pl.element().replace_strict(words, default=None, return_dtype=pl.String)
+        votes = cell.str.split(",").list.eval(named)
+        return pl.when(~votes.list.eval(pl.element().is_null()).list.any()).then(votes)
+
+    return Column("a comma-separated list of " + ", ".join(words), parse, problem)
+
+
+def read_csv(
+    path: Path,
+    columns: Mapping[str, Column],
+    *,
+    ignored: Collection[str] = (),
+    needs_rows: bool = True,
+    header: bool = True,
+) -> pl.DataFrame:
+    """The named columns of a CSV file, parsed, in file order.
+
+    Args:
+        path: The file: UTF-8 without a byte order mark, comma-separated.
+        columns: Name and reading of every column that must be there.
+        ignored: Names that may be there too and are not looked at; any other column is an error.
+        needs_rows: Whether a file without rows is an error.
+        header: False where the file has no header and its columns are those of `columns`, in that order.
+
+    Raises:
+        DataError: Naming file, row, column, what was expected and what stood there.
+    """
+    try:
+        names = _header(path, columns, ignored) if header else list(columns)
+        blocks = [_parsed(block, columns, path, line) for line, block in _blocks(path, names, header)]
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from None
+    if needs_rows and not blocks:
+        raise DataError("file has no rows", file=path, expected="at least one row")
+    nothing = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    return pl.concat(blocks) if blocks else _parsed(nothing, columns, path, 0)
+
+
+def refuse(
+    frame: pl.DataFrame,
+    bad: pl.Expr,
+    problem: str,
+    *,
+    file: Path,
+    field: str,
+    expected: str | None = None,
+    found: pl.Expr | None = None,
+) -> None:
+    """Raise a DataError for the first row where `bad` holds; rows of `frame` are those of `file`, in order.
+
+    Args:
+        frame: All rows of a file with a header.
+        bad: True where a row is wrong.
+        problem: What is wrong with it.
+        file: The file.
+        field: The column or columns to look at.
+        expected: What would have been right.
+        found: What to show of the row; the values of `field` if not given.
+    """
+    shown = pl.concat_str(pl.col(field.split(", ")), separator=", ") if found is None else found
+    wrong = frame.select(bad.alias("bad"), shown.alias("found")).with_row_index().filter("bad")
+    if wrong.height:
+        index, _, value = wrong.row(0)
+        raise DataError(problem, file=file, row=index + _FIRST_ROW, field=field, expected=expected, found=value)
+
+
+def refuse_boxes(frame: pl.DataFrame, names: tuple[str, str, str, str], *, file: Path) -> None:
+    """Raise a DataError for the first box that is not a real part of the image.
+
+    Args:
+        frame: All rows of a file with a header.
+        names: Columns of least x, greatest x, least y, greatest y, in fractions of the image.
+        file: The file.
+    """
+    for name in names:
+        outside = ~pl.col(name).is_between(0.0, 1.0)
+        refuse(frame, outside, "box leaves the image", file=file, field=name, expected="a number in [0, 1]")
+    for low, high in (names[:2], names[2:]):
+        refuse(
+            frame, pl.col(low) >= pl.col(high), "box is reversed or empty", file=file,
+            field=f"{low}, {high}", expected=f"{low} < {high}",
+        )  # fmt: skip
+
+
+def write_csvs(frames: Mapping[Path, pl.DataFrame]) -> None:
+    """Write all the frames or none: each to a temporary file beside its place, then all renamed into place.
+
+    Raises:
+        DataError: Where a folder or file cannot be written.
+    """
+    made: dict[Path, Path] = {}
+    try:
+        for path, frame in frames.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made[path] = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+            with made[path].open("xb") as file:
+                frame.write_csv(file)
+                file.flush()
+                os.fsync(file.fileno())
+        for path, temporary in made.items():
+            temporary.replace(path)
+            sync_folder(path.parent)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", file=path) from None
+    finally:
+        for temporary in made.values():
+            temporary.unlink(missing_ok=True)
+
+
+def _header(path: Path, columns: Mapping[str, Column], ignored: Collection[str]) -> list[str]:
+    """The column names in the file's order, once they are what they must be."""
+    with path.open("rb") as file:
+        line = file.readline()
+    if not line:
+        raise DataError("file is empty", file=path, expected=f"a header with {', '.join(columns)}")
+    _refuse_bom(path, line)
+    try:
+        names = next(csv.reader([line.decode().rstrip("\r\n")]), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise DataError(
+            "header is not one line of UTF-8 text", file=path, row=1, expected=", ".join(columns)
+        ) from None
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise DataError("column stands twice", file=path, row=1, field=name)
+    for name in columns:
+        if name not in names:
+            raise DataError("column is missing", file=path, row=1, field=name, found=", ".join(names))
+    for name in names:
+        if name not in columns and name not in ignored:
+            raise DataError(
+                "unexpected column", file=path, row=1, field=name or "(no name)", expected=", ".join(columns)
+            )
+    return names
+
+
+def _refuse_bom(path: Path, start: bytes) -> None:
+    if start.startswith(_BOM):
+        raise DataError(
+            "file begins with a byte order mark (BOM)", file=path, row=1, expected="plain UTF-8", found="\ufeff"
+        )
+
+
+def _blocks(path: Path, names: Sequence[str], header: bool) -> Iterator[tuple[int, pl.DataFrame]]:
+    """(line number of the first row, all rows as text) of consecutive parts of the file."""
+    with path.open("rb") as file:
+        start = file.readline()
+        _refuse_bom(path, start)
+        if not start or (header and not file.read(1)):
+            return
+    line = _FIRST_ROW if header else 1
+    try:
+        reader = arrow_csv.open_csv(
+            path,
+            arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=names, skip_rows=int(header)),
+            arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+        )
+        for batch in reader:
+            frame = pl.from_arrow(batch)
+            assert isinstance(frame, pl.DataFrame)
+            yield line, frame
+            line += frame.height
+        _refuse_open_quote(path)
+    except pa.ArrowInvalid as error:
+        raise _broken_line(path, len(names)) or DataError(f"not a CSV file: {error}", file=path) from None
+
+
+def _broken_line(path: Path, width: int) -> DataError | None:
+    """The first line that is not UTF-8 or has not `width` cells, as an error; None if all are well.
+
+    Slow, and only called when the fast parser has given up: its own report of a bad row fails on undecodable text.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                cells = len(next(csv.reader([line.decode().rstrip("\r\n")]), []))
+            except UnicodeDecodeError as error:
+                wrong = line[error.start : error.end]
+                return DataError("not UTF-8", file=path, row=number, expected="UTF-8 text", found=wrong)
+            except csv.Error as error:
+                return DataError(f"not a CSV row: {error}", file=path, row=number)
+            if cells != width:
+                return DataError(
+                    "row has the wrong number of cells", file=path, row=number, expected=width, found=cells
+                )
+    return None
+
+
+def _refuse_open_quote(path: Path) -> None:
+    """A file cut off inside a quoted cell would else read as if the cell ended there."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - (1 << 16)))
+        last = file.read().rstrip(b"\r\n").rsplit(b"\n", 1)[-1]
+    if last.count(b'"') % 2:
+        raise DataError("file ends inside a quoted cell", file=path, expected='a closing "', found=last[-60:])
+
+
+def _parsed(block: pl.DataFrame, columns: Mapping[str, Column], path: Path, line: int) -> pl.DataFrame:
+    """The block's named columns, parsed; `line` is the line number of its first row."""
+    parsed = block.select(column.parse(pl.col(name)).alias(name) for name, column in columns.items())
+    wrong = [(series.is_null().arg_true()[0], name) for name, series in _with_nulls(parsed)]
+    if wrong:
+        index, name = min(wrong, key=lambda place: int(place[0]))
+        found = block[name][index]
+        raise DataError(
+            columns[name].problem if found else "cell is empty",
+            file=path, row=line + index, field=name, expected=columns[name].expected, found=found,
+        )  # fmt: skip
+    return parsed
+
+
+def _with_nulls(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
+    return ((name, frame[name]) for name in frame.columns if frame[name].null_count())

@@ -1,0 +1,22 @@
+"""The front door: any dataset this house knows, opened the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sightline.store.dataset import Dataset
+from sightline.store.formats import detect
+from sightline.store.manifest import MANIFEST
+from sightline.store.tables import Tables
+
+
+def open_dataset(path: str | Path) -> Dataset:
+    """Open a Sightline dataset, or read a file or folder of a known format into memory.
+
+    Nothing is written. An outside format is read and checked as a whole, so `sightline import` pays off for
+    anything large or opened often.
+    """
+    place = Path(path)
+    if (place / MANIFEST).exists():
+        return Dataset.open(place)
+    return Dataset.from_tables(Tables.concat(detect(place).read(place)), path=place)

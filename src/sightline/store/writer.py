@@ -1,0 +1,185 @@
+"""Tables into a dataset folder, shard by shard, in memory that does not grow with the dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+
+from sightline.errors import ConfigError, DataError
+from sightline.scenes import Scene
+from sightline.store.atomic import atomic_write, staged_folder
+from sightline.store.blobs import PREFIX, Blobs
+from sightline.store.convert import by_scene, scene_count, tables_from_scenes
+from sightline.store.dataset import Dataset
+from sightline.store.fingerprint import Fingerprint
+from sightline.store.manifest import MANIFEST, OWNED, Manifest, ShardInfo
+from sightline.store.schema import SCHEMAS
+from sightline.store.shards import table_file, write_shard
+from sightline.store.tables import Tables
+
+Images = Mapping[str, Path | bytes]
+
+
+def write(
+    tables: Tables | Iterable[Tables],
+    path: str | Path,
+    *,
+    source: str = "",
+    scenes_per_shard: int = 20_000,
+    images: Mapping[str, Path] | Mapping[str, bytes] | Images | None = None,
+    overwrite: bool = False,
+    compression: str = "zstd",
+) -> Dataset:
+    """Write a dataset folder and open it.
+
+    The folder appears under its name only when it is complete; a write that fails leaves what stood there before.
+
+    Args:
+        tables: All scenes at once, or parts of whole scenes. Each shard is sorted by scene; a stream in order of
+            scene ids gives shards that do not overlap, and so the fastest access to one scene.
+        path: The folder. A dataset that is there already is a ConfigError unless `overwrite`.
+        source: A word on where the data comes from, for the manifest.
+        scenes_per_shard: Memory grows with it, the number of files shrinks.
+        images: Files or bytes to keep as blobs, by the reference that stands in ``views.image``, ``depth`` or
+            ``ids``; the reference becomes ``blob:…``. Other paths stay as they are.
+        overwrite: Replace a dataset.
+        compression: Of the Parquet files, a codec polars knows.
+    """
+    if scenes_per_shard < 1:
+        raise ConfigError(f"scenes_per_shard must be at least 1, not {scenes_per_shard}")
+    parts = [tables] if isinstance(tables, Tables) else tables
+    with _stage(path, overwrite) as stage:
+        _write_all(stage, parts, source, scenes_per_shard, images or {}, compression)
+    return Dataset.open(path)
+
+
+def write_scenes(
+    scenes: Iterable[Scene],
+    path: str | Path,
+    *,
+    source: str = "",
+    scenes_per_shard: int = 20_000,
+    overwrite: bool = False,
+) -> Dataset:
+    """Write scenes one shard at a time; pixels they hold only in memory become blobs. See `write`."""
+    with _stage(path, overwrite) as stage:
+        _write_all(stage, _batches(scenes, scenes_per_shard, Blobs(stage)), source, scenes_per_shard, {}, "zstd")
+    return Dataset.open(path)
+
+
+def _stage(path: str | Path, overwrite: bool) -> AbstractContextManager[Path]:
+    return staged_folder(path, owned=OWNED, marker=MANIFEST, overwrite=overwrite)
+
+
+def _batches(scenes: Iterable[Scene], size: int, blobs: Blobs) -> Iterator[Tables]:
+    rest = iter(scenes)
+    while batch := list(islice(rest, size)):
+        yield tables_from_scenes(batch, blobs=blobs)
+
+
+def _write_all(
+    folder: Path, parts: Iterable[Tables], source: str, size: int, images: Images, compression: str
+) -> None:
+    for name in SCHEMAS:
+        (folder / name).mkdir()
+    blobs, content = Blobs(folder), Fingerprint()
+    shards: list[ShardInfo] = []
+    splits: set[str] = set()
+    for tables in _cut((_keep_images(p, images, blobs) for p in parts), size):
+        _refuse_known(folder, shards, tables)
+        shards.append(write_shard(folder, f"{len(shards):05d}", tables, compression=compression))
+        content.update(tables)
+        splits.update(tables.views["split"].unique())
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    named = tuple(sorted(splits - {""}))
+    manifest = Manifest(source, created, named, content.hexdigest(), tuple(shards))
+    atomic_write(folder / MANIFEST, manifest.to_json())
+
+
+def _cut(parts: Iterable[Tables], size: int) -> Iterator[Tables]:
+    """The same scenes in sorted pieces of `size` scenes, the last one smaller."""
+    held: list[Tables] = []
+    scenes = 0
+    for part in parts:
+        _require_whole(part)
+        held.append(part)
+        scenes += scene_count(part)
+        if scenes >= size:
+            *full, rest = _pieces(held, scenes, size)
+            yield from full
+            held, scenes = [rest], scene_count(rest)
+    yield from (p for p in _pieces(held, scenes, size) if p.views.height)
+
+
+def _pieces(held: list[Tables], scenes: int, size: int) -> Iterator[Tables]:
+    """Sorted pieces of `size` scenes, then one of what is left (maybe nothing)."""
+    tables = by_scene(Tables.concat(held))
+    ids = tables.views["scene_id"].unique(maintain_order=True)
+    if len(ids) != scenes:
+        raise DataError("scene stands in two parts", field="scene_id", found=_twice(held))
+    cuts = ids.gather_every(size).slice(1)
+    edges = {n: [0, *f["scene_id"].search_sorted(cuts, side="left"), f.height] for n, f in tables.frames()}
+    for k in range(len(cuts) + 1):
+        yield Tables(**{n: f.slice(edges[n][k], edges[n][k + 1] - edges[n][k]) for n, f in tables.frames()})
+    if len(ids) % size == 0:
+        yield Tables.build()
+
+
+def _twice(held: list[Tables]) -> str:
+    ids = pl.concat([p.views["scene_id"].unique() for p in held])
+    return str(ids.filter(ids.is_duplicated()).min())
+
+
+def _require_whole(tables: Tables) -> None:
+    ids = tables.views["scene_id"].unique()
+    for name, frame in tables.frames():
+        if frame.schema != SCHEMAS[name]:
+            raise DataError("table does not have the schema's columns", field=name, expected=dict(SCHEMAS[name]))
+        if frame["scene_id"].null_count():
+            raise DataError("row without a scene", field=f"{name}.scene_id")
+        orphans = frame["scene_id"].filter(~frame["scene_id"].is_in(ids.implode()))
+        if len(orphans):
+            raise DataError("rows of a scene that has no view", field=f"{name}.scene_id", found=orphans[0])
+
+
+def _refuse_known(folder: Path, shards: list[ShardInfo], tables: Tables) -> None:
+    """A DataError if a scene stands in an earlier shard; only shards with overlapping ranges are looked at."""
+    ids = tables.views["scene_id"]
+    overlapping = [
+        table_file(folder, "views", s.name) for s in shards if not (s.last < ids[0] or s.first > ids[-1])
+    ]
+    if not overlapping:
+        return
+    earlier = pl.scan_parquet(overlapping).select("scene_id")
+    doubled = earlier.filter(pl.col("scene_id").is_in(ids.unique().implode())).head(1).collect()
+    if doubled.height:
+        raise DataError("scene stands in two shards", field="scene_id", found=doubled["scene_id"][0])
+
+
+def _keep_images(tables: Tables, images: Images, blobs: Blobs) -> Tables:
+    columns = [_kept_column(tables.views[c], images, blobs) for c in ("image", "depth", "ids")]
+    return Tables(tables.views.with_columns(columns), tables.objects, tables.sightings, tables.relations)
+
+
+def _kept_column(column: pl.Series, images: Images, blobs: Blobs) -> pl.Series:
+    refs = column.drop_nulls().unique()
+    kept = {ref: _keep(ref, images[ref], blobs) for ref in refs if ref in images}
+    lost = [r for r in refs if r.startswith(PREFIX) and r not in kept and r not in blobs]
+    if lost:
+        raise DataError("blob is not at hand: give it in images", field=f"views.{column.name}", found=lost[0])
+    return column.replace(kept) if kept else column
+
+
+def _keep(ref: str, given: Path | bytes, blobs: Blobs) -> str:
+    suffix = Path(ref).suffix
+    if isinstance(given, bytes):
+        return blobs.put(given, suffix)
+    try:
+        return blobs.put(Path(given).read_bytes(), Path(given).suffix or suffix)
+    except OSError as error:
+        raise DataError(f"picture cannot be read: {error.strerror}", file=given) from error
