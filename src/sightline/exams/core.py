@@ -1,0 +1,139 @@
+"""What every exam has in common: items go to a model, answers come back as records.
+
+An *item* is what a model is shown in one call: a scene, or an image pair. Its answer becomes *records*, one atomic
+judgement each. `sit` walks through the items and writes each one's records before it asks the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sightline.errors import ModelError
+from sightline.exams.run import Marks, Run, RunIdentity
+from sightline.skills import skills_of
+from sightline.store import Dataset
+
+Progress = Callable[[int, int], None]
+"""Called with (items done, items in all)."""
+
+
+class Item(Protocol):
+    """What a model is shown in one call."""
+
+    @property
+    def id(self) -> str:
+        """Unique in the exam, and the same in every run over the same data."""
+
+    @property
+    def scene_id(self) -> str:
+        """The scene it is about (the subject's, if it spans two)."""
+
+    @property
+    def cluster_id(self) -> str:
+        """The independent unit for statistics: the scene, or the image pair."""
+
+
+ItemT = TypeVar("ItemT", bound=Item)
+
+
+class Exam(Protocol[ItemT]):
+    """One exam with its options fixed."""
+
+    name: str
+
+    @property
+    def skills(self) -> tuple[str, ...]:
+        """Skills a model needs to sit it."""
+
+    def options(self) -> dict[str, Any]:
+        """Everything that changes items or records, as JSON values; part of a run's identity."""
+
+    def items(self, data: Dataset) -> Sequence[ItemT]:
+        """All items, in a fixed order."""
+
+    def prepare(self, model: object, data: Dataset) -> None:
+        """Let the model learn what it may before the exam."""
+
+    def examine(self, model: object, item: ItemT) -> Marks:
+        """Ask the model about one item and mark its answer."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model and the words it was asked for by.
+
+    Attributes:
+        spec: What the user wrote.
+        name: How tables call it.
+        model: The object itself.
+        fingerprint: Changes when the file behind the spec does; empty for built-in models.
+    """
+
+    spec: str
+    name: str
+    model: object
+    fingerprint: str = ""
+
+
+def require_skills(candidate: Candidate, needed: Sequence[str]) -> None:
+    """ModelError unless the candidate has every skill in `needed`."""
+    has = skills_of(candidate.model)
+    missing = [skill for skill in needed if skill not in has]
+    if missing:
+        raise ModelError(
+            f"{candidate.spec}: the exam needs the skill {missing[0]!r}, i.e. a method {missing[0]}(); "
+            f"this model has {', '.join(has) or 'none'}"
+        )
+
+
+def sit(
+    exam: Exam[Any],
+    candidate: Candidate,
+    data: Dataset,
+    folder: Path,
+    *,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Let a model sit an exam; run it again on the same folder and it goes on where it stopped.
+
+    Args:
+        exam: The exam.
+        candidate: The model.
+        data: The scenes.
+        folder: The run's folder, made if missing; a folder of another run is a ConfigError.
+        limit: Only the first so many items; a later call without the limit resumes with the rest.
+        progress: Told after every item.
+    """
+    require_skills(candidate, exam.skills)
+    identity = RunIdentity(
+        exam=exam.name,
+        options=exam.options(),
+        model=candidate.spec,
+        model_name=candidate.name,
+        model_fingerprint=candidate.fingerprint,
+        data_fingerprint=data.fingerprint,
+    )
+    with Run.start(folder, identity, data_path=data.path) as run:
+        items = exam.items(data)
+        due = items if limit is None else items[:limit]
+        run.announce(total=len(items), model=describe(candidate.model))
+        if any(item.id not in run.done for item in due):
+            exam.prepare(candidate.model, data)
+            run.announce(total=len(items), model=describe(candidate.model))
+        for number, item in enumerate(due, start=1):
+            if item.id not in run.done:
+                run.append(item.id, item.scene_id, item.cluster_id, exam.examine(candidate.model, item))
+            if progress is not None:
+                progress(number, len(due))
+        run.close(finished=len(due) == len(items))
+    return run
+
+
+def describe(model: object) -> dict[str, Any]:
+    """What a model tells of itself (chosen margins, weights…), or nothing."""
+    tell = getattr(model, "describe", None)
+    return dict(tell()) if callable(tell) else {}

@@ -1,0 +1,125 @@
+"""How far blind rules get: the depth order guessed from boxes or class names, without looking at a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.exams.relations.counting import ratio
+from sightline.exams.relations.pairs import PairTable
+from sightline.exams.relations.prior import cross_fit
+from sightline.exams.relations.votes import clear_order
+from sightline.geometry import area, centre
+from sightline.scenes import Depth
+from sightline.skills import Setting
+from sightline.stats import Interval, intervals
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BlindRule:
+    """Accuracy of one rule on the pairs with a clear depth order; a tie counts one half.
+
+    Attributes:
+        accuracy: With a 95 % interval by cluster.
+        pairs: Pairs judged.
+        se_ratio: Standard error that respects clusters over the one that takes pairs for independent; NaN where
+            either is undefined or zero.
+    """
+
+    accuracy: Interval
+    pairs: int
+    se_ratio: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; undefined ones are null."""
+        values = (self.accuracy.value, self.accuracy.low, self.accuracy.high, self.se_ratio)
+        accuracy, low, high, ratio = (float(v) if np.isfinite(v) else None for v in values)
+        return {"accuracy": accuracy, "low": low, "high": high, "n": self.pairs, "se_ratio": ratio}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Blind rules by setting and name."""
+
+    rules: Mapping[Setting, Mapping[str, BlindRule]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{setting: {rule: {"accuracy", "low", "high", "n", "se_ratio"}}}``."""
+        return {
+            setting: {name: rule.to_dict() for name, rule in rules.items()} for setting, rules in self.rules.items()
+        }
+
+
+def audit(tables: Mapping[Setting, PairTable], *, folds: int = 5, seed: int = 0, resamples: int = 2000) -> Audit:
+    """Let every blind rule guess the clear depth orders.
+
+    Args:
+        tables: Annotated pairs (not `ordered`) by setting.
+        folds: Parts of the clusters for the class prior, each answered by a prior fitted on the others.
+        seed: Seeds the folds and the resampling.
+        resamples: Bootstrap resamples of the clusters.
+    """
+    return Audit({setting: _audit_one(table, folds, seed, resamples) for setting, table in tables.items()})
+
+
+def evidence(table: PairTable, *, folds: int = 5, seed: int = 0) -> dict[str, Floats]:
+    """(n,) per rule: above 0 where it says the first object is closer, below where the second, 0 for a tie.
+
+    ``bottom_edge``: the lower bottom edge is closer; ``location``: the lower centre; ``area``: the larger box;
+    ``class_prior``: the class pair's habit in other clusters; ``majority``: always the commoner order.
+    """
+    a, b = table.boxes_a, table.boxes_b
+    closer, farther = np.sum(table.depth == Depth.CLOSER), np.sum(table.depth == Depth.FARTHER)
+    return {
+        "bottom_edge": a[:, 3] - b[:, 3],
+        "location": centre(a)[:, 1] - centre(b)[:, 1],
+        "area": area(a) - area(b),
+        "class_prior": _class_evidence(table, folds, seed),
+        "majority": np.full(len(table), 1.0 if closer >= farther else -1.0),
+    }
+
+
+def credit(said: Floats, depth: NDArray[np.int8]) -> Floats:
+    """1 where the sign of the evidence fits a clear depth order, 0 where not, one half for a tie.
+
+    >>> credit(np.array([0.1, -0.1, 0.0]), np.array([1, 1, 2], dtype=np.int8))
+    array([1. , 0. , 0.5])
+    """
+    return np.where(said == 0, 0.5, (said > 0) == (depth == Depth.CLOSER))
+
+
+def se_ratio(scores: Floats, cluster: NDArray[np.int32], n_clusters: int) -> float:
+    """Cluster-robust standard error of a mean over the naive one (NaN for fewer than two clusters)."""
+    n = len(scores)
+    if n < 2 or n_clusters < 2 or np.ptp(scores) == 0:
+        return float("nan")
+    off = np.bincount(cluster, weights=scores - scores.mean(), minlength=n_clusters)
+    robust = np.sum(off**2) * n_clusters / (n_clusters - 1)
+    return float(np.sqrt(robust / (n * np.var(scores, ddof=1))))
+
+
+def _audit_one(table: PairTable, folds: int, seed: int, resamples: int) -> dict[str, BlindRule]:
+    clear = table.take(clear_order(table))
+    scores = {name: credit(said, clear.depth) for name, said in evidence(clear, folds=folds, seed=seed).items()}
+    c = len(table.clusters)
+    columns = [*scores.values(), np.ones(len(clear))]
+    counts = np.column_stack([np.bincount(clear.cluster, weights=w, minlength=c) for w in columns])
+    found = intervals(counts, lambda t: ratio(t[:, :-1], t[:, -1:]), resamples=resamples, seed=seed)
+    return {
+        name: BlindRule(interval, len(clear), se_ratio(score, clear.cluster, c))
+        for (name, score), interval in zip(scores.items(), found, strict=True)
+    }
+
+
+def _class_evidence(table: PairTable, folds: int, seed: int) -> Floats:
+    said = np.zeros(len(table))
+    for rows, prior in cross_fit(table, folds=folds, seed=seed):
+        a, b = table.category[table.first[rows]], table.category[table.second[rows]]
+        said[rows] = prior.direction(a, b) - 0.5
+    return said

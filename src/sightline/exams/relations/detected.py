@@ -1,0 +1,129 @@
+"""The exam on boxes the model found itself: match them to the annotated pairs, then mark.
+
+Detections pass the filters the dataset was collected with, then as many are kept as the image has annotated
+objects (the paper's leak, §3.2). Classes are ignored. Failures are told apart: an object not found, both found but
+the predicate wrong, a pair that is not there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import ModelError
+from sightline.exams.relations.boxed import BoxedPairs
+from sightline.exams.relations.collect import filter_detections
+from sightline.exams.relations.items import RelationsItem
+from sightline.exams.relations.matching import Matched, match_boxed
+from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol
+from sightline.exams.relations.words import answer_words, outcome_words, truth_words
+from sightline.exams.run import Marks
+from sightline.scenes import Depth, Occlusion, View
+from sightline.skills import SILENT, Detect, Detections, Judgements, Pairs, Relate
+
+_NEUTRAL: Final[dict[Aspect, int]] = {"depth": int(Depth.CLOSER), "occlusion": int(Occlusion.NONE)}
+"""What a perfect predicate says of a pair that is not there: some counted label, so that it is a false positive."""
+
+
+def judge_detected(model: object, item: RelationsItem, *, perfect: bool, found: dict[str, Detections]) -> Marks:
+    """Records of one item on detected boxes: every predicted pair, then every annotated pair that none fitted.
+
+    Args:
+        model: Has *detect*, and *relate* unless `perfect`.
+        item: Image or image pair, one direction.
+        perfect: Take the true label wherever both boxes fit, instead of asking the model.
+        found: Detections by scene, so that no image is looked at twice; filled here.
+    """
+    kept_a = _detect(model, item.scene_id, item.pairs.view_a, len(item.truth_boxes_a), found)
+    kept_b = _detect(model, item.other_scene, item.pairs.view_b, len(item.truth_boxes_b), found)
+    pairs = all_pairs(item.pairs, kept_a, kept_b)
+    truth = _truth_rows(item)
+    if perfect:
+        said = Judgements(*(np.full(len(pairs), SILENT, dtype=np.int8) for _ in range(2)))
+    else:
+        assert isinstance(model, Relate)
+        said = Judgements.checked(model.relate(pairs), len(pairs), type(model).__name__)
+    predictions = _boxed(pairs, said.depth, said.occlusion)
+    aspects: tuple[Aspect, ...] = ("depth", "occlusion") if item.pairs.setting == "within_image" else ("depth",)
+    columns: dict[str, list[Any]] = {}
+    for aspect in aspects:
+        matched = match_boxed(truth, predictions, Protocol.DEFAULT, aspect)
+        for name, values in _rows(item, aspect, matched, perfect).items():
+            columns.setdefault(name, []).extend(values)
+    return Marks({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)
+
+
+def all_pairs(asked: Pairs, a: Detections, b: Detections) -> Pairs:
+    """Every ordered pair of kept detections, in order of confidence; an object is not paired with itself."""
+    i, j = np.indices((len(a.boxes), len(b.boxes))).reshape(2, -1)
+    if asked.setting == "within_image":
+        i, j = i[i != j], j[i != j]
+    return replace(
+        asked,
+        boxes_a=a.boxes[i],
+        boxes_b=b.boxes[j],
+        categories_a=tuple(a.categories[k] for k in i),
+        categories_b=tuple(b.categories[k] for k in j),
+    )
+
+
+def _detect(model: object, scene: str, view: View, keep: int, found: dict[str, Detections]) -> Detections:
+    if scene not in found:
+        assert isinstance(model, Detect)
+        given = model.detect(view)
+        if not isinstance(given, Detections) or not len(given.boxes) == len(given.scores) == len(given.categories):
+            raise ModelError(f"{type(model).__name__}: detect() must return Detections with one score a box")
+        groups = given.groups if len(given.groups) else np.zeros(len(given.boxes), dtype=bool)
+        rows = filter_detections(given.boxes, given.scores, groups, keep=keep)
+        found[scene] = Detections(given.boxes[rows], given.scores[rows], tuple(given.categories[r] for r in rows))
+    return found[scene]
+
+
+def _truth_rows(item: RelationsItem) -> BoxedPairs:
+    """The annotated pairs, each once: matching adds the reverses itself."""
+    written = slice(None) if item.pairs.setting == "across_images" else slice(0, len(item.pairs) // 2)
+    once = replace(
+        item.pairs,
+        boxes_a=item.pairs.boxes_a[written],
+        boxes_b=item.pairs.boxes_b[written],
+    )
+    return _boxed(once, item.depth[written], item.occlusion[written])
+
+
+def _boxed(pairs: Pairs, depth: NDArray[np.int8], occlusion: NDArray[np.int8]) -> BoxedPairs:
+    n, second = len(pairs), int(pairs.setting == "across_images")
+    return BoxedPairs(
+        images=np.array(["a", "b"], dtype=object),
+        image_a=np.zeros(n, dtype=np.int32),
+        image_b=np.full(n, second, dtype=np.int32),
+        boxes_a=np.ascontiguousarray(pairs.boxes_a),
+        boxes_b=np.ascontiguousarray(pairs.boxes_b),
+        depth=depth,
+        occlusion=occlusion,
+    )
+
+
+def _rows(item: RelationsItem, aspect: Aspect, matched: Matched, perfect: bool) -> dict[str, list[Any]]:
+    n = len(item.pairs) if item.pairs.setting == "across_images" else len(item.pairs) // 2
+    kept = np.ones(len(matched.truth), dtype=bool)
+    if item.pairs.setting == "across_images":
+        kept = matched.truth_row < n  # the other direction is an item of its own
+    truth, answer, row = matched.truth[kept], matched.answer[kept], matched.truth_row[kept]
+    if perfect:
+        predicted = matched.prediction_row[kept] >= 0
+        ideal = np.where(truth == ABSENT, _NEUTRAL[aspect], np.maximum(truth, SILENT))
+        answer = np.where(predicted, ideal, SILENT).astype(np.int8)
+    return {
+        "subject": [item.subjects[r] if r >= 0 else None for r in row],
+        "object": [item.objects[r] if r >= 0 else None for r in row],
+        "reverse": (
+            row >= n if item.pairs.setting == "within_image" else item.reverse[:1].repeat(len(row))
+        ).tolist(),
+        "aspect": [aspect] * len(row),
+        "truth": truth_words(aspect, truth),
+        "answer": answer_words(aspect, answer),
+        "outcome": outcome_words(truth, answer, matched.outcome[kept]),
+    }

@@ -1,0 +1,127 @@
+"""Marking a predictions file against 2.5VRD's own files, as its evaluator does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from sightline.exams.relations.boxed import BoxedPairs, Window, boxed_pairs
+from sightline.exams.relations.matching import Matched, Outcome, match_boxed
+from sightline.exams.relations.protocols import Aspect, Protocol
+from sightline.exams.relations.tally import rates, tally
+from sightline.scenes import words
+from sightline.stats import Interval, intervals
+from sightline.store.formats.vrd25_files import DISTANCE, OCCLUSION
+from sightline.store.formats.vrd25_scoring import read_predictions, read_scoring_truth
+
+_ORDER: Final[tuple[tuple[str, Aspect], ...]] = (("occlusion", "occlusion"), ("distance", "depth"))
+"""Relationships by the evaluator's name, in its order."""
+_CELLS: Final = {"occlusion": OCCLUSION, "depth": DISTANCE}
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """One row of the evaluator's table.
+
+    Attributes:
+        relationship: ``occlusion`` or ``distance``.
+        label: The outside code ``0`` … ``3``, or ``all``.
+        word: What it means; empty for ``all``.
+    """
+
+    relationship: str
+    label: str
+    word: str
+    precision: Interval
+    recall: Interval
+    f1: Interval
+
+    def figures(self) -> dict[str, Any]:
+        """The row without intervals; null where undefined."""
+        scores = {name: getattr(self, name).to_dict()["value"] for name in ("precision", "recall", "f1")}
+        return {"relationship": self.relationship, "label": self.label, **scores}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row with intervals."""
+        scores = {name: getattr(self, name).to_dict() for name in ("precision", "recall", "f1")}
+        return {"relationship": self.relationship, "label": self.label, "word": self.word, **scores}
+
+
+@dataclass(frozen=True)
+class FileScores:
+    """Ten rows, and how the depth judgements ended.
+
+    Attributes:
+        protocol: How they were counted.
+        rows: Occlusion 0…3 and all, then distance 0…3 and all.
+        outcomes: `Outcome` name → depth judgements; both directions of every pair.
+        unseen: Predictions on image pairs that have no truth, or outside the window; never looked at.
+    """
+
+    protocol: Protocol
+    rows: tuple[FileRow, ...]
+    outcomes: Mapping[str, int]
+    unseen: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; ``rows`` has the evaluator's own columns."""
+        return {
+            "protocol": self.protocol.value,
+            "rows": [row.figures() for row in self.rows],
+            "intervals": [row.to_dict() for row in self.rows],
+            "outcomes": dict(self.outcomes),
+            "unseen_predictions": self.unseen,
+        }
+
+
+def score_files(
+    objects: Path,
+    truth: Path,
+    predictions: Path,
+    *,
+    protocol: Protocol = Protocol.DEFAULT,
+    window: Window | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> FileScores:
+    """Score a predictions CSV; intervals are by image, or by image pair across images."""
+    pairs, said = boxed_pairs(read_scoring_truth(objects, truth), read_predictions(predictions))
+    return score_pairs(pairs, said, protocol=protocol, window=window, resamples=resamples, seed=seed)
+
+
+def score_pairs(
+    truth: BoxedPairs,
+    predictions: BoxedPairs,
+    *,
+    protocol: Protocol = Protocol.DEFAULT,
+    window: Window | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> FileScores:
+    """Like `score_files`, from arrays."""
+    matched = {aspect: match_boxed(truth, predictions, protocol, aspect, window=window) for _, aspect in _ORDER}
+    rows = [
+        row
+        for relationship, aspect in _ORDER
+        for row in _rows(relationship, aspect, matched[aspect], protocol, resamples, seed)
+    ]
+    depth = matched["depth"]
+    ended = np.bincount(depth.outcome, minlength=len(Outcome))
+    outcomes = {outcome.name.lower(): int(ended[outcome]) for outcome in Outcome}
+    return FileScores(protocol, tuple(rows), outcomes, depth.n_unseen)
+
+
+def _rows(
+    relationship: str, aspect: Aspect, matched: Matched, protocol: Protocol, resamples: int, seed: int
+) -> list[FileRow]:
+    how: dict[str, Any] = {"protocol": protocol, "aspect": aspect, "setting": matched.setting}
+    counts = tally(matched.truth, matched.answer, matched.cluster, matched.n_clusters, **how)
+    found = intervals(counts, lambda t: rates(t, **how).reshape(len(t), -1), resamples=resamples, seed=seed)
+    named = [(cell, label.word, int(label)) for cell, label in _CELLS[aspect].items()] + [
+        ("all", "", len(words(aspect)))
+    ]
+    return [FileRow(relationship, cell, word, *found[3 * i : 3 * i + 3]) for cell, word, i in named]

@@ -1,0 +1,118 @@
+"""The questions of the relations exam: every ordered pair of an image, or of two images, with truth and votes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sightline.exams.relations.pairs import PairTable
+from sightline.scenes import View
+from sightline.skills import Pairs
+from sightline.store import Dataset, Tables, scenes_from_tables
+
+
+@dataclass(frozen=True)
+class RelationsItem:
+    """All ordered pairs whose subjects stand in one image and whose objects stand in one (the same or another).
+
+    Across images the two directions are two items of one cluster, since the model is shown (A, B) and then (B, A).
+
+    Attributes:
+        id: ``<scene>`` within an image, ``<subject's scene>><object's scene>`` across.
+        scene_id: Scene of the subjects; `other_scene` of the objects.
+        cluster_id: The scene, or the unordered pair of scenes.
+        pairs: What the model sees.
+        reverse: (n,) True where the pair is the reverse of the annotated one.
+        subjects: Object ids; `objects` likewise.
+        depth: Truth codes; `occlusion` likewise (−1: no majority, or not asked).
+        depth_votes: (n, 4) rater counts by code; `occlusion_votes` likewise.
+        truth_boxes_a: (m, 4) every annotated box of the first image, also of objects in no pair; `truth_boxes_b`.
+    """
+
+    id: str
+    scene_id: str
+    other_scene: str
+    cluster_id: str
+    pairs: Pairs
+    reverse: NDArray[np.bool_]
+    subjects: tuple[str, ...]
+    objects: tuple[str, ...]
+    depth: NDArray[np.int8]
+    occlusion: NDArray[np.int8]
+    depth_votes: NDArray[np.int16]
+    occlusion_votes: NDArray[np.int16]
+    truth_boxes_a: NDArray[np.float64]
+    truth_boxes_b: NDArray[np.float64]
+
+
+def relations_items(table: PairTable, views: Mapping[str, View]) -> list[RelationsItem]:
+    """One item per (subject's scene, object's scene), in order of first appearance.
+
+    Args:
+        table: Annotated pairs, one direction each; both directions are asked.
+        views: The view of every scene that stands in a pair.
+    """
+    ordered = table.ordered()
+    scene_a = ordered.object_scene[ordered.first].astype(np.int64)
+    scene_b = ordered.object_scene[ordered.second].astype(np.int64)
+    _, first_row, group = np.unique(scene_a * len(table.scenes) + scene_b, return_index=True, return_inverse=True)
+    by_scene = _rows_by(ordered.object_scene, len(table.scenes))
+    groups = _rows_by(group, len(first_row))
+    return [_item(ordered, groups[g], views, by_scene) for g in np.argsort(first_row)]
+
+
+def _item(
+    table: PairTable, rows: NDArray[np.int64], views: Mapping[str, View], by_scene: list[NDArray[np.int64]]
+) -> RelationsItem:
+    part = table.take(rows)
+    a, b = int(part.object_scene[part.first[0]]), int(part.object_scene[part.second[0]])
+    scene, other = str(table.scenes[a]), str(table.scenes[b])
+    cluster = str(table.clusters[part.cluster[0]])
+    names = table.categories
+    pairs = Pairs(
+        cluster_id=cluster,
+        setting=table.setting,
+        view_a=views[scene],
+        view_b=views[other],
+        boxes_a=part.boxes_a,
+        boxes_b=part.boxes_b,
+        categories_a=tuple(names[c] for c in part.category[part.first]),
+        categories_b=tuple(names[c] for c in part.category[part.second]),
+    )
+    return RelationsItem(
+        id=scene if scene == other else f"{scene}>{other}",
+        scene_id=scene,
+        other_scene=other,
+        cluster_id=cluster,
+        pairs=pairs,
+        reverse=rows >= len(table) // 2,
+        subjects=tuple(part.object_ids[part.first]),
+        objects=tuple(part.object_ids[part.second]),
+        depth=part.depth,
+        occlusion=part.occlusion,
+        depth_votes=part.depth_votes,
+        occlusion_votes=part.occlusion_votes,
+        truth_boxes_a=table.boxes[by_scene[a]],
+        truth_boxes_b=table.boxes[by_scene[b]],
+    )
+
+
+def _rows_by(codes: NDArray[Any], n: int) -> list[NDArray[np.int64]]:
+    """For each code, the rows that carry it."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=n))[:-1])
+
+
+def views_of(data: Dataset, table: PairTable) -> dict[str, View]:
+    """The first view of every scene of the table, as a model may see it and named by its scene.
+
+    View ids are unique only within a scene; a model that looks up files of its own needs to know which image it is.
+    """
+    frame = data.scan("views").filter(pl.col("scene_id").is_in(table.scenes.tolist())).collect()
+    scenes = scenes_from_tables(Tables.build(views=frame), blobs=data.blobs)
+    return {scene.id: replace(scene.views[0].without_truth(), id=scene.id) for scene in scenes}

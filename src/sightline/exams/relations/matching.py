@@ -1,0 +1,306 @@
+"""Predicted pairs on predicted boxes against true pairs: who is matched with whom, and what kind of miss is left.
+
+Truth is doubled: ordered truth i in [0, n) is row i as written, n + i the same row told the other way round. The
+reversed rows exist only as labels; their boxes are read through the original row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.exams.relations.boxed import BoxedPairs, Groups, Sorted, Window, group_by_images, sort_rows
+from sightline.exams.relations.protocols import ABSENT, N_LABELS, Aspect, Protocol, rules
+from sightline.exams.relations.tally import Counts, tally
+from sightline.scenes import NO_MAJORITY, REVERSE
+from sightline.skills import SILENT, Setting
+
+Boxes = NDArray[np.float64]
+Codes = NDArray[np.int8]
+Ints = NDArray[np.int32]
+States = NDArray[np.uint8]
+
+UNMATCHED, UNSEEN = -1, -2
+_FREE, _TAKEN, _OUTSIDE = 0, 1, 2
+_SAME_LABEL, _NO_MAJORITY, _ANY_LABEL = 0, 1, 2
+_KINDS = N_LABELS + 1  # truths of a group are sorted by label, no majority first
+_REVERSE = np.array(REVERSE, dtype=np.int8)  # indexed by code; −1 is its last entry
+
+
+class Outcome(IntEnum):
+    """How one judgement ended."""
+
+    CORRECT = 0
+    WRONG_PREDICATE = 1
+    """Both objects were found, the label is another one."""
+    MISSED_OBJECT = 2
+    """No prediction is left whose two boxes fit the true pair."""
+    SPURIOUS_PAIR = 3
+    """No true pair is left that the predicted boxes fit: a false detection or a repeated one."""
+    UNDECIDED = 4
+    """The raters found no majority; what that costs is the protocol's affair."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """k judgements: every prediction that was looked at, then every true pair that no prediction was paired with.
+
+    Attributes:
+        truth: (k,) label codes, −1 no majority, `ABSENT` where a prediction stands alone.
+        answer: (k,) label codes, `SILENT` where a truth stands alone.
+        cluster: (k,) index of the unordered image pair of the truth.
+        outcome: (k,) codes of `Outcome`.
+        truth_row: (k,) ordered truth (n + i is row i reversed), −1 for none.
+        prediction_row: (k,) row of the predictions, −1 for none.
+        n_clusters: How many clusters the truth has.
+        clusters: (n_clusters, 2) index of the two images of each, into ``truth.images``.
+        setting: Within one image or across two.
+        n_unseen: Predictions never looked at: on image pairs without truth, or outside the window.
+    """
+
+    truth: Codes
+    answer: Codes
+    cluster: Ints
+    outcome: Codes
+    truth_row: Ints
+    prediction_row: Ints
+    n_clusters: int
+    clusters: Ints
+    setting: Setting
+    n_unseen: int
+
+
+def match_boxed(
+    truth: BoxedPairs,
+    predictions: BoxedPairs,
+    protocol: Protocol,
+    aspect: Aspect,
+    *,
+    threshold: float = 0.5,
+    window: Window | None = None,
+) -> Matched:
+    """Match predictions with true pairs, greedily and in file order, as the protocol says.
+
+    A prediction takes the first free truth of its group whose images are equal, whose boxes both have
+    IoU > `threshold`, and whose label is the same. Classes are ignored. What is left is then paired by boxes
+    alone, to tell a wrong predicate from a missed object; counts do not depend on that.
+
+    Args:
+        truth: Annotated pairs, each once; the reversed ones are added here.
+        predictions: Ordered pairs; both directions are expected. `SILENT` is no prediction.
+        protocol: The rules.
+        aspect: Which label to compare.
+        threshold: IoU that both boxes must exceed.
+        window: Look only at ordered pairs inside it.
+    """
+    pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=True)
+    labels, answers, clusters = _aligned(pairing)
+    seen = np.flatnonzero(pairing.partner != UNSEEN).astype(np.int32)
+    alone = np.flatnonzero(pairing.state == _FREE).astype(np.int32)
+    outcome = np.full(len(labels), Outcome.WRONG_PREDICATE, dtype=np.int8)
+    outcome[labels == answers] = Outcome.CORRECT
+    outcome[len(seen) :] = Outcome.MISSED_OBJECT
+    outcome[labels == ABSENT] = Outcome.SPURIOUS_PAIR
+    outcome[labels == NO_MAJORITY] = Outcome.UNDECIDED
+    return Matched(
+        truth=labels,
+        answer=answers,
+        cluster=clusters,
+        outcome=outcome,
+        truth_row=np.concatenate([pairing.partner[seen], alone]),
+        prediction_row=np.concatenate([seen, np.full(len(alone), UNMATCHED, dtype=np.int32)]),
+        n_clusters=len(pairing.groups.clusters),
+        clusters=pairing.groups.clusters,
+        setting=truth.setting,
+        n_unseen=len(predictions) - len(seen),
+    )
+
+
+def score_boxed(
+    truth: BoxedPairs,
+    predictions: BoxedPairs,
+    protocol: Protocol,
+    aspect: Aspect,
+    *,
+    threshold: float = 0.5,
+    window: Window | None = None,
+) -> Counts:
+    """Counts of predictions on predicted boxes: (clusters, 4, 3) tp, fp, fn of labels 0…3.
+
+    The same as `tally` of `match_boxed`, without the explanation. Clusters are the unordered image pairs of the
+    truth, in the order of `Matched.clusters`.
+    """
+    pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=False)
+    n_clusters, codes = len(pairing.groups.clusters), _aligned(pairing)
+    del pairing  # as large as the counting that follows
+    return tally(*codes, n_clusters, protocol=protocol, aspect=aspect, setting=truth.setting)
+
+
+@dataclass(frozen=True)
+class _Pairing:
+    """Who took whom: `state` of the 2n ordered truths, `partner` of the predictions."""
+
+    labels: Codes
+    answers: Codes
+    state: States
+    partner: Ints
+    groups: Groups
+
+
+def _pairing(
+    truth: BoxedPairs,
+    predictions: BoxedPairs,
+    protocol: Protocol,
+    aspect: Aspect,
+    threshold: float,
+    window: Window | None,
+    explain: bool,
+) -> _Pairing:
+    rule = rules(protocol)
+    groups = group_by_images(truth, predictions, directed=rule.directed_groups)
+    written, answers = truth.labels(aspect), predictions.labels(aspect)
+    state = _initial_state(truth, window)
+    partner = np.where(groups.prediction >= 0, np.int32(UNMATCHED), np.int32(UNSEEN))
+    if window is not None:
+        partner[~window.keeps(predictions.boxes_a, predictions.boxes_b)] = UNSEEN
+    n_groups = len(groups.cluster)
+    said = _side(predictions, sort_rows(groups.prediction, n_groups))
+    kinds = groups.truth * np.int32(_KINDS) + written - np.int32(NO_MAJORITY)
+    pair = _side(truth, sort_rows(kinds, n_groups * _KINDS))
+    # No label is wanted in both of these passes, so whole passes equal one prediction at a time.
+    _pair_up(_SAME_LABEL, threshold, said, answers, pair, state, partner)
+    if rule.leaves_out:
+        _pair_up(_NO_MAJORITY, threshold, said, answers, pair, state, partner)
+    if explain:
+        pair = _side(truth, sort_rows(groups.truth, n_groups))
+        _pair_up(_ANY_LABEL, threshold, said, answers, pair, state, partner)
+    return _Pairing(np.concatenate([written, _REVERSE[written]]), answers, state, partner, groups)
+
+
+def _initial_state(truth: BoxedPairs, window: Window | None) -> States:
+    """(2n,) whether an ordered truth is free or outside the window."""
+    if window is None:
+        return np.zeros(2 * len(truth), dtype=np.uint8)
+    written = window.keeps(truth.boxes_a, truth.boxes_b)
+    turned = window.keeps(truth.boxes_b, truth.boxes_a)
+    return np.where(np.concatenate([written, turned]), np.uint8(_FREE), np.uint8(_OUTSIDE))
+
+
+def _aligned(pairing: _Pairing) -> tuple[Codes, Codes, Ints]:
+    """Truth, answer and cluster of every judgement: predictions that were looked at, then truths left alone."""
+    k = np.count_nonzero(pairing.partner != UNSEEN) + np.count_nonzero(pairing.state == _FREE)
+    aligned = np.empty(k, dtype=np.int8), np.empty(k, dtype=np.int8), np.empty(k, dtype=np.int32)
+    groups = pairing.groups
+    _align(
+        pairing.labels, pairing.answers, pairing.state, pairing.partner,
+        groups.truth, groups.prediction, groups.cluster, *aligned,
+    )  # fmt: skip
+    return aligned
+
+
+class _Side(NamedTuple):
+    """Truth or predictions as the kernel sees them, with their rows sorted by group, or by group and label."""
+
+    image_a: Ints
+    image_b: Ints
+    boxes_a: Boxes
+    boxes_b: Boxes
+    order: Ints
+    start: NDArray[np.int64]
+
+
+def _side(pairs: BoxedPairs, rows: Sorted) -> _Side:
+    return _Side(pairs.image_a, pairs.image_b, pairs.boxes_a, pairs.boxes_b, rows.order, rows.start)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _overlap(boxes: Boxes, i: int, others: Boxes, j: int, threshold: float) -> bool:
+    """IoU > threshold; the order of operations is the authors', so that rounding falls the same way."""
+    width = min(boxes[i, 2], others[j, 2]) - max(boxes[i, 0], others[j, 0])
+    height = min(boxes[i, 3], others[j, 3]) - max(boxes[i, 1], others[j, 1])
+    overlap = max(0.0, width) * max(0.0, height)
+    area_i = max(0.0, boxes[i, 2] - boxes[i, 0]) * max(0.0, boxes[i, 3] - boxes[i, 1])
+    area_j = max(0.0, others[j, 2] - others[j, 0]) * max(0.0, others[j, 3] - others[j, 1])
+    return bool(overlap / (area_i + area_j - overlap) > threshold)  # two empty boxes: NaN, no match
+
+
+@numba.njit(cache=True)
+def _first_fit(said: _Side, row: int, pair: _Side, kind: int, shift: int, state: States, threshold: float) -> int:
+    """The first free truth of that kind with the prediction's images and boxes; −1 if there is none.
+
+    Truth i stands at ``i + shift`` in the state; for reversed truths `pair` comes with its ends swapped.
+    """
+    for k in range(pair.start[kind], pair.start[kind + 1]):
+        i = pair.order[k]
+        if (
+            state[i + shift] == _FREE
+            and said.image_b[row] == pair.image_b[i]  # in a group that settles the first image too
+            and _overlap(said.boxes_a, row, pair.boxes_a, i, threshold)
+            and _overlap(said.boxes_b, row, pair.boxes_b, i, threshold)
+        ):
+            return int(i + shift)
+    return UNMATCHED
+
+
+@numba.njit(cache=True)
+def _pair_up(
+    wanted: int, threshold: float, said: _Side, answers: Codes, pair: _Side, state: States, partner: Ints
+) -> None:
+    """One greedy pass: each unmatched prediction takes the first free truth that fits; updates state and partner.
+
+    `wanted` says which truths may be taken: those of the predicted label, those without a majority, or any.
+    """
+    n = len(pair.image_a)
+    turned = _Side(pair.image_b, pair.image_a, pair.boxes_b, pair.boxes_a, pair.order, pair.start)
+    for group in range(len(said.start) - 1):
+        for k in range(said.start[group], said.start[group + 1]):
+            row = said.order[k]
+            if partner[row] != UNMATCHED or (answers[row] == SILENT and wanted != _ANY_LABEL):
+                continue
+            if wanted == _ANY_LABEL:
+                kind = kind_turned = group
+            else:
+                label = int(answers[row]) if wanted == _SAME_LABEL else NO_MAJORITY
+                kind = group * _KINDS + label - NO_MAJORITY
+                kind_turned = group * _KINDS + int(_REVERSE[label]) - NO_MAJORITY
+            found = _first_fit(said, row, pair, kind, 0, state, threshold)
+            if found == UNMATCHED:
+                found = _first_fit(said, row, turned, kind_turned, n, state, threshold)
+            if found != UNMATCHED:
+                state[found] = _TAKEN
+                partner[row] = found
+
+
+@numba.njit(cache=True)
+def _align(
+    labels: Codes,
+    answers: Codes,
+    state: States,
+    partner: Ints,
+    truth_group: Ints,
+    prediction_group: Ints,
+    group_cluster: Ints,
+    truth: Codes,
+    answer: Codes,
+    cluster: Ints,
+) -> None:
+    """Fill the last three arrays, see `_aligned`; a loop because ten million rows leave no room for temporaries."""
+    k = 0
+    for row in range(len(partner)):
+        if partner[row] != UNSEEN:
+            truth[k] = labels[partner[row]] if partner[row] != UNMATCHED else ABSENT
+            answer[k] = answers[row]
+            cluster[k] = group_cluster[prediction_group[row]]
+            k += 1
+    n = len(truth_group)
+    for ordered in range(len(state)):
+        if state[ordered] == _FREE:
+            truth[k] = labels[ordered]
+            answer[k] = SILENT
+            cluster[k] = group_cluster[truth_group[ordered if ordered < n else ordered - n]]
+            k += 1

@@ -1,0 +1,250 @@
+"""Annotated object pairs as arrays: what every relations analysis works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sightline.errors import DataError
+from sightline.scenes import NO_MAJORITY, REVERSE, words
+from sightline.skills import Setting
+from sightline.store.tables import Tables
+
+SETTINGS: tuple[Setting, ...] = ("within_image", "across_images")
+
+_REVERSE = np.array(REVERSE, dtype=np.int8)  # indexed by code; −1 is its last entry
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """n annotated pairs of one setting, over m objects and c clusters.
+
+    Attributes:
+        setting: Within one image or across two.
+        clusters: (c,) ids of the independent units: the scene, or the unordered pair of scenes.
+        cluster: (n,) index into `clusters`.
+        scenes: (s,) ids of all scenes of the setting, also those without a pair.
+        object_ids: (m,) the source's own id; `object_scene` (m,) index into `scenes`.
+        boxes: (m, 4) xyxy, fractions of the image.
+        categories: Distinct class names; `category` (m,) index into it.
+        first: (n,) index of the subject's object; `second` (n,) of the other.
+        depth: (n,) codes of `Depth`, −1 where the raters found no majority.
+        occlusion: (n,) codes of `Occlusion`; all −1 across images, where it is not asked.
+        depth_votes: (n, 4) how many raters gave each code; `occlusion_votes` likewise.
+    """
+
+    setting: Setting
+    clusters: NDArray[np.object_]
+    cluster: NDArray[np.int32]
+    scenes: NDArray[np.object_]
+    object_ids: NDArray[np.object_]
+    object_scene: NDArray[np.int32]
+    boxes: NDArray[np.float64]
+    categories: tuple[str, ...]
+    category: NDArray[np.int32]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    depth: NDArray[np.int8]
+    occlusion: NDArray[np.int8]
+    depth_votes: NDArray[np.int16]
+    occlusion_votes: NDArray[np.int16]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, rows: NDArray[Any]) -> PairTable:
+        """The pairs picked by an index or boolean array; objects, scenes and clusters stay numbered as they are."""
+        picked = {name: getattr(self, name)[rows] for name in _PER_PAIR}
+        return replace(self, **picked)
+
+    def reversed(self) -> PairTable:
+        """Every pair told the other way round: ends and 1↔2 swapped, votes too."""
+        swap = np.array([0, 2, 1, 3])
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            depth=_REVERSE[self.depth],
+            occlusion=_REVERSE[self.occlusion],
+            depth_votes=self.depth_votes[:, swap],
+            occlusion_votes=self.occlusion_votes[:, swap],
+        )
+
+    def ordered(self) -> PairTable:
+        """All 2n ordered pairs: the annotated ones first, then their reverses in the same order."""
+        back = self.reversed()
+        both: dict[str, Any] = {n: np.concatenate([getattr(self, n), getattr(back, n)]) for n in _PER_PAIR}
+        return replace(self, **both)
+
+    @property
+    def boxes_a(self) -> NDArray[np.float64]:
+        """(n, 4) boxes of the subjects."""
+        return self.boxes[self.first]
+
+    @property
+    def boxes_b(self) -> NDArray[np.float64]:
+        """(n, 4) boxes of the objects."""
+        return self.boxes[self.second]
+
+
+_PER_PAIR = ("cluster", "first", "second", "depth", "occlusion", "depth_votes", "occlusion_votes")
+
+
+def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
+    """Collect the depth and occlusion relations of one setting and split.
+
+    A relation that crosses scenes belongs to ``across_images``, any other to ``within_image``. Boxes in pixels
+    become fractions of the image, which needs the image size. Scenes of the split count for a setting by their
+    `source`, or, where no source is named after a setting, by having its relations.
+    """
+    crosses = pl.col("object_scene").is_not_null()
+    views = tables.views.filter(pl.col("split") == split)
+    if views["source"].is_in(["within_image", "across_images"]).any():
+        views = views.filter(pl.col("source") == setting)
+    relations = tables.relations.filter(
+        pl.col("aspect").is_in(["depth", "occlusion"]),
+        crosses if setting == "across_images" else ~crosses,
+    ).join(views.select("scene_id").unique(), on="scene_id", how="semi", maintain_order="left")
+    sightings = _fraction_boxes(tables, views)
+    scenes = views["scene_id"].unique(maintain_order=True)
+    pairs = _one_row_a_pair(relations)
+    keys = sightings.select("scene_id", "object_id").with_row_index("row")
+    first = _lookup(pairs, keys, "scene_id", "subject")
+    second = _lookup(pairs, keys, "other", "object")
+    low = pl.min_horizontal("scene_id", "other")
+    high = pl.max_horizontal("scene_id", "other")
+    cluster = pairs.select(pl.when(low == high).then(low).otherwise(low + "|" + high)).to_series()
+    clusters = cluster.unique(maintain_order=True)
+    categories = sightings["category"].unique().sort()
+    return PairTable(
+        setting=setting,
+        clusters=clusters.to_numpy().astype(object),
+        cluster=_codes(cluster, clusters),
+        scenes=scenes.to_numpy().astype(object),
+        object_ids=sightings["object_id"].to_numpy().astype(object),
+        object_scene=_codes(sightings["scene_id"], scenes),
+        boxes=sightings.select("x0", "y0", "x1", "y1").to_numpy().astype(np.float64),
+        categories=tuple(categories),
+        category=_codes(sightings["category"], categories),
+        first=first,
+        second=second,
+        depth=_label_codes(pairs, "depth"),
+        occlusion=_label_codes(pairs, "occlusion"),
+        depth_votes=_vote_counts(pairs, "depth"),
+        occlusion_votes=_vote_counts(pairs, "occlusion"),
+    )
+
+
+def _fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
+    """Sightings of the given views with category, boxes as fractions of the image."""
+    seen = (
+        tables.sightings.join(
+            views.select("scene_id", "view_id", "width", "height", "units"),
+            on=["scene_id", "view_id"], how="inner", maintain_order="left",
+        )
+        .join(
+            tables.objects.select("scene_id", "object_id", "category"),
+            on=["scene_id", "object_id"], how="left", maintain_order="left",
+        )
+        .unique(["scene_id", "object_id"], keep="first", maintain_order=True)
+    )  # fmt: skip
+    pixels = pl.col("units") == "pixels"
+    sizeless = seen.filter(pixels & (pl.col("width").is_null() | pl.col("height").is_null()))
+    if sizeless.height:
+        raise DataError(
+            "boxes are in pixels but the image size is unknown",
+            row=sizeless["scene_id"][0],
+            field="width, height",
+        )
+    by_width = pl.when(pixels).then(pl.col("x0", "x1") / pl.col("width")).otherwise(pl.col("x0", "x1"))
+    by_height = pl.when(pixels).then(pl.col("y0", "y1") / pl.col("height")).otherwise(pl.col("y0", "y1"))
+    return seen.with_columns(by_width, by_height)
+
+
+def _one_row_a_pair(relations: pl.DataFrame) -> pl.DataFrame:
+    """Depth and occlusion of the same pair side by side, in order of first appearance."""
+    keys = ["scene_id", "subject", "other", "object"]
+    long = relations.with_columns(pl.col("object_scene").fill_null(pl.col("scene_id")).alias("other"))
+    doubled = long.filter(pl.struct(*keys, "aspect").is_duplicated())
+    if doubled.height:
+        row = doubled.row(0, named=True)
+        raise DataError(
+            f"pair ({row['subject']}, {row['object']}) has two {row['aspect']} labels", row=row["scene_id"]
+        )
+    wide = long.select(keys).unique(maintain_order=True)
+    for aspect in ("depth", "occlusion"):
+        labels = long.filter(pl.col("aspect") == aspect).select(
+            *keys, pl.col("predicate").alias(aspect), pl.col("votes").alias(f"{aspect}_votes")
+        )
+        wide = wide.join(labels, on=keys, how="left", maintain_order="left")
+    return wide
+
+
+def _lookup(pairs: pl.DataFrame, keys: pl.DataFrame, scene: str, obj: str) -> NDArray[np.int32]:
+    found = pairs.select(scene, obj).join(
+        keys, left_on=[scene, obj], right_on=["scene_id", "object_id"], how="left", maintain_order="left"
+    )
+    missing = found.filter(pl.col("row").is_null())
+    if missing.height:
+        row = missing.row(0, named=True)
+        raise DataError("relation of an object that is not seen", row=row[scene], field=obj, found=row[obj])
+    return found["row"].to_numpy().astype(np.int32)
+
+
+def _codes(values: pl.Series, vocabulary: pl.Series) -> NDArray[np.int32]:
+    """Position of each value in the vocabulary."""
+    frame = vocabulary.alias("v").to_frame().with_row_index("code")
+    found = values.alias("v").to_frame().join(frame, on="v", how="left", maintain_order="left")
+    return found["code"].to_numpy().astype(np.int32)
+
+
+def _label_codes(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int8]:
+    mapping = {word: code for code, word in enumerate(words(aspect))}
+    codes = pairs[aspect].replace_strict(mapping, default=NO_MAJORITY, return_dtype=pl.Int8)
+    return codes.fill_null(NO_MAJORITY).to_numpy().astype(np.int8)
+
+
+def _vote_counts(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int16]:
+    votes = pl.col(f"{aspect}_votes").list
+    counts = pairs.select(
+        votes.count_matches(word).fill_null(0).cast(pl.Int16).alias(word) for word in words(aspect)
+    )
+    return counts.to_numpy().astype(np.int16)
+
+
+def concat_pairs(tables: list[PairTable]) -> PairTable:
+    """Pairs of several tables in one, everything renumbered; the setting is the first one's."""
+    vocabulary = sorted({name for table in tables for name in table.categories})
+    code = {name: i for i, name in enumerate(vocabulary)}
+    objects = np.cumsum([0, *(len(t.boxes) for t in tables)])
+    scenes = np.cumsum([0, *(len(t.scenes) for t in tables)])
+    clusters = np.cumsum([0, *(len(t.clusters) for t in tables)])
+
+    def join(name: str, shift: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        parts = [getattr(t, name) for t in tables]
+        if shift is not None:
+            parts = [(part + by).astype(np.int32) for part, by in zip(parts, shift[:-1], strict=True)]
+        return np.concatenate(parts)
+
+    renamed = [np.array([code[n] for n in t.categories], dtype=np.int32)[t.category] for t in tables]
+    return PairTable(
+        setting=tables[0].setting,
+        clusters=join("clusters"),
+        cluster=join("cluster", clusters),
+        scenes=join("scenes"),
+        object_ids=join("object_ids"),
+        object_scene=join("object_scene", scenes),
+        boxes=join("boxes"),
+        categories=tuple(vocabulary),
+        category=np.concatenate(renamed),
+        first=join("first", objects),
+        second=join("second", objects),
+        depth=join("depth"),
+        occlusion=join("occlusion"),
+        depth_votes=join("depth_votes"),
+        occlusion_votes=join("occlusion_votes"),
+    )

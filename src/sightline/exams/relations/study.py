@@ -1,0 +1,32 @@
+"""What a model may learn from before it sits the exam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from sightline.exams.relations.pairs import PairTable
+from sightline.skills import Setting
+
+
+@dataclass(frozen=True)
+class Study:
+    """Labelled pairs for fitting and tuning.
+
+    Attributes:
+        train: The split to fit and tune on, by setting; may lack one or both.
+        test: The split being sat. Only for cross-fitting by cluster: a model must never use a cluster's own
+            labels to answer about it.
+    """
+
+    train: Mapping[Setting, PairTable]
+    test: Mapping[Setting, PairTable]
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A model that wants to see the study material first."""
+
+    def prepare(self, study: Study) -> None:
+        """Fit and tune."""

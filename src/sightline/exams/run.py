@@ -1,0 +1,237 @@
+"""A run on disk: ``manifest.json``, append-only ``records.jsonl``, ``metrics.json``.
+
+The manifest says ``running`` from the first second. Every finished item is one line of ``records.jsonl``, written
+in one system call, so a process killed at any point loses at most the item in flight; opening the run again cuts
+off a torn last line and goes on. Scores are never kept in memory: they are computed from the records on disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import polars as pl
+
+from sightline.errors import ConfigError, DataError
+from sightline.store.atomic import atomic_write
+
+MANIFEST: Final = "manifest.json"
+RECORDS: Final = "records.jsonl"
+METRICS: Final = "metrics.json"
+_SYNC_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True)
+class RunIdentity:
+    """What makes two runs the same run: only then may one resume the other."""
+
+    exam: str
+    options: Mapping[str, Any]
+    model: str
+    model_name: str
+    model_fingerprint: str
+    data_fingerprint: str
+
+    def conflict(self, other: Mapping[str, Any]) -> str | None:
+        """Name of the first field in which a stored identity differs, or None."""
+        return next((key for key, value in asdict(self).items() if other.get(key) != value), None)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The records of one item.
+
+    Attributes:
+        shared: What all of them have in common.
+        columns: What tells them apart, column by column, all of one length.
+    """
+
+    shared: Mapping[str, Any]
+    columns: Mapping[str, Sequence[Any]]
+
+
+@dataclass
+class Run:
+    """One model on one exam over one dataset.
+
+    Attributes:
+        folder: Where it lives.
+        manifest: What is known about it, as written on disk.
+        done: Ids of the items whose records are on disk.
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+    done: set[str] = field(default_factory=set)
+    _descriptor: int = -1
+    _synced: float = 0.0
+
+    @classmethod
+    def start(cls, folder: Path, identity: RunIdentity, *, data_path: Path | None = None) -> Run:
+        """Create a run, or resume the one in the folder if it is the same one."""
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / MANIFEST).exists():
+            run = cls.open(folder)
+            conflict = identity.conflict(run.manifest["identity"])
+            if conflict:
+                stored = run.manifest["identity"].get(conflict)
+                raise ConfigError(
+                    f"{folder} holds another run: its {conflict} is {stored!r}, "
+                    f"now it is {asdict(identity)[conflict]!r}; choose another folder or remove it"
+                )
+        else:
+            run = cls(folder, _new_manifest(identity, data_path))
+        run._lock()
+        run.done = run._recover()
+        run.manifest["status"] = "running"
+        run._save()
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> Run:
+        """A run for reading; DataError where the folder holds none or a broken one."""
+        path = folder / MANIFEST
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            manifest["identity"]["exam"], manifest["status"]
+        except FileNotFoundError:
+            raise DataError("no run here", file=path, expected="a folder written by `sightline exam`") from None
+        except (ValueError, KeyError, TypeError) as cause:
+            raise DataError(f"damaged manifest: {cause}", file=path) from cause
+        return cls(folder, manifest)
+
+    @property
+    def name(self) -> str:
+        """How tables call the model."""
+        return str(self.manifest["identity"]["model_name"])
+
+    @property
+    def status(self) -> str:
+        """``running`` (or killed while running), ``stopped`` (a limit was set), ``finished`` or ``failed``."""
+        return str(self.manifest["status"])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The exam's options."""
+        return dict(self.manifest["identity"]["options"])
+
+    def announce(self, *, total: int, model: Mapping[str, Any]) -> None:
+        """Note how many items there are and what the model tells of itself."""
+        self.manifest |= {"items": total, "model": dict(model)}
+        self._save()
+
+    def append(self, item_id: str, scene_id: str, cluster_id: str, marks: Marks) -> None:
+        """Write one item's records: one line, one system call."""
+        line = {"item": item_id, "scene_id": scene_id, "cluster_id": cluster_id, **marks.shared}
+        line["records"] = dict(marks.columns)
+        data = (json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n").encode()
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+        self.done.add(item_id)
+        if time.monotonic() - self._synced > _SYNC_SECONDS:
+            os.fsync(self._descriptor)
+            self._synced = time.monotonic()
+
+    def records(self) -> pl.DataFrame:
+        """All records on disk, one row per judgement, with item, scene_id and cluster_id; in written order."""
+        path = self.folder / RECORDS
+        lines = _whole_lines(path)
+        if not lines:
+            return pl.DataFrame(schema={"item": pl.String, "scene_id": pl.String, "cluster_id": pl.String})
+        try:
+            frame = pl.read_ndjson(lines, infer_schema_length=None)
+            columns = [f.name for f in frame.schema["records"].fields]  # type: ignore[attr-defined]
+            return frame.unnest("records").explode(columns, empty_as_null=False)
+        except (pl.exceptions.PolarsError, AttributeError, KeyError) as cause:
+            raise DataError(f"damaged records: {cause}", file=path) from cause
+
+    def write_metrics(self, metrics: Mapping[str, Any]) -> None:
+        """Keep what was computed from the records beside them."""
+        atomic_write(self.folder / METRICS, _json(metrics))
+
+    def close(self, *, finished: bool) -> None:
+        """Mark the end: ``finished``, or ``stopped`` when items are left by choice."""
+        self.manifest |= {
+            "status": "finished" if finished else "stopped",
+            "ended": _now(),
+            "items_done": len(self.done),
+        }
+        os.fsync(self._descriptor)
+        self._save()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            stopped = isinstance(error, KeyboardInterrupt)
+            self.manifest |= {"status": "stopped" if stopped else "failed", "ended": _now()}
+            self.manifest |= {"error": f"{type(error).__name__}: {error}", "items_done": len(self.done)}
+            self._save()
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def _lock(self) -> None:
+        """Open the records for appending; a second writer is refused, the lock dies with the process."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._descriptor = os.open(self.folder / RECORDS, flags, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._descriptor)
+            raise ConfigError(f"{self.folder}: another process is writing this run") from None
+
+    def _recover(self) -> set[str]:
+        """Cut off a torn last line; the ids of all items written whole."""
+        path = self.folder / RECORDS
+        whole = _whole_lines(path)
+        if len(whole) < path.stat().st_size:
+            os.truncate(path, len(whole))
+        try:
+            return {json.loads(line)["item"] for line in whole.splitlines()}
+        except (ValueError, KeyError, TypeError) as cause:
+            raise DataError(f"damaged records: {cause}", file=path) from cause
+
+    def _save(self) -> None:
+        atomic_write(self.folder / MANIFEST, _json(self.manifest))
+
+
+def _whole_lines(path: Path) -> bytes:
+    """The file up to and with its last newline; a line cut short by a kill is not read."""
+    data = path.read_bytes() if path.exists() else b""
+    return data[: data.rfind(b"\n") + 1]
+
+
+def _new_manifest(identity: RunIdentity, data_path: Path | None) -> dict[str, Any]:
+    return {
+        "status": "running",
+        "identity": asdict(identity),
+        "data": str(data_path) if data_path else None,
+        "started": _now(),
+        "versions": {
+            "sightline": version("sightline"),
+            "python": platform.python_version(),
+            "numpy": version("numpy"),
+            "polars": version("polars"),
+        },
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

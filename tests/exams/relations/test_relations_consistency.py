@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reference.pair_tables import make_table, random_answers, random_table, real_tables
+from sightline.exams.relations.answers import Answers
+from sightline.exams.relations.consistency import consistency, label_consistency
+
+
+@pytest.mark.parametrize(
+    ("depth", "law", "share", "cases"),
+    [
+        ([1, 1, 1], "transitivity", 0.0, 1),  # a < b < c and a < c
+        ([1, 2, 1], "transitivity", 1.0, 3),  # a cycle: every rotation breaks the law
+        ([3, 1, 3], "transitivity", 0.25, 4),  # a = b = c, yet a < c: only c ≤ b ≤ a breaks
+        ([3, 1, 3], "transitivity_strict", None, 0),  # but nothing is said strictly twice
+        ([1, 2, 1], "transitivity_strict", 1.0, 3),  # a strict cycle
+    ],
+)
+def test_labels(depth, law, share, cases):
+    # pairs (a, b), (a, c), (b, c)
+    table = make_table([(0, 1), (0, 2), (1, 2)], depth, scene_of=[0, 0, 0])
+    found = label_consistency(table).laws[law]
+    assert found.cases == cases
+    assert found.to_dict()["share"]["value"] == share
+
+
+def test_answers_both_ways():
+    table = make_table([(0, 1), (0, 2), (1, 2)], [1, 1, 1], scene_of=[0, 0, 0]).ordered()
+    depth = np.array(
+        [1, 3, 1, 1, 2, 2], dtype=np.int8
+    )  # (a, b) and (b, a) both closer; (a, c) same, (c, a) farther
+    occlusion = np.array([0, 1, 3, 0, 1, 3], dtype=np.int8)  # (a, c) and (c, a) both occlude
+    laws = consistency(Answers(table, depth, occlusion)).laws
+    assert (laws["symmetry"].share.value, laws["symmetry"].cases) == (0.5, 4)
+    assert (laws["symmetry_exact"].share.value, laws["symmetry_exact"].cases) == (4 / 6, 6)
+    assert (laws["symmetry_occlusion"].share.value, laws["symmetry_occlusion"].cases) == (2 / 6, 6)
+
+
+def test_across_images_has_no_triple_and_no_occlusion():
+    laws = consistency(random_answers(0, random_table(0, setting="across_images"))).to_dict()
+    assert "symmetry_occlusion" not in laws
+    assert laws["transitivity"]["cases"] == 0
+    assert laws["transitivity"]["share"]["value"] is None
+
+
+@pytest.mark.realdata
+def test_real_labels_break_transitivity_rarely(real_data):
+    laws = label_consistency(real_tables(real_data)["within_image", "test"], resamples=200).laws
+    assert laws["transitivity"].cases == 31_640
+    assert laws["transitivity"].share.value == pytest.approx(909 / 31_640)
+    assert laws["transitivity_strict"].share.value < 0.01

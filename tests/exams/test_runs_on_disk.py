@@ -1,0 +1,176 @@
+"""Runs on disk: resuming, refusing, surviving SIGKILL."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sightline.errors import ConfigError, DataError
+from sightline.exams.run import MANIFEST, RECORDS, Marks, Run, RunIdentity
+
+IDENTITY = RunIdentity(
+    exam="toy", options={"split": "test"}, model="m", model_name="m", model_fingerprint="", data_fingerprint="f"
+)
+
+
+def write_items(folder: Path, names: list[str]) -> None:
+    with Run.start(folder, IDENTITY) as run:
+        for name in names:
+            run.append(
+                name, f"s{name}", f"c{name}", Marks({"setting": "x"}, {"truth": ["a", "b"], "answer": ["a", None]})
+            )
+        run.close(finished=True)
+
+
+def test_the_manifest_says_running_before_any_item(tmp_path: Path) -> None:
+    with Run.start(tmp_path / "r", IDENTITY):
+        manifest = json.loads((tmp_path / "r" / MANIFEST).read_text())
+        assert manifest["status"] == "running"
+        assert manifest["identity"]["data_fingerprint"] == "f"
+        assert set(manifest["versions"]) >= {"sightline", "python"}
+
+
+def test_records_come_back_one_row_a_judgement(tmp_path: Path) -> None:
+    write_items(tmp_path, ["1", "2"])
+    records = Run.open(tmp_path).records()
+    assert records.columns == ["item", "scene_id", "cluster_id", "setting", "truth", "answer"]
+    assert records["cluster_id"].to_list() == ["c1", "c1", "c2", "c2"]
+    assert records["answer"].to_list() == ["a", None, "a", None]
+
+
+@pytest.mark.parametrize("cut", [1, 7, 40])  # bytes of the last line that reached the disk
+def test_a_torn_line_is_cut_off_and_its_item_asked_again(tmp_path: Path, cut: int) -> None:
+    write_items(tmp_path, ["1", "2"])
+    path = tmp_path / RECORDS
+    whole = path.read_bytes()
+    first = whole.index(b"\n") + 1
+    path.write_bytes(whole[: first + cut])
+    assert Run.open(tmp_path).records().height == 2
+    with Run.start(tmp_path, IDENTITY) as run:
+        assert run.done == {"1"}
+    assert path.read_bytes() == whole[:first]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exam": "other"},  # another exam
+        {"options": {"split": "validation"}},  # another split
+        {"model": "n"},  # another model
+        {"model_fingerprint": "x"},  # the model's file has changed
+        {"data_fingerprint": "g"},  # the data has changed
+    ],
+)
+def test_a_folder_of_another_run_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    write_items(tmp_path, ["1"])
+    before = (tmp_path / RECORDS).read_bytes()
+    with pytest.raises(ConfigError, match=next(iter(change))):
+        Run.start(tmp_path, replace(IDENTITY, **change))  # type: ignore[arg-type]
+    assert (tmp_path / RECORDS).read_bytes() == before
+
+
+def test_two_writers_are_refused(tmp_path: Path) -> None:
+    with Run.start(tmp_path, IDENTITY), pytest.raises(ConfigError, match="another process"):
+        Run.start(tmp_path, IDENTITY)
+
+
+def test_a_failure_is_written_down(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), Run.start(tmp_path, IDENTITY):
+        _ = 1 / 0
+    run = Run.open(tmp_path)
+    assert run.status == "failed"
+    assert "ZeroDivisionError" in run.manifest["error"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",  # empty
+        "{",  # cut off
+        "[]",  # not an object
+        '{"identity": {}}',  # no exam, no status
+    ],
+)
+def test_a_damaged_manifest_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(DataError, match=r"manifest\.json"):
+        Run.open(tmp_path)
+
+
+def test_damaged_records_are_named(tmp_path: Path) -> None:
+    write_items(tmp_path, ["1"])
+    (tmp_path / RECORDS).write_bytes(b"not json\n")
+    with pytest.raises(DataError, match=r"records\.jsonl"):
+        Run.open(tmp_path).records()
+    with pytest.raises(DataError, match=r"records\.jsonl"):
+        Run.start(tmp_path, IDENTITY)
+
+
+SLOW_SITTING = textwrap.dedent(
+    """
+    import os, sys, time
+    from dataclasses import dataclass
+    from pathlib import Path
+    from sightline.exams.core import Candidate, sit
+    from sightline.exams.run import Marks
+
+    @dataclass(frozen=True)
+    class Item:
+        id: str
+        scene_id: str
+        cluster_id: str
+
+    class Data:
+        path, fingerprint = None, "f"
+
+    class Exam:
+        name, skills = "toy", ()
+        def options(self): return {}
+        def prepare(self, model, data): pass
+        def items(self, data): return [Item(str(i), f"s{i}", f"c{i}") for i in range(120)]
+        def examine(self, model, item):
+            with open(sys.argv[2], "a") as log:
+                log.write(item.id + "\\n")
+            time.sleep(0.003)
+            return Marks({}, {"truth": [item.id] * 50, "answer": ["x" * 200] * 50})
+
+    sit(Exam(), Candidate("toy", "toy", object()), Data(), Path(sys.argv[1]))
+    """
+)
+
+
+def test_sigkill_at_any_point_loses_at_most_the_item_in_flight(tmp_path: Path) -> None:
+    script, log, folder = tmp_path / "sitting.py", tmp_path / "asked.log", tmp_path / "run"
+    script.write_text(SLOW_SITTING)
+    moments = random.Random(5)
+    kills = 0
+    while True:
+        process = subprocess.Popen([sys.executable, str(script), str(folder), str(log)])
+        if kills < 6:
+            before = log.stat().st_size if log.exists() else 0
+            while process.poll() is None and (log.stat().st_size if log.exists() else 0) <= before:
+                time.sleep(0.002)
+            time.sleep(moments.uniform(0.0, 0.06))
+            if process.poll() is None:
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+        if process.wait() == 0:
+            break
+        assert json.loads((folder / MANIFEST).read_text())["status"] == "running"
+    assert kills >= 3
+    run = Run.open(folder)
+    assert run.status == "finished"
+    items = run.records()["item"].unique(maintain_order=True).to_list()
+    assert items == [str(i) for i in range(120)]
+    assert run.records().height == 120 * 50
+    assert len(log.read_text().split()) <= 120 + kills
