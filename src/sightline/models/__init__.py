@@ -1,0 +1,5 @@
+"""Models by name, by file or by Python object."""
+
+from sightline.models.registry import available, candidate, load, name_of
+
+__all__ = ["available", "candidate", "load", "name_of"]

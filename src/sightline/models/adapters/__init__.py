@@ -1,0 +1,1 @@
+"""Models from outside: files of answers, Python objects, depth maps. Imported one by one, when asked for."""

@@ -1,0 +1,160 @@
+"""Depth maps for views: from a folder of files, or from a monocular depth network in ONNX.
+
+A depth source is any object with ``depth_map(view)``; maps may have any size and unit, and may be inverse depth
+(larger is closer), since the rule that reads them is told which.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from sightline.errors import MissingExtraError, ModelError
+from sightline.models.adapters.names import names_of
+from sightline.scenes import View
+
+Floats = NDArray[np.float64]
+
+
+class MissingMapError(ModelError):
+    """There is no depth map of an image; the message names it."""
+
+
+@runtime_checkable
+class DepthSource(Protocol):
+    """Anything that has a depth map of a view."""
+
+    def depth_map(self, view: View) -> Floats:
+        """(H, W) depth in the source's own unit; NaN where unknown."""
+
+
+class DepthFolder:
+    """Depth maps in a folder, one file an image, named by scene id or image id.
+
+    ``.npy`` and ``.npz`` (one array, or one called ``depth``) are taken as they are; in a 16-bit ``.png`` the
+    value 0 means unknown, as in KITTI and NYU.
+
+    Args:
+        folder: The folder; a scene id with slashes is looked for in subfolders too.
+        zero_is_unknown: Whether 0 in a PNG is a hole; not so for inverse depth, where it is infinitely far.
+    """
+
+    def __init__(self, folder: Path, *, zero_is_unknown: bool = True) -> None:
+        if not folder.is_dir():
+            raise ModelError(f"{folder}: no such folder of depth maps")
+        self.folder = folder
+        self.zero_is_unknown = zero_is_unknown
+
+    def depth_map(self, view: View) -> Floats:
+        """The map of a view; MissingMapError naming the image where there is none."""
+        for name in filter(_is_inside, names_of(view)):
+            for suffix in (".npy", ".npz", ".png"):
+                path = self.folder / f"{name}{suffix}"
+                if path.is_file():
+                    return _plane(self._read(path), str(path))
+        raise MissingMapError(f"no depth map for image {view.id} in {self.folder} (.npy, .npz or 16-bit .png)")
+
+    def _read(self, path: Path) -> Floats:
+        try:
+            if path.suffix == ".png":
+                with Image.open(path) as picture:
+                    values = np.asarray(picture, dtype=np.float64)
+                return np.where(values == 0, np.nan, values) if self.zero_is_unknown else values
+            loaded: Any = np.load(path, allow_pickle=False)
+            if path.suffix == ".npz":
+                with loaded:
+                    loaded = loaded["depth" if "depth" in loaded.files else loaded.files[0]]
+            return np.asarray(loaded, dtype=np.float64)
+        except (OSError, ValueError, EOFError, IndexError, TypeError, UnidentifiedImageError) as error:
+            raise ModelError(f"{path}: not a depth map: {error}") from error
+
+
+class OnnxDepth:
+    """A monocular depth network in ONNX: one RGB input N×3×H×W in [0, 1], one map out.
+
+    Args:
+        path: The ``.onnx`` file. Where its input leaves height and width open, the photo's own size is used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise ModelError(f"{path}: no such ONNX file")
+        self.path = path
+
+    def __reduce__(self) -> tuple[type[OnnxDepth], tuple[Path]]:
+        return OnnxDepth, (self.path,)  # a session does not pickle; each process opens its own
+
+    @cached_property
+    def _session(self) -> Any:
+        try:
+            runtime = importlib.import_module("onnxruntime")
+        except ImportError:
+            raise MissingExtraError("onnxruntime", extra="onnx") from None
+        options = runtime.SessionOptions()
+        options.log_severity_level = 3  # errors only
+        try:
+            session = runtime.InferenceSession(str(self.path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise ModelError(f"{self.path}: not an ONNX model: {error}") from error
+        shape = session.get_inputs()[0].shape
+        if len(session.get_inputs()) != 1 or len(shape) != 4 or shape[1] != 3:
+            raise ModelError(f"{self.path}: expected one input N×3×H×W, found {shape}")
+        return session
+
+    def depth_map(self, view: View) -> Floats:
+        """The network's map of the view's photo, in the network's own unit and size."""
+        if view.load_image is None:
+            raise MissingMapError(f"no photo of image {view.id} to make a depth map of")
+        photo = Image.fromarray(view.image())
+        entry = self._session.get_inputs()[0]
+        height, width = (
+            n if isinstance(n, int) else m for n, m in zip(entry.shape[2:], photo.size[::-1], strict=True)
+        )
+        resized = photo.resize((width, height), Image.Resampling.BILINEAR)
+        batch = (np.asarray(resized, dtype=np.float32) / 255.0).transpose(2, 0, 1)[None]
+        return _plane(self._session.run(None, {entry.name: batch})[0], str(self.path))
+
+
+def mean_in_boxes(depth: Floats, boxes: NDArray[np.float64]) -> Floats:
+    """(n,) mean of the known depths inside each box; NaN where all are unknown.
+
+    Args:
+        depth: (H, W), NaN where unknown.
+        boxes: (n, 4) xyxy in fractions of the image; a box counts every pixel it touches, at least one.
+
+    >>> mean_in_boxes(np.array([[1.0, 2.0], [3.0, np.nan]]), np.array([[0, 0, 1, 0.5], [0, 0, 1, 1]]))
+    array([1.5, 2. ])
+    """
+    height, width = depth.shape
+    size = np.array([width, height])
+    low = np.clip(np.floor(boxes[:, :2] * size), 0, size - 1).astype(np.int64)
+    high = np.maximum(np.clip(np.ceil(boxes[:, 2:] * size), 0, size).astype(np.int64), low + 1)
+    means = np.full(len(boxes), np.nan)
+    for i, ((x0, y0), (x1, y1)) in enumerate(zip(low, high, strict=True)):
+        inside = depth[y0:y1, x0:x1]
+        known = inside[np.isfinite(inside)]
+        if known.size:
+            means[i] = known.mean()
+    return means
+
+
+def _plane(values: Any, where: str) -> Floats:
+    """The map as (H, W): axes of length 1 around it are dropped."""
+    plane: Floats = np.asarray(values, dtype=np.float64)
+    while plane.ndim > 2 and 1 in plane.shape:
+        plane = plane.squeeze(plane.shape.index(1))
+    if plane.ndim != 2 or not plane.size:
+        raise ModelError(f"{where}: a depth map must be H×W, not of shape {plane.shape}")
+    return plane
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name stays inside the folder it is looked for in: ids come from data and may be anything."""
+    path = PurePosixPath(name)
+    return bool(name) and not path.is_absolute() and ".." not in path.parts and not set("\0\\") & set(name)

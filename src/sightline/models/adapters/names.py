@@ -1,0 +1,51 @@
+"""Which image is a view of? The names under which files outside may know it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from sightline.errors import ModelError
+from sightline.scenes import View
+from sightline.skills import Pairs
+
+
+def image_id(scene_id: str) -> str:
+    """The source's own image id: the last component of a scene id.
+
+    >>> image_id("within_image/test/abc")
+    'abc'
+    """
+    return scene_id.rsplit("/", 1)[-1]
+
+
+def names_of(view: View) -> tuple[str, ...]:
+    """Names to try for a view, the most telling first: its id, the id's last component, its picture's stem.
+
+    >>> names_of(View("within_image/test/abc", image_ref="blob:photos/7.jpg"))
+    ('within_image/test/abc', 'abc', '7')
+    """
+    names = [view.id, image_id(view.id)]
+    if view.image_ref is not None:
+        names.append(PurePosixPath(view.image_ref.removeprefix("blob:")).stem)
+    return tuple(dict.fromkeys(names))
+
+
+def scene_ids(pairs: Pairs) -> tuple[str, str]:
+    """Scene of the first objects and of the second ones.
+
+    Within an image both are the cluster. Across images the cluster names both scenes but not which comes first:
+    that the views tell, whose ids an exam sets to their scene's.
+
+    Raises:
+        ModelError: Across images, if the views are not named after the cluster's scenes.
+    """
+    if pairs.setting == "within_image":
+        return pairs.cluster_id, pairs.cluster_id
+    if f"{pairs.view_a.id}|{pairs.view_b.id}" == pairs.cluster_id:
+        return pairs.view_a.id, pairs.view_b.id
+    if f"{pairs.view_b.id}|{pairs.view_a.id}" == pairs.cluster_id:
+        return pairs.view_a.id, pairs.view_b.id
+    raise ModelError(
+        f"cannot tell which image of {pairs.cluster_id} comes first: "
+        f"views are named {pairs.view_a.id!r} and {pairs.view_b.id!r}, expected scene ids"
+    )

@@ -1,0 +1,90 @@
+"""The depth rule: the object whose box holds the smaller mean depth is closer."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sightline.errors import ConfigError
+from sightline.exams.relations.pairs import PairTable
+from sightline.models.adapters.depth_maps import (
+    DepthFolder,
+    DepthSource,
+    MissingMapError,
+    OnnxDepth,
+    mean_in_boxes,
+)
+from sightline.models.adapters.names import scene_ids
+from sightline.models.baselines.rules import Floats, Margin, Overlap, Rule
+from sightline.scenes import View
+from sightline.skills import Pairs
+
+
+class DepthRule(Rule):
+    """Mean depth inside each box, from any depth source; the coupled occlusion rule as everywhere.
+
+    Args:
+        source: Where the maps come from. It is asked for a view whose id is the scene's.
+        inverse: True for maps where larger is closer (MiDaS).
+        margin: In the unit of the maps; published Δ_d = 0.02, on MiDaS' scale without normalising each image.
+        overlap: See `Rule`.
+    """
+
+    kind = "depth"
+
+    def __init__(
+        self, source: DepthSource, *, inverse: bool = False, margin: Margin = 0.02, overlap: Overlap = "auto"
+    ) -> None:
+        super().__init__(margin, overlap)
+        self.source = source
+        self.inverse = inverse
+
+    def lead(self, pairs: Pairs) -> Floats:
+        """By how much the first object's mean depth is smaller than the second's (larger, if inverse)."""
+        a, b = scene_ids(pairs)
+        map_a = self.source.depth_map(replace(pairs.view_a, id=a))
+        map_b = map_a if a == b else self.source.depth_map(replace(pairs.view_b, id=b))
+        return self._sign(mean_in_boxes(map_b, pairs.boxes_b) - mean_in_boxes(map_a, pairs.boxes_a))
+
+    def table_lead(self, table: PairTable) -> Floats:
+        """The same for annotated pairs; maps are asked for by scene id alone, NaN where there is none."""
+        means = np.full(len(table.boxes), np.nan)
+        used = np.union1d(table.first, table.second)
+        used = used[np.argsort(table.object_scene[used], kind="stable")]
+        scenes, start = np.unique(table.object_scene[used], return_index=True)
+        for scene, rows in zip(table.scenes[scenes], np.split(used, start[1:]), strict=True):
+            with suppress(MissingMapError):
+                depth_map = self.source.depth_map(View(str(scene), units="normalised"))
+                means[rows] = mean_in_boxes(depth_map, table.boxes[rows])
+        return self._sign(means[table.second] - means[table.first])
+
+    def _sign(self, farther: Floats) -> Floats:
+        return -farther if self.inverse else farther
+
+
+def depth(
+    folder: Path | None = None,
+    onnx: Path | None = None,
+    inverse: bool = False,
+    margin: Margin = 0.02,
+    overlap: Overlap = "auto",
+) -> DepthRule:
+    """The depth rule on a folder of depth maps, or on an ONNX network's maps of the photos."""
+    if (folder is None) == (onnx is None):
+        raise ConfigError("depth needs either folder=PATH (depth maps) or onnx=PATH (a depth network)")
+    if onnx is not None:
+        return onnx_depth(onnx, inverse, margin, overlap)
+    assert folder is not None
+    source = DepthFolder(folder, zero_is_unknown=not inverse)
+    return DepthRule(source, inverse=inverse, margin=margin, overlap=overlap)
+
+
+def onnx_depth(path: Path, inverse: bool = False, margin: Margin = 0.02, overlap: Overlap = "auto") -> DepthRule:
+    """The depth rule on an ONNX network's maps of the photos.
+
+    Training pairs come without photos, so a margin cannot be tuned here, and ``overlap=auto`` means 0.
+    """
+    return DepthRule(OnnxDepth(path), inverse=inverse, margin=margin, overlap=overlap)

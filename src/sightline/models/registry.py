@@ -1,0 +1,238 @@
+"""Models by name: a frozen manifest, entry points of other packages, Python files and prediction files.
+
+Nothing is imported until it is asked for. A spec is one of::
+
+    bottom_edge                          a name
+    size:margin=0.05,overlap=0.01        a name with options
+    path/to/file.py:object               an object, class or factory in a Python file
+    path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV), or a detections CSV
+    bottom_edge+path/to/detections.csv   the first one relates, the second one detects
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from hashlib import blake2b, file_digest
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from sightline.errors import ModelError, SightlineError
+from sightline.exams.core import Candidate
+from sightline.models.options import bind, parse
+from sightline.skills import skills_of
+
+_PYTHON = re.compile(r"(.+\.py):([^\W\d]\w*)")
+
+GROUP: Final = "sightline.models"
+"""Entry point group in which other packages announce their models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One model that can be asked for by name.
+
+    Attributes:
+        name: What the user types.
+        path: ``module:attribute`` of a class or factory.
+        description: One line.
+        skills: Skills it will have; empty where only importing it would tell.
+        options: Constructor arguments set in advance.
+    """
+
+    name: str
+    path: str
+    description: str
+    skills: tuple[str, ...] = ("relate",)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_BASELINES = "sightline.models.baselines"
+_FILES = "sightline.models.adapters.file"
+_TUNED = MappingProxyType({"margin": "tuned"})
+
+_BUILT_IN = (
+    Entry("random", f"{_BASELINES}.majority:Random", "a fair die, seeded by cluster"),
+    Entry("majority", f"{_BASELINES}.majority:Majority", "always the training split's commonest label"),
+    Entry("object_class", f"{_BASELINES}.prior:ObjectClass", "the class pair's commonest label in training"),
+    Entry("class_prior", f"{_BASELINES}.prior:BlindClassPrior", "class-pair prior cross-fitted by cluster"),
+    Entry("size", f"{_BASELINES}.rules:Size", "the larger box is closer, Δ = 0"),
+    Entry("size_tuned", f"{_BASELINES}.rules:Size", "size, Δ tuned on training", options=_TUNED),
+    Entry("location", f"{_BASELINES}.rules:Location", "the lower box centre is closer, Δ = 0.02"),
+    Entry("location_tuned", f"{_BASELINES}.rules:Location", "location, Δ tuned on training", options=_TUNED),
+    Entry("bottom_edge", f"{_BASELINES}.rules:BottomEdge", "the lower bottom edge is closer, Δ = 0"),
+    Entry("bottom_edge_tuned", f"{_BASELINES}.rules:BottomEdge", "bottom edge, Δ tuned", options=_TUNED),
+    Entry("depth", f"{_BASELINES}.depth:depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH"),
+    Entry("depth_tuned", f"{_BASELINES}.depth:depth", "depth, Δ tuned; folder=PATH", options=_TUNED),
+    Entry("onnx_depth", f"{_BASELINES}.depth:onnx_depth", "depth rule on an ONNX depth network; path=PATH"),
+    Entry("predictions", f"{_FILES}:Predictions", "answers from a 2.5VRD prediction CSV; path=PATH"),
+    Entry("detections", f"{_FILES}:DetectionsFile", "boxes from a detections CSV; path=PATH", ("detect",)),
+)
+
+MANIFEST: Final[Mapping[str, Entry]] = MappingProxyType({entry.name: entry for entry in _BUILT_IN})
+"""Models that come with Sightline, by name."""
+
+
+class Listed(NamedTuple):
+    """What a listing shows of a model."""
+
+    name: str
+    description: str
+    skills: tuple[str, ...]
+
+
+def available() -> list[Listed]:
+    """Every model that has a name, built in first."""
+    return [Listed(e.name, e.description, e.skills) for e in _entries().values()]
+
+
+def load(spec: str) -> object:
+    """The model a spec stands for (see the module's docstring), with a display `name` where it can take one.
+
+    Raises:
+        ModelError: No such model, or it cannot be loaded.
+        ConfigError: An option it does not have, or a value that does not fit.
+
+    >>> load("location:margin=0.1").describe()["margin"]
+    0.1
+    """
+    parts = _parts(spec)
+    if len(parts) == 2:
+        return _resolve(f"{_FILES}:combine")(load(parts[0]), load(parts[1]))
+    model = _load_one(spec)
+    if not getattr(model, "name", None):
+        with suppress(AttributeError, TypeError):  # frozen or slotted: name_of still knows
+            model.name = _display(spec)
+    return model
+
+
+def candidate(spec: str) -> Candidate:
+    """The model a spec stands for, ready to sit an exam."""
+    model = load(spec)
+    return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=fingerprint(spec))
+
+
+def fingerprint(spec: str) -> str:
+    """Hash of the files a spec names, empty where it names none.
+
+    A file counts by its content, a folder by the names, sizes and times of the files in it.
+    """
+    files = [path for part in _parts(spec) for path in _paths(part)]
+    if not files:
+        return ""
+    digest = blake2b(digest_size=16)
+    for path in files:
+        if path.is_dir():
+            for child in sorted(path.rglob("*")):
+                status = child.stat()
+                digest.update(f"{child.relative_to(path)}|{status.st_size}|{status.st_mtime_ns}\n".encode())
+        else:
+            with path.open("rb") as file:
+                digest.update(file_digest(file, "blake2b").digest())
+    return digest.hexdigest()
+
+
+def name_of(model: object, spec: str = "") -> str:
+    """Display name of a model: its own, else the spec without folders, else its type's.
+
+    >>> name_of(object(), "models/mine.py:Net")
+    'mine.py:Net'
+    """
+    own = getattr(model, "name", None)
+    if isinstance(own, str) and own:
+        return own
+    return _display(spec) if spec else type(model).__name__
+
+
+def _display(spec: str) -> str:
+    return re.sub(r"[^=,:]*[/\\]", "", spec)
+
+
+def _load_one(spec: str) -> Any:
+    head, _, rest = spec.partition(":")
+    entries = _entries()
+    if head in entries:
+        return _build(entries[head], parse(head, rest))
+    if python := _PYTHON.fullmatch(spec):
+        return _resolve("sightline.models.adapters.python:load_object")(Path(python[1]), python[2])
+    if re.search(r"\.py(:.*)?$", spec):
+        raise ModelError(f"{spec}: say which object of the file is the model, as in file.py:name")
+    if _is_csv(spec):
+        return _resolve(f"{_FILES}:open_csv")(Path(spec))
+    raise _unknown(head, entries)
+
+
+def _parts(spec: str) -> list[str]:
+    """The spec, or its two halves where a plus joins two specs; a plus may also stand in a file's name."""
+    for plus in re.finditer(r"\+", spec):
+        halves = [spec[: plus.start()], spec[plus.end() :]]
+        if all(half.partition(":")[0] in _entries() or _PYTHON.fullmatch(half) or _is_csv(half) for half in halves):
+            return halves
+    return [spec]
+
+
+def _paths(spec: str) -> list[Path]:
+    """Existing files and folders that one spec names."""
+    head, _, rest = spec.partition(":")
+    if head in _entries():
+        named = [Path(value) for value in parse(head, rest).values()]
+    else:
+        python = _PYTHON.fullmatch(spec)
+        named = [Path(python[1] if python else spec)]
+    return [path for path in named if path.exists()]
+
+
+def _is_csv(spec: str) -> bool:
+    return spec.lower().endswith(".csv")
+
+
+def _entries() -> dict[str, Entry]:
+    """Built-in models, then those of other packages; a built-in name cannot be taken over."""
+    others = {
+        point.name: Entry(
+            point.name, point.value, f"from {point.dist.name if point.dist else point.value}", skills=()
+        )
+        for point in entry_points(group=GROUP)
+    }
+    return {**MANIFEST, **{name: entry for name, entry in others.items() if name not in MANIFEST}}
+
+
+def _unknown(name: str, known: Mapping[str, Entry]) -> ModelError:
+    near = get_close_matches(name, known, n=1)
+    hint = f", did you mean {near[0]!r}?" if near else ";"
+    return ModelError(
+        f"unknown model {name!r}{hint} known are {', '.join(known)}, or give file.py:object or predictions.csv"
+    )
+
+
+def _resolve(path: str) -> Callable[..., Any]:
+    module, _, attribute = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in attribute.split("."):
+        found = getattr(found, part)
+    target: Callable[..., Any] = found
+    return target
+
+
+def _build(entry: Entry, given: Mapping[str, str]) -> Any:
+    """Call the entry's class or factory with its preset and the given options."""
+    try:
+        target = _resolve(entry.path)
+    except (ImportError, AttributeError) as error:
+        raise ModelError(f"{entry.name}: cannot import {entry.path}: {error}") from error
+    values = bind(entry.name, target, entry.options, given)
+    try:
+        model = target(**values)
+    except SightlineError:
+        raise
+    except Exception as error:
+        raise ModelError(f"{entry.name}: {type(error).__name__}: {error}") from error
+    if not skills_of(model):
+        raise ModelError(f"{entry.name}: {type(model).__name__} has no skill")
+    return model

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+
+from sightline.errors import ConfigError, ModelError
+from sightline.models import available, candidate, load, name_of, registry
+from sightline.models.registry import MANIFEST, fingerprint
+from sightline.skills import skills_of
+
+NEEDS_A_PATH = {"depth", "depth_tuned", "onnx_depth", "predictions", "detections"}
+DETECTIONS = "image_id,entity,xmin,xmax,ymin,ymax,score\nx,cat,0.1,0.4,0.2,0.9,0.7\n"
+
+
+@pytest.mark.parametrize("name", sorted(set(MANIFEST) - NEEDS_A_PATH))
+def test_every_name_loads_with_the_skills_it_announces(name: str) -> None:
+    model = load(name)
+    assert skills_of(model) == MANIFEST[name].skills
+    assert name_of(model) == name
+
+
+def test_the_listing_has_all_names_with_a_description() -> None:
+    listed = available()
+    assert [m.name for m in listed[: len(MANIFEST)]] == list(MANIFEST)
+    assert all(m.description and m.skills for m in listed[: len(MANIFEST)])
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("size:margin=0.25,overlap=0.01", {"margin": 0.25, "overlap": 0.01, "tuned_on": 0}),  # both options
+        ("size:margin=tuned", {"margin": None, "overlap": 0.0, "tuned_on": 0}),  # a word among numbers
+        ("size_tuned", {"margin": None, "overlap": 0.0, "tuned_on": 0}),  # preset
+        ("size_tuned:margin=0.5", {"margin": 0.5, "overlap": 0.0, "tuned_on": 0}),  # preset overridden
+        ("location", {"margin": 0.02, "overlap": 0.0, "tuned_on": 0}),  # published margin
+    ],
+)
+def test_options(spec: str, told: dict[str, float]) -> None:
+    assert load(spec).describe() == told
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "says"),
+    [
+        ("botom_edge", ModelError, "unknown model 'botom_edge', did you mean 'bottom_edge'?"),  # misspelt
+        ("zzz", ModelError, "unknown model 'zzz'; known are random, majority"),  # nothing near
+        ("size:margn=1", ConfigError, "size has no option 'margn', did you mean 'margin'?"),  # misspelt option
+        ("majority:x=1", ConfigError, "majority has no option 'x'; its options: none"),  # no options at all
+        ("size:margin=wide", ConfigError, "expected a number or tuned, found 'wide'"),  # wrong type
+        ("size:margin=-1", ConfigError, "margin must be at least 0"),  # out of range
+        ("size:margin=nan", ConfigError, "margin must be at least 0"),  # not a number
+        ("size:margin", ConfigError, "expected option=value, found 'margin'"),  # no value
+        ("size:margin=1,margin=2", ConfigError, "'margin' is given twice"),  # twice
+        ("class_prior:folds=1", ConfigError, "folds must be at least 2"),  # too few folds
+        ("random:seed=-1", ConfigError, "seed must not be negative"),  # bad seed
+        ("predictions", ConfigError, "predictions needs the option path"),  # required option
+        ("depth", ConfigError, "either folder=PATH"),  # neither source
+        ("depth:folder=/nowhere", ModelError, "/nowhere: no such folder"),  # missing folder
+        ("onnx_depth:path=/nowhere.onnx", ModelError, "no such ONNX file"),  # missing network
+        ("/nowhere/p.csv", ModelError, "/nowhere/p.csv: no such file"),  # missing predictions
+        ("/nowhere/m.py:net", ModelError, "/nowhere/m.py: no such file"),  # missing Python file
+        ("m.py", ModelError, "say which object"),  # file without object
+        ("m.py:", ModelError, "say which object"),  # empty object
+        ("size+bottom_edge", ModelError, "bottom_edge cannot detect (its skills: relate)"),  # no detector
+        ("", ModelError, "unknown model ''"),  # nothing
+    ],
+)
+def test_a_miss_is_helpful(spec: str, error: type[Exception], says: str) -> None:
+    with pytest.raises(error) as raised:
+        load(spec)
+    assert says in str(raised.value)
+
+
+def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def points(group: str) -> EntryPoints:
+        given = {
+            "die": "sightline.models.baselines.majority:Random",
+            "size": "json:JSONDecoder",
+            "broken": "no.such:Thing",
+            "mute": "json:JSONDecoder",
+        }
+        return EntryPoints(EntryPoint(name, value, group) for name, value in given.items())
+
+    monkeypatch.setattr(registry, "entry_points", points)
+    assert load("die:seed=3").seed == 3
+    assert ("die", (), True) in [(m.name, m.skills, bool(m.description)) for m in available()]
+    assert load("size").describe()["margin"] == 0.0  # a built-in name cannot be taken over
+    with pytest.raises(ModelError, match=r"broken: cannot import no\.such:Thing"):
+        load("broken")
+    with pytest.raises(ModelError, match="JSONDecoder has no skill"):
+        load("mute")
+
+
+def test_two_specs_make_one_model(tmp_path: Path) -> None:
+    found = tmp_path / "a+b.csv"
+    found.write_text(DETECTIONS)
+    model = load(f"bottom_edge+{found}")
+    assert skills_of(model) == ("relate", "detect")
+    assert name_of(model) == "bottom_edge + a+b.csv"
+    assert skills_of(load(str(found))) == ("detect",)  # a plus in a file's name joins nothing
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("a/b/net.py:Net", "net.py:Net"),  # folders go
+        ("depth:folder=/x/maps,inverse=true", "depth:folder=maps,inverse=true"),  # also inside options
+        ("", "object"),  # nothing to go by
+    ],
+)
+def test_display_name(spec: str, name: str) -> None:
+    assert name_of(object(), spec) == name
+
+
+def test_a_candidate_changes_with_its_files(tmp_path: Path) -> None:
+    file = tmp_path / "d.csv"
+    file.write_text(DETECTIONS)
+    before = candidate(str(file))
+    assert (before.name, skills_of(before.model)) == ("d.csv", ("detect",))
+    assert fingerprint(f"detections:path={file}") == before.fingerprint
+    file.write_text(DETECTIONS.replace("0.7", "0.8"))
+    assert fingerprint(str(file)) != before.fingerprint
+    assert fingerprint(f"size+{file}") == fingerprint(str(file))
+    folder = fingerprint(f"depth:folder={tmp_path}")
+    (tmp_path / "new.npy").touch()
+    assert len({"", folder, fingerprint(f"depth:folder={tmp_path}")}) == 3
+    assert fingerprint("size:margin=0.1") == ""
