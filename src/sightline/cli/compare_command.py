@@ -1,0 +1,33 @@
+"""``sightline compare``: is one model better than another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sightline.cli.console import Json, ProtocolName, err, out, print_json
+
+
+def command(
+    first: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    second: Annotated[Path, typer.Argument(help="Folder of another run over the same data.")],
+    protocol: ProtocolName = "default",
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples and sign flips.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of both.")] = 0,
+    json: Json = False,
+) -> None:
+    """Compare two runs on the scenes both have: paired intervals, sign-flip tests, detectable difference."""
+    from sightline.exams.relations import Protocol, compare_runs
+    from sightline.exams.run import Run
+
+    a, b = Run.open(first), Run.open(second)
+    found = compare_runs(a, b, protocol=Protocol(protocol), resamples=resamples, seed=seed)
+    if json:
+        print_json({"a": a.name, "b": b.name, "protocol": protocol, **found.to_dict()})
+        return
+    out.print(f"a = {a.name}, b = {b.name}; F1, {protocol} protocol", markup=False)
+    out.print(str(found.comparisons), markup=False)
+    if found.dropped:
+        err.print(f"note: {found.dropped} scenes or image pairs stand in only one of the runs and were left out")

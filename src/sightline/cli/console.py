@@ -1,0 +1,73 @@
+"""What the commands share: where text goes, JSON, progress, option types."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+_WIDE = None if sys.stdout.isatty() else 200  # a pipe has no width of its own: keep rows on one line
+
+out = Console(highlight=False, soft_wrap=True, width=_WIDE)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, nothing else.")]
+ExamName = Annotated[Literal["relations"], typer.Argument(help="Which exam.")]
+ProtocolName = Annotated[
+    Literal["default", "paper", "official"],
+    typer.Option("--protocol", help="How answers are counted; docs/reference/protocols."),
+]
+DataPath = Annotated[Path, typer.Argument(help="A Sightline dataset, or a folder or file of a known format.")]
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output; NaN becomes null."""
+    sys.stdout.write(json.dumps(_finite(value), indent=2, ensure_ascii=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def table(title: str, *columns: str) -> Table:
+    """A plain table: first column left, the others right."""
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for i, column in enumerate(columns):
+        made.add_column(column, justify="left" if i == 0 else "right")
+    return made
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure for a table; a dash where there is none.
+
+    >>> number(0.85712), number(float("nan"))
+    ('0.857', '–')
+    """
+    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+@contextmanager
+def progress(title: str, *, quiet: bool) -> Iterator[Any]:
+    """A progress bar on standard error; yields ``update(done, total)``."""
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,138 @@
+"""``sightline exam``: let models sit an exam."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from sightline.cli.console import ExamName, Json, ProtocolName, err, number, out, print_json, progress, table
+from sightline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sightline.exams.relations import RelationsExam
+    from sightline.exams.run import Run
+
+BASELINES = (
+    "majority", "object_class", "class_prior", "size", "size_tuned",
+    "location", "location_tuned", "bottom_edge", "bottom_edge_tuned",
+)  # fmt: skip
+"""They stand in every table."""
+
+TRANSFERS: Final[tuple[Literal["within_image", "across_images", "joint"], ...]] = (
+    "within_image", "across_images", "joint",
+)  # fmt: skip
+"""Study plans of the transfer table."""
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """One model's sitting, small enough to send to a worker process."""
+
+    exam: RelationsExam
+    spec: str
+    data: Path
+    folder: Path
+    limit: int | None
+    quiet: bool
+
+
+def command(
+    exam: ExamName,
+    data: Annotated[Path, typer.Option(help="A Sightline dataset, or a folder of a known format.")],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Name, name:key=value,…, file.py:object or predictions.csv; may be repeated."),
+    ] = None,
+    to: Annotated[Path, typer.Option("--out", help="Folder of the runs; an interrupted one is resumed.")] = Path(
+        "runs"
+    ),
+    baselines: Annotated[bool, typer.Option(help="Let the blind baselines sit beside the models.")] = True,
+    split: Annotated[str, typer.Option(help="Split to sit.")] = "test",
+    train_split: Annotated[str, typer.Option(help="Split models may fit and tune on.")] = "validation",
+    boxes: Annotated[
+        Literal["truth", "detected", "perfect"], typer.Option(help="Whose boxes are judged (the paper's Table 5).")
+    ] = "truth",
+    detections: Annotated[Path | None, typer.Option(help="CSV of detected boxes for models without any.")] = None,
+    study: Annotated[
+        Literal["same", "within_image", "across_images", "joint"],
+        typer.Option(help="Which setting's pairs models learn from (the paper's Table 8)."),
+    ] = "same",
+    protocol: ProtocolName = "default",
+    limit: Annotated[int | None, typer.Option(help="Only the first so many items.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes; 0 works in this one.")] = 0,
+    json: Json = False,
+) -> None:
+    """Sit an exam and print the scores with 95 % intervals by scene."""
+    from sightline.engine import Task
+    from sightline.engine import run as run_tasks
+    from sightline.exams.relations import RelationsExam
+    from sightline.exams.run import Run
+
+    made = RelationsExam(split=split, train_split=train_split, boxes=boxes, study=study)
+    specs = list(dict.fromkeys([*(model or []), *(BASELINES if baselines else ())]))
+    if not specs:
+        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
+    if detections is not None:
+        specs = [f"{spec}+{detections}" for spec in specs]
+    tasks = [Task(s, Sitting(made, s, data, to / exam / slug(s, made), limit, json or workers > 0)) for s in specs]
+    folders = run_tasks(tasks, sit_one, workers=workers)
+    results = [score_run(Run.open(folder), protocol) for folder in folders]
+    if json:
+        print_json({"exam": exam, "protocol": protocol, "models": results})
+    else:
+        print_scores(results, protocol)
+        err.print(f"runs in {to / exam}; next: sightline report {to} --out report.html")
+
+
+def slug(spec: str, exam: RelationsExam) -> str:
+    """Folder name of a model's run, telling apart what must not be mixed."""
+    import re
+
+    parts = [re.sub(r"[^A-Za-z0-9_.=-]+", "-", spec).strip("-.") or "model", exam.split]
+    parts += [exam.boxes] if exam.boxes != "truth" else []
+    parts += [f"study-{exam.study}"] if exam.study != "same" else []
+    return "@".join(parts)
+
+
+def sit_one(sitting: Sitting) -> Path:
+    """Load the model and the data, sit, return the run's folder."""
+    from sightline.exams.core import sit
+    from sightline.models import candidate
+    from sightline.store import open_dataset
+
+    who = candidate(sitting.spec)
+    with progress(who.name, quiet=sitting.quiet) as update:
+        run = sit(
+            replace(sitting.exam), who, open_dataset(sitting.data), sitting.folder,
+            limit=sitting.limit, progress=update,
+        )  # fmt: skip
+    return run.folder
+
+
+def score_run(run: Run, protocol: str) -> dict[str, Any]:
+    """Scores of a run, computed from its records on disk and kept beside them."""
+    from sightline.exams.relations import Protocol, score_sheets, sheets
+
+    found = score_sheets(sheets(run.records()), protocol=Protocol(protocol)).to_dict()
+    run.write_metrics(found)
+    return {"model": run.name, "run": str(run.folder), "status": run.status, "scores": found}
+
+
+def print_scores(results: list[dict[str, Any]], protocol: str) -> None:
+    """One row a model: F1 of the three sub-tasks and their average."""
+    names = list(dict.fromkeys(name for r in results for name in r["scores"]["subtasks"]))
+    listing = table(f"F1, {protocol} protocol, 95 % interval by scene", "model", *names, "average")
+    for result in results:
+        subtasks = result["scores"]["subtasks"]
+        cells = [_cell(subtasks[name]["micro"]["all"]["f1"] if name in subtasks else None) for name in names]
+        listing.add_row(result["model"], *cells, _cell(result["scores"]["average"]))
+    out.print(listing)
+
+
+def _cell(score: dict[str, Any] | None) -> str:
+    if not score or score["value"] is None:
+        return "–"
+    return f"{number(score['value'])} [{number(score['low'])}, {number(score['high'])}]"

@@ -1,0 +1,45 @@
+"""``sightline import``: outside formats → a Sightline dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sightline.cli.console import Json, err, out, print_json
+
+
+def command(
+    source: Annotated[Path, typer.Argument(help="File or folder to import.")],
+    to: Annotated[Path, typer.Option("--out", help="Folder of the new dataset.")],
+    format_name: Annotated[
+        str, typer.Option("--format", help="2.5vrd, coco or openimages; recognised if not given.")
+    ] = "",
+    images: Annotated[Path | None, typer.Option(help="Folder of the photos; they are copied in.")] = None,
+    split: Annotated[str, typer.Option(help="Split name, for formats whose files do not tell.")] = "",
+    overwrite: Annotated[bool, typer.Option(help="Replace a dataset that is already there.")] = False,
+    json: Json = False,
+) -> None:
+    """Read a dataset of another format, check every row, and store it as Parquet."""
+    from sightline.store import Tables, write
+    from sightline.store.formats import pick
+
+    chosen = pick(source, format_name)
+    options: dict[str, Any] = {k: v for k, v in (("images", images), ("split", split)) if v}
+    notes = chosen.notes(source) if chosen.notes else []
+    tables = Tables.concat(chosen.read(source, **options))
+    data = write(tables, to, source=chosen.name, overwrite=overwrite)
+    counts = {name: frame.height for name, frame in tables.frames()}
+    if json:
+        print_json(
+            {
+                "dataset": str(to), "format": chosen.name, "scenes": len(data), "rows": counts,
+                "fingerprint": data.fingerprint, "notes": notes,
+            }
+        )  # fmt: skip
+        return
+    for note in notes:
+        err.print(f"note: {note}")
+    rows = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    out.print(f"{to}: {len(data):,} scenes ({rows}), fingerprint {data.fingerprint[:12]}")

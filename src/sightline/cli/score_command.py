@@ -1,0 +1,64 @@
+"""``sightline score``: mark a predictions file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sightline.cli.console import ExamName, Json, ProtocolName, number, out, print_json, table
+from sightline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sightline.exams.relations.boxed import Window
+
+
+def command(
+    exam: ExamName,
+    objects: Annotated[Path, typer.Option(help="2.5VRD objects CSV.")],
+    truth: Annotated[Path, typer.Option(help="2.5VRD labels CSV; votes are not looked at.")],
+    predictions: Annotated[Path, typer.Option(help="Predictions CSV, both directions of every pair.")],
+    protocol: ProtocolName = "default",
+    window: Annotated[
+        str,
+        typer.Option(help="Only pairs of boxes in a range: vertical=0:0.5 (horizontal, area)."),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Score predictions that carry their own boxes, matched to the truth at IoU > 0.5."""
+    from sightline.exams.relations import Protocol, score_files
+
+    found = score_files(objects, truth, predictions, protocol=Protocol(protocol), window=parse_window(window))
+    if json:
+        print_json(found.to_dict())
+        return
+    listing = table(
+        f"{exam}: {predictions}, {protocol} protocol", "relationship", "label", "precision", "recall", "F1", "95 %"
+    )
+    for row in found.rows:
+        low, high = number(row.f1.low), number(row.f1.high)
+        scores = [number(x.value) for x in (row.precision, row.recall, row.f1)]
+        listing.add_row(row.relationship, f"{row.label} {row.word}", *scores, f"[{low}, {high}]")
+    out.print(listing)
+    outcomes = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in found.outcomes.items())
+    out.print(f"depth judgements: {outcomes}")
+
+
+def parse_window(text: str) -> Window | None:
+    """``vertical=0:0.5`` → a window for both boxes."""
+    from sightline.exams.relations.boxed import Window
+
+    if not text:
+        return None
+    problem = f"--window {text!r}: expected vertical, horizontal or area, then =low:high"
+    name, _, span = text.partition("=")
+    low, _, high = span.partition(":")
+    if name not in ("vertical", "horizontal", "area"):
+        raise ConfigError(problem)
+    try:
+        limits = (float(low), float(high))
+    except ValueError:
+        raise ConfigError(problem) from None
+    attribute: Any = name
+    return Window(attribute, limits, limits)

@@ -1,0 +1,75 @@
+"""``sightline stats``: what is in this dataset?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sightline.cli.console import DataPath, Json, number, out, print_json, table
+
+if TYPE_CHECKING:
+    from sightline.exams.relations import Description
+
+
+def command(data: DataPath, json: Json = False) -> None:
+    """Count images, objects, pairs and labels (Table 1), difficulty (Table 2) and the raters' agreement."""
+    from sightline.exams.relations import describe_dataset
+    from sightline.store import open_dataset
+
+    found = describe_dataset(open_dataset(data))
+    if json:
+        print_json(found.to_dict())
+        return
+    print_overview(found)
+    print_difficulty(found)
+    print_agreement(found)
+
+
+def print_overview(found: Description) -> None:
+    """The paper's Table 1: one column a split."""
+    for setting, splits in found.splits.items():
+        listing = table(f"{setting}: what was labelled", "", *splits)
+        for count in ("images", "objects", "pairs"):
+            listing.add_row(count, *(f"{getattr(s, count):,}" for s in splits.values()))
+        for aspect in ("depth", "occlusion"):
+            for label in next(iter(getattr(s, aspect) for s in splits.values())):
+                name = f"{aspect}: {label.replace('_', ' ')}"
+                listing.add_row(name, *(_percent(getattr(s, aspect), label) for s in splits.values()))
+        out.print(listing)
+        out.print()
+
+
+def print_difficulty(found: Description) -> None:
+    """The paper's Table 2: validation and test together; other splits apart."""
+    rows = [(f"{s} validation+test", shares) for s, shares in found.pooled.items()]
+    rows += [
+        (f"{setting} {split}", described.difficulty)
+        for setting, splits in found.splits.items()
+        for split, described in splits.items()
+    ]
+    listing = table("difficulty: how far the raters agreed on depth", "", *rows[0][1])
+    for name, shares in rows:
+        listing.add_row(name, *(_percent(shares, scale) for scale in shares))
+    out.print(listing)
+    out.print()
+
+
+def print_agreement(found: Description) -> None:
+    """Chance-corrected agreement and the score of one rater against the others."""
+    heads = ("Fleiss κ", "Krippendorff α", "rater accuracy", "human ceiling")
+    listing = table("agreement, 95 % interval by scene", "", *heads)
+    for setting, splits in found.splits.items():
+        for split, described in splits.items():
+            for aspect, a in described.agreement.items():
+                cells = (
+                    str(a.fleiss_kappa),
+                    str(a.krippendorff_alpha),
+                    number(a.rater_accuracy),
+                    str(a.human_ceiling),
+                )
+                listing.add_row(f"{setting} {split} {aspect}", *(cell.replace("[", r"\[") for cell in cells))
+    out.print(listing)
+
+
+def _percent(shares: Mapping[str, float], label: str) -> str:
+    return f"{100 * shares[label]:.1f} %" if label in shares else "–"

@@ -1,0 +1,198 @@
+"""The commands others script against, on simulated labels."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def stored(simulated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from sightline.store import open_dataset, write
+
+    folder = tmp_path_factory.mktemp("stored") / "data"
+    write(open_dataset(simulated).tables(), folder, source="simulated")
+    return folder
+
+
+def test_python_m_sightline_is_sightline() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "sightline", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.startswith("sightline 0.")
+
+
+def test_import_tells_what_it_wrote(cli: Cli, simulated: Path, tmp_path: Path) -> None:
+    done = cli("import", simulated, "--out", tmp_path / "d", "--json")
+    assert done.code == 0
+    assert done.json["format"] == "2.5vrd"
+    assert done.json["scenes"] == 100
+    assert done.json["rows"]["relations"] > 0
+
+
+def test_import_into_a_folder_that_is_taken_is_refused(cli: Cli, simulated: Path, tmp_path: Path) -> None:
+    target = tmp_path / "d"
+    assert cli("import", simulated, "--out", target).code == 0
+    again = cli("import", simulated, "--out", target)
+    assert again.code == 2
+    assert "overwrite" in again.err
+    assert cli("import", simulated, "--out", target, "--overwrite").code == 0
+
+
+def test_export_brings_the_labels_back(cli: Cli, simulated: Path, stored: Path, tmp_path: Path) -> None:
+    assert cli("export", "2.5vrd", stored, "--out", tmp_path / "csv").code == 0
+    keys = ["image_id_1", "object_id_1", "image_id_2", "object_id_2"]
+    for name in ("within_image_vrd_test.csv", "across_images_vrd_validation.csv"):
+        ours, theirs = (pl.read_csv(folder / name).sort(keys) for folder in (tmp_path / "csv", simulated))
+        assert ours.equals(theirs)
+
+
+@pytest.mark.parametrize("place", ["simulated", "stored"])  # a folder of CSVs, a dataset
+def test_stats_has_the_fixed_keys(cli: Cli, place: str, request: pytest.FixtureRequest) -> None:
+    told = cli("stats", request.getfixturevalue(place), "--json").json
+    for setting in ("within_image", "across_images"):
+        assert {"test", "validation", "validation+test"} <= set(told[setting])
+        test = told[setting]["test"]
+        assert test["images"] == 40
+        assert sum(test["depth"].values()) == pytest.approx(1)
+        assert sum(test["difficulty"].values()) == pytest.approx(1)
+        assert set(told[setting]["validation+test"]["difficulty"]) == {
+            "easy", "moderate", "difficult", "infeasible", "ambiguous",
+        }  # fmt: skip
+    assert sum(told["within_image"]["test"]["occlusion"].values()) == pytest.approx(1)
+
+
+def test_stats_prints_tables(cli: Cli, stored: Path) -> None:
+    told = cli("stats", stored)
+    assert told.code == 0
+    assert "validation+test" in told.out
+    assert "Fleiss" in told.out
+
+
+def test_audit_has_the_fixed_keys(cli: Cli, simulated: Path) -> None:
+    told = cli("audit", simulated, "--json").json
+    for setting in ("within_image", "across_images"):
+        assert {"bottom_edge", "area", "class_prior", "majority"} <= set(told[setting])
+        for rule in told[setting].values():
+            assert rule["low"] <= rule["accuracy"] <= rule["high"]
+            assert rule["n"] > 0
+    assert told["within_image"]["bottom_edge"]["accuracy"] > 0.65
+    assert "bottom_edge" in cli("audit", simulated).out
+
+
+def test_models_lists_the_baselines(cli: Cli) -> None:
+    names = {m["name"] for m in cli("models", "--json").json}
+    assert {"majority", "object_class", "class_prior", "size", "location", "bottom_edge", "depth"} <= names
+    assert "bottom_edge" in cli("models").out
+
+
+def test_exam_compare_and_report(cli: Cli, stored: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "import numpy as np\n"
+        "from sightline import Judgements\n"
+        "class Always:\n"
+        "    def relate(self, pairs):\n"
+        "        return Judgements(np.ones(len(pairs), np.int8), np.zeros(len(pairs), np.int8))\n"
+    )
+    runs = tmp_path / "runs"
+    spec = f"{mine}:Always"
+    sat = cli("exam", "relations", "--data", stored, "--model", spec, "--out", runs, "--json")
+    assert sat.code == 0, sat.err
+    by_name = {m["model"]: m for m in sat.json["models"]}
+    assert {"majority", "class_prior", "location_tuned", "bottom_edge"} <= set(by_name)
+    assert all(m["status"] == "finished" for m in by_name.values())
+    edge = by_name["bottom_edge"]["scores"]["subtasks"]["within_image/depth"]["micro"]["all"]["f1"]
+    assert edge["low"] < edge["value"] < edge["high"]
+
+    folders = [by_name[name]["run"] for name in ("bottom_edge", "majority")]
+    compared = cli("compare", *folders, "--resamples", 200, "--json").json
+    assert compared["dropped"] == 0
+    assert {row["name"] for row in compared["comparisons"]} >= {"average", "within_image depth"}
+    assert cli("compare", *folders, "--resamples", 200).code == 0
+
+    report = tmp_path / "report.html"
+    assert cli("report", runs, "--out", report).code == 0
+    assert report.read_text().count("<svg") > 3
+
+
+def test_an_exam_resumes_only_with_the_same_data(cli: Cli, stored: Path, simulated: Path, tmp_path: Path) -> None:
+    words = ("exam", "relations", "--no-baselines", "--model", "size", "--out", tmp_path)
+    assert cli(*words, "--data", stored, "--limit", 3).code == 0
+    assert cli(*words, "--data", stored).code == 0
+    other = tmp_path / "other"
+    shutil.copytree(simulated, other)
+    (other / "within_image_objects_test.csv").write_text(
+        (simulated / "within_image_objects_test.csv").read_text().replace("/sim/", "/mis/")
+    )
+    refused = cli(*words, "--data", other)
+    assert refused.code == 2
+    assert "data_fingerprint" in refused.err
+
+
+def test_workers_give_the_same_records(cli: Cli, stored: Path, tmp_path: Path) -> None:
+    words = ("exam", "relations", "--data", stored, "--no-baselines", "--model", "size", "--model", "location")
+    assert cli(*words, "--out", tmp_path / "a").code == 0
+    assert cli(*words, "--out", tmp_path / "b", "--workers", 2).code == 0
+    for run in ("size@test", "location@test"):
+        a, b = (tmp_path / side / "relations" / run / "records.jsonl" for side in "ab")
+        assert a.read_bytes() == b.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["exam", "relations", "--model", "bottom_egde"], "did you mean"),  # a misspelt model
+        (["exam", "relations", "--split", "tset", "--model", "size"], "no such split"),  # a misspelt split
+        (["exam", "relations", "--no-baselines"], "nobody to examine"),  # no model at all
+        (["exam", "relations", "--model", "nofile.py:m", "--no-baselines"], "nofile.py"),  # no such file
+    ],
+)
+def test_bad_exam_requests_end_with_two(
+    cli: Cli, stored: Path, tmp_path: Path, words: list[str], told: str
+) -> None:
+    done = cli(*words, "--data", stored, "--out", tmp_path / "runs")
+    assert done.code == 2
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_path_that_is_nothing_known_is_refused(cli: Cli, tmp_path: Path) -> None:
+    for command in ("stats", "audit", "check"):
+        done = cli(command, tmp_path / "nowhere")
+        assert done.code == 2
+        assert "nowhere" in done.err
+
+
+def test_check_names_what_is_wrong(cli: Cli, stored: Path, tmp_path: Path) -> None:
+    assert cli("check", stored).code == 0
+    broken = tmp_path / "broken"
+    shutil.copytree(stored, broken)
+    shard = next((broken / "relations").glob("*.parquet"))
+    shard.write_bytes(shard.read_bytes()[:-20])
+    done = cli("check", broken, "--json")
+    assert done.code == 2
+    assert any(shard.name in (p["file"] or "") for p in done.json["problems"])
+
+
+def test_check_tells_votes_that_contradict_a_label(cli: Cli, simulated: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong"
+    shutil.copytree(simulated, wrong)
+    path = wrong / "within_image_vrd_test.csv"
+    rows = pl.read_csv(path, infer_schema=False)
+    rows.with_columns(distance=pl.lit("3")).write_csv(path)
+    for command in (["check", wrong], ["import", wrong, "--out", tmp_path / "d"]):
+        done = cli(*command)
+        assert done.code == 2
+        assert "within_image_vrd_test.csv" in done.err
+        assert "row " in done.err
+    assert not (tmp_path / "d").exists()
