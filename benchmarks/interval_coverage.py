@@ -1,6 +1,6 @@
 """How often do 95 % intervals hold the truth? By cluster and, naively, by judgement; and the sign-flip test.
 
-    python benchmarks/coverage.py [--repeats 4000] [--resamples 2000] [--json]
+    python benchmarks/interval_coverage.py [--repeats 4000] [--resamples 2000] [--json]
 
 Clusters have 2 or more judgements (6 in the mean) that resemble each other; the true accuracy and F1 are known. See
 tests/reference/simulated_clusters.py for the model.

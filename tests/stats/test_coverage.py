@@ -1,4 +1,4 @@
-"""Do the intervals hold what they promise? Simulated; benchmarks/coverage.py repeats this at length."""
+"""Do the intervals hold what they promise? Simulated; benchmarks/interval_coverage.py repeats this at length."""
 
 from __future__ import annotations
 

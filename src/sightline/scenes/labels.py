@@ -7,6 +7,7 @@ are the codes used in arrays; as text (`label.word`) they are what stands in Par
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import cache
 
 NO_MAJORITY = -1
 """Code of a pair whose raters found no strict majority; as text it is null, never a word."""
@@ -73,6 +74,7 @@ ASPECTS: dict[str, type[Depth] | type[Occlusion]] = {"depth": Depth, "occlusion"
 """What can be asked of a pair, and the labels that answer it."""
 
 
+@cache
 def words(aspect: str) -> tuple[str, ...]:
     """The words of an aspect's labels in code order.
 
