@@ -1,0 +1,195 @@
+"""From runs on disk to a report card; every score is computed from the records, never read from a summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from sightline.errors import ConfigError
+from sightline.exams.relations.analyses import by_difficulty, counter_heuristic, silence
+from sightline.exams.relations.answers import Answers, answers_from_records
+from sightline.exams.relations.consistency import consistency
+from sightline.exams.relations.grids import grids
+from sightline.exams.relations.pairs import PairTable
+from sightline.exams.relations.protocols import Protocol
+from sightline.exams.relations.scores import Scores, score_sheets, scores
+from sightline.exams.relations.sheets import sheets
+from sightline.exams.run import Run
+from sightline.models import is_blind
+from sightline.report.cards import ReportCard, Sitting
+from sightline.report.facts import data_facts, described_tables
+from sightline.report.failures import worst
+from sightline.skills import Setting
+from sightline.store import Dataset
+
+
+def card(
+    runs: Sequence[Run],
+    data: Dataset,
+    *,
+    focus: str | None = None,
+    protocol: Protocol | str = Protocol.DEFAULT,
+    resamples: int = 1000,
+    seed: int = 0,
+    each: int = 4,
+) -> ReportCard:
+    """Everything the report shows.
+
+    Args:
+        runs: Runs of the relations exam on one split of `data`, finished or not.
+        data: The dataset they were made on.
+        focus: Name or spec of the model to look at closely; by default the best that is no blind rule, else the
+            best.
+        protocol: How to count.
+        resamples: Bootstrap resamples behind every interval.
+        seed: Of the resampling.
+        each: Worst scenes to draw of every sub-task.
+
+    Raises:
+        ConfigError: No runs, runs of another exam, of several splits or of other data, or no such focus.
+    """
+    protocol = Protocol(protocol)
+    split = _common_split(runs, data)
+    described = described_tables(data)
+    tables = {setting: table for (setting, name), table in described.items() if name == split}
+    answered, made = [], []
+    for run, label in zip(runs, _labels(runs), strict=True):
+        records = run.records()
+        answered.append(_answers(run, records, tables))
+        made.append(_sitting(run, label, records, answered[-1], protocol, resamples, seed))
+    chosen = _focus(made, focus)
+    close = answered[made.index(chosen)]
+    return ReportCard(
+        made=datetime.now(UTC).isoformat(timespec="minutes"),
+        protocol=protocol,
+        resamples=resamples,
+        seed=seed,
+        data=data_facts(described, data, split, protocol=protocol, resamples=resamples, seed=seed),
+        sittings=tuple(sorted(made, key=lambda s: s.rank, reverse=True)),
+        focus=chosen.label,
+        grids={s: grids(a, protocol=protocol, resamples=resamples, seed=seed) for s, a in close.items()},
+        failures=worst(close, data, each=each),
+        warnings=tuple(_warnings(made)),
+    )
+
+
+def _common_split(runs: Sequence[Run], data: Dataset) -> str:
+    """The split all runs sat; ConfigError where they do not belong together."""
+    if not runs:
+        raise ConfigError("no runs to report: sit an exam first")
+    for run in runs:
+        identity = run.manifest["identity"]
+        if identity["exam"] != "relations":
+            raise ConfigError(f"{run.folder}: a run of the exam {identity['exam']!r}; this report is of relations")
+        if identity["data_fingerprint"] != data.fingerprint:
+            raise ConfigError(
+                f"{run.folder} was made on other data: fingerprint {identity['data_fingerprint'][:12]}, "
+                f"{data.path} has {data.fingerprint[:12]}"
+            )
+    splits = sorted({str(run.options["split"]) for run in runs})
+    if len(splits) > 1:
+        raise ConfigError(f"runs of several splits ({', '.join(splits)}): report one split at a time")
+    return splits[0]
+
+
+def _labels(runs: Sequence[Run]) -> list[str]:
+    """A different name for every run: the model's, then what sets the run apart, then a number."""
+    names = Counter(run.name for run in runs)
+    told = [run.name if names[run.name] == 1 else " · ".join([run.name, *_apart(run)]) for run in runs]
+    seen: Counter[str] = Counter()
+    labels = []
+    for label in told:
+        seen[label] += 1
+        labels.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return labels
+
+
+def _apart(run: Run) -> list[str]:
+    """In which options a run differs from the usual ones, in a word each."""
+    boxes, study = run.options.get("boxes", "truth"), run.options.get("study", "same")
+    words = {"truth": "", "detected": "own boxes", "perfect": "own boxes, perfect predicates"}
+    learned = {"same": "", "joint": "learned from both"}.get(study, f"learned {study.replace('_', ' ')}")
+    return [word for word in (words[boxes], learned) if word]
+
+
+def _answers(run: Run, records: pl.DataFrame, tables: Mapping[Setting, PairTable]) -> dict[Setting, Answers]:
+    """What a run on given boxes said, by setting; nothing for settings without a record."""
+    if run.options.get("boxes", "truth") != "truth" or not records.height:
+        return {}
+    found = {setting: answers_from_records(records, table) for setting, table in tables.items()}
+    return {setting: own for setting, own in found.items() if len(own.table)}
+
+
+def _sitting(
+    run: Run, label: str, records: pl.DataFrame, answers: Mapping[Setting, Answers], protocol: Protocol,
+    resamples: int, seed: int,
+) -> Sitting:  # fmt: skip
+    options, manifest = run.options, run.manifest
+    spec = str(manifest["identity"]["model"])
+    sitting = Sitting(
+        label=label,
+        name=run.name,
+        spec=spec,
+        blind=is_blind(spec),
+        boxes=str(options.get("boxes", "truth")),
+        study=str(options.get("study", "same")),
+        status=run.status,
+        done=records["item"].n_unique(),
+        items=int(manifest.get("items", 0)),
+        told=dict(manifest.get("model", {})),
+        versions=dict(manifest.get("versions", {})),
+        scores=Scores(protocol, (), None),
+    )
+    sure: dict[str, Any] = {"resamples": resamples, "seed": seed}
+    if sitting.boxes != "truth" and records.height:
+        marked = score_sheets(sheets(records), protocol=protocol, **sure)
+        return replace(sitting, scores=marked, outcomes=_outcomes(records))
+    if not answers:
+        return sitting
+    sitting = replace(sitting, scores=scores(answers, protocol=protocol, **sure))
+    if not sitting.standard:
+        return sitting
+    return replace(
+        sitting,
+        difficulty=by_difficulty(answers, protocol=protocol, **sure),
+        heuristics={s: counter_heuristic(a, **sure) for s, a in answers.items()},
+        consistency={s: consistency(a, **sure) for s, a in answers.items()},
+        silence={s: silence(a, **sure) for s, a in answers.items()},
+    )
+
+
+def _outcomes(records: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """Sub-task → outcome → how often, in written order."""
+    counted = records.group_by("setting", "aspect", "outcome", maintain_order=True).len()
+    found: dict[str, dict[str, int]] = {}
+    for setting, aspect, outcome, n in counted.iter_rows():
+        found.setdefault(f"{setting}/{aspect}", {})[outcome] = n
+    return found
+
+
+def _focus(made: Sequence[Sitting], wanted: str | None) -> Sitting:
+    if wanted is not None:
+        known = [s for s in made if wanted in (s.label, s.name, s.spec)]
+        if not known:
+            raise ConfigError(
+                f"no run of {wanted!r} to look at closely; there are {', '.join(s.label for s in made)}"
+            )
+        return max(known, key=lambda s: (s.standard, s.rank))
+    return max(made, key=lambda s: (s.standard, not s.blind, s.rank))
+
+
+def _warnings(made: Sequence[Sitting]) -> Iterator[str]:
+    for sitting in made:
+        if not sitting.finished:
+            of = f" of {sitting.items:,}" if sitting.items else ""
+            yield (
+                f"{sitting.label} is unfinished ({sitting.status}): {sitting.done:,}{of} items answered. "
+                "Its scores cover only those and cannot be compared with the others."
+            )
+    if not any(s.blind for s in made):
+        yield "No blind baseline is among the runs: how much of these scores needs no picture is not shown."
