@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sightline.scenes import Depth, Object, Occlusion, Relation, Scene, Sighting, View
     from sightline.skills import Detections, Judgements, Pairs
     from sightline.store import Dataset, write
-    from sightline.store import open_dataset as open
+    from sightline.store import open_dataset as open  # noqa: A004 - sightline.open is the front door
 
 _HOMES = {
     "open": ("sightline.store", "open_dataset"),

@@ -58,6 +58,16 @@ def paper_f1(truth: Sequence[int], answer: Sequence[int], aspect: str) -> float:
     return 2 * right / (said + there) if said + there else float("nan")
 
 
+def mean_label_f1(truth: Sequence[int], answer: Sequence[int]) -> float:
+    """Mean over the four occlusion labels of each one's F1; 0 for a label that is neither said nor there."""
+    scores = []
+    for label in range(4):
+        right = sum(1 for t, a in zip(truth, answer, strict=True) if t == a == label)
+        mentioned = sum(1 for t in truth if t == label) + sum(1 for a in answer if a == label)
+        scores.append(2 * right / mentioned if mentioned else 0.0)
+    return sum(scores) / 4
+
+
 def mean_depth(grid: Sequence[Sequence[float]], box: Box) -> float:
     """Mean of the known pixels a box touches; a pixel (i, j) covers [j, j + 1) × [i, i + 1) of the map."""
     height, width = len(grid), len(grid[0])

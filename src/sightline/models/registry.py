@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from hashlib import blake2b, file_digest
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -44,6 +45,7 @@ class Entry:
         description: One line.
         skills: Skills it will have; empty where only importing it would tell.
         options: Constructor arguments set in advance.
+        blind: It never looks at a picture, or at anything made from one.
     """
 
     name: str
@@ -51,23 +53,40 @@ class Entry:
     description: str
     skills: tuple[str, ...] = ("relate",)
     options: Mapping[str, Any] = field(default_factory=dict)
+    blind: bool = False
 
 
 _BASELINES = "sightline.models.baselines"
 _FILES = "sightline.models.adapters.file"
 _TUNED = MappingProxyType({"margin": "tuned"})
+_blind = partial(Entry, blind=True)
 
 _BUILT_IN = (
-    Entry("random", f"{_BASELINES}.majority:Random", "a fair die, seeded by cluster"),
-    Entry("majority", f"{_BASELINES}.majority:Majority", "always the training split's commonest label"),
-    Entry("object_class", f"{_BASELINES}.prior:ObjectClass", "the class pair's commonest label in training"),
-    Entry("class_prior", f"{_BASELINES}.prior:BlindClassPrior", "class-pair prior cross-fitted by cluster"),
-    Entry("size", f"{_BASELINES}.rules:Size", "the larger box is closer, Δ = 0"),
-    Entry("size_tuned", f"{_BASELINES}.rules:Size", "size, Δ tuned on training", options=_TUNED),
-    Entry("location", f"{_BASELINES}.rules:Location", "the lower box centre is closer, Δ = 0.02"),
-    Entry("location_tuned", f"{_BASELINES}.rules:Location", "location, Δ tuned on training", options=_TUNED),
-    Entry("bottom_edge", f"{_BASELINES}.rules:BottomEdge", "the lower bottom edge is closer, Δ = 0"),
-    Entry("bottom_edge_tuned", f"{_BASELINES}.rules:BottomEdge", "bottom edge, Δ tuned", options=_TUNED),
+    _blind("random", f"{_BASELINES}.majority:Random", "a fair die, seeded by cluster"),
+    _blind("majority", f"{_BASELINES}.majority:Majority", "always the training split's commonest label"),
+    Entry(
+        "object_class",
+        f"{_BASELINES}.prior:ObjectClass",
+        "the class pair's commonest label in training",
+        blind=True,
+    ),
+    Entry(
+        "class_prior", f"{_BASELINES}.prior:BlindClassPrior", "class-pair prior cross-fitted by cluster", blind=True
+    ),
+    _blind("size", f"{_BASELINES}.rules:Size", "the larger box is closer, Δ = 0"),
+    _blind("size_tuned", f"{_BASELINES}.rules:Size", "size, Δ tuned on training", options=_TUNED),
+    _blind("location", f"{_BASELINES}.rules:Location", "the lower box centre is closer, Δ = 0.02"),
+    Entry(
+        "location_tuned",
+        f"{_BASELINES}.rules:Location",
+        "location, Δ tuned on training",
+        options=_TUNED,
+        blind=True,
+    ),
+    _blind("bottom_edge", f"{_BASELINES}.rules:BottomEdge", "the lower bottom edge is closer, Δ = 0"),
+    Entry(
+        "bottom_edge_tuned", f"{_BASELINES}.rules:BottomEdge", "bottom edge, Δ tuned", options=_TUNED, blind=True
+    ),
     Entry("depth", f"{_BASELINES}.depth:depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH"),
     Entry("depth_tuned", f"{_BASELINES}.depth:depth", "depth, Δ tuned; folder=PATH", options=_TUNED),
     Entry("onnx_depth", f"{_BASELINES}.depth:onnx_depth", "depth rule on an ONNX depth network; path=PATH"),
@@ -136,6 +155,16 @@ def fingerprint(spec: str) -> str:
             with path.open("rb") as file:
                 digest.update(file_digest(file, "blake2b").digest())
     return digest.hexdigest()
+
+
+def is_blind(spec: str) -> bool:
+    """Whether a spec relates by one of the built-in rules and priors that never look at a picture.
+
+    >>> is_blind("size:margin=0.1"), is_blind("mine.py:Net")
+    (True, False)
+    """
+    entry = MANIFEST.get(_parts(spec)[0].partition(":")[0])
+    return entry is not None and entry.blind
 
 
 def name_of(model: object, spec: str = "") -> str:

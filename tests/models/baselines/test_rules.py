@@ -92,7 +92,7 @@ def test_tuning_finds_the_best_of_all_thresholds(seed: int) -> None:
     depth = depth_by_lead(lead, margin, "within_image")
     overlap = tuned_overlap(depth, shared, hidden)
     scores = {
-        t: slow.paper_f1(hidden.tolist(), occlusion_by_depth(depth, shared, t).tolist(), "occlusion")
+        t: slow.mean_label_f1(hidden.tolist(), occlusion_by_depth(depth, shared, t).tolist())
         for t in sorted({0.0, *shared[shared < shared.max()], overlap})
     }
     assert scores[overlap] == pytest.approx(max(scores.values()), abs=1e-4)
