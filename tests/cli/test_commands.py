@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -196,3 +197,25 @@ def test_check_tells_votes_that_contradict_a_label(cli: Cli, simulated: Path, tm
         assert "within_image_vrd_test.csv" in done.err
         assert "row " in done.err
     assert not (tmp_path / "d").exists()
+
+
+def test_import_brings_the_photos_in(cli: Cli, tmp_path: Path) -> None:
+    from PIL import Image
+
+    from sightline.store import open_dataset
+
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    Image.new("RGB", (8, 6), (200, 30, 10)).save(photos / "one.png")
+    told = {
+        "images": [{"id": 1, "file_name": "one.png", "width": 8, "height": 6}],
+        "categories": [{"id": 1, "name": "cup"}],
+        "annotations": [{"id": 5, "image_id": 1, "category_id": 1, "bbox": [1, 1, 4, 3], "area": 12, "iscrowd": 0}],
+    }
+    (tmp_path / "instances.json").write_text(json.dumps(told))
+    done = cli("import", tmp_path / "instances.json", "--images", photos, "--out", tmp_path / "data")
+    assert done.code == 0, done.err
+    shutil.rmtree(photos)
+    view = next(iter(open_dataset(tmp_path / "data"))).views[0]
+    assert view.image().shape == (6, 8, 3)
+    assert view.image()[0, 0].tolist() == [200, 30, 10]

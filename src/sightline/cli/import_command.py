@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sightline.cli.console import Json, err, out, print_json
+
+if TYPE_CHECKING:
+    from sightline.store import Tables
 
 
 def command(
@@ -29,7 +32,7 @@ def command(
     options: dict[str, Any] = {k: v for k, v in (("images", images), ("split", split)) if v}
     notes = chosen.notes(source) if chosen.notes else []
     tables = Tables.concat(chosen.read(source, **options))
-    data = write(tables, to, source=chosen.name, overwrite=overwrite)
+    data = write(tables, to, source=chosen.name, images=photos(tables), overwrite=overwrite)
     counts = {name: frame.height for name, frame in tables.frames()}
     if json:
         print_json(
@@ -43,3 +46,8 @@ def command(
         err.print(f"note: {note}")
     rows = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     out.print(f"{to}: {len(data):,} scenes ({rows}), fingerprint {data.fingerprint[:12]}")
+
+
+def photos(tables: Tables) -> dict[str, Path]:
+    """Where each picture named in the tables is, so that the dataset gets a copy and stands on its own."""
+    return {ref: Path(ref) for ref in tables.views["image"].drop_nulls().unique()}
