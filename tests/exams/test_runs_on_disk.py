@@ -10,12 +10,14 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sightline.errors import ConfigError, DataError
+from sightline.exams.core import Candidate, sit
 from sightline.exams.run import MANIFEST, RECORDS, Marks, Run, RunIdentity
 
 IDENTITY = RunIdentity(
@@ -114,6 +116,67 @@ def test_damaged_records_are_named(tmp_path: Path) -> None:
         Run.open(tmp_path).records()
     with pytest.raises(DataError, match=r"records\.jsonl"):
         Run.start(tmp_path, IDENTITY)
+
+
+def test_records_without_a_manifest_are_not_adopted(tmp_path: Path) -> None:
+    write_items(tmp_path, ["1"])
+    (tmp_path / MANIFEST).unlink()
+    with pytest.raises(DataError, match="without a manifest"):
+        Run.start(tmp_path, IDENTITY)
+
+
+def test_an_old_error_does_not_outlive_a_good_resume(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), Run.start(tmp_path, IDENTITY):
+        _ = 1 / 0
+    write_items(tmp_path, ["1"])
+    assert "error" not in Run.open(tmp_path).manifest
+
+
+@dataclass(frozen=True)
+class ToyItem:
+    id: str
+    scene_id: str = "s"
+    cluster_id: str = "c"
+
+
+class ToyExam:
+    name, skills = "toy", ()
+
+    def options(self) -> dict[str, str]:
+        return {}
+
+    def prepare(self, model: object, data: object) -> None:
+        model.tuned = True  # type: ignore[attr-defined]
+
+    def items(self, data: object) -> list[ToyItem]:
+        return [ToyItem(str(i)) for i in range(4)]
+
+    def examine(self, model: object, item: ToyItem) -> Marks:
+        return Marks({}, {"answer": ["x"]})
+
+
+class ToyModel:
+    tuned, seed = False, 7
+
+    def describe(self) -> dict[str, bool]:
+        return {"tuned": self.tuned}
+
+
+class ToyData:
+    path, fingerprint = None, "f"
+
+
+def test_visiting_a_finished_run_changes_nothing_but_the_time(tmp_path: Path) -> None:
+    def visit(limit: int | None) -> dict[str, Any]:
+        run = sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path, limit=limit)  # type: ignore[arg-type]
+        return {k: v for k, v in run.manifest.items() if k != "ended"}
+
+    first = visit(None)
+    assert first["status"] == "finished"
+    assert first["model"] == {"tuned": True}
+    assert first["seeds"] == {"model": 7}
+    assert visit(None) == first
+    assert visit(2) == first
 
 
 SLOW_SITTING = textwrap.dedent(

@@ -6,12 +6,17 @@ judgement each. `sit` walks through the items and writes each one's records befo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from sightline.errors import ModelError
+import numpy as np
+
+from sightline.errors import ModelError, SightlineError
 from sightline.exams.run import Marks, Run, RunIdentity
 from sightline.skills import skills_of
 from sightline.store import Dataset
@@ -93,7 +98,7 @@ def sit(
     exam: Exam[Any],
     candidate: Candidate,
     data: Dataset,
-    folder: Path,
+    folder: str | Path,
     *,
     limit: int | None = None,
     progress: Progress | None = None,
@@ -117,23 +122,48 @@ def sit(
         model_fingerprint=candidate.fingerprint,
         data_fingerprint=data.fingerprint,
     )
-    with Run.start(folder, identity, data_path=data.path) as run:
-        items = exam.items(data)
+    items = exam.items(data)  # before the folder is made: data without items leaves nothing behind
+    with Run.start(Path(folder), identity, data_path=data.path) as run:
         due = items if limit is None else items[:limit]
-        run.announce(total=len(items), model=describe(candidate.model))
+        run.announce(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)})
         if any(item.id not in run.done for item in due):
             exam.prepare(candidate.model, data)
-            run.announce(total=len(items), model=describe(candidate.model))
+            run.announce(model=describe(candidate.model))
         for number, item in enumerate(due, start=1):
             if item.id not in run.done:
                 run.append(item.id, item.scene_id, item.cluster_id, exam.examine(candidate.model, item))
             if progress is not None:
                 progress(number, len(due))
-        run.close(finished=len(due) == len(items))
+        run.close(finished=all(item.id in run.done for item in items))
     return run
 
 
 def describe(model: object) -> dict[str, Any]:
-    """What a model tells of itself (chosen margins, weights…), or nothing."""
+    """What a model tells of itself (chosen margins, weights…) as JSON values, or nothing."""
     tell = getattr(model, "describe", None)
-    return dict(tell()) if callable(tell) else {}
+    if not callable(tell):
+        return {}
+    with asking(model, "describe"):
+        told: dict[str, Any] = json.loads(json.dumps(dict(tell()), default=_plain, allow_nan=False))
+    return told
+
+
+@contextmanager
+def asking(model: object, method: str) -> Iterator[None]:
+    """Around a call of a model's method: whatever goes wrong in there becomes a ModelError that says where."""
+    try:
+        yield
+    except SightlineError:
+        raise
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)[2:]  # above: this function, and its caller
+        own = [frame for frame in frames if frame.filename == frames[0].filename]
+        place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+        raise ModelError(
+            f"{type(model).__name__}: {method}() failed: {type(error).__name__}: {error}{place}"
+        ) from error
+
+
+def _plain(value: object) -> object:
+    """A number for a NumPy number, a text for anything else JSON has no word for."""
+    return value.item() if isinstance(value, np.generic) else str(value)

@@ -80,8 +80,12 @@ class Run:
     def start(cls, folder: Path, identity: RunIdentity, *, data_path: Path | None = None) -> Run:
         """Create a run, or resume the one in the folder if it is the same one."""
         folder.mkdir(parents=True, exist_ok=True)
-        if (folder / MANIFEST).exists():
-            run = cls.open(folder)
+        descriptor = _lock(folder)
+        try:
+            known = (folder / MANIFEST).exists()
+            if not known and (folder / RECORDS).stat().st_size:
+                raise DataError("records without a manifest: nobody knows whose they are", file=folder / RECORDS)
+            run = cls.open(folder) if known else cls(folder, _new_manifest(identity, data_path))
             conflict = identity.conflict(run.manifest["identity"])
             if conflict:
                 stored = run.manifest["identity"].get(conflict)
@@ -89,12 +93,13 @@ class Run:
                     f"{folder} holds another run: its {conflict} is {stored!r}, "
                     f"now it is {asdict(identity)[conflict]!r}; choose another folder or remove it"
                 )
-        else:
-            run = cls(folder, _new_manifest(identity, data_path))
-        run._lock()
-        run.done = run._recover()
-        run.manifest["status"] = "running"
-        run._save()
+            run._descriptor, run.done = descriptor, run._recover()
+            run.manifest = {k: v for k, v in run.manifest.items() if k not in ("error", "ended")}
+            run.manifest["status"] = "running"
+            run._save()
+        except BaseException:
+            os.close(descriptor)
+            raise
         return run
 
     @classmethod
@@ -103,8 +108,8 @@ class Run:
         path = folder / MANIFEST
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
-            manifest["identity"]["exam"], manifest["status"]
-        except FileNotFoundError:
+            RunIdentity(**manifest["identity"]), manifest["status"]
+        except (FileNotFoundError, NotADirectoryError):
             raise DataError("no run here", file=path, expected="a folder written by `sightline exam`") from None
         except (ValueError, KeyError, TypeError) as cause:
             raise DataError(f"damaged manifest: {cause}", file=path) from cause
@@ -125,9 +130,9 @@ class Run:
         """The exam's options."""
         return dict(self.manifest["identity"]["options"])
 
-    def announce(self, *, total: int, model: Mapping[str, Any]) -> None:
-        """Note how many items there are and what the model tells of itself."""
-        self.manifest |= {"items": total, "model": dict(model)}
+    def announce(self, **facts: Any) -> None:
+        """Note facts in the manifest: how many items there are, what the model tells of itself, seeds."""
+        self.manifest |= facts
         self._save()
 
     def append(self, item_id: str, scene_id: str, cluster_id: str, marks: Marks) -> None:
@@ -135,8 +140,12 @@ class Run:
         line = {"item": item_id, "scene_id": scene_id, "cluster_id": cluster_id, **marks.shared}
         line["records"] = dict(marks.columns)
         data = (json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n").encode()
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            error.filename = str(self.folder / RECORDS)
+            raise
         self.done.add(item_id)
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(self._descriptor)
@@ -151,9 +160,13 @@ class Run:
         try:
             frame = pl.read_ndjson(lines, infer_schema_length=None)
             columns = [f.name for f in frame.schema["records"].fields]  # type: ignore[attr-defined]
-            return frame.unnest("records").explode(columns, empty_as_null=False)
+            records = frame.unnest("records").explode(columns, empty_as_null=False)
         except (pl.exceptions.PolarsError, AttributeError, KeyError) as cause:
             raise DataError(f"damaged records: {cause}", file=path) from cause
+        twice = frame["item"].filter(frame["item"].is_duplicated())
+        if len(twice):
+            raise DataError("damaged records: item stands twice", file=path, field="item", found=twice[0])
+        return records
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
         """Keep what was computed from the records beside them."""
@@ -183,16 +196,6 @@ class Run:
         os.close(self._descriptor)
         self._descriptor = -1
 
-    def _lock(self) -> None:
-        """Open the records for appending; a second writer is refused, the lock dies with the process."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._descriptor = os.open(self.folder / RECORDS, flags, 0o644)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._descriptor)
-            raise ConfigError(f"{self.folder}: another process is writing this run") from None
-
     def _recover(self) -> set[str]:
         """Cut off a torn last line; the ids of all items written whole."""
         path = self.folder / RECORDS
@@ -206,6 +209,17 @@ class Run:
 
     def _save(self) -> None:
         atomic_write(self.folder / MANIFEST, _json(self.manifest))
+
+
+def _lock(folder: Path) -> int:
+    """The records, open for appending; a second writer is refused, the lock dies with the process."""
+    descriptor = os.open(folder / RECORDS, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise ConfigError(f"{folder}: another process is writing this run") from None
+    return descriptor
 
 
 def _whole_lines(path: Path) -> bytes:
