@@ -46,6 +46,7 @@ class Entry:
         skills: Skills it will have; empty where only importing it would tell.
         options: Constructor arguments set in advance.
         blind: It never looks at a picture, or at anything made from one.
+        learns: It cannot answer without a training split.
     """
 
     name: str
@@ -54,16 +55,18 @@ class Entry:
     skills: tuple[str, ...] = ("relate",)
     options: Mapping[str, Any] = field(default_factory=dict)
     blind: bool = False
+    learns: bool = False
 
 
 _BASELINES = "sightline.models.baselines"
 _FILES = "sightline.models.adapters.file"
 _TUNED = MappingProxyType({"margin": "tuned"})
 _blind = partial(Entry, blind=True)
+_taught = partial(Entry, blind=True, learns=True)
 
 _BUILT_IN = (
     _blind("random", f"{_BASELINES}.majority:Random", "a fair die, seeded by cluster"),
-    _blind("majority", f"{_BASELINES}.majority:Majority", "always the training split's commonest label"),
+    _taught("majority", f"{_BASELINES}.majority:Majority", "always the training split's commonest label"),
     Entry(
         "object_class",
         f"{_BASELINES}.prior:ObjectClass",
@@ -74,7 +77,7 @@ _BUILT_IN = (
         "class_prior", f"{_BASELINES}.prior:BlindClassPrior", "class-pair prior cross-fitted by cluster", blind=True
     ),
     _blind("size", f"{_BASELINES}.rules:Size", "the larger box is closer, Δ = 0"),
-    _blind("size_tuned", f"{_BASELINES}.rules:Size", "size, Δ tuned on training", options=_TUNED),
+    _taught("size_tuned", f"{_BASELINES}.rules:Size", "size, Δ tuned on training", options=_TUNED),
     _blind("location", f"{_BASELINES}.rules:Location", "the lower box centre is closer, Δ = 0.02"),
     Entry(
         "location_tuned",
@@ -88,7 +91,7 @@ _BUILT_IN = (
         "bottom_edge_tuned", f"{_BASELINES}.rules:BottomEdge", "bottom edge, Δ tuned", options=_TUNED, blind=True
     ),
     Entry("depth", f"{_BASELINES}.depth:depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH"),
-    Entry("depth_tuned", f"{_BASELINES}.depth:depth", "depth, Δ tuned; folder=PATH", options=_TUNED),
+    Entry("depth_tuned", f"{_BASELINES}.depth:depth", "depth, Δ tuned; folder=PATH", options=_TUNED, learns=True),
     Entry("onnx_depth", f"{_BASELINES}.depth:onnx_depth", "depth rule on an ONNX depth network; path=PATH"),
     Entry("predictions", f"{_FILES}:Predictions", "answers from a 2.5VRD prediction CSV; path=PATH"),
     Entry("detections", f"{_FILES}:DetectionsFile", "boxes from a detections CSV; path=PATH", ("detect",)),
@@ -131,9 +134,17 @@ def load(spec: str) -> object:
     return model
 
 
-def candidate(spec: str) -> Candidate:
-    """The model a spec stands for, ready to sit an exam."""
-    model = load(spec)
+def candidate(model: object, name: str = "") -> Candidate:
+    """A model ready to sit an exam: given by a spec, or as an object with a skill.
+
+    Args:
+        model: A spec (see the module's docstring), or the model itself.
+        name: How tables call an object; by default its own `name`, else its type's.
+    """
+    if not isinstance(model, str):
+        called = name or name_of(model)
+        return Candidate(spec=called, name=called, model=model)
+    spec, model = model, load(model)
     return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=fingerprint(spec))
 
 
@@ -165,6 +176,16 @@ def is_blind(spec: str) -> bool:
     """
     entry = MANIFEST.get(_parts(spec)[0].partition(":")[0])
     return entry is not None and entry.blind
+
+
+def needs_training(spec: str) -> bool:
+    """Whether a spec is a built-in model that cannot answer without a training split.
+
+    >>> needs_training("size_tuned"), needs_training("size")
+    (True, False)
+    """
+    entry = MANIFEST.get(_parts(spec)[0].partition(":")[0])
+    return entry is not None and entry.learns
 
 
 def name_of(model: object, spec: str = "") -> str:

@@ -33,6 +33,7 @@ class Sitting:
         blind: A built-in rule or prior that never looks at a picture.
         boxes: ``truth``, ``detected`` or ``perfect``.
         study: What it learned from: ``same``, ``within_image``, ``across_images`` or ``joint``.
+        train_split: The split it was told to learn from, None for the usual one.
         status: ``finished``, ``stopped``, ``running`` or ``failed``.
         done: Items answered, of `items`.
         told: What the model says of itself.
@@ -49,6 +50,7 @@ class Sitting:
     blind: bool
     boxes: str
     study: str
+    train_split: str | None
     status: str
     done: int
     items: int

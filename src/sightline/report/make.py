@@ -138,6 +138,7 @@ def _sitting(
         blind=is_blind(spec),
         boxes=str(options.get("boxes", "truth")),
         study=str(options.get("study", "same")),
+        train_split=options.get("train_split"),
         status=run.status,
         done=records["item"].n_unique(),
         items=int(manifest.get("items", 0)),

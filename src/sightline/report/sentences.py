@@ -115,10 +115,11 @@ def beside(card: ReportCard) -> str:
 
 def commands(card: ReportCard) -> list[str]:
     """Command lines that make these runs and this report again."""
-    plans = dict.fromkeys((s.boxes, s.study) for s in card.sittings)
+    plans: dict[tuple[str, str, str | None], list[str]] = {}
+    for s in card.sittings:
+        plans.setdefault((s.boxes, s.study, s.train_split), []).append(s.spec)
     lines = []
-    for boxes, study in plans:
-        specs = dict.fromkeys(s.spec for s in card.sittings if (s.boxes, s.study) == (boxes, study))
+    for (boxes, study, train), specs in plans.items():
         words = [
             "sightline exam relations --data",
             shlex.quote(card.data.name),
@@ -126,7 +127,9 @@ def commands(card: ReportCard) -> list[str]:
             shlex.quote(card.data.split),
         ]
         words += [f"--boxes {boxes}"] * (boxes != "truth") + [f"--study {study}"] * (study != "same")
-        words += ["--no-baselines", *(f"--model {shlex.quote(spec)}" for spec in specs), "--out runs"]
+        words += [f"--train-split {shlex.quote(train)}"] if train is not None else []
+        models = (f"--model {shlex.quote(spec)}" for spec in dict.fromkeys(specs))
+        words += ["--no-baselines", *models, "--out runs"]
         lines.append(" ".join(words))
     return [*lines, f"sightline report runs --protocol {card.protocol.value} --out report.html"]
 

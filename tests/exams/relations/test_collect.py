@@ -16,6 +16,8 @@ from polars.testing import assert_frame_equal
 from sightline.errors import ConfigError
 from sightline.exams.relations import collect as c
 from sightline.geometry import area, iou, iou_matrix
+from sightline.scenes import Object, Scene, Sighting, View
+from sightline.store import write_scenes
 from sightline.store.formats.hierarchy import Hierarchy
 
 WORDS = c.Vocabulary(
@@ -225,3 +227,20 @@ def test_detections_are_filtered_then_the_best_kept(case):
     again = c.filter_detections(given_boxes[rows], np.array(scores)[rows], [], keep=keep)
     assert again.tolist() == list(range(len(rows)))
     assert (np.triu(iou_matrix(given_boxes[rows], given_boxes[rows]), 1) <= 0.7).all()
+
+
+def test_boxes_of_an_imported_dataset_are_ready_to_collect(tmp_path):
+    flags = frozenset({"group"})
+    scene = Scene(
+        "t/1",
+        split="test",
+        views=(View("0", size=(10, 20)),),
+        objects=(Object("a", "cup"), Object("b", "crowd")),
+        sightings=(Sighting("0", "a", (0, 0, 5, 10)), Sighting("0", "b", (5, 5, 10, 20), flags=flags)),
+    )
+    found = c.boxes_of(write_scenes([scene], tmp_path / "d"), "test")
+    assert found.rows() == [
+        ("t/1", "a", "cup", 0, 0, 0.5, 0.5, False),
+        ("t/1", "b", "crowd", 0.5, 0.25, 1, 1, True),
+    ]
+    assert c.collect(found, c.Vocabulary(), seed=0).dropped["group boxes"] == 1

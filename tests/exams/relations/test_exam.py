@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reference import official
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.core import Candidate, sit
-from sightline.exams.relations import RelationsExam, score_sheets, scores, sheets
-from sightline.exams.relations.answers import answers_from_records
+from sightline.exams.relations import Protocol, RelationsExam, score_sheets, scores, sheets, sheets_of_records
+from sightline.exams.relations.answers import Answers, answers_from_records
+from sightline.exams.relations.official import official_sheet
 from sightline.exams.relations.pairs import PairTable, concat_pairs
 from sightline.exams.relations.study import Study
 from sightline.models import candidate
-from sightline.scenes import View
+from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.skills import SILENT, Detections, Judgements, Pairs
-from sightline.store import Dataset, open_dataset
+from sightline.store import Dataset, open_dataset, write_scenes
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +79,40 @@ def test_items_carry_the_votes_of_their_labels(data: Dataset) -> None:
         assert (item.depth_votes.argmax(axis=1)[majority] == item.depth[majority]).all()
 
 
-def test_a_model_is_never_shown_truth(data: Dataset) -> None:
-    shown = RelationsExam().items(data)[0].pairs
-    assert shown.view_a.load_depth is None
+def test_a_model_is_never_shown_truth(tmp_path: Path) -> None:
+    view = View("0", size=(4, 4), load_depth=lambda: np.ones((4, 4), np.float32))
+    scene = Scene(
+        "s",
+        split="test",
+        views=(view,),
+        objects=(Object("a", "cup"), Object("b", "cup")),
+        sightings=(Sighting("0", "a", (0, 0, 2, 2)), Sighting("0", "b", (1, 1, 4, 4))),
+        relations=(Relation("a", "b", "depth", "closer", ("closer",)),),
+    )
+    stored = write_scenes([scene], tmp_path / "d")
+    assert next(iter(stored)).views[0].depth().shape == (4, 4)
+    shown = RelationsExam().items(stored)[0].pairs
+    with pytest.raises(DataError, match="no depth map"):
+        shown.view_a.depth()
     assert not {"depth", "occlusion", "votes"} & set(Pairs.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("cross_fits", [False, True])  # an ordinary model, one that promises to cross-fit
+def test_test_labels_are_for_cross_fitting_only(data: Dataset, cross_fits: bool) -> None:
+    seen: list[Study] = []
+
+    class Pupil:
+        def prepare(self, study: Study) -> None:
+            seen.append(study)
+
+    pupil = Pupil()
+    if cross_fits:
+        pupil.cross_fits = True  # type: ignore[attr-defined]
+    RelationsExam().prepare(pupil, data)
+    for setting, table in seen[0].test.items():
+        labelled = bool((table.depth >= 0).any() or table.depth_votes.any())
+        assert labelled == cross_fits
+        assert (seen[0].train[setting].depth >= 0).any()
 
 
 def test_who_knows_everything_scores_one(data: Dataset, tmp_path: Path) -> None:
@@ -95,7 +127,9 @@ def test_scores_from_records_equal_scores_from_arrays(data: Dataset, tmp_path: P
     run = sit(RelationsExam(), candidate("location"), data, tmp_path)
     records = run.records()
     answers = {t.setting: answers_from_records(records, t) for t in RelationsExam().tables(data).values()}
-    direct, stored = scores(answers, protocol=protocol), score_sheets(sheets(records), protocol=protocol)
+    tables = RelationsExam().tables(data)
+    stored = score_sheets(sheets_of_records(records, Protocol(protocol), tables), protocol=protocol)
+    direct = scores(answers, protocol=protocol)
     for a, b in zip(direct.subtasks, stored.subtasks, strict=True):
         for label in a.micro:
             assert a.micro[label].f1.value == pytest.approx(b.micro[label].f1.value, abs=0, nan_ok=True)
@@ -112,12 +146,40 @@ def test_a_limited_run_stops_and_goes_on(data: Dataset, tmp_path: Path) -> None:
     assert whole.records().equals(straight.records())
 
 
-def test_a_half_recorded_image_pair_is_left_out_of_the_answers(data: Dataset, tmp_path: Path) -> None:
+def test_a_half_recorded_image_pair_is_left_out(data: Dataset, tmp_path: Path) -> None:
     exam = RelationsExam(settings=("across_images",))
-    records = sit(exam, candidate("bottom_edge"), data, tmp_path, limit=1).records()
     table = exam.tables(data)["across_images"]
-    assert records.height > 0
-    assert len(answers_from_records(records, table).table) == 0
+    half = sit(exam, candidate("bottom_edge"), data, tmp_path, limit=1).records()
+    assert half.height > 0
+    assert len(answers_from_records(half, table).table) == 0
+    assert sheets(half) == {}
+    whole = sit(exam, candidate("bottom_edge"), data, tmp_path, limit=2).records()
+    assert whole["cluster_id"].n_unique() == 1  # the two directions are asked one after the other
+    assert len(answers_from_records(whole, table).table) == whole.height
+
+
+def test_official_on_given_boxes_is_the_evaluator(data: Dataset, tmp_path: Path) -> None:
+    records = sit(RelationsExam(), candidate("location"), data, tmp_path).records()
+    for setting, table in RelationsExam().tables(data).items():
+        answers = answers_from_records(records, table)
+        for aspect in ("depth", "occlusion") if setting == "within_image" else ("depth",):
+            ours = official_sheet(answers, aspect).counts(Protocol.OFFICIAL).sum(axis=(0, 1))
+            assert ours.tolist() == evaluator_counts(answers, aspect)
+
+
+def evaluator_counts(answers: Answers, aspect: str) -> list[list[int]]:
+    """tp, fp, fn a label by the per-row oracle, from rows as its files would have them."""
+    table = answers.table
+    image_a, image_b = (table.scenes[table.object_scene[end]].tolist() for end in (table.first, table.second))
+    boxes = [map(tuple, array.tolist()) for array in (table.boxes_a, table.boxes_b)]
+    ends = list(zip(image_a, image_b, *boxes, strict=True))
+    truth, said = (
+        [official.Row(*end, d, o) for end, d, o in zip(ends, t.depth.tolist(), t.occlusion.tolist(), strict=True)]
+        for t in (table, answers)
+    )
+    spoken = [row for row in said if row.label(aspect) != SILENT]
+    totals = official.score(truth[: len(truth) // 2], spoken, aspect)
+    return [[sum(c[label][k] for c in totals.values()) for k in range(3)] for label in range(4)]
 
 
 def test_detected_boxes_that_fit_score_as_the_true_ones(data: Dataset, tmp_path: Path) -> None:
@@ -127,6 +189,7 @@ def test_detected_boxes_that_fit_score_as_the_true_ones(data: Dataset, tmp_path:
         for task in found.subtasks:
             # The filters drop near-duplicates; what is kept must be judged right wherever it fits.
             assert task.micro["all"].precision.value > 0.9, (boxes, task.name)
+            assert task.micro["all"].recall.value > 0.9, (boxes, task.name)
 
 
 @dataclass
@@ -220,6 +283,12 @@ def test_a_model_that_breaks_the_protocol_is_told_how(
 def test_an_unknown_split_is_named(data: Dataset) -> None:
     with pytest.raises(DataError, match="no such split"):
         RelationsExam(split="tset").tables(data)
+
+
+@pytest.mark.parametrize("train", ["valdation", "test"])  # misspelt, the split being sat
+def test_a_training_split_that_cannot_be_is_refused(data: Dataset, train: str) -> None:
+    with pytest.raises(ConfigError, match="training split"):
+        RelationsExam(train_split=train).training(data)
 
 
 def test_a_study_plan_without_material_is_refused(data: Dataset) -> None:

@@ -3,8 +3,9 @@
 from sightline.exams.relations.audit import Audit, audit
 from sightline.exams.relations.compare import RunComparison, compare_records, compare_runs
 from sightline.exams.relations.describe import Description, describe_dataset
-from sightline.exams.relations.exam import RelationsExam, nonempty_tables
+from sightline.exams.relations.exam import RelationsExam, default_split, nonempty_tables
 from sightline.exams.relations.files import FileScores, score_files
+from sightline.exams.relations.official import sheets_of_records
 from sightline.exams.relations.pairs import PairTable, pair_table
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.relations.scores import Scores, score_sheets, scores
@@ -23,6 +24,7 @@ __all__ = [
     "audit",
     "compare_records",
     "compare_runs",
+    "default_split",
     "describe_dataset",
     "nonempty_tables",
     "pair_table",
@@ -30,5 +32,6 @@ __all__ = [
     "score_sheets",
     "scores",
     "sheets",
+    "sheets_of_records",
     "simulate",
 ]

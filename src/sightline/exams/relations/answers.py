@@ -48,6 +48,9 @@ def answers_from_records(records: pl.DataFrame, table: PairTable) -> Answers:
         }
     )
     on = keys.columns
+    missing = sorted({*on, "item", "setting", "aspect", "answer"} - set(records.columns))
+    if missing:
+        raise DataError("these are not records of the relations exam", field=missing[0])
     mine = records.filter(pl.col("setting") == table.setting)
     foreign = mine.join(keys, on=on, how="anti")
     if foreign.height:

@@ -2,8 +2,8 @@
 
 Each step is a function of its own. Boxes are a frame with scene_id, object_id, category (text), x0, y0, x1, y1
 (xyxy, fractions of the image) and group (bool). Pairs are a frame with scene_1, object_1, category_1, box_1 and
-the same for 2; a box there is a list of four. Nothing depends on the order of rows, and what is drawn at random
-depends only on the seed and the ids of the images concerned, so any image can be redone alone.
+the same for 2; a box there is a list of four. Nothing depends on the order of rows. The pair drawn for an image
+depends only on the seed and that image, so it can be redone alone; which images are paired depends on all of them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, DataError
 from sightline.geometry import area, iou, iou_matrix
+from sightline.store import Dataset
 from sightline.store.formats.hierarchy import Hierarchy
 
 SMALLEST: Final = 0.02
@@ -85,6 +86,28 @@ class Collection:
     within: pl.DataFrame
     across: pl.DataFrame
     dropped: Mapping[str, int]
+
+
+def boxes_of(data: Dataset, split: str) -> pl.DataFrame:
+    """The boxes of a split of an imported dataset, in the form the steps take; `group` is the flag of that name."""
+    tables = data.tables(split or None)
+    named = tables.sightings.join(
+        tables.objects.select("scene_id", "object_id", "category"),
+        on=["scene_id", "object_id"], how="left", maintain_order="left",
+    )  # fmt: skip
+    views = tables.views.select("scene_id", "view_id", "units", "width", "height")
+    seen = named.join(views, on=["scene_id", "view_id"], how="left", maintain_order="left")
+    pixels = pl.col("units") == "pixels"
+    if seen.filter(pixels & (pl.col("width").is_null() | pl.col("height").is_null())).height:
+        raise DataError("boxes are in pixels but the image size is unknown", file=data.path, field="width, height")
+    return seen.select(
+        "scene_id",
+        "object_id",
+        "category",
+        *(pl.when(pixels).then(pl.col(c) / pl.col("width")).otherwise(c).alias(c) for c in ("x0", "x1")),
+        *(pl.when(pixels).then(pl.col(c) / pl.col("height")).otherwise(c).alias(c) for c in ("y0", "y1")),
+        group=pl.col("flags").list.contains("group"),
+    ).select("scene_id", "object_id", "category", *_CORNERS, "group")
 
 
 def collect(boxes: pl.DataFrame, vocabulary: Vocabulary, *, seed: int, training: bool = False) -> Collection:

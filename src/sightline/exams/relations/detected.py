@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ModelError
+from sightline.exams.core import asking
 from sightline.exams.relations.boxed import BoxedPairs
 from sightline.exams.relations.collect import filter_detections
 from sightline.exams.relations.items import RelationsItem
@@ -45,7 +46,9 @@ def judge_detected(model: object, item: RelationsItem, *, perfect: bool, found: 
         said = Judgements(*(np.full(len(pairs), SILENT, dtype=np.int8) for _ in range(2)))
     else:
         assert isinstance(model, Relate)
-        said = Judgements.checked(model.relate(pairs), len(pairs), type(model).__name__)
+        with asking(model, "relate"):
+            given = model.relate(pairs)
+        said = Judgements.checked(given, len(pairs), type(model).__name__)
     predictions = _boxed(pairs, said.depth, said.occlusion)
     aspects: tuple[Aspect, ...] = ("depth", "occlusion") if item.pairs.setting == "within_image" else ("depth",)
     columns: dict[str, list[Any]] = {}
@@ -73,13 +76,32 @@ def all_pairs(asked: Pairs, a: Detections, b: Detections) -> Pairs:
 def _detect(model: object, scene: str, view: View, keep: int, found: dict[str, Detections]) -> Detections:
     if scene not in found:
         assert isinstance(model, Detect)
-        given = model.detect(view)
-        if not isinstance(given, Detections) or not len(given.boxes) == len(given.scores) == len(given.categories):
-            raise ModelError(f"{type(model).__name__}: detect() must return Detections with one score a box")
-        groups = given.groups if len(given.groups) else np.zeros(len(given.boxes), dtype=bool)
-        rows = filter_detections(given.boxes, given.scores, groups, keep=keep)
+        with asking(model, "detect"):
+            told = model.detect(view)
+        given = checked_detections(told, type(model).__name__)
+        rows = filter_detections(given.boxes, given.scores, given.groups, keep=keep)
         found[scene] = Detections(given.boxes[rows], given.scores[rows], tuple(given.categories[r] for r in rows))
     return found[scene]
+
+
+def checked_detections(given: object, model: str) -> Detections:
+    """The given detections if they keep the protocol, else a ModelError that says how they do not."""
+    if not isinstance(given, Detections):
+        raise ModelError(f"{model}: detect() must return Detections, not {type(given).__name__}")
+    n = len(given.categories)
+    shapes = {"boxes": (n, 4), "scores": (n,), "groups": (n if len(given.groups) else 0,)}
+    try:
+        arrays = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in shapes}
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{model}: detect() returned something else than numbers: {error}") from None
+    if n == 0 and not arrays["boxes"].size:
+        arrays["boxes"] = np.zeros((0, 4))
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise ModelError(f"{model}: detect() returned {name} of shape {arrays[name].shape}, expected {shape}")
+        if not np.isfinite(arrays[name]).all():
+            raise ModelError(f"{model}: detect() returned {name} that are not finite")
+    return Detections(arrays["boxes"], arrays["scores"], tuple(given.categories), arrays["groups"].astype(bool))
 
 
 def _truth_rows(item: RelationsItem) -> BoxedPairs:
@@ -119,9 +141,7 @@ def _rows(item: RelationsItem, aspect: Aspect, matched: Matched, perfect: bool) 
     return {
         "subject": [item.subjects[r] if r >= 0 else None for r in row],
         "object": [item.objects[r] if r >= 0 else None for r in row],
-        "reverse": (
-            row >= n if item.pairs.setting == "within_image" else item.reverse[:1].repeat(len(row))
-        ).tolist(),
+        "reverse": np.where(row >= 0, item.reverse[row], item.reverse.all()).tolist(),
         "aspect": [aspect] * len(row),
         "truth": truth_words(aspect, truth),
         "answer": answer_words(aspect, answer),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from sightline.errors import ConfigError, DataError
+from sightline.exams.core import asking
 from sightline.exams.relations.detected import judge_detected
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, pair_table
@@ -24,8 +25,8 @@ class RelationsExam:
     """2.5D relations over one split.
 
     Attributes:
-        split: The split to sit.
-        train_split: The split models may fit and tune on; "" for none.
+        split: The split to sit; "" for data without splits.
+        train_split: The split models may fit and tune on; "" for none, None for ``validation`` where there is one.
         settings: Within an image, across images, or both.
         boxes: ``truth``: judge annotated boxes. ``detected``: find the objects too. ``perfect``: detected boxes
             with perfect predicates, the ceiling the detector sets (the paper's Table 5).
@@ -34,7 +35,7 @@ class RelationsExam:
     """
 
     split: str = "test"
-    train_split: str = "validation"
+    train_split: str | None = None
     settings: tuple[Setting, ...] = SETTINGS
     boxes: BoxSource = "truth"
     study: StudyPlan = "same"
@@ -58,11 +59,22 @@ class RelationsExam:
 
     def tables(self, data: Dataset) -> dict[Setting, PairTable]:
         """The annotated pairs of every setting that has some; DataError where none has."""
-        if self.split not in data.splits:
+        if self.split not in (data.splits or ("",)):
             raise DataError(
-                "no such split", file=data.path, field="split", expected=" or ".join(data.splits), found=self.split
-            )
+                "no such split", file=data.path, field="split",
+                expected=" or ".join(data.splits) or "none, the data has no splits", found=self.split,
+            )  # fmt: skip
         return nonempty_tables(data, self.split, self.settings)
+
+    def training(self, data: Dataset) -> dict[Setting, PairTable]:
+        """The pairs models may learn from, by setting; empty where there is no such split."""
+        split = self.train_split
+        if split is None:
+            split = "validation" if "validation" in data.splits and self.split != "validation" else ""
+        if split and (split not in data.splits or split == self.split):
+            others = [name for name in data.splits if name != self.split]
+            raise ConfigError(f"no training split {split!r}: there is {' or '.join(others) or 'none'}")
+        return nonempty_tables(data, split, SETTINGS) if split else {}
 
     def items(self, data: Dataset) -> list[RelationsItem]:
         """Every ordered pair, grouped by image or by image pair and direction."""
@@ -73,24 +85,32 @@ class RelationsExam:
         self._found.clear()
         if not isinstance(model, Prepares):
             return
-        train: dict[Setting, PairTable] = {}
-        if self.train_split in data.splits and self.train_split != self.split:
-            train = nonempty_tables(data, self.train_split, SETTINGS)
         test = self.tables(data)
-        model.prepare(Study(train=planned(train, self.study, tuple(test)), test=test))
+        shown = test if getattr(model, "cross_fits", False) else {s: t.unlabelled() for s, t in test.items()}
+        study = Study(train=planned(self.training(data), self.study, tuple(test)), test=shown)
+        with asking(model, "prepare"):
+            model.prepare(study)
 
     def examine(self, model: object, item: RelationsItem) -> Marks:
         """Ask about one image or image pair; mark depth, and within an image occlusion."""
         if self.boxes != "truth":
             return judge_detected(model, item, perfect=self.boxes == "perfect", found=self._found)
         assert isinstance(model, Relate)
-        said = Judgements.checked(model.relate(item.pairs), len(item.pairs), type(model).__name__)
-        return mark(item, said)
+        with asking(model, "relate"):
+            given = model.relate(item.pairs)
+        return mark(item, Judgements.checked(given, len(item.pairs), type(model).__name__))
+
+
+def default_split(data: Dataset) -> str:
+    """The split to sit where none is asked for: ``test``, else the only one, else "" for data without splits."""
+    if "test" in data.splits or len(data.splits) > 1:
+        return "test"
+    return data.splits[0] if data.splits else ""
 
 
 def nonempty_tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -> dict[Setting, PairTable]:
     """Pair tables of a split by setting, those without pairs left out; DataError where none is left."""
-    stored = data.tables(split=split)
+    stored = data.tables(split=split or None)
     tables = {setting: pair_table(stored, setting, split) for setting in settings}
     kept = {setting: table for setting, table in tables.items() if len(table)}
     if not kept:

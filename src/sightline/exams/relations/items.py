@@ -51,7 +51,7 @@ class RelationsItem:
 
 
 def relations_items(table: PairTable, views: Mapping[str, View]) -> list[RelationsItem]:
-    """One item per (subject's scene, object's scene), in order of first appearance.
+    """One item per (subject's scene, object's scene), in order of first appearance of either direction.
 
     Args:
         table: Annotated pairs, one direction each; both directions are asked.
@@ -63,7 +63,9 @@ def relations_items(table: PairTable, views: Mapping[str, View]) -> list[Relatio
     _, first_row, group = np.unique(scene_a * len(table.scenes) + scene_b, return_index=True, return_inverse=True)
     by_scene = _rows_by(ordered.object_scene, len(table.scenes))
     groups = _rows_by(group, len(first_row))
-    return [_item(ordered, groups[g], views, by_scene) for g in np.argsort(first_row)]
+    # The two directions of an image pair side by side, so that a run cut short has whole pairs.
+    annotated = first_row % len(table)
+    return [_item(ordered, groups[g], views, by_scene) for g in np.lexsort((first_row, annotated))]
 
 
 def _item(

@@ -80,6 +80,13 @@ class PairTable:
         both: dict[str, Any] = {n: np.concatenate([getattr(self, n), getattr(back, n)]) for n in _PER_PAIR}
         return replace(self, **both)
 
+    def unlabelled(self) -> PairTable:
+        """The same pairs without labels and votes: what there is to judge, not how."""
+        blank = {aspect: np.full(len(self), NO_MAJORITY, dtype=np.int8) for aspect in ("depth", "occlusion")}
+        none = {f"{aspect}_votes": np.zeros((len(self), 4), dtype=np.int16) for aspect in blank}
+        taken: dict[str, Any] = {**blank, **none}
+        return replace(self, **taken)
+
     @property
     def boxes_a(self) -> NDArray[np.float64]:
         """(n, 4) boxes of the subjects."""
@@ -140,7 +147,8 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
 
 
 def _fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
-    """Sightings of the given views with category, boxes as fractions of the image."""
+    """Sightings in the first view of every scene with category, boxes as fractions of the image."""
+    views = views.unique("scene_id", keep="first", maintain_order=True)
     seen = (
         tables.sightings.join(
             views.select("scene_id", "view_id", "width", "height", "units"),
@@ -150,7 +158,6 @@ def _fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
             tables.objects.select("scene_id", "object_id", "category"),
             on=["scene_id", "object_id"], how="left", maintain_order="left",
         )
-        .unique(["scene_id", "object_id"], keep="first", maintain_order=True)
     )  # fmt: skip
     pixels = pl.col("units") == "pixels"
     sizeless = seen.filter(pixels & (pl.col("width").is_null() | pl.col("height").is_null()))
@@ -169,7 +176,9 @@ def _one_row_a_pair(relations: pl.DataFrame) -> pl.DataFrame:
     """Depth and occlusion of the same pair side by side, in order of first appearance."""
     keys = ["scene_id", "subject", "other", "object"]
     long = relations.with_columns(pl.col("object_scene").fill_null(pl.col("scene_id")).alias("other"))
-    doubled = long.filter(pl.struct(*keys, "aspect").is_duplicated())
+    turned = long.select(scene_id="other", subject="object", other="scene_id", object="subject", aspect="aspect")
+    again = long.join(turned, on=[*keys, "aspect"], how="semi", maintain_order="left")
+    doubled = pl.concat([long.filter(pl.struct(*keys, "aspect").is_duplicated()), again])
     if doubled.height:
         row = doubled.row(0, named=True)
         raise DataError(
@@ -203,17 +212,31 @@ def _codes(values: pl.Series, vocabulary: pl.Series) -> NDArray[np.int32]:
 
 
 def _label_codes(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int8]:
+    _refuse_unknown(pairs.select("scene_id", word=aspect), aspect)
     mapping = {word: code for code, word in enumerate(words(aspect))}
-    codes = pairs[aspect].replace_strict(mapping, default=NO_MAJORITY, return_dtype=pl.Int8)
+    codes = pairs[aspect].replace_strict(mapping, return_dtype=pl.Int8)
     return codes.fill_null(NO_MAJORITY).to_numpy().astype(np.int8)
 
 
 def _vote_counts(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int16]:
+    told = pairs.select("scene_id", word=f"{aspect}_votes").explode("word", empty_as_null=True)
+    _refuse_unknown(told, f"{aspect} votes")
     votes = pl.col(f"{aspect}_votes").list
     counts = pairs.select(
         votes.count_matches(word).fill_null(0).cast(pl.Int16).alias(word) for word in words(aspect)
     )
     return counts.to_numpy().astype(np.int16)
+
+
+def _refuse_unknown(told: pl.DataFrame, field: str) -> None:
+    """DataError for the first word that is no label of its aspect; null says that there is none."""
+    allowed = words(field.split()[0])
+    strange = told.filter(~pl.col("word").is_in(allowed))
+    if strange.height:
+        scene, word = strange.row(0)
+        raise DataError(
+            "label outside its range", row=scene, field=field, expected="one of " + ", ".join(allowed), found=word
+        )
 
 
 def concat_pairs(tables: list[PairTable]) -> PairTable:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from sightline.exams.relations.answers import Answers
 from sightline.exams.relations.counting import aspects_of, joint_counts, ratio
+from sightline.exams.relations.official import sheets_by
 from sightline.exams.relations.protocols import Aspect, Protocol, pool
-from sightline.exams.relations.sheets import SUBTASKS, Sheet, Subtask, sheets_of
+from sightline.exams.relations.sheets import SUBTASKS, Sheet, Subtask
 from sightline.exams.relations.tally import rates
 from sightline.scenes import words
 from sightline.skills import Setting
@@ -121,7 +122,7 @@ def scores(
         resamples: Bootstrap resamples.
         seed: Of the resampling.
     """
-    return score_sheets(sheets_of(answers), protocol=protocol, resamples=resamples, seed=seed)
+    return score_sheets(sheets_by(answers, Protocol(protocol)), protocol=protocol, resamples=resamples, seed=seed)
 
 
 def score_sheets(

@@ -118,7 +118,11 @@ def sheets_of(answers: Mapping[Setting, Answers]) -> dict[Subtask, Sheet]:
 
 
 def sheets(records: pl.DataFrame) -> dict[Subtask, Sheet]:
-    """The sub-tasks that have records, from `Run.records` of a relations run on given or detected boxes."""
+    """The sub-tasks that have records, from `Run.records` of a relations run on given or detected boxes.
+
+    Clusters are sorted, so two runs over the same items number them alike. An image pair of which only one
+    direction was asked, as a run cut short leaves it, is left out.
+    """
     needed = {"scene_id", "cluster_id", "setting", "other_scene", "aspect", "truth", "answer", "reverse"}
     missing = sorted(needed - set(records.columns))
     if records.height and missing:
@@ -126,6 +130,8 @@ def sheets(records: pl.DataFrame) -> dict[Subtask, Sheet]:
     found: dict[Subtask, Sheet] = {}
     for setting, aspect in SUBTASKS if records.height else ():
         rows = records.filter((pl.col("setting") == setting) & (pl.col("aspect") == aspect))
+        if setting == "across_images":
+            rows = rows.filter(pl.col("scene_id").n_unique().over("cluster_id") == 2)
         if rows.height:
             found[setting, aspect] = _sheet(setting, aspect, rows)
     return found
@@ -133,7 +139,9 @@ def sheets(records: pl.DataFrame) -> dict[Subtask, Sheet]:
 
 def _sheet(setting: Setting, aspect: Aspect, rows: pl.DataFrame) -> Sheet:
     ends = ["scene_id", "other_scene"]
-    units = rows.unique("cluster_id", keep="first", maintain_order=True).select("cluster_id", *ends)
+    units = (
+        rows.unique("cluster_id", keep="first", maintain_order=True).select("cluster_id", *ends).sort("cluster_id")
+    )
     numbered = units.select("cluster_id").with_row_index("number")
     cluster = rows.select("cluster_id").join(numbered, on="cluster_id", how="left", maintain_order="left")
     images = [[image_name(scene, setting) for scene in units[end]] for end in ends]

@@ -16,8 +16,8 @@ class Study:
 
     Attributes:
         train: The split to fit and tune on, by setting; may lack one or both.
-        test: The split being sat. Only for cross-fitting by cluster: a model must never use a cluster's own
-            labels to answer about it.
+        test: The pairs of the split being sat, without labels and votes; with them only for a model that says
+            ``cross_fits = True``, which promises never to use a cluster's own labels to answer about it.
     """
 
     train: Mapping[Setting, PairTable]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sightline.errors import DataError
 from sightline.exams.relations.matching import Outcome
 from sightline.exams.relations.protocols import ABSENT
 from sightline.scenes import NO_MAJORITY, words
@@ -35,13 +37,13 @@ def answer_words(aspect: str, codes: NDArray[Any]) -> list[str | None]:
 
 
 def truth_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:
-    """Codes of truth words; a word that is none of them is an error of polars.
+    """Codes of truth words; a word that is none of them is a DataError.
 
     >>> truth_codes("depth", pl.Series(["closer", "absent"])).tolist()
     [1, -2]
     """
     mapping = {word: code for code, word in _truth_vocabulary(aspect).items()}
-    return column.replace_strict(mapping, return_dtype=pl.Int8).to_numpy().astype(np.int8)
+    return _codes(column, mapping).to_numpy().astype(np.int8)
 
 
 def answer_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:
@@ -51,8 +53,7 @@ def answer_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:
     [0, -1]
     """
     mapping = {word: code for code, word in enumerate(words(aspect))}
-    codes = column.cast(pl.String).replace_strict(mapping, return_dtype=pl.Int8)
-    return codes.fill_null(SILENT).to_numpy().astype(np.int8)
+    return _codes(column, mapping).fill_null(SILENT).to_numpy().astype(np.int8)
 
 
 def outcome_words(truth: NDArray[Any], answer: NDArray[Any], outcome: NDArray[Any]) -> list[str]:
@@ -63,6 +64,16 @@ def outcome_words(truth: NDArray[Any], answer: NDArray[Any], outcome: NDArray[An
     """
     final = np.where((truth == answer) & (truth >= 0), Outcome.CORRECT, outcome)
     return [Outcome(code).name.lower() for code in final.tolist()]
+
+
+def _codes(column: pl.Series, mapping: Mapping[str, int]) -> pl.Series:
+    """Codes of words, null for null."""
+    found = column.cast(pl.String)
+    codes = found.replace_strict(mapping, default=None, return_dtype=pl.Int8)
+    foreign = found.filter(codes.is_null() & found.is_not_null())
+    if len(foreign):
+        raise DataError("not a label", field=column.name, expected=" or ".join(mapping), found=foreign[0])
+    return codes
 
 
 def _truth_vocabulary(aspect: str) -> dict[int, str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sightline.errors import ModelError
 from sightline.exams.relations.study import Prepares, Study
 from sightline.geometry import iou_matrix
-from sightline.models.adapters.names import image_id, names_of, scene_ids
+from sightline.models.adapters.names import image_ids, names_of, scene_ids
 from sightline.scenes import REVERSE, View
 from sightline.skills import SILENT, Detect, Detections, Judgements, Pairs, Relate, skills_of
 from sightline.store.formats.csvio import NUMBER, TEXT, read_csv, refuse_boxes
@@ -26,12 +26,12 @@ _REVERSE = np.array(REVERSE, dtype=np.int8)
 
 
 def open_csv(path: Path) -> Predictions | DetectionsFile:
-    """A prediction CSV, or a detections CSV if the header has a ``score`` column."""
+    """A prediction CSV, or a detections CSV if the header speaks of one image and not of two."""
     if not path.is_file():
         raise ModelError(f"{path}: no such file")
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header = next(csv.reader(file), [])
-    return DetectionsFile(path) if "score" in header else Predictions(path)
+    return DetectionsFile(path) if {"image_id", "score"} & set(header) else Predictions(path)
 
 
 class Predictions:
@@ -42,7 +42,7 @@ class Predictions:
     first. A pair without such a row is met with silence.
 
     Args:
-        path: The file. An image is known by the last component of its scene id.
+        path: The file. An image is known by its scene id or the end of it after a slash.
         reverse: Also answer (b, a) from a row about (a, b), turned round, where (b, a) has no row of its own.
     """
 
@@ -57,10 +57,11 @@ class Predictions:
         self._depth = frame["depth"].to_numpy().astype(np.int8)
         self._occlusion = frame["occlusion"].to_numpy().astype(np.int8)
         self._rows = _rows_by_key(frame.select("image_a", "image_b"))
+        self._images = {image for pair in self._rows for image in pair}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """What the file says about these pairs."""
-        a, b = map(image_id, scene_ids(pairs))
+        a, b = map(self._image, scene_ids(pairs))
         row = self._best_rows(pairs, self._rows.get((a, b)), swapped=False)
         depth, occlusion = (np.full(len(pairs), SILENT, dtype=np.int8) for _ in range(2))
         told = row >= 0
@@ -71,6 +72,10 @@ class Predictions:
             depth[fill] = _REVERSE[self._depth[back[fill]]]
             occlusion[fill] = _REVERSE[self._occlusion[back[fill]]]
         return Judgements(depth, occlusion)
+
+    def _image(self, scene_id: str) -> str | None:
+        """The file's name of a scene's image; None where it has none."""
+        return next((name for name in image_ids(scene_id) if name in self._images), None)
 
     def _best_rows(self, pairs: Pairs, rows: NDArray[np.intp] | None, *, swapped: bool) -> NDArray[np.intp]:
         """(n,) row of the file that answers each pair, −1 where none does."""
@@ -92,8 +97,8 @@ class Predictions:
 class DetectionsFile:
     """Detections from a CSV with columns image_id, entity, xmin, xmax, ymin, ymax, score.
 
-    Boxes are fractions of the image. An image is known by its scene id, that id's last component or its picture's
-    stem; one that is not in the file has no detections.
+    Boxes are fractions of the image. An image is known by its scene id, the end of that id after a slash or its
+    picture's stem; one that is not in the file has no detections.
     """
 
     def __init__(self, path: Path) -> None:

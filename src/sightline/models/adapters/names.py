@@ -9,22 +9,23 @@ from sightline.scenes import View
 from sightline.skills import Pairs
 
 
-def image_id(scene_id: str) -> str:
-    """The source's own image id: the last component of a scene id.
+def image_ids(scene_id: str) -> tuple[str, ...]:
+    """What the source's own image id may be, the longest first: a scene id, or its end after any slash.
 
-    >>> image_id("within_image/test/abc")
-    'abc'
+    >>> image_ids("within_image/test/abc")
+    ('within_image/test/abc', 'test/abc', 'abc')
     """
-    return scene_id.rsplit("/", 1)[-1]
+    parts = scene_id.split("/")
+    return tuple("/".join(parts[i:]) for i in range(len(parts)))
 
 
 def names_of(view: View) -> tuple[str, ...]:
-    """Names to try for a view, the most telling first: its id, the id's last component, its picture's stem.
+    """Names to try for a view, the most telling first: its id, the id's ends, its picture's stem.
 
     >>> names_of(View("within_image/test/abc", image_ref="blob:photos/7.jpg"))
-    ('within_image/test/abc', 'abc', '7')
+    ('within_image/test/abc', 'test/abc', 'abc', '7')
     """
-    names = [view.id, image_id(view.id)]
+    names = [*image_ids(view.id)]
     if view.image_ref is not None:
         names.append(PurePosixPath(view.image_ref.removeprefix("blob:")).stem)
     return tuple(dict.fromkeys(names))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,12 +74,18 @@ class BlindClassPrior:
         seed: Seeds the dealing.
     """
 
+    cross_fits: ClassVar[bool] = True
+
     def __init__(self, folds: int = 5, seed: int = 0) -> None:
         if folds < 2:
             raise ConfigError(f"class_prior: folds must be at least 2, found {folds}")
         self.folds = folds
         self.seed = seed
         self._fitted: dict[tuple[Setting, Aspect], _CrossFitted] = {}
+
+    def describe(self) -> dict[str, Any]:
+        """Folds and seed."""
+        return {"folds": self.folds, "seed": self.seed}
 
     def prepare(self, study: Study) -> None:
         """Fit one prior a fold, setting and aspect, on the split being sat."""

@@ -117,7 +117,7 @@ class Rule(ABC):
             return
         lead, table = lead[known], table.take(known)
         margin = tuned_margin(lead, table.depth) if self.margin == "tuned" else float(self.margin)
-        if self.overlap == "auto":
+        if self.overlap == "auto" and (table.occlusion >= 0).any():
             depth = depth_by_lead(lead, margin, "within_image")
             shared = intersection(table.boxes_a, table.boxes_b)
             self._overlap = tuned_overlap(depth, shared, table.occlusion)
@@ -231,7 +231,7 @@ def _grid(values: Floats) -> list[float]:
 def _best(answers: dict[float, Codes], truth: Codes, aspect: Aspect) -> float:
     """The threshold with the best F1 to four digits, of equals the lowest; 0 where F1 is undefined.
 
-    Depth: pooled over the labels. Occlusion: the mean over the labels that occur.
+    Depth: pooled over the labels. Occlusion: the mean over the four labels, 0 for one that nobody says.
     """
     together = np.zeros(len(truth), dtype=np.int64)
     how: Setting = "within_image"
