@@ -101,16 +101,16 @@ CLOSER = Relation("1", "2", "depth", "closer")
         ),
         (_boxed(0, 0, 1, 1, units="normalised", size=None), None),  # the whole image
         (
-            _boxed(0, 0, 101, 50),
+            _boxed(0, 0, 102, 50),
             "row s, sightings.box: box leaves the image"
-            " (expected within 100 × 50 pixels, found '(0.0, 0.0, 101.0, 50.0)')",
+            " (expected within 100 × 50 pixels, found '(0.0, 0.0, 102.0, 50.0)')",
         ),
         (
-            _boxed(-1, 0, 100, 50),
+            _boxed(-2, 0, 100, 50),
             "row s, sightings.box: box leaves the image"
-            " (expected within 100 × 50 pixels, found '(-1.0, 0.0, 100.0, 50.0)')",
+            " (expected within 100 × 50 pixels, found '(-2.0, 0.0, 100.0, 50.0)')",
         ),
-        (_boxed(0, 0, 100.0001, 50), None),  # rounding
+        (_boxed(-0.5, 0, 101, 50), None),  # by no more than a pixel: drawing tools round
         (_boxed(0, 0, 999, 999, size=None), None),  # no size known: nothing to leave
         (
             _voted("nearer"),

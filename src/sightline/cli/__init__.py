@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from io import TextIOWrapper
+from typing import NoReturn
 
 import typer
 
@@ -45,19 +47,23 @@ def _root(
 
 def main() -> None:
     """Entry point of ``sightline`` and ``python -m sightline``."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal without κ, a file name that is no text
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except SightlineError as error:
-        err.print(f"[bold red]error:[/] {_escape(str(error))}")
-        sys.exit(2)
+        _fail(str(error))
     except KeyboardInterrupt:
         err.print("interrupted")
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
+    except OSError as error:  # a full disk, a folder nobody may write to, a file where a folder should be
+        _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
 
 
-def _escape(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+def _fail(problem: str) -> NoReturn:
+    err.print("error: ", style="bold red", end="")
+    err.print(problem)
+    sys.exit(2)

@@ -11,21 +11,23 @@ from sightline.cli.console import DataPath, Json, number, out, print_json, table
 
 def command(
     data: DataPath,
-    split: Annotated[str, typer.Option(help="Split to audit.")] = "test",
+    split: Annotated[str | None, typer.Option(help="Split to audit; by default test.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the class prior, by scene.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of folds and resampling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and resampling.")] = 0,
     json: Json = False,
 ) -> None:
     """Guess every clear depth order from boxes or class names alone, without a picture."""
-    from sightline.exams.relations import RelationsExam, audit
+    from sightline.exams.relations import RelationsExam, audit, default_split
     from sightline.store import open_dataset
 
-    found = audit(RelationsExam(split=split).tables(open_dataset(data)), folds=folds, seed=seed)
+    opened = open_dataset(data)
+    chosen = default_split(opened) if split is None else split
+    found = audit(RelationsExam(split=chosen).tables(opened), folds=folds, seed=seed)
     if json:
         print_json(found.to_dict())
         return
     for setting, rules in found.rules.items():
-        title = f"{setting}, {split}: accuracy on pairs with a clear depth order"
+        title = f"{setting}, {chosen or 'all'}: accuracy on pairs with a clear depth order"
         listing = table(title, "blind rule", "accuracy", "95 % by scene", "pairs", "SE / naive SE")
         for name, rule in rules.items():
             low, high = number(rule.accuracy.low), number(rule.accuracy.high)

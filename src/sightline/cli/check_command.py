@@ -13,36 +13,44 @@ from sightline.errors import DataError
 
 def command(
     data: DataPath,
-    most: Annotated[int, typer.Option(help="Print at most so many problems.")] = 20,
+    most: Annotated[int, typer.Option(min=0, help="Print at most so many problems.")] = 20,
     json: Json = False,
 ) -> None:
-    """List everything that is wrong; exit code 2 if anything is."""
-    problems = find_problems(data)
+    """List everything that is wrong; exit code 2 if anything is. Notes tell what is odd but not wrong."""
+    problems, notes = inspect(data)
     if json:
         fields = ("problem", "file", "row", "field", "expected", "found")
         listed = [{f: _plain(getattr(p, f)) for f in fields} for p in problems]
-        print_json({"dataset": str(data), "ok": not problems, "problems": listed})
+        print_json({"dataset": str(data), "ok": not problems, "problems": listed, "notes": notes})
     else:
         for problem in problems[:most]:
-            err.print(str(problem), markup=False)
+            err.print(str(problem))
         hidden = len(problems) - most
         if hidden > 0:
             err.print(f"… and {hidden:,} more (--most {len(problems)} shows all)")
+        for note in notes:
+            err.print(f"note: {note}")
         out.print(f"{data}: {len(problems):,} problems" if problems else f"{data}: nothing wrong found")
     if problems:
         raise typer.Exit(2)
 
 
-def find_problems(path: Path) -> list[DataError]:
-    """Damaged shards and broken rows of a dataset, or the first error of a foreign format's files."""
-    from sightline.store import check_tables, open_dataset
+def inspect(path: Path) -> tuple[list[DataError], list[str]]:
+    """Problems and notes: damaged shards and broken rows of a dataset, or a foreign format's first error."""
+    from sightline.store import check_tables, is_dataset, open_dataset
+    from sightline.store.check import notes
+    from sightline.store.formats import detect
 
     try:
+        left_out = [] if is_dataset(path) else detect(path).notes(path)
         data = open_dataset(path)
     except DataError as error:
-        return [error]
+        return [error], []
     damaged = data.verify()
-    return damaged or check_tables(data.tables())
+    if damaged:
+        return damaged, left_out
+    tables = data.tables()
+    return check_tables(tables), [*left_out, *notes(tables)]
 
 
 def _plain(value: object) -> object:

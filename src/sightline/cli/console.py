@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,8 +18,9 @@ from rich.table import Table
 
 _WIDE = None if sys.stdout.isatty() else 200  # a pipe has no width of its own: keep rows on one line
 
-out = Console(highlight=False, soft_wrap=True, width=_WIDE)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+# What is printed holds file, class and model names: nothing in it is markup or an emoji.
+out = Console(highlight=False, soft_wrap=True, width=_WIDE, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, nothing else.")]
 ExamName = Annotated[Literal["relations"], typer.Argument(help="Which exam.")]
@@ -30,8 +32,25 @@ DataPath = Annotated[Path, typer.Argument(help="A Sightline dataset, or a folder
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output; NaN becomes null."""
-    sys.stdout.write(json.dumps(_finite(value), indent=2, ensure_ascii=False) + "\n")
+    """One JSON document on standard output, in ASCII whatever the terminal speaks; NaN becomes null."""
+    sys.stdout.write(json.dumps(_finite(value), indent=2) + "\n")
+
+
+@contextmanager
+def quiet_stdout(*, active: bool) -> Iterator[None]:
+    """Send what a model or its libraries print to standard error, so that standard output stays one document."""
+    if not active:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)  # also for code that is not Python, and for worker processes
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _finite(value: Any) -> Any:

@@ -26,7 +26,7 @@ TRANSFER = "object_class"
 def command(
     to: Annotated[Path, typer.Option("--out", help="Folder for everything the demo makes.")] = Path("demo-out"),
     data: Annotated[Path | None, typer.Option(help="2.5VRD labels; found by itself, else simulated.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes; 0 works in this one.")] = 2,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
 ) -> None:
     """Import labels, describe and check them, let every baseline sit the exam, and write the report card."""
     source = data or real_labels() or simulated_labels(to / "labels")
@@ -76,4 +76,4 @@ def _fingerprint(stored: Path) -> str:
 
 
 def _say(*words: object) -> None:
-    out.print(f"\n[bold]$ sightline {' '.join(map(str, words))}[/]")
+    out.print(f"\n$ sightline {' '.join(map(str, words))}", style="bold")

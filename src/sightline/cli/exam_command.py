@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from sightline.cli.console import ExamName, Json, ProtocolName, err, number, out, print_json, progress, table
+from sightline.cli.console import (
+    ExamName,
+    Json,
+    ProtocolName,
+    err,
+    number,
+    out,
+    print_json,
+    progress,
+    quiet_stdout,
+    table,
+)
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sightline.exams.relations import RelationsExam
+    from collections.abc import Mapping
+
+    from sightline.exams.relations import PairTable, RelationsExam
     from sightline.exams.run import Run
+    from sightline.skills import Setting
+    from sightline.store import Dataset
 
 BASELINES = (
     "majority", "object_class", "class_prior", "size", "size_tuned",
@@ -25,6 +42,11 @@ TRANSFERS: Final[tuple[Literal["within_image", "across_images", "joint"], ...]] 
     "within_image", "across_images", "joint",
 )  # fmt: skip
 """Study plans of the transfer table."""
+
+_RESAMPLES: Final = 2000
+_SEED: Final = 0
+_LONGEST: Final = 80
+"""Characters of a spec in a folder's name; file systems allow 255 bytes in all."""
 
 
 @dataclass(frozen=True)
@@ -50,36 +72,48 @@ def command(
         "runs"
     ),
     baselines: Annotated[bool, typer.Option(help="Let the blind baselines sit beside the models.")] = True,
-    split: Annotated[str, typer.Option(help="Split to sit.")] = "test",
-    train_split: Annotated[str, typer.Option(help="Split models may fit and tune on.")] = "validation",
+    split: Annotated[str | None, typer.Option(help="Split to sit; by default test.")] = None,
+    train_split: Annotated[
+        str | None, typer.Option(help="Split models may fit and tune on; by default validation, '' for none.")
+    ] = None,
     boxes: Annotated[
         Literal["truth", "detected", "perfect"], typer.Option(help="Whose boxes are judged (the paper's Table 5).")
     ] = "truth",
-    detections: Annotated[Path | None, typer.Option(help="CSV of detected boxes for models without any.")] = None,
+    detections: Annotated[Path | None, typer.Option(help="CSV of boxes, instead of a model's own.")] = None,
     study: Annotated[
         Literal["same", "within_image", "across_images", "joint"],
         typer.Option(help="Which setting's pairs models learn from (the paper's Table 8)."),
     ] = "same",
     protocol: ProtocolName = "default",
-    limit: Annotated[int | None, typer.Option(help="Only the first so many items.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes; 0 works in this one.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=0, help="Only the first so many items.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 0,
     json: Json = False,
 ) -> None:
     """Sit an exam and print the scores with 95 % intervals by scene."""
     from sightline.engine import Task
     from sightline.engine import run as run_tasks
-    from sightline.exams.relations import RelationsExam
+    from sightline.exams.relations import RelationsExam, default_split
     from sightline.exams.run import Run
+    from sightline.store import open_dataset
 
-    made = RelationsExam(split=split, train_split=train_split, boxes=boxes, study=study)
-    specs = list(dict.fromkeys([*(model or []), *(BASELINES if baselines else ())]))
+    opened = open_dataset(data)
+    chosen = default_split(opened) if split is None else split
+    made = RelationsExam(split=chosen, train_split=train_split, boxes=boxes, study=study)
+    beside = usable_baselines(made, opened) if baselines else []
+    specs = list(dict.fromkeys([*(model or []), *beside]))
     if not specs:
         raise ConfigError("nobody to examine: give --model, or leave the baselines in")
+    if boxes != "truth" and baselines and detections is None:
+        raise ConfigError("the baselines find no boxes of their own: give --detections, or --no-baselines")
     if detections is not None:
+        if detections.suffix.lower() != ".csv":
+            raise ConfigError(f"--detections {detections}: expected a .csv file")
         specs = [f"{spec}+{detections}" for spec in specs]
     tasks = [Task(s, Sitting(made, s, data, to / exam / slug(s, made), limit, json or workers > 0)) for s in specs]
-    folders = run_tasks(tasks, sit_one, workers=workers)
-    results = [score_run(Run.open(folder), protocol) for folder in folders]
+    with quiet_stdout(active=json):
+        folders = run_tasks(tasks, sit_one, workers=workers)
+    tables = made.tables(opened)
+    results = [score_run(Run.open(folder), tables, protocol) for folder in folders]
     if json:
         print_json({"exam": exam, "protocol": protocol, "models": results})
     else:
@@ -87,14 +121,31 @@ def command(
         err.print(f"runs in {to / exam}; next: sightline report {to} --out report.html")
 
 
+def usable_baselines(exam: RelationsExam, data: Dataset) -> list[str]:
+    """The baselines, without those that must learn where there is nothing to learn from; a note says so."""
+    from sightline.models import needs_training
+
+    if set(exam.tables(data)) <= set(exam.training(data)):
+        return list(BASELINES)
+    left = [name for name in BASELINES if needs_training(name)]
+    err.print(f"note: no training split for every setting, so these do not sit: {', '.join(left)}")
+    return [name for name in BASELINES if name not in left]
+
+
 def slug(spec: str, exam: RelationsExam) -> str:
     """Folder name of a model's run, telling apart what must not be mixed."""
-    import re
-
-    parts = [re.sub(r"[^A-Za-z0-9_.=-]+", "-", spec).strip("-.") or "model", exam.split]
+    parts = [_plain(spec) or "model", _plain(exam.split)]
     parts += [exam.boxes] if exam.boxes != "truth" else []
     parts += [f"study-{exam.study}"] if exam.study != "same" else []
     return "@".join(parts)
+
+
+def _plain(text: str) -> str:
+    """A text that can be part of a file's name; of a long one the end, made unique by a hash."""
+    plain = re.sub(r"[^A-Za-z0-9_.=-]+", "-", text).strip("-.")
+    if len(plain) <= _LONGEST:
+        return plain
+    return f"{plain[-_LONGEST:]}-{blake2b(text.encode(), digest_size=4).hexdigest()}"
 
 
 def sit_one(sitting: Sitting) -> Path:
@@ -112,12 +163,14 @@ def sit_one(sitting: Sitting) -> Path:
     return run.folder
 
 
-def score_run(run: Run, protocol: str) -> dict[str, Any]:
+def score_run(run: Run, tables: Mapping[Setting, PairTable], protocol: str) -> dict[str, Any]:
     """Scores of a run, computed from its records on disk and kept beside them."""
-    from sightline.exams.relations import Protocol, score_sheets, sheets
+    from sightline.exams.relations import Protocol, score_sheets, sheets_of_records
 
-    found = score_sheets(sheets(run.records()), protocol=Protocol(protocol)).to_dict()
-    run.write_metrics(found)
+    how = Protocol(protocol)
+    marked = sheets_of_records(run.records(), how, tables)
+    found = score_sheets(marked, protocol=how, resamples=_RESAMPLES, seed=_SEED).to_dict()
+    run.write_metrics({**found, "resamples": _RESAMPLES, "seed": _SEED})
     return {"model": run.name, "run": str(run.folder), "status": run.status, "scores": found}
 
 

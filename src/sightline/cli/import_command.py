@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sightline.cli.console import Json, err, out, print_json
+from sightline.errors import DataError
 
 if TYPE_CHECKING:
     from sightline.store import Tables
@@ -30,8 +31,10 @@ def command(
 
     chosen = pick(source, format_name)
     options: dict[str, Any] = {k: v for k, v in (("images", images), ("split", split)) if v}
-    notes = chosen.notes(source) if chosen.notes else []
+    notes = chosen.notes(source)
     tables = Tables.concat(chosen.read(source, **options))
+    if not tables.views.height:
+        raise DataError("there is nothing in it", file=source, expected="at least one image")
     data = write(tables, to, source=chosen.name, images=photos(tables), overwrite=overwrite)
     counts = {name: frame.height for name, frame in tables.frames()}
     if json:

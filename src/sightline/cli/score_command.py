@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import ExamName, Json, ProtocolName, number, out, print_json, table
+from sightline.cli.console import ExamName, Json, ProtocolName, err, number, out, print_json, table
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def command(
     out.print(listing)
     outcomes = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in found.outcomes.items())
     out.print(f"depth judgements: {outcomes}")
+    if found.unseen:
+        err.print(f"note: {found.unseen:,} predictions on image pairs without truth were not looked at")
 
 
 def parse_window(text: str) -> Window | None:
@@ -60,5 +62,7 @@ def parse_window(text: str) -> Window | None:
         limits = (float(low), float(high))
     except ValueError:
         raise ConfigError(problem) from None
+    if not limits[0] < limits[1]:
+        raise ConfigError(problem + ", low < high")
     attribute: Any = name
     return Window(attribute, limits, limits)

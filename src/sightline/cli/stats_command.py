@@ -67,7 +67,7 @@ def print_agreement(found: Description) -> None:
                     number(a.rater_accuracy),
                     str(a.human_ceiling),
                 )
-                listing.add_row(f"{setting} {split} {aspect}", *(cell.replace("[", r"\[") for cell in cells))
+                listing.add_row(f"{setting} {split} {aspect}", *cells)
     out.print(listing)
 
 

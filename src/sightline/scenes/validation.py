@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from sightline.errors import DataError
 from sightline.scenes.labels import ASPECTS, words
@@ -16,9 +17,9 @@ def validate(scene: Scene, *, file: str | None = None) -> Scene:
     when normalised, inside [0, 1]; 2.5D predicates and votes are words of their aspect.
     """
     for kind, ids in (("view", [v.id for v in scene.views]), ("object", [o.id for o in scene.objects])):
-        doubled = {i for i in ids if ids.count(i) > 1}
+        doubled = [i for i, times in Counter(ids).items() if times > 1]
         if doubled:
-            raise DataError(f"{kind} id stands twice", file=file, row=scene.id, found=min(doubled))
+            raise DataError(f"{kind} id stands twice", file=file, row=scene.id, found=doubled[0])
     views = {v.id: v for v in scene.views}
     objects = {o.id for o in scene.objects}
     for sighting in scene.sightings:

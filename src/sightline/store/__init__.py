@@ -10,7 +10,7 @@ from sightline.store.check import check_tables
 from sightline.store.convert import scenes_from_tables, tables_from_scenes
 from sightline.store.dataset import Dataset
 from sightline.store.fingerprint import fingerprint
-from sightline.store.opening import open_dataset
+from sightline.store.opening import is_dataset, open_dataset
 from sightline.store.schema import SCHEMA_VERSION, SCHEMAS
 from sightline.store.tables import Tables
 from sightline.store.writer import write, write_scenes
@@ -24,6 +24,7 @@ __all__ = [
     "atomic_write",
     "check_tables",
     "fingerprint",
+    "is_dataset",
     "open_dataset",
     "scenes_from_tables",
     "tables_from_scenes",

@@ -26,8 +26,10 @@ def atomic_write(path: str | Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and not error.filename:
+            error.filename = str(path)
         raise
     sync_folder(path.parent)
 

@@ -16,8 +16,8 @@ from sightline.scenes import ASPECTS, words
 from sightline.store.schema import UNITS
 from sightline.store.tables import Tables
 
-ROUNDING = 1e-3
-"""Pixels a box may leave the image by: x + width of an outside format need not add up exactly."""
+EDGE_TOLERANCE = 1.0
+"""Pixels a box may leave the image by: drawing tools round, and x + width need not add up exactly."""
 
 _REQUIRED = {
     "views": ("scene_id", "view_id", "units"),
@@ -165,7 +165,11 @@ def _boxes(tables: Tables) -> Iterator[Fault]:
     inside = (low >= 0.0) & (pl.max_horizontal("x1", "y1") <= 1.0)
     leaves = (pl.col("units") == "normalised") & finite & order & ~inside
     yield _fault("normalised box leaves the image", "sightings.box", seen, leaves, found, "within [0, 1]")
-    inside = (low >= -ROUNDING) & (right <= pl.col("width") + ROUNDING) & (bottom <= pl.col("height") + ROUNDING)
+    inside = (
+        (low >= -EDGE_TOLERANCE)
+        & (right <= pl.col("width") + EDGE_TOLERANCE)
+        & (bottom <= pl.col("height") + EDGE_TOLERANCE)
+    )
     leaves = (pl.col("units") == "pixels") & finite & order & ~inside
     rows = seen.filter(leaves).select(
         "scene_id", found.alias("found"), expected=pl.format("within {} × {} pixels", "width", "height")

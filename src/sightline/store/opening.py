@@ -10,6 +10,11 @@ from sightline.store.manifest import MANIFEST
 from sightline.store.tables import Tables
 
 
+def is_dataset(path: str | Path) -> bool:
+    """Whether a folder holds a Sightline dataset."""
+    return (Path(path) / MANIFEST).exists()
+
+
 def open_dataset(path: str | Path) -> Dataset:
     """Open a Sightline dataset, or read a file or folder of a known format into memory.
 
@@ -17,6 +22,6 @@ def open_dataset(path: str | Path) -> Dataset:
     anything large or opened often.
     """
     place = Path(path)
-    if (place / MANIFEST).exists():
+    if is_dataset(place):
         return Dataset.open(place)
     return Dataset.from_tables(Tables.concat(detect(place).read(place)), path=place)

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from sightline.errors import ConfigError, DataError
-from sightline.scenes import Scene
+from sightline.scenes import Scene, validate
 from sightline.store.atomic import atomic_write, staged_folder
 from sightline.store.blobs import PREFIX, Blobs
 from sightline.store.convert import by_scene, scene_count, tables_from_scenes
@@ -66,7 +66,10 @@ def write_scenes(
     scenes_per_shard: int = 20_000,
     overwrite: bool = False,
 ) -> Dataset:
-    """Write scenes one shard at a time; pixels they hold only in memory become blobs. See `write`."""
+    """Write scenes one shard at a time; pixels they hold only in memory become blobs. See `write`.
+
+    Every scene is validated here, at the border.
+    """
     with _stage(path, overwrite) as stage:
         _write_all(stage, _batches(scenes, scenes_per_shard, Blobs(stage)), source, scenes_per_shard, {}, "zstd")
     return Dataset.open(path)
@@ -79,7 +82,7 @@ def _stage(path: str | Path, overwrite: bool) -> AbstractContextManager[Path]:
 def _batches(scenes: Iterable[Scene], size: int, blobs: Blobs) -> Iterator[Tables]:
     rest = iter(scenes)
     while batch := list(islice(rest, size)):
-        yield tables_from_scenes(batch, blobs=blobs)
+        yield tables_from_scenes(map(validate, batch), blobs=blobs)
 
 
 def _write_all(

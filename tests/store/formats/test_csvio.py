@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sightline.errors import DataError
-from sightline.store.formats import csvio
-from sightline.store.formats.csvio import NUMBER, TEXT, code, code_list, read_csv, refuse, refuse_boxes, write_csvs
+from sightline.store.formats.csvio import (
+    NUMBER,
+    TEXT,
+    code,
+    code_list,
+    csv_blocks,
+    read_csv,
+    refuse,
+    refuse_boxes,
+    write_csvs,
+)
 
 COLUMNS = {"id": TEXT, "x": NUMBER, "label": code({"0": 0, "-1": -1})}
 VOTES = {"v": code_list({"0": "no", "1": "yes"})}
@@ -30,9 +39,9 @@ def test_columns_are_found_by_name_in_any_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "row", "field", "problem"),
     [
-        (b"", None, None, "empty"),  # nothing at all
-        (b"id,x,label", None, None, "no rows"),  # header without rows
-        (b"id,x,label\n", None, None, "no rows"),  # the same with a line end
+        (b"", 1, None, "empty"),  # nothing at all
+        (b"id,x,label", 2, None, "no rows"),  # header without rows
+        (b"id,x,label\n", 2, None, "no rows"),  # the same with a line end
         (b"\xef\xbb\xbfid,x,label\na,1,0\n", 1, None, "byte order mark"),  # BOM
         (b"id,x\na,1\n", 1, "label", "missing"),  # missing column
         (b"id,X,label\na,1,0\n", 1, "x", "missing"),  # a column by another case
@@ -98,22 +107,23 @@ def test_vote_lists(tmp_path: Path, cell: str, votes: list[str] | None) -> None:
         assert read_csv(path, VOTES)["v"].to_list() == [votes]
 
 
-def test_rows_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csvio, "_BLOCK", 64)
+@pytest.mark.parametrize("block", [24, 64, 1000, 1 << 20])
+def test_rows_are_counted_across_blocks(tmp_path: Path, block: int) -> None:
+    def parts() -> list[tuple[int, pl.DataFrame]]:
+        return list(csv_blocks(path, COLUMNS, block=block))
+
     path = tmp_path / "f.csv"
     rows = [f"n{i},{i},0" for i in range(500)]
     path.write_text("\n".join(["id,x,label", *rows]))
-    assert read_csv(path, COLUMNS)["x"].to_list() == list(range(500))
-    rows[321] = "n,nan,0"
-    path.write_text("\n".join(["id,x,label", *rows]))
-    with pytest.raises(DataError) as caught:
-        read_csv(path, COLUMNS)
-    assert caught.value.row == 323
-    rows[321] = "n,0"
-    path.write_text("\n".join(["id,x,label", *rows]))
-    with pytest.raises(DataError) as caught:
-        read_csv(path, COLUMNS)
-    assert caught.value.row == 323
+    assert pl.concat([part for _, part in parts()]).equals(read_csv(path, COLUMNS))
+    assert [line for line, _ in parts()] == [2 + int(part["x"][0]) for _, part in parts()]
+    assert (len(parts()) > 1) is (block < 1 << 20)
+    for spoiled in ("n,nan,0", "n,0"):  # a cell, a whole row
+        rows[321] = spoiled
+        path.write_text("\n".join(["id,x,label", *rows]))
+        with pytest.raises(DataError) as caught:
+            parts()
+        assert caught.value.row == 323
 
 
 def test_file_without_header(tmp_path: Path) -> None:

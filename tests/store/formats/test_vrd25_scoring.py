@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sightline.errors import DataError
 from sightline.store.formats.vrd25 import read_predictions, read_scoring_truth, write_predictions
+from sightline.store.formats.vrd25_scoring import prediction_blocks, scoring_truth_blocks
 
 BOXES = ["a_x0", "a_y0", "a_x1", "a_y1", "b_x0", "b_y0", "b_x1", "b_y1"]
 
@@ -91,6 +92,77 @@ def test_bad_rows(tmp_path: Path, file: str, old: str, new: str, row: int, field
     with pytest.raises(DataError) as caught:
         read_predictions(folder / file) if file == "prediction.csv" else truth_of(folder)
     assert (caught.value.file, caught.value.row, caught.value.field) == (folder / file, row, field)
+
+
+HEADERS = {name: text.splitlines()[0] for name, text in SCORING.items()}
+ENDS = "image_id_1, object_id_1, image_id_2, object_id_2"
+
+
+def long_files() -> dict[str, list[str]]:
+    """Rows of 90 images with three objects, all pairs; hundreds of bytes, so that small blocks cut them often."""
+    objects = [f"p{i},{k},/m/01,0.{k}1,0.9,0.2,0.{k + 5}5" for i in range(90) for k in range(3)]
+    pairs = [f"p{i},{a},p{i},{b},{i % 5 - 1},{b % 4},1,0" for i in range(90) for a, b in ((0, 1), (2, 0), (1, 2))]
+    said = [
+        f"p{i},/m/01,0.1,0.9,0.2,0.{k + 5}5,p{i},/m/02,0,1,0.25,0.75,{i % 4},{k}"
+        for i in range(90)
+        for k in range(3)
+    ]
+    return {"objects.csv": objects, "vrd.csv": pairs, "prediction.csv": said}
+
+
+def write_long(folder: Path, files: dict[str, list[str]]) -> Path:
+    return lay(folder, {name: "\n".join([HEADERS[name], *rows]) + "\n" for name, rows in files.items()})
+
+
+def blocks_of(folder: Path, file: str, block: int) -> list[pl.DataFrame]:
+    if file == "prediction.csv":
+        return list(prediction_blocks(folder / file, block=block))
+    return list(scoring_truth_blocks(folder / "objects.csv", folder / "vrd.csv", block=block))
+
+
+@pytest.mark.parametrize("block", [256, 257, 1000, 1 << 23])
+@pytest.mark.parametrize("file", ["vrd.csv", "prediction.csv"])
+def test_blocks_are_the_whole(tmp_path: Path, file: str, block: int) -> None:
+    folder = write_long(tmp_path, long_files())
+    parts = blocks_of(folder, file, block)
+    assert (len(parts) > 5) is (block <= 1000)
+    assert pl.concat(parts).equals(
+        read_predictions(folder / file) if file == "prediction.csv" else truth_of(folder)
+    )
+
+
+@pytest.mark.parametrize("block", [256, 1 << 23])
+@pytest.mark.parametrize(
+    ("file", "at", "cells", "problem", "field", "found"),
+    [
+        ("objects.csv", 200, "p9,0,/m/01,0,1,0,1", "object stands twice", "image_id, object_id", "p9, 0"),
+        ("objects.csv", 201, "x,0,/m/01,0.5,0.5,0,1", "reversed or empty", "xmin, xmax", "0.5, 0.5"),
+        ("objects.csv", 202, "x,0,/m/01,0,1.5,0,1", "leaves the image", "xmax", "1.5"),
+        ("objects.csv", 203, "x,0,,0,1,0,1", "cell is empty", "entity", ""),
+        ("vrd.csv", 250, "p9,0,p9,7,1,1,1,1", "unknown object", "image_id_2, object_id_2", "p9, 7"),
+        ("vrd.csv", 251, "q,0,p9,0,1,1,1,1", "unknown object", "image_id_1, object_id_1", "q, 0"),
+        ("vrd.csv", 252, "p9,2,p9,2,1,1,1,1", "paired with itself", ENDS, "p9, 2, p9, 2"),
+        ("vrd.csv", 253, "p9,2,p9,1,1,1,1,1", "pair stands twice", ENDS, "p9, 2, p9, 1"),  # the other way round
+        ("vrd.csv", 254, "p9,1,p8,2,5,1,1,1", "label outside", "distance", "5"),
+        ("prediction.csv", 255, "p,c,0,1,0,1,q,,0,1,0,1,0,0", "cell is empty", "entity_2", ""),
+        ("prediction.csv", 256, "p,c,0,1,0,1,q,c,0,1,0,1.1,0,0", "leaves the image", "ymax_2", "1.1"),
+        ("prediction.csv", 257, "p,c,0,1,0.5,0.1,q,c,0,1,0,1,0,0", "reversed", "ymin_1, ymax_1", "0.5, 0.1"),
+        ("prediction.csv", 258, "p,c,0,1,0,one,q,c,0,1,0,1,0,0", "finite number", "ymax_1", "one"),
+    ],
+)  # fmt: skip
+def test_errors_in_later_blocks(
+    tmp_path: Path, file: str, at: int, cells: str, problem: str, field: str, found: str, block: int
+) -> None:
+    files = long_files()
+    files[file][at] = cells
+    if file == "objects.csv":
+        files["vrd.csv"] = files["vrd.csv"][:9]
+    folder = write_long(tmp_path, files)
+    with pytest.raises(DataError, match=problem) as caught:
+        blocks_of(folder, file, block)
+    error = caught.value
+    assert (error.file, error.row, error.field, error.found) == (folder / file, at + 2, field, found)
+    assert error.expected
 
 
 def test_no_truth_is_an_error_but_no_prediction_is_silence(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import difflib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,7 +30,7 @@ class Format:
         detect: Whether a path looks like it.
         read: Checked import in parts; options differ by format.
         write: Export, or None where there is none.
-        notes: What an import of this path will leave out and why, or None where that cannot happen.
+        notes: What an import of a path will leave out and why; nothing unless the format has its own.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Format:
     detect: Callable[[Path], bool]
     read: Callable[..., Iterator[Tables]]
     write: Callable[..., object] | None = None
-    notes: Callable[[Path], list[str]] | None = None
+    notes: Callable[[Path], list[str]] = lambda path: []  # noqa: ARG005 - every format is asked
 
 
 def named(name: str) -> Format:
@@ -65,7 +66,19 @@ def detect(path: str | Path) -> Format:
         if candidate.detect(place):
             return candidate
     known = "; ".join(f"{f.name}: {f.describe}" for f in FORMATS.values())
-    raise DataError("not of a known format", file=place, expected=known)
+    raise DataError(_why_unknown(place), file=place, expected=known)
+
+
+def _why_unknown(place: Path) -> str:
+    if (place / "dataset.json").exists():
+        return "this is a Sightline dataset already, not of an outside format"
+    if not place.is_file():
+        return "not of a known format"
+    with place.open("rb") as file:
+        start = file.read(3)
+    if not start:
+        return "file is empty"
+    return "file begins with a byte order mark (BOM)" if start == BOM_UTF8 else "not of a known format"
 
 
 def pick(path: str | Path, name: str = "") -> Format:

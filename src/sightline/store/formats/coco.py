@@ -12,7 +12,7 @@ become xyxy. Polygons and run lengths become compressed RLE in ``visible_mask`` 
 coco_category_id, supercategory, coco_area, coco_extra (other keys, JSON) and, on the first object of an image,
 coco_image (the image's other keys, JSON). Unused categories, ``info`` and ``licenses`` are not kept.
 
-A box may leave the image by `TOLERANCE` pixels, since drawing tools round; it is stored as it stands.
+A box may leave the image by `EDGE_TOLERANCE` pixels, since drawing tools round; it is stored as it stands.
 """
 
 from __future__ import annotations
@@ -30,15 +30,13 @@ import polars as pl
 from sightline.errors import ConfigError, DataError
 from sightline.geometry import masks
 from sightline.scenes import ASPECTS, words
+from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.formats.coco_entries import Entry, dump, entries, load
 from sightline.store.formats.coco_write import write
 from sightline.store.schema import SCHEMAS
 from sightline.store.tables import Tables
 
-__all__ = ["TOLERANCE", "detect", "read", "write"]
-
-TOLERANCE: Final = 1.0
-"""Pixels by which a box may leave its image."""
+__all__ = ["detect", "read", "write"]
 
 _IMAGES_A_PART: Final = 1000
 _MOST_PIXELS: Final = 2**32 - 1  # COCO's run lengths are 32-bit
@@ -189,7 +187,11 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
         index.relations[_known(entry, "image_id", index.images)].append(entry)
         key = _relation_key(entry)
         if key in told:
-            raise entry.error("relation stands twice", "subject_id, object_id", found=key[:2])
+            raise entry.error(
+                "relation stands twice",
+                "subject_id, object_id",
+                found=(entry.integer("subject_id"), entry.integer("object_id")),
+            )
         told.add(key)
     return index
 
@@ -203,10 +205,10 @@ def _known(entry: Entry, key: str, numbers: dict[int, Any]) -> int:
 
 
 def _relation_key(entry: Entry) -> tuple[object, ...]:
-    """What may be said once: the one answer to a 2.5D question, or one of many predicates."""
+    """What may be said once: the answer to a 2.5D question, in either direction, or one of many predicates."""
     aspect = entry.text("aspect")
-    key = (entry.integer("subject_id"), entry.integer("object_id"), aspect)
-    return key if aspect in ASPECTS else (*key, repr(entry.values.get("predicate")))
+    ends = (entry.integer("subject_id"), entry.integer("object_id"))
+    return (*sorted(ends), aspect) if aspect in ASPECTS else (*ends, aspect, repr(entry.values.get("predicate")))
 
 
 def _image(number: int, entry: Entry, pictures: Path | None, split: str) -> _Image:
@@ -299,10 +301,10 @@ def _sighting(number: int, entry: Entry, image: _Image) -> dict[str, Any]:
     if _is_empty(entry):
         raise entry.error("box is empty", "bbox", "width > 0, height > 0", entry.values["bbox"])
     x1, y1 = x + width, y + height
-    if min(x, y) < -TOLERANCE or x1 > image.width + TOLERANCE or y1 > image.height + TOLERANCE:
+    if min(x, y) < -EDGE_TOLERANCE or x1 > image.width + EDGE_TOLERANCE or y1 > image.height + EDGE_TOLERANCE:
         raise entry.error(
-            "box leaves the image", "bbox", f"within {image.width}×{image.height} px, give or take {TOLERANCE:g}",
-            entry.values["bbox"],
+            "box leaves the image", "bbox",
+            f"within {image.width}×{image.height} px, give or take {EDGE_TOLERANCE:g}", entry.values["bbox"],
         )  # fmt: skip
     crowd = entry.integer("iscrowd", high=1, default=0)
     return {

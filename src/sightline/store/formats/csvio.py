@@ -2,8 +2,8 @@
 
 Columns are found by name, in any order. Every cell is read as text and then parsed by its `Column`; the first
 cell that does not parse is a DataError with its row (the header is row 1) and column. Files are read in blocks,
-so the text of a big file is never in memory as a whole. Cells may be quoted but hold no line break, hence row
-numbers are line numbers.
+so the text of a big file is never in memory as a whole; `csv_blocks` hands them on one by one. Cells may be quoted
+but hold no line break, hence row numbers are line numbers.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from pyarrow import csv as arrow_csv
 
 from sightline.errors import DataError
 from sightline.store.atomic import sync_folder
+from sightline.store.formats.bulk import give_back
 
-_BLOCK: Final = 1 << 23  # bytes of text parsed at once
+BLOCK: Final = 1 << 21
+"""Bytes of text parsed at once."""
+FIRST_ROW: Final = 2
+"""Line of the first row below a header."""
 _BOM: Final = b"\xef\xbb\xbf"
-_FIRST_ROW: Final = 2  # line of the first row below a header
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,21 @@ def read_csv(
     needs_rows: bool = True,
     header: bool = True,
 ) -> pl.DataFrame:
-    """The named columns of a CSV file, parsed, in file order.
+    """The named columns of a CSV file, parsed, in file order; arguments and errors are those of `csv_blocks`."""
+    blocks = csv_blocks(path, columns, ignored=ignored, needs_rows=needs_rows, header=header)
+    return pl.concat([frame for _, frame in blocks])
+
+
+def csv_blocks(
+    path: Path,
+    columns: Mapping[str, Column],
+    *,
+    ignored: Collection[str] = (),
+    needs_rows: bool = True,
+    header: bool = True,
+    block: int = BLOCK,
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """(line of the first row, parsed rows) of consecutive parts of a CSV file; one empty part if it has no rows.
 
     Args:
         path: The file: UTF-8 without a byte order mark, comma-separated.
@@ -101,19 +118,23 @@ def read_csv(
         ignored: Names that may be there too and are not looked at; any other column is an error.
         needs_rows: Whether a file without rows is an error.
         header: False where the file has no header and its columns are those of `columns`, in that order.
+        block: Bytes of text parsed at once; a row must fit.
 
     Raises:
         DataError: Naming file, row, column, what was expected and what stood there.
     """
+    line = 0
     try:
         names = _header(path, columns, ignored) if header else list(columns)
-        blocks = [_parsed(block, columns, path, line) for line, block in _blocks(path, names, header)]
+        for line, text in _blocks(path, names, header, block):
+            yield line, _parsed(text, columns, path, line)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", file=path) from None
-    if needs_rows and not blocks:
-        raise DataError("file has no rows", file=path, expected="at least one row")
-    nothing = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
-    return pl.concat(blocks) if blocks else _parsed(nothing, columns, path, 0)
+    if line:
+        return
+    if needs_rows:
+        raise DataError("file has no rows", file=path, row=FIRST_ROW, expected="at least one row", found="")
+    yield FIRST_ROW, _parsed(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), columns, path, FIRST_ROW)
 
 
 def refuse(
@@ -125,40 +146,47 @@ def refuse(
     field: str,
     expected: str | None = None,
     found: pl.Expr | None = None,
+    line: int = FIRST_ROW,
 ) -> None:
     """Raise a DataError for the first row where `bad` holds; rows of `frame` are those of `file`, in order.
 
     Args:
-        frame: All rows of a file with a header.
+        frame: All rows of a file with a header, or consecutive ones.
         bad: True where a row is wrong.
         problem: What is wrong with it.
         file: The file.
         field: The column or columns to look at.
         expected: What would have been right.
         found: What to show of the row; the values of `field` if not given.
+        line: Line number of the frame's first row.
     """
     shown = pl.concat_str(pl.col(field.split(", ")), separator=", ") if found is None else found
     wrong = frame.select(bad.alias("bad"), shown.alias("found")).with_row_index().filter("bad")
     if wrong.height:
         index, _, value = wrong.row(0)
-        raise DataError(problem, file=file, row=index + _FIRST_ROW, field=field, expected=expected, found=value)
+        raise DataError(problem, file=file, row=line + index, field=field, expected=expected, found=value)
 
 
-def refuse_boxes(frame: pl.DataFrame, names: tuple[str, str, str, str], *, file: Path) -> None:
+def refuse_boxes(
+    frame: pl.DataFrame, names: tuple[str, str, str, str], *, file: Path, line: int = FIRST_ROW
+) -> None:
     """Raise a DataError for the first box that is not a real part of the image.
 
     Args:
-        frame: All rows of a file with a header.
+        frame: All rows of a file with a header, or consecutive ones.
         names: Columns of least x, greatest x, least y, greatest y, in fractions of the image.
         file: The file.
+        line: Line number of the frame's first row.
     """
     for name in names:
         outside = ~pl.col(name).is_between(0.0, 1.0)
-        refuse(frame, outside, "box leaves the image", file=file, field=name, expected="a number in [0, 1]")
+        refuse(
+            frame, outside, "box leaves the image", file=file, field=name, expected="a number in [0, 1]", line=line
+        )
     for low, high in (names[:2], names[2:]):
         refuse(
             frame, pl.col(low) >= pl.col(high), "box is reversed or empty", file=file,
-            field=f"{low}, {high}", expected=f"{low} < {high}",
+            field=f"{low}, {high}", expected=f"{low} < {high}", line=line,
         )  # fmt: skip
 
 
@@ -192,7 +220,7 @@ def _header(path: Path, columns: Mapping[str, Column], ignored: Collection[str])
     with path.open("rb") as file:
         line = file.readline()
     if not line:
-        raise DataError("file is empty", file=path, expected=f"a header with {', '.join(columns)}")
+        raise DataError("file is empty", file=path, row=1, expected=f"a header with {', '.join(columns)}", found="")
     _refuse_bom(path, line)
     try:
         names = next(csv.reader([line.decode().rstrip("\r\n")]), [])
@@ -202,15 +230,21 @@ def _header(path: Path, columns: Mapping[str, Column], ignored: Collection[str])
         ) from None
     for position, name in enumerate(names):
         if name in names[:position]:
-            raise DataError("column stands twice", file=path, row=1, field=name)
+            raise DataError(
+                "column stands twice", file=path, row=1, field=name, expected="it once", found=", ".join(names)
+            )
     for name in columns:
         if name not in names:
-            raise DataError("column is missing", file=path, row=1, field=name, found=", ".join(names))
+            raise DataError(
+                "column is missing", file=path, row=1, field=name,
+                expected=", ".join(columns), found=", ".join(names),
+            )  # fmt: skip
     for name in names:
         if name not in columns and name not in ignored:
             raise DataError(
-                "unexpected column", file=path, row=1, field=name or "(no name)", expected=", ".join(columns)
-            )
+                "unexpected column", file=path, row=1, field=name or "(no name)",
+                expected=", ".join(columns), found=", ".join(names),
+            )  # fmt: skip
     return names
 
 
@@ -221,18 +255,18 @@ def _refuse_bom(path: Path, start: bytes) -> None:
         )
 
 
-def _blocks(path: Path, names: Sequence[str], header: bool) -> Iterator[tuple[int, pl.DataFrame]]:
+def _blocks(path: Path, names: Sequence[str], header: bool, block: int) -> Iterator[tuple[int, pl.DataFrame]]:
     """(line number of the first row, all rows as text) of consecutive parts of the file."""
     with path.open("rb") as file:
         start = file.readline()
         _refuse_bom(path, start)
         if not start or (header and not file.read(1)):
             return
-    line = _FIRST_ROW if header else 1
+    line = FIRST_ROW if header else 1
     try:
         reader = arrow_csv.open_csv(
             path,
-            arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=names, skip_rows=int(header)),
+            arrow_csv.ReadOptions(use_threads=False, block_size=block, column_names=names, skip_rows=int(header)),
             arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
         )
@@ -244,6 +278,8 @@ def _blocks(path: Path, names: Sequence[str], header: bool) -> Iterator[tuple[in
         _refuse_open_quote(path)
     except pa.ArrowInvalid as error:
         raise _broken_line(path, len(names)) or DataError(f"not a CSV file: {error}", file=path) from None
+    finally:
+        give_back()
 
 
 def _broken_line(path: Path, width: int) -> DataError | None:

@@ -6,13 +6,18 @@ A pair's labels speak of (first, second): distance −1 no majority, 0 unsure, 1
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal
 
+import numpy as np
 import polars as pl
 
+from sightline.errors import DataError
 from sightline.scenes import NO_MAJORITY, Depth, Occlusion
+from sightline.store.formats.bulk import Ints, ObjectIndex
 from sightline.store.formats.csvio import (
+    FIRST_ROW,
     NUMBER,
     TEXT,
     Column,
@@ -73,39 +78,72 @@ def read_pairs(path: Path, objects: pl.DataFrame, setting: Setting) -> pl.DataFr
 def check_objects(objects: pl.DataFrame, path: Path) -> pl.DataFrame:
     """The same frame, once boxes are real boxes and no object stands twice."""
     refuse_boxes(objects, BOX, file=path)
-    twice = ~pl.struct("image_id", "object_id").is_first_distinct()
-    refuse(objects, twice, "object stands twice", file=path, field="image_id, object_id")
+    index_objects([objects], path)
     return objects
+
+
+def index_objects(blocks: Iterable[pl.DataFrame], path: Path) -> ObjectIndex:
+    """Where each object stands in the objects file, once none stands there twice."""
+    index = ObjectIndex(blocks)
+    row = index.first_repeat()
+    if row is not None:
+        raise DataError(
+            "object stands twice", file=path, row=FIRST_ROW + row, field="image_id, object_id",
+            expected="each once", found=", ".join(index.name(row)),
+        )  # fmt: skip
+    return index
 
 
 def check_ends(pairs: pl.DataFrame, objects: pl.DataFrame, path: Path) -> pl.DataFrame:
     """The same frame, once the ends of every pair are known and differ, and no pair stands twice or reversed."""
-    known = objects.select("image_id", "object_id").with_columns(known=True)
-    for end in ("1", "2"):
-        image, thing = f"image_id_{end}", f"object_id_{end}"
-        found = pairs.join(
-            known, left_on=[image, thing], right_on=["image_id", "object_id"], how="left", maintain_order="left"
-        )
-        refuse(
-            found, pl.col("known").is_null(), "unknown object", file=path, field=f"{image}, {thing}",
-            expected="an object of the objects file",
-        )  # fmt: skip
-    # Ids hold no control characters, so this joins them unambiguously.
-    first = pl.concat_str("image_id_1", "object_id_1", separator="\n")
-    second = pl.concat_str("image_id_2", "object_id_2", separator="\n")
-    refuse(pairs, first == second, "object paired with itself", file=path, field=", ".join(ENDS))
-    twice = ~pl.struct(
-        low=pl.min_horizontal(first, second), high=pl.max_horizontal(first, second)
-    ).is_first_distinct()
-    refuse(
-        pairs,
-        twice,
-        "pair stands twice",
-        file=path,
-        field=", ".join(ENDS),
-        expected="each pair once, either way round",
-    )
+    index = ObjectIndex([objects])
+    refuse_repeated_pairs(*ends_of(pairs, index, path), index, path)
     return pairs
+
+
+def ends_of(pairs: pl.DataFrame, index: ObjectIndex, path: Path, line: int = FIRST_ROW) -> tuple[Ints, Ints]:
+    """Rows of the objects file of both ends, once all are known and no object is paired with itself.
+
+    Args:
+        pairs: Consecutive rows of the pairs file.
+        index: Of the objects file.
+        path: The pairs file.
+        line: Line number of the first of the rows.
+    """
+    first, second = (index.rows(pairs[f"image_id_{end}"], pairs[f"object_id_{end}"]) for end in ("1", "2"))
+    for end, rows in (("1", first), ("2", second)):
+        refuse(
+            pairs, pl.lit(pl.Series(rows < 0)), "unknown object", file=path, line=line,
+            field=f"image_id_{end}, object_id_{end}", expected="an object of the objects file",
+        )  # fmt: skip
+    refuse(
+        pairs, pl.lit(pl.Series(first == second)), "object paired with itself", file=path, line=line,
+        field=", ".join(ENDS), expected="two",
+    )  # fmt: skip
+    return first, second
+
+
+def refuse_repeated_pairs(first: Ints, second: Ints, index: ObjectIndex, path: Path) -> None:
+    """Raise a DataError for the first pair that stands further up already, either way round.
+
+    Args:
+        first: First end of every row of the pairs file, as `ends_of` gives it.
+        second: Second end.
+        index: Of the objects file.
+        path: The pairs file.
+    """
+    key = np.minimum(first, second).astype(np.int64)
+    key *= len(index)
+    key += np.maximum(first, second)
+    ordered = np.sort(key)
+    if not np.any(ordered[1:] == ordered[:-1]):
+        return
+    row = int(np.setdiff1d(np.arange(len(key)), np.unique(key, return_index=True)[1])[0])
+    raise DataError(
+        "pair stands twice", file=path, row=FIRST_ROW + row, field=", ".join(ENDS),
+        expected="each pair once, either way round",
+        found=", ".join((*index.name(int(first[row])), *index.name(int(second[row])))),
+    )  # fmt: skip
 
 
 def check_votes(pairs: pl.DataFrame, setting: Setting, path: Path) -> pl.DataFrame:
@@ -113,9 +151,11 @@ def check_votes(pairs: pl.DataFrame, setting: Setting, path: Path) -> pl.DataFra
     same = pl.col("image_id_1") == pl.col("image_id_2")
     images = "image_id_1, image_id_2"
     if setting == "within_image":
-        refuse(pairs, ~same, "pair of two images in a within-image file", file=path, field=images)
+        refuse(
+            pairs, ~same, "pair of two images in a within-image file", file=path, field=images, expected="the same"
+        )
     else:
-        refuse(pairs, same, "pair of one image in an across-images file", file=path, field=images)
+        refuse(pairs, same, "pair of one image in an across-images file", file=path, field=images, expected="two")
         none = Occlusion.NONE
         hidden = pl.col("occlusion") != none
         refuse(pairs, hidden, "occlusion across images", file=path, field="occlusion", expected=f"{none:d}, none")
