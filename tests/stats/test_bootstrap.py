@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
-from sightline.stats import bootstrap, bootstrap_strata, join_clusters
+from sightline.stats import bootstrap, bootstrap_strata
 from sightline.stats.bootstrap import linearise, over_one, resampled_totals
 
 
@@ -96,19 +96,3 @@ def test_a_stratum_that_does_not_matter_adds_nothing():
     assert found.n.tolist() == [3, 2, 5]
     assert found.fewest.tolist() == [3, 2, 2]
     assert found.freedom.tolist() == [2, 1, 3]
-
-
-@pytest.mark.parametrize(
-    ("ids", "message"),
-    [(["a"], "1 cluster ids for 2"), (["a", "a"], "twice")],  # too few, doubled
-)
-def test_join_refuses_bad_ids(ids, message):
-    with pytest.raises(ConfigError, match=message):
-        join_clusters([(ids, np.zeros((2, 3)))])
-
-
-def test_joined_clusters_keep_every_total():
-    ids, (a, b) = join_clusters([(["x", "y"], np.array([[1], [2]])), (["z", "x"], np.array([[[3, 4]], [[5, 6]]]))])
-    assert ids == ["x", "y", "z"]
-    assert a.tolist() == [[1], [2], [0]]
-    assert b.tolist() == [[[5, 6]], [[0, 0]], [[3, 4]]]

@@ -82,6 +82,28 @@ def test_percentiles_are_those_of_the_bootstrap():
     assert wide.low < found.low < found.value < found.high < wide.high
 
 
+@pytest.mark.parametrize("p", [0.03, 0.5, 0.9])
+def test_beyond_the_bootstrap_the_linearised_interval_is_as_good(p):
+    counts = sample(20_001, p)
+    found = one(counts)
+    assert found.method == "Wilson, effective n"
+    assert one(counts[1:]).method == "percentile bootstrap"
+    low, high = percentile_limits(bootstrap(counts, ratio, resamples=1000), 0.95)[:, 0]
+    assert [found.low, found.high] == pytest.approx([low, high], abs=0.05 * (high - low))
+
+
+def test_beyond_the_bootstrap_strata_count_together_and_other_values_get_students_t():
+    def statistic(t):
+        return ratio(t[0]) - ratio(t[1])
+
+    strata = [sample(10_000, 0.6, 1), sample(10_001, 0.5, 2)]
+    found = intervals_strata(strata, statistic, proportion=False)[0]
+    assert found.method == "linearised, t"
+    fewer = intervals_strata([strata[0], strata[1][1:]], statistic, proportion=False)[0]
+    assert fewer.method == "percentile bootstrap"
+    assert [found.low, found.high] == pytest.approx([fewer.low, fewer.high], abs=0.05 * (fewer.high - fewer.low))
+
+
 def test_percentiles_leave_undefined_resamples_out():
     values = np.array([[0.1], [np.nan], [0.3]])
     assert percentile_limits(values, 0.5)[:, 0] == pytest.approx([0.15, 0.25])

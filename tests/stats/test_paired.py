@@ -11,7 +11,7 @@ from scipy import stats as scipy_stats
 
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
-from sightline.stats import align, bootstrap, compare, compare_strata, holm
+from sightline.stats import bootstrap, compare, compare_strata, holm
 from sightline.stats.paired import minimum_detectable, sign_flip
 
 
@@ -123,22 +123,11 @@ def test_holm_leaves_nan_out():
     assert holm([0.02, math.nan, 0.03]) == pytest.approx([0.04, math.nan, 0.04], nan_ok=True)
 
 
-def test_align_keeps_common_clusters_and_says_what_it_dropped():
-    a, b = np.arange(6).reshape(3, 2), np.arange(10, 18).reshape(4, 2)
-    pair = align(["x", "y", "z"], a, ["w", "z", "x", "v"], b)
-    assert pair.ids == ("x", "z")
-    assert pair.a.tolist() == [[0, 1], [4, 5]]
-    assert pair.b.tolist() == [[14, 15], [12, 13]]
-    assert (pair.dropped_a, pair.dropped_b) == (1, 2)
-    assert align(["x"], a[:1], ["y"], b[:1]).a.shape == (0, 2)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: compare(np.ones((3, 2)), np.ones((4, 2)), ratio, ["x"]), "align"),  # other clusters
+        (lambda: compare(np.ones((3, 2)), np.ones((4, 2)), ratio, ["x"]), "same clusters"),  # other clusters
         (lambda: compare(np.ones((3, 2)), np.ones((3, 2)), ratio, ["x", "y"]), "2 names for 1"),  # names
-        (lambda: align(["x", "x"], np.ones((2, 2)), ["x"], np.ones((1, 2))), "twice"),  # doubled id
     ],
 )
 def test_misuse_is_refused(call, message):

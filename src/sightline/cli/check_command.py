@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import DataPath, Json, err, out, print_json
+from sightline.cli.console import DataPath, Json, counted, err, out, print_json
 from sightline.errors import DataError
 
 
@@ -30,7 +30,7 @@ def command(
             err.print(f"… and {hidden:,} more (--most {len(problems)} shows all)")
         for note in notes:
             err.print(f"note: {note}")
-        out.print(f"{data}: {len(problems):,} problems" if problems else f"{data}: nothing wrong found")
+        out.print(f"{data}: {counted(len(problems), 'problem')}" if problems else f"{data}: nothing wrong found")
     if problems:
         raise typer.Exit(2)
 

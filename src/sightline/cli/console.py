@@ -80,6 +80,15 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
+def counted(n: int, thing: str) -> str:
+    """How many of something.
+
+    >>> counted(1, "scene"), counted(1200, "scene")
+    ('1 scene', '1,200 scenes')
+    """
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
 @contextmanager
 def progress(title: str, *, quiet: bool) -> Iterator[Any]:
     """A progress bar on standard error; yields ``update(done, total)``."""

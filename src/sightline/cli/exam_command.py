@@ -99,11 +99,14 @@ def command(
     opened = open_dataset(data)
     chosen = default_split(opened) if split is None else split
     made = RelationsExam(split=chosen, train_split=train_split, boxes=boxes, study=study)
-    beside = usable_baselines(made, opened) if baselines else []
+    # With perfect predicates all depends on the boxes: nobody is asked, and the baselines would all score alike.
+    beside = usable_baselines(made, opened) if baselines and boxes != "perfect" else []
     specs = list(dict.fromkeys([*(model or []), *beside]))
+    if boxes == "perfect" and detections is not None:
+        specs, detections = [str(detections)], None
     if not specs:
         raise ConfigError("nobody to examine: give --model, or leave the baselines in")
-    if boxes != "truth" and baselines and detections is None:
+    if boxes == "detected" and baselines and detections is None:
         raise ConfigError("the baselines find no boxes of their own: give --detections, or --no-baselines")
     if detections is not None:
         if detections.suffix.lower() != ".csv":

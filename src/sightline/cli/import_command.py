@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import Json, err, out, print_json
+from sightline.cli.console import Json, counted, err, out, print_json
 from sightline.errors import DataError
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def command(
         return
     for note in notes:
         err.print(f"note: {note}")
-    rows = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    out.print(f"{to}: {len(data):,} scenes ({rows}), fingerprint {data.fingerprint[:12]}")
+    rows = ", ".join(counted(count, name.removesuffix("s")) for name, count in counts.items())
+    out.print(f"{to}: {counted(len(data), 'scene')} ({rows}), fingerprint {data.fingerprint[:12]}")
 
 
 def photos(tables: Tables) -> dict[str, Path]:

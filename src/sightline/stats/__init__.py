@@ -9,10 +9,10 @@ from sightline.stats.agreement import (
     krippendorff_alpha,
     leave_one_out_counts,
 )
-from sightline.stats.bootstrap import Statistic, StrataStatistic, bootstrap, bootstrap_strata, join_clusters
+from sightline.stats.bootstrap import Statistic, StrataStatistic, bootstrap, bootstrap_strata
 from sightline.stats.consistency import rate, symmetry, transitivity
 from sightline.stats.intervals import Interval, intervals, intervals_strata, macro_intervals
-from sightline.stats.paired import Comparison, Comparisons, align, compare, compare_strata, holm
+from sightline.stats.paired import Comparison, Comparisons, compare, compare_strata, holm
 
 __all__ = [
     "Comparison",
@@ -22,7 +22,6 @@ __all__ = [
     "Interval",
     "Statistic",
     "StrataStatistic",
-    "align",
     "bootstrap",
     "bootstrap_strata",
     "compare",
@@ -33,7 +32,6 @@ __all__ = [
     "human_ceiling",
     "intervals",
     "intervals_strata",
-    "join_clusters",
     "krippendorff_alpha",
     "leave_one_out_counts",
     "macro_intervals",

@@ -3,12 +3,12 @@
 Everything a score needs of a cluster (a scene, or an image pair) is a small array of sums: its *counts*. A
 statistic is a function of their total over clusters, so a bootstrap never touches single judgements. Clusters of
 different kinds, drawn apart from each other, form *strata*: scenes within images and image pairs across images,
-say, whose scores are averaged. Tasks that share clusters are one stratum: see `join_clusters`.
+say, whose scores are averaged. Tasks that share clusters are one stratum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,36 +158,6 @@ def linearise(strata: Sequence[Counts], statistic: StrataStatistic) -> Linearise
         variance += np.where(matters[s], of_stratum, 0.0)
     matters |= ~matters.any(axis=0)  # a statistic that is 0 where undefined may seem to look at none
     return Linearised(value, np.where(np.isfinite(value), variance, np.nan), clusters, matters)
-
-
-def join_clusters(parts: Sequence[tuple[Sequence[Hashable], Counts]]) -> tuple[list[Hashable], list[Counts]]:
-    """Bring counts of several tasks onto the union of their clusters, zeros where a task has none.
-
-    The returned arrays have equal length, so they can be stacked into one stratum.
-
-    >>> ids, (a, b) = join_clusters([(["s1", "s2"], np.array([1, 2])), (["s2", "s3"], np.array([5, 7]))])
-    >>> ids, a.tolist(), b.tolist()
-    (['s1', 's2', 's3'], [1, 2, 0], [0, 5, 7])
-    """
-    place: dict[Hashable, int] = {}
-    for ids, counts in parts:
-        check_ids(ids, counts)
-        for cluster in ids:
-            place.setdefault(cluster, len(place))
-    joined = []
-    for ids, counts in parts:
-        full = np.zeros((len(place), *counts.shape[1:]), dtype=counts.dtype)
-        full[np.array([place[cluster] for cluster in ids], dtype=np.intp)] = counts
-        joined.append(full)
-    return list(place), joined
-
-
-def check_ids(ids: Sequence[Hashable], counts: Counts) -> None:
-    """Raise ConfigError unless there is one distinct id a row of counts."""
-    if len(ids) != len(counts):
-        raise ConfigError(f"{len(ids)} cluster ids for {len(counts)} rows of counts")
-    if len(set(ids)) != len(ids):
-        raise ConfigError("a cluster id stands twice")
 
 
 def _flat(counts: Counts) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -17,7 +17,6 @@ from sightline.stats.bootstrap import (
     Floats,
     Statistic,
     StrataStatistic,
-    check_ids,
     evaluate,
     linearise,
     over_one,
@@ -82,39 +81,6 @@ class Comparisons(list[Comparison]):
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Aligned:
-    """Counts of two models on the clusters both have, in the first one's order.
-
-    Attributes:
-        ids: The common clusters.
-        a: (C, *K) counts of the first model; `b` of the second.
-        dropped_a: Clusters only the first model had; `dropped_b` only the second.
-    """
-
-    ids: tuple[Hashable, ...]
-    a: Counts
-    b: Counts
-    dropped_a: int
-    dropped_b: int
-
-
-def align(ids_a: Sequence[Hashable], counts_a: Counts, ids_b: Sequence[Hashable], counts_b: Counts) -> Aligned:
-    """Keep the clusters that both models have.
-
-    >>> pair = align(["s1", "s2"], np.array([[1], [2]]), ["s2", "s3"], np.array([[5], [7]]))
-    >>> pair.ids, pair.a.tolist(), pair.b.tolist(), pair.dropped_a, pair.dropped_b
-    (('s2',), [[2]], [[5]], 1, 1)
-    """
-    check_ids(ids_a, counts_a)
-    check_ids(ids_b, counts_b)
-    place = {cluster: i for i, cluster in enumerate(ids_b)}
-    rows = [(i, place[cluster]) for i, cluster in enumerate(ids_a) if cluster in place]
-    in_a, in_b = np.array(rows, dtype=np.intp).reshape(-1, 2).T
-    common = tuple(ids_a[i] for i in in_a)
-    return Aligned(common, counts_a[in_a], counts_b[in_b], len(ids_a) - len(common), len(ids_b) - len(common))
-
-
 def compare(
     counts_a: Counts,
     counts_b: Counts,
@@ -125,7 +91,7 @@ def compare(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Comparisons:
-    """Compare two models on the same clusters, row by row (see `align`).
+    """Compare two models on the same clusters, row by row.
 
     The interval is that of the difference under a bootstrap that draws a cluster for both models at once (below
     200 clusters: Student's t on the linearised paired standard error). The p-value swaps the two models within
@@ -162,7 +128,7 @@ def compare_strata(
 ) -> Comparisons:
     """Like `compare` for a statistic of several strata of clusters."""
     if [c.shape for c in strata_a] != [c.shape for c in strata_b]:
-        raise ConfigError("the two models must be compared on the same clusters; align them first")
+        raise ConfigError("the two models must be compared on the same clusters")
     both = [np.stack([a, b], axis=1) for a, b in zip(strata_a, strata_b, strict=True)]
 
     def difference(totals: Sequence[Floats]) -> Floats:

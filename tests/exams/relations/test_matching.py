@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,15 @@ from hypothesis import strategies as st
 
 from reference import official, other_protocols
 from reference.official import Row
-from sightline.exams.relations.boxed import BoxedPairs, Window, boxed_pairs, group_by_images, sort_rows
-from sightline.exams.relations.matching import Matched, Outcome, match_boxed, score_boxed
+from sightline.exams.relations.boxed import (
+    BoxedPairs,
+    Window,
+    boxed_blocks,
+    boxed_pairs,
+    group_by_images,
+    sort_rows,
+)
+from sightline.exams.relations.matching import Matched, Outcome, match_boxed, score_boxed, summarise_boxed
 from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol
 from sightline.exams.relations.tally import rates, tally
 from sightline.skills import SILENT
@@ -116,6 +124,10 @@ def test_explaining_changes_no_count_and_leaves_nothing_to_pair(
     how = {"protocol": protocol, "aspect": aspect, "setting": pairs.setting}
     counts = tally(found.truth, found.answer, found.cluster, found.n_clusters, **how)
     np.testing.assert_array_equal(counts, score_boxed(pairs, answered, protocol, aspect))
+    summary = summarise_boxed(pairs, answered, protocol, aspect)
+    np.testing.assert_array_equal(summary.counts, counts)
+    assert summary.outcomes == {outcome: found.outcome.tolist().count(outcome) for outcome in Outcome}
+    assert (summary.n_unseen, summary.setting) == (found.n_unseen, found.setting)
 
     both = official.doubled(truth)
     assert sorted(found.truth_row[found.truth_row >= 0]) == list(range(len(both)))  # each truth once
@@ -225,6 +237,23 @@ def test_groups_keep_file_order_and_forget_strangers() -> None:
     assert len(apart.clusters) == 2
     assert apart.cluster.tolist() == [0, 1, 0]
     assert sort_rows(apart.prediction, 3).order.tolist() == [2, 0]
+
+
+@settings(deadline=None)
+@given(truths, predictions, st.integers(1, 5))
+def test_arrays_do_not_depend_on_the_blocks(truth: list[Row], said: list[Row], size: int) -> None:
+    def parts(rows: list[Row]) -> Iterator[pl.DataFrame]:
+        return (frame(rows[start : start + size]) for start in range(0, len(rows), size))
+
+    whole, piecewise = boxed_pairs(frame(truth), frame(said)), boxed_blocks(parts(truth), parts(said))
+    names = [row.image_a for row in truth] + [row.image_b for row in truth]
+    assert piecewise[0].images[: len(set(names))].tolist() == list(dict.fromkeys(names))
+    for one, other, rows in zip(whole, piecewise, (truth, said), strict=True):
+        assert other.images[other.image_a].tolist() == [row.image_a for row in rows]
+        assert other.images[other.image_b].tolist() == [row.image_b for row in rows]
+        for name in ("boxes_a", "boxes_b", "depth", "occlusion"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+            assert getattr(other, name).dtype == getattr(one, name).dtype
 
 
 def test_take_picks_rows() -> None:

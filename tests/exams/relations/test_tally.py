@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import official, other_protocols
+from sightline.exams.relations import tally as tally_module
 from sightline.exams.relations.protocols import Aspect, Protocol
 from sightline.exams.relations.tally import rates, tally
 from sightline.skills import Setting
@@ -43,6 +44,14 @@ def by_hand(truth: int, answer: int, protocol: Protocol, pool: set[int]) -> np.n
     if truth == -1 and protocol is Protocol.OFFICIAL:
         counts[3, 2] = 1
     return counts
+
+
+@pytest.mark.parametrize("block", [1, 7, 29, 30, 31])
+def test_counting_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    rows = [(truth, answer, (truth + answer) % 3) for truth, answer in product(range(-2, 4), range(-1, 4))]
+    whole = count(rows, Protocol.OFFICIAL, "depth", WITHIN)
+    monkeypatch.setattr(tally_module, "_BLOCK", block)
+    np.testing.assert_array_equal(count(rows, Protocol.OFFICIAL, "depth", WITHIN), whole)
 
 
 @pytest.mark.parametrize("protocol", Protocol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -13,13 +14,14 @@ from numpy.typing import NDArray
 from sightline import geometry
 from sightline.exams.relations.protocols import Aspect
 from sightline.skills import Setting
+from sightline.store.formats.bulk import Vocabulary, extend
 
 Ints = NDArray[np.int32]
 Attribute = Literal["vertical", "horizontal", "area"]
 
 _BLOCK = 1 << 20  # rows at a time, so that millions of predictions need no large temporaries
-_BOX_A = ("a_x0", "a_y0", "a_x1", "a_y1")
-_BOX_B = ("b_x0", "b_y0", "b_x1", "b_y1")
+_IMAGES = ("image_a", "image_b")
+_BOXES = {f"boxes_{end}": tuple(f"{end}_{edge}" for edge in ("x0", "y0", "x1", "y1")) for end in "ab"}
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class BoxedPairs:
         occlusion: (n,) codes of `Occlusion`, likewise.
     """
 
-    images: NDArray[np.object_]
+    images: NDArray[Any]
     image_a: Ints
     image_b: Ints
     boxes_a: NDArray[np.float64]
@@ -67,42 +69,54 @@ def boxed_pairs(truth: pl.DataFrame, predictions: pl.DataFrame) -> tuple[BoxedPa
         truth: As `store.formats.vrd25.read_scoring_truth` gives it.
         predictions: As `read_predictions` there gives it.
     """
-    ids = pl.concat([frame[end] for frame in (truth, predictions) for end in ("image_a", "image_b")])
-    images, codes = _numbered(ids)
-    n, m = truth.height, predictions.height
-    a, b, c, d = np.split(codes, [n, 2 * n, 2 * n + m])
-    return _arrays(truth, images, a, b), _arrays(predictions, images, c, d)
+    return boxed_blocks([truth], [predictions])
 
 
-def _numbered(ids: pl.Series) -> tuple[NDArray[np.object_], Ints]:
-    """The distinct ids in order of appearance, and the position of each id among them."""
-    run = ids.rle_id().to_numpy()  # files come sorted by image: look up one id a run, not one a row
-    firsts = np.flatnonzero(np.diff(run, prepend=-1))
-    heads = ids.gather(firsts).alias("id")
-    images = heads.unique(maintain_order=True)
-    numbered = images.to_frame().with_row_index("code")
-    codes = heads.to_frame().join(numbered, on="id", how="left", maintain_order="left")["code"]
-    return images.to_numpy().astype(object), codes.to_numpy().astype(np.int32)[run]
+def boxed_blocks(
+    truth: Iterable[pl.DataFrame], predictions: Iterable[pl.DataFrame]
+) -> tuple[BoxedPairs, BoxedPairs]:
+    """Like `boxed_pairs`, from consecutive parts of each frame, none of which is kept."""
+    images = Vocabulary()
+    true = _arrays(truth, images)
+    # Numbered anew, so that the order of clusters, hence of a bootstrap's draws, does not depend on the blocks.
+    order = _by_first_use(true["image_a"], true["image_b"], len(images))
+    names = list(images)
+    images = Vocabulary(names[i] for i in order)
+    rank = np.argsort(order).astype(np.int32)
+    for end in _IMAGES:
+        true[end] = rank[true[end]]
+    said = _arrays(predictions, images)
+    every = np.array(list(images), dtype=np.dtypes.StringDType())
+    return BoxedPairs(images=every, **true), BoxedPairs(images=every, **said)
 
 
-def _arrays(frame: pl.DataFrame, images: NDArray[np.object_], image_a: Ints, image_b: Ints) -> BoxedPairs:
-    return BoxedPairs(
-        images=images,
-        image_a=image_a,
-        image_b=image_b,
-        boxes_a=_columns(frame, _BOX_A),
-        boxes_b=_columns(frame, _BOX_B),
-        depth=frame["depth"].to_numpy().astype(np.int8),
-        occlusion=frame["occlusion"].to_numpy().astype(np.int8),
-    )
+def _by_first_use(first: Ints, second: Ints, size: int) -> NDArray[np.int64]:
+    """The numbers below `size` in the order in which they appear: in all of `first`, then in `second`.
+
+    >>> _by_first_use(np.array([2, 2, 0]), np.array([1, 2, 3]), 4).tolist()
+    [2, 0, 1, 3]
+    """
+    place = np.empty(size, dtype=np.int64)
+    for start, numbers in ((len(first), second), (0, first)):
+        backwards = np.arange(start + len(numbers) - 1, start - 1, -1)
+        place[numbers[::-1]] = backwards  # of several places the last written stays: the earliest
+    return np.argsort(place)
 
 
-def _columns(frame: pl.DataFrame, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """The columns side by side, each row contiguous."""
-    out = np.empty((frame.height, len(names)), dtype=np.float64)
-    for j, name in enumerate(names):
-        out[:, j] = frame[name].to_numpy()
-    return out
+def _arrays(blocks: Iterable[pl.DataFrame], images: Vocabulary) -> dict[str, Any]:
+    """The fields of `BoxedPairs` but for the images, whose numbers are those of `images`."""
+    arrays: dict[str, NDArray[Any]] = {
+        **{end: np.empty(0, dtype=np.int32) for end in _IMAGES},
+        **{end: np.empty((0, 4)) for end in _BOXES},
+        **{aspect: np.empty(0, dtype=np.int8) for aspect in ("depth", "occlusion")},
+    }
+    for block in blocks:
+        for name, array in arrays.items():
+            if name in _BOXES:
+                extend(array, block.select(_BOXES[name]).to_numpy())
+            else:
+                extend(array, images.numbers(block[name]) if name in _IMAGES else block[name].to_numpy())
+    return arrays
 
 
 @dataclass(frozen=True)
@@ -120,10 +134,18 @@ def sort_rows(key: Ints, n_keys: int) -> Sorted:
     [2, 0, 3]
     """
     start = np.zeros(n_keys + 1, dtype=np.int64)
-    np.cumsum(np.bincount(key + 1, minlength=n_keys + 1)[1:], out=start[1:])
+    _count_keys(key, start[1:])
+    np.cumsum(start, out=start)
     order = np.empty(start[-1], dtype=np.int32)
     _fill_order(key, start[:-1].copy(), order)
     return Sorted(order, start)
+
+
+@numba.njit(cache=True)
+def _count_keys(key: Ints, count: NDArray[np.int64]) -> None:
+    for row in range(len(key)):
+        if key[row] >= 0:
+            count[key[row]] += 1
 
 
 @numba.njit(cache=True)
@@ -154,13 +176,13 @@ class Groups:
 def group_by_images(truth: BoxedPairs, predictions: BoxedPairs, *, directed: bool) -> Groups:
     """Group by the image pair of the truth: as written (`directed`) or whichever image comes first."""
     size = len(truth.images)
-    keys, group = np.unique(_keys(truth.image_a, truth.image_b, size, directed), return_inverse=True)
+    keys = _distinct(_keys(truth.image_a, truth.image_b, size, directed))
     low, high = np.divmod(keys, size)
     cluster_keys, cluster = np.unique(np.minimum(low, high) * size + np.maximum(low, high), return_inverse=True)
     return Groups(
         clusters=np.stack(np.divmod(cluster_keys, size), axis=-1).astype(np.int32),
         cluster=cluster.astype(np.int32),
-        truth=group.astype(np.int32),
+        truth=_groups_of(truth, keys, size, directed),
         prediction=_groups_of(predictions, keys, size, directed),
     )
 
@@ -173,6 +195,14 @@ def _keys(first: Ints, second: Ints, size: int, directed: bool) -> NDArray[np.in
     key *= size
     key += second
     return key
+
+
+def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct keys, sorted in place, which needs less memory than `np.unique`."""
+    keys.sort()
+    new = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return keys[new]
 
 
 def _groups_of(pairs: BoxedPairs, keys: NDArray[np.int64], size: int, directed: bool) -> Ints:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
-from sightline.exams.relations.boxed import BoxedPairs, Window, boxed_pairs
-from sightline.exams.relations.matching import Matched, Outcome, match_boxed
+from sightline.exams.relations.boxed import Window, boxed_blocks
+from sightline.exams.relations.matching import score_boxed, summarise_boxed
 from sightline.exams.relations.protocols import Aspect, Protocol
-from sightline.exams.relations.tally import rates, tally
+from sightline.exams.relations.tally import Counts, rates
 from sightline.scenes import words
+from sightline.skills import Setting
 from sightline.stats import Interval, intervals
+from sightline.store.formats.bulk import give_back
 from sightline.store.formats.vrd25_files import DISTANCE, OCCLUSION
-from sightline.store.formats.vrd25_scoring import read_predictions, read_scoring_truth
+from sightline.store.formats.vrd25_scoring import prediction_blocks, scoring_truth_blocks
 
 _ORDER: Final[tuple[tuple[str, Aspect], ...]] = (("occlusion", "occlusion"), ("distance", "depth"))
 """Relationships by the evaluator's name, in its order."""
@@ -89,37 +89,32 @@ def score_files(
     seed: int = 0,
 ) -> FileScores:
     """Score a predictions CSV; intervals are by image, or by image pair across images."""
-    pairs, said = boxed_pairs(read_scoring_truth(objects, truth), read_predictions(predictions))
-    return score_pairs(pairs, said, protocol=protocol, window=window, resamples=resamples, seed=seed)
-
-
-def score_pairs(
-    truth: BoxedPairs,
-    predictions: BoxedPairs,
-    *,
-    protocol: Protocol = Protocol.DEFAULT,
-    window: Window | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> FileScores:
-    """Like `score_files`, from arrays."""
-    matched = {aspect: match_boxed(truth, predictions, protocol, aspect, window=window) for _, aspect in _ORDER}
+    pairs = boxed_blocks(scoring_truth_blocks(objects, truth), prediction_blocks(predictions))
+    give_back()
+    occlusion = score_boxed(*pairs, protocol, "occlusion", window=window)
+    give_back()
+    depth = summarise_boxed(*pairs, protocol, "depth", window=window)
+    del pairs  # before the intervals, which need room of their own
+    counts = {"occlusion": occlusion, "depth": depth.counts}
     rows = [
         row
         for relationship, aspect in _ORDER
-        for row in _rows(relationship, aspect, matched[aspect], protocol, resamples, seed)
+        for row in _rows(relationship, aspect, counts[aspect], depth.setting, protocol, resamples, seed)
     ]
-    depth = matched["depth"]
-    ended = np.bincount(depth.outcome, minlength=len(Outcome))
-    outcomes = {outcome.name.lower(): int(ended[outcome]) for outcome in Outcome}
+    outcomes = {outcome.name.lower(): number for outcome, number in depth.outcomes.items()}
     return FileScores(protocol, tuple(rows), outcomes, depth.n_unseen)
 
 
 def _rows(
-    relationship: str, aspect: Aspect, matched: Matched, protocol: Protocol, resamples: int, seed: int
+    relationship: str,
+    aspect: Aspect,
+    counts: Counts,
+    setting: Setting,
+    protocol: Protocol,
+    resamples: int,
+    seed: int,
 ) -> list[FileRow]:
-    how: dict[str, Any] = {"protocol": protocol, "aspect": aspect, "setting": matched.setting}
-    counts = tally(matched.truth, matched.answer, matched.cluster, matched.n_clusters, **how)
+    how: dict[str, Any] = {"protocol": protocol, "aspect": aspect, "setting": setting}
     found = intervals(counts, lambda t: rates(t, **how).reshape(len(t), -1), resamples=resamples, seed=seed)
     named = [(cell, label.word, int(label)) for cell, label in _CELLS[aspect].items()] + [
         ("all", "", len(words(aspect)))

@@ -102,16 +102,11 @@ def match_boxed(
     labels, answers, clusters = _aligned(pairing)
     seen = np.flatnonzero(pairing.partner != UNSEEN).astype(np.int32)
     alone = np.flatnonzero(pairing.state == _FREE).astype(np.int32)
-    outcome = np.full(len(labels), Outcome.WRONG_PREDICATE, dtype=np.int8)
-    outcome[labels == answers] = Outcome.CORRECT
-    outcome[len(seen) :] = Outcome.MISSED_OBJECT
-    outcome[labels == ABSENT] = Outcome.SPURIOUS_PAIR
-    outcome[labels == NO_MAJORITY] = Outcome.UNDECIDED
     return Matched(
         truth=labels,
         answer=answers,
         cluster=clusters,
-        outcome=outcome,
+        outcome=_outcomes(labels, answers, len(seen)),
         truth_row=np.concatenate([pairing.partner[seen], alone]),
         prediction_row=np.concatenate([seen, np.full(len(alone), UNMATCHED, dtype=np.int32)]),
         n_clusters=len(pairing.groups.clusters),
@@ -139,6 +134,57 @@ def score_boxed(
     n_clusters, codes = len(pairing.groups.clusters), _aligned(pairing)
     del pairing  # as large as the counting that follows
     return tally(*codes, n_clusters, protocol=protocol, aspect=aspect, setting=truth.setting)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is left of `Matched` once its judgements are counted.
+
+    Attributes:
+        counts: (clusters, 4, 3) as `score_boxed` gives them.
+        outcomes: Judgements that ended so.
+        n_unseen: Predictions never looked at.
+        setting: Within one image or across two.
+    """
+
+    counts: Counts
+    outcomes: dict[Outcome, int]
+    n_unseen: int
+    setting: Setting
+
+
+def summarise_boxed(
+    truth: BoxedPairs,
+    predictions: BoxedPairs,
+    protocol: Protocol,
+    aspect: Aspect,
+    *,
+    threshold: float = 0.5,
+    window: Window | None = None,
+) -> Summary:
+    """Counts and outcomes of `match_boxed`, without the rows: for ten million predictions they are too much."""
+    pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=True)
+    n_seen = int(np.count_nonzero(pairing.partner != UNSEEN))
+    n_clusters, codes = len(pairing.groups.clusters), _aligned(pairing)
+    del pairing
+    ended = _outcomes(*codes[:2], n_seen)
+    setting = truth.setting
+    return Summary(
+        counts=tally(*codes, n_clusters, protocol=protocol, aspect=aspect, setting=setting),
+        outcomes={outcome: int(np.count_nonzero(ended == outcome)) for outcome in Outcome},
+        n_unseen=len(predictions) - n_seen,
+        setting=setting,
+    )
+
+
+def _outcomes(labels: Codes, answers: Codes, n_seen: int) -> Codes:
+    """How each judgement ended; the first `n_seen` are predictions, the others truths left alone."""
+    outcome = np.full(len(labels), Outcome.WRONG_PREDICATE, dtype=np.int8)
+    outcome[labels == answers] = Outcome.CORRECT
+    outcome[n_seen:] = Outcome.MISSED_OBJECT
+    outcome[labels == ABSENT] = Outcome.SPURIOUS_PAIR
+    outcome[labels == NO_MAJORITY] = Outcome.UNDECIDED
+    return outcome
 
 
 @dataclass(frozen=True)
@@ -170,16 +216,23 @@ def _pairing(
         partner[~window.keeps(predictions.boxes_a, predictions.boxes_b)] = UNSEEN
     n_groups = len(groups.cluster)
     said = _side(predictions, sort_rows(groups.prediction, n_groups))
-    kinds = groups.truth * np.int32(_KINDS) + written - np.int32(NO_MAJORITY)
-    pair = _side(truth, sort_rows(kinds, n_groups * _KINDS))
+    pair = _side(truth, _by_label(groups, written))
     # No label is wanted in both of these passes, so whole passes equal one prediction at a time.
     _pair_up(_SAME_LABEL, threshold, said, answers, pair, state, partner)
     if rule.leaves_out:
         _pair_up(_NO_MAJORITY, threshold, said, answers, pair, state, partner)
     if explain:
+        del pair  # there is room for one
         pair = _side(truth, sort_rows(groups.truth, n_groups))
         _pair_up(_ANY_LABEL, threshold, said, answers, pair, state, partner)
     return _Pairing(np.concatenate([written, _REVERSE[written]]), answers, state, partner, groups)
+
+
+def _by_label(groups: Groups, written: Codes) -> Sorted:
+    """True pairs by group and label."""
+    kinds = groups.truth * np.int32(_KINDS)
+    kinds += written - np.int8(NO_MAJORITY)
+    return sort_rows(kinds, len(groups.cluster) * _KINDS)
 
 
 def _initial_state(truth: BoxedPairs, window: Window | None) -> States:

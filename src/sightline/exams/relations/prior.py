@@ -103,12 +103,6 @@ class ClassPrior:
         estimate: Floats = (seen[:, 1] + self.pair_weight * guess) / (seen[:, 1] + seen[:, 2] + self.pair_weight)
         return estimate
 
-    def log_odds(self, first: ArrayLike, second: ArrayLike) -> Floats:
-        """(n,) log-odds of label 1 over label 2 given the class codes; above 0 the first is closer (occludes)."""
-        p = self.direction(first, second)
-        odds: Floats = np.log(p) - np.log1p(-p)
-        return odds
-
     def probabilities(self, first: ArrayLike, second: ArrayLike) -> Floats:
         """(n, 4) probability of each label code given the class codes of both objects; rows sum to 1."""
         a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
@@ -118,14 +112,6 @@ class ClassPrior:
         kind = (seen + self.pair_weight * guess) / (seen.sum(1, keepdims=True) + self.pair_weight)
         forward = self.direction(a, b)
         return np.column_stack([kind[:, 0], kind[:, 1] * forward, kind[:, 1] * (1.0 - forward), kind[:, 2]])
-
-    def predict(
-        self, first: ArrayLike, second: ArrayLike, *, labels: Sequence[int] = (0, 1, 2, 3)
-    ) -> NDArray[np.int8]:
-        """(n,) likeliest of the given label codes; a tie goes to the one named first."""
-        allowed = np.asarray(labels, dtype=np.int8)
-        best: NDArray[np.int8] = allowed[self.probabilities(first, second)[:, allowed].argmax(1)]
-        return best
 
     def _seen(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Floats:
         """(n, 4) label counts of each class pair, zeros where it was never seen."""

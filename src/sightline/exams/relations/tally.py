@@ -23,6 +23,8 @@ from sightline.skills import Setting
 
 Counts = NDArray[np.int64]
 
+_BLOCK = 1 << 20  # judgements at a time, so that tens of millions need no large temporaries
+
 
 def tally(
     truth: NDArray[Any],
@@ -55,20 +57,15 @@ def tally(
     >>> tally(np.array([1, 2, -1]), np.array([1, 1, 3]), np.zeros(3, int), 1, **one)[0].tolist()
     [[0, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
-    table, cell = slots(protocol, aspect, setting), cells(truth, answer)
-    counts = _count(table.answer[cell], cluster, n_clusters)
-    counts += _count(table.truth[cell], cluster, n_clusters)
-    return counts
-
-
-def _count(slot: NDArray[np.int8], cluster: NDArray[Any], n_clusters: int) -> Counts:
-    """How often each slot 0…11 occurs in each cluster; −1 is not counted."""
-    kept = slot >= 0
-    code = cluster[kept].astype(np.int64)
-    code *= N_LABELS * 3
-    code += slot[kept]
-    counts: Counts = np.bincount(code, minlength=n_clusters * N_LABELS * 3).reshape(n_clusters, N_LABELS, 3)
-    return counts
+    table = slots(protocol, aspect, setting)
+    counts: Counts = np.zeros(n_clusters * N_LABELS * 3, dtype=np.int64)
+    for start in range(0, len(truth), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        cell, place = cells(truth[rows], answer[rows]), cluster[rows].astype(np.int64) * (N_LABELS * 3)
+        for slot in (table.answer[cell], table.truth[cell]):
+            kept = slot >= 0
+            np.add.at(counts, place[kept] + slot[kept], 1)
+    return counts.reshape(n_clusters, N_LABELS, 3)
 
 
 def rates(counts: NDArray[Any], *, protocol: Protocol, aspect: Aspect, setting: Setting) -> NDArray[np.float64]:
