@@ -70,7 +70,8 @@ class Vocabulary:
             return np.empty(0, dtype=np.int32)
         run = texts.rle_id().to_numpy()  # files come sorted by image: look up one text a run, not one a row
         heads = texts.gather(np.flatnonzero(np.diff(run, prepend=-1)))
-        numbers = np.fromiter(map(self._number.__getitem__, heads), dtype=np.int32, count=len(heads))
+        known = map(self._number.__getitem__, heads.to_list())
+        numbers = np.fromiter(known, dtype=np.int32, count=len(heads))
         return np.take(numbers, run)
 
 

@@ -1,0 +1,77 @@
+"""The docs keep their word: examples run, and the commands they show exist with those options."""
+
+from __future__ import annotations
+
+import doctest
+import functools
+import re
+import runpy
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+RELATIVE = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    return [body for language, body in FENCE.findall(page.read_text(encoding="utf-8")) if language in languages]
+
+
+def commands(page: Path) -> list[list[str]]:
+    """Words of every shown ``sightline …`` command, continuation lines joined."""
+    shown = "\n".join(blocks(page, "console", "bash", "sh")).replace("\\\n", " ")
+    lines = [line.removeprefix("$ ").strip() for line in shown.splitlines()]
+    return [shlex.split(line, comments=True)[1:] for line in lines if re.match(r"\S*\bsightline ", line)]
+
+
+@functools.cache
+def options_by_command() -> dict[str, set[str]]:
+    from sightline.cli import app
+
+    group: Any = typer.main.get_command(app)
+    return {
+        name: {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help"}
+        for name, command in group.commands.items()
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=RELATIVE)
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All ``>>>`` examples of a page, in order, in one namespace and an empty folder."""
+    source = "\n".join(block for block in blocks(page, "python", "pycon") if ">>>" in block)
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestParser().get_doctest(source, {"__name__": "__docs__"}, page.name, str(page), 0)
+    told: list[str] = []
+    result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append)
+    assert result.failed == 0, "".join(told)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=RELATIVE)
+def test_shown_commands_exist(page: Path) -> None:
+    known = options_by_command()
+    for name, *words in commands(page):
+        if name.startswith("-"):
+            continue
+        assert name in known, f"{page.name} shows `sightline {name}`, which does not exist"
+        shown = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert shown <= known[name], (
+            f"{page.name}: `sightline {name}` has no {', '.join(sorted(shown - known[name]))}"
+        )
+
+
+def test_there_are_examples_and_commands_to_check() -> None:
+    """The two tests above would pass on empty hands."""
+    assert sum(block.count(">>>") for page in PAGES for block in blocks(page, "python")) > 10
+    assert len([c for page in PAGES for c in commands(page)]) > 8
+
+
+def test_command_reference_is_current() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "cli_reference.py"))
+    assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), "run python docs/cli_reference.py"
