@@ -141,8 +141,8 @@ SECTIONS = (
     (
         "Blind rules on the test set",
         "sightline audit data/2.5vrd",
-        "Accuracy on pairs with a clear depth order, ties counting one half. The class prior depends on how the "
-        "five folds fall; `--seed` shows by how much.",
+        "Accuracy on pairs with a clear depth order, ties counting one half. The class prior is the mean over five "
+        "dealings of the scenes into five folds; one dealing alone can differ by half a point (`--seed`).",
         blind_rows,
     ),
     (

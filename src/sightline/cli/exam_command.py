@@ -178,14 +178,19 @@ def score_run(run: Run, tables: Mapping[Setting, PairTable], protocol: str) -> d
 
 
 def print_scores(results: list[dict[str, Any]], protocol: str) -> None:
-    """One row a model: F1 of the three sub-tasks and their average."""
+    """F1 of the three sub-tasks, one row a model: of all pairs together, with their average, then by scene."""
     names = list(dict.fromkeys(name for r in results for name in r["scores"]["subtasks"]))
-    listing = table(f"F1, {protocol} protocol, 95 % interval by scene", "model", *names, "average")
-    for result in results:
-        subtasks = result["scores"]["subtasks"]
-        cells = [_cell(subtasks[name]["micro"]["all"]["f1"] if name in subtasks else None) for name in names]
-        listing.add_row(result["model"], *cells, _cell(result["scores"]["average"]))
-    out.print(listing)
+    titles = {"micro": "all pairs together (micro)", "macro": "mean over scenes (macro)"}
+    for kind, title in titles.items():
+        heads = [*names, "average"] if kind == "micro" else names
+        listing = table(f"F1, {protocol} protocol, {title}, 95 % interval by scene", "model", *heads)
+        for result in results:
+            tasks = result["scores"]["subtasks"]
+            cells = [_cell(tasks[name][kind]["all"]["f1"] if name in tasks else None) for name in names]
+            cells += [_cell(result["scores"]["average"])] if kind == "micro" else []
+            listing.add_row(result["model"], *cells)
+        out.print(listing)
+        out.print()
 
 
 def _cell(score: dict[str, Any] | None) -> str:

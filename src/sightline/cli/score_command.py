@@ -33,13 +33,12 @@ def command(
     if json:
         print_json(found.to_dict())
         return
-    listing = table(
-        f"{exam}: {predictions}, {protocol} protocol", "relationship", "label", "precision", "recall", "F1", "95 %"
-    )
+    heads = ("relationship", "label", "precision", "recall", "F1", "95 %", "F1 by scene")
+    listing = table(f"{exam}: {predictions}, {protocol} protocol", *heads)
     for row in found.rows:
         low, high = number(row.f1.low), number(row.f1.high)
         scores = [number(x.value) for x in (row.precision, row.recall, row.f1)]
-        listing.add_row(row.relationship, f"{row.label} {row.word}", *scores, f"[{low}, {high}]")
+        listing.add_row(row.relationship, f"{row.label} {row.word}", *scores, f"[{low}, {high}]", str(row.macro_f1))
     out.print(listing)
     outcomes = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in found.outcomes.items())
     out.print(f"depth judgements: {outcomes}")

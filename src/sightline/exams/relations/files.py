@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from sightline.exams.relations.boxed import Window, boxed_blocks
 from sightline.exams.relations.matching import score_boxed, summarise_boxed
-from sightline.exams.relations.protocols import Aspect, Protocol
+from sightline.exams.relations.protocols import Aspect, Protocol, lenient
 from sightline.exams.relations.tally import Counts, rates
 from sightline.scenes import words
 from sightline.skills import Setting
-from sightline.stats import Interval, intervals
+from sightline.stats import Interval, intervals, macro_intervals
 from sightline.store.formats.bulk import give_back
 from sightline.store.formats.vrd25_files import DISTANCE, OCCLUSION
 from sightline.store.formats.vrd25_scoring import prediction_blocks, scoring_truth_blocks
@@ -31,6 +31,8 @@ class FileRow:
         relationship: ``occlusion`` or ``distance``.
         label: The outside code ``0`` … ``3``, or ``all``.
         word: What it means; empty for ``all``.
+        precision: Of all pairs together (micro), like `recall` and `f1`.
+        macro_f1: Mean over images, or image pairs, of each one's F1; those where it is undefined are left out.
     """
 
     relationship: str
@@ -39,6 +41,7 @@ class FileRow:
     precision: Interval
     recall: Interval
     f1: Interval
+    macro_f1: Interval
 
     def figures(self) -> dict[str, Any]:
         """The row without intervals; null where undefined."""
@@ -47,7 +50,7 @@ class FileRow:
 
     def to_dict(self) -> dict[str, Any]:
         """The row with intervals."""
-        scores = {name: getattr(self, name).to_dict() for name in ("precision", "recall", "f1")}
+        scores = {name: getattr(self, name).to_dict() for name in ("precision", "recall", "f1", "macro_f1")}
         return {"relationship": self.relationship, "label": self.label, "word": self.word, **scores}
 
 
@@ -116,7 +119,13 @@ def _rows(
 ) -> list[FileRow]:
     how: dict[str, Any] = {"protocol": protocol, "aspect": aspect, "setting": setting}
     found = intervals(counts, lambda t: rates(t, **how).reshape(len(t), -1), resamples=resamples, seed=seed)
+    # An image that lacks a label says nothing about it; the official 0 would be an average of absences.
+    per_cluster = rates(counts, **(how | {"protocol": lenient(protocol)}))[..., 2]
+    macro = macro_intervals(per_cluster, resamples=resamples, seed=seed)
     named = [(cell, label.word, int(label)) for cell, label in _CELLS[aspect].items()] + [
         ("all", "", len(words(aspect)))
     ]
-    return [FileRow(relationship, cell, word, *found[3 * i : 3 * i + 3]) for cell, word, i in named]
+    return [
+        FileRow(relationship, cell, word, found[3 * i], found[3 * i + 1], found[3 * i + 2], macro[i])
+        for cell, word, i in named
+    ]

@@ -125,7 +125,7 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
     low = pl.min_horizontal("scene_id", "other")
     high = pl.max_horizontal("scene_id", "other")
     cluster = pairs.select(pl.when(low == high).then(low).otherwise(low + "|" + high)).to_series()
-    clusters = cluster.unique(maintain_order=True)
+    clusters = cluster.unique().sort()  # one order for all, however the pairs come: seeds then mean the same
     categories = sightings["category"].unique().sort()
     return PairTable(
         setting=setting,

@@ -72,6 +72,15 @@ def rules(protocol: Protocol) -> Rules:
     return _RULES[Protocol(protocol)]
 
 
+def lenient(protocol: Protocol) -> Protocol:
+    """The protocol to count single clusters by: under the official one a label they lack would score 0.
+
+    >>> lenient(Protocol.OFFICIAL).value
+    'default'
+    """
+    return Protocol.DEFAULT if rules(protocol).zero_undefined else protocol
+
+
 def pool(protocol: Protocol, aspect: Aspect, setting: Setting) -> tuple[int, ...]:
     """Label codes that count, alone and in the "all" row; rows of other labels are undefined.
 

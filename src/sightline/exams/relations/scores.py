@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sightline.exams.relations.answers import Answers
 from sightline.exams.relations.counting import aspects_of, joint_counts, ratio
 from sightline.exams.relations.official import sheets_by
-from sightline.exams.relations.protocols import Aspect, Protocol, pool
+from sightline.exams.relations.protocols import Aspect, Protocol, lenient, pool
 from sightline.exams.relations.sheets import SUBTASKS, Sheet, Subtask
 from sightline.exams.relations.tally import rates
 from sightline.scenes import words
@@ -159,8 +159,7 @@ def _setting_scores(
 
     micro = intervals(flat, values, resamples=resamples, seed=seed)
     # A scene that lacks a label says nothing about it; the official 0 would be an average of absences.
-    lenient = Protocol.DEFAULT if protocol == Protocol.OFFICIAL else protocol
-    macro = macro_intervals(values(flat.astype(np.float64), lenient), resamples=resamples, seed=seed)
+    macro = macro_intervals(values(flat.astype(np.float64), lenient(protocol)), resamples=resamples, seed=seed)
     return [
         SubtaskScores(
             setting=setting,
