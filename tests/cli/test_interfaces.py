@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import signal
@@ -172,13 +173,23 @@ SLOW = (
 """Answers 25 items, then thinks for as long as a file named hold lies beside it."""
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_exam_resumes_exactly(simulated: Path, tmp_path: Path, cli: Cli, blow: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("blow", "workers"),
+    [
+        (signal.SIGKILL, 0),  # killed at once
+        (signal.SIGKILL, 2),  # killed, and its workers must not go on without it
+        (signal.SIGINT, 0),  # Ctrl-C
+    ],
+)
+def test_a_killed_exam_resumes_exactly(
+    simulated: Path, tmp_path: Path, cli: Cli, blow: signal.Signals, workers: int
+) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     words = ["exam", "relations", "--data", simulated, "--no-baselines", "--model", f"{tmp_path / 'slow.py'}:Slow"]
     whole = Path(cli(*words, "--out", tmp_path / "whole", "--json").json["models"][0]["run"])
     run = tmp_path / "cut" / "relations" / whole.name
     command = [sys.executable, "-m", "sightline", *map(str, words), "--out", str(tmp_path / "cut")]
+    command += ["--workers", str(workers)]
     (tmp_path / "hold").touch()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and lines(run / "records.jsonl") < 25:
@@ -186,6 +197,7 @@ def test_a_killed_exam_resumes_exactly(simulated: Path, tmp_path: Path, cli: Cli
         refused = cli(*words, "--out", tmp_path / "cut")  # a second writer, while the first is at it
         process.send_signal(blow)
         _, err = process.communicate()
+    wait_until_nobody_writes(run)
     (tmp_path / "hold").unlink()
     assert process.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL)
     assert "Traceback" not in err
@@ -197,6 +209,20 @@ def test_a_killed_exam_resumes_exactly(simulated: Path, tmp_path: Path, cli: Cli
     assert cli(*words, "--out", tmp_path / "cut").code == 0
     for name in ("records.jsonl", "metrics.json"):
         assert (run / name).read_bytes() == (whole / name).read_bytes()
+
+
+def wait_until_nobody_writes(run: Path) -> None:
+    """A worker needs a moment to see that its parent is gone; one that never does fails here."""
+    last = time.monotonic() + 20
+    with (run / "records.jsonl").open("rb") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                assert time.monotonic() < last, "somebody goes on writing"
+                time.sleep(0.02)
+            else:
+                return
 
 
 def case(real_data: Path) -> list[object]:

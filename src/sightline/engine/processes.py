@@ -9,8 +9,10 @@ by spawn: no lock or thread of the parent is copied, and a script must guard its
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import signal
+import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -166,6 +168,7 @@ def _release(worker: _Worker) -> None:
 def _serve(pipe: Connection[Any, Any], sealed: bytes) -> None:
     """What a worker does: one task after another until the parent closes the pipe, or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     work = pickle.loads(sealed)  # noqa: S301
     while True:
         try:
@@ -173,6 +176,14 @@ def _serve(pipe: Connection[Any, Any], sealed: bytes) -> None:
         except EOFError:
             return
         pipe.send_bytes(_answer(work, payload))
+
+
+def _die_with_parent() -> None:
+    """A worker whose parent was killed must not go on in the dark, holding what a second start needs."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _answer(work: Callable[[Any], Any], payload: bytes) -> bytes:
