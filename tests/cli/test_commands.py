@@ -219,3 +219,76 @@ def test_import_brings_the_photos_in(cli: Cli, tmp_path: Path) -> None:
     view = next(iter(open_dataset(tmp_path / "data"))).views[0]
     assert view.image().shape == (6, 8, 3)
     assert view.image()[0, 0].tolist() == [200, 30, 10]
+
+
+def only(simulated: Path, folder: Path, pattern: str) -> Path:
+    """A copy of some of the simulated files."""
+    folder.mkdir()
+    for path in simulated.glob(pattern):
+        shutil.copy(path, folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*_test.csv",  # nothing to learn from
+        "across_images_*_test.csv",  # one setting, nothing to learn from
+        "within_image_*.csv",  # one setting
+    ],
+)
+def test_a_part_of_the_data_will_do(cli: Cli, simulated: Path, tmp_path: Path, pattern: str) -> None:
+    data = only(simulated, tmp_path / "part", pattern)
+    sat = cli("exam", "relations", "--data", data, "--out", tmp_path / "runs", "--json")
+    assert sat.code == 0, sat.err
+    learned = {m["model"] for m in sat.json["models"]} & {"majority", "object_class", "location_tuned"}
+    assert bool(learned) == (pattern == "within_image_*.csv")
+    for command in (["stats", data], ["audit", data], ["report", tmp_path / "runs", "--out", tmp_path / "r.html"]):
+        assert cli(*command).code == 0
+
+
+def coco_pairs(votes: bool) -> dict[str, Any]:
+    """Photos with three things each; depth labels only, no splits, pixel boxes."""
+    boxes = ([2, 2, 30, 20], [20, 30, 40, 30], [60, 60, 38, 38])
+    images = [{"id": i, "file_name": f"{i}.jpg", "width": 100, "height": 100} for i in range(1, 9)]
+    things = [
+        {"id": 10 * i + k, "image_id": i, "category_id": 1, "bbox": box, "area": 100, "iscrowd": 0}
+        for i in range(1, 9)
+        for k, box in enumerate(boxes)
+    ]
+    pairs = [(i, a, b) for i in range(1, 9) for a, b in ((0, 1), (0, 2), (1, 2))]
+    relations = [
+        {"id": n, "image_id": i, "subject_id": 10 * i + a, "object_id": 10 * i + b, "aspect": "depth",
+         "predicate": "farther", "votes": ["farther"] * 3 if votes else []}
+        for n, (i, a, b) in enumerate(pairs)
+    ]  # fmt: skip
+    return {
+        "images": images, "annotations": things, "categories": [{"id": 1, "name": "cup"}], "relations": relations,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("votes", [True, False])
+def test_depth_alone_without_splits_is_an_exam_too(cli: Cli, tmp_path: Path, votes: bool) -> None:
+    (tmp_path / "instances.json").write_text(json.dumps(coco_pairs(votes)))
+    data, runs = tmp_path / "data", tmp_path / "runs"
+    assert cli("import", tmp_path / "instances.json", "--out", data).code == 0
+    told = cli("stats", data, "--json").json["within_image"][""]
+    assert told["occlusion"] == {}
+    assert told["difficulty"]["easy"] == (1.0 if votes else None)
+    assert cli("stats", data).code == 0
+    sat = cli("exam", "relations", "--data", data, "--out", runs, "--protocol", "official", "--json").json["models"]
+    best = next(m for m in sat if m["model"] == "bottom_edge")["scores"]
+    assert list(best["subtasks"]) == ["within_image/depth"]
+    assert best["subtasks"]["within_image/depth"]["micro"]["all"]["f1"]["value"] == 1.0
+    card = cli("report", runs, "--out", tmp_path / "r.html", "--json").json
+    assert "bottom_edge" in json.dumps(card)
+    assert "No finished run" not in (tmp_path / "r.html").read_text()
+
+
+def test_occlusion_asked_of_some_pairs_only_is_refused(cli: Cli, tmp_path: Path) -> None:
+    told = coco_pairs(votes=False)
+    told["relations"].append({**told["relations"][0], "id": 999, "aspect": "occlusion", "predicate": "none"})
+    (tmp_path / "instances.json").write_text(json.dumps(told))
+    done = cli("audit", tmp_path / "instances.json")
+    assert done.code == 2
+    assert "23 of 24 pairs have no occlusion relation" in done.err

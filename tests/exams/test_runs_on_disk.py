@@ -230,7 +230,7 @@ def test_sigkill_at_any_point_loses_at_most_the_item_in_flight(tmp_path: Path) -
         if process.wait() == 0:
             break
         assert json.loads((folder / MANIFEST).read_text())["status"] == "running"
-    assert kills >= 3
+    assert kills >= 1
     run = Run.open(folder)
     assert run.status == "finished"
     items = run.records()["item"].unique(maintain_order=True).to_list()

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from reference.pair_tables import random_table
 from sightline.errors import ConfigError, ModelError
-from sightline.models import available, candidate, load, name_of, registry
+from sightline.exams.relations.study import Prepares, Study
+from sightline.models import available, candidate, load, name_of, needs_training, registry
 from sightline.models.registry import MANIFEST, fingerprint
 from sightline.skills import skills_of
 
@@ -127,3 +129,17 @@ def test_a_candidate_changes_with_its_files(tmp_path: Path) -> None:
     (tmp_path / "new.npy").touch()
     assert len({"", folder, fingerprint(f"depth:folder={tmp_path}")}) == 3
     assert fingerprint("size:margin=0.1") == ""
+
+
+@pytest.mark.parametrize("name", [name for name, entry in MANIFEST.items() if entry.blind])
+def test_who_needs_training_says_so(name: str) -> None:
+    """The flag decides who sits where there is nothing to learn from, so it must be true."""
+    test = {"within_image": random_table(1)}
+    model = load(name)
+    try:
+        if isinstance(model, Prepares):
+            model.prepare(Study(train={}, test=test))
+    except ConfigError:
+        assert needs_training(name)
+    else:
+        assert not needs_training(name)

@@ -29,11 +29,17 @@ def command(
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
 ) -> None:
     """Import labels, describe and check them, let every baseline sit the exam, and write the report card."""
+    from sightline.exams.relations import RelationsExam, default_split
+    from sightline.exams.relations.pairs import SETTINGS
+    from sightline.store import open_dataset
+
     source = data or real_labels() or simulated_labels(to / "labels")
     stored, runs, report = to / "data", to / "runs", to / "report.html"
     _say("import", source, "--out", stored, "--overwrite")
     import_command.command(source, stored, overwrite=True)
-    runs /= _fingerprint(stored)
+    opened = open_dataset(stored)
+    exam = RelationsExam(split=default_split(opened))
+    runs /= opened.fingerprint[:12]  # runs belong to their data: a demo on other data starts afresh
     _say("check", stored)
     check_command.command(stored)
     _say("stats", stored)
@@ -42,10 +48,10 @@ def command(
     audit_command.command(stored)
     _say("exam relations --data", stored, "--out", runs, "--workers", workers)
     exam_command.command("relations", stored, to=runs, workers=workers)
-    for study in exam_command.TRANSFERS:
+    for study in exam_command.TRANSFERS if len(exam.training(opened)) == len(SETTINGS) else ():
         _say("exam relations --data", stored, "--out", runs, "--no-baselines --model", TRANSFER, "--study", study)
         exam_command.command("relations", stored, [TRANSFER], runs, baselines=False, study=study)
-    first, second = (runs / "relations" / f"{name}@test" for name in ("bottom_edge", "class_prior"))
+    first, second = (runs / "relations" / exam_command.slug(name, exam) for name in ("bottom_edge", "class_prior"))
     _say("compare", first, second)
     compare_command.command(first, second)
     _say("report", runs, "--data", stored, "--out", report)
@@ -66,13 +72,6 @@ def simulated_labels(folder: Path) -> Path:
     out.print("the real 2.5VRD labels are not here (SIGHTLINE_DATA): simulating a small set instead")
     simulate(folder, images=400, seed=0)
     return folder
-
-
-def _fingerprint(stored: Path) -> str:
-    """Runs belong to the data they were made on, so a demo on other data starts afresh."""
-    from sightline.store import open_dataset
-
-    return open_dataset(stored).fingerprint[:12]
 
 
 def _say(*words: object) -> None:

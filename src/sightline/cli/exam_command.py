@@ -102,7 +102,9 @@ def command(
     # With perfect predicates all depends on the boxes: nobody is asked, and the baselines would all score alike.
     beside = usable_baselines(made, opened) if baselines and boxes != "perfect" else []
     specs = list(dict.fromkeys([*(model or []), *beside]))
-    if boxes == "perfect" and detections is not None:
+    if detections is not None and boxes == "truth":
+        raise ConfigError("--detections goes with --boxes detected or --boxes perfect")
+    if detections is not None and boxes == "perfect" and not model:
         specs, detections = [str(detections)], None
     if not specs:
         raise ConfigError("nobody to examine: give --model, or leave the baselines in")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,8 @@ def print_difficulty(found: Description) -> None:
 
 def print_agreement(found: Description) -> None:
     """Chance-corrected agreement and the score of one rater against the others."""
+    if not any(described.agreement for splits in found.splits.values() for described in splits.values()):
+        return
     heads = ("Fleiss κ", "Krippendorff α", "rater accuracy", "human ceiling")
     listing = table("agreement, 95 % interval by scene", "", *heads)
     for setting, splits in found.splits.items():
@@ -72,4 +75,4 @@ def print_agreement(found: Description) -> None:
 
 
 def _percent(shares: Mapping[str, float], label: str) -> str:
-    return f"{100 * shares[label]:.1f} %" if label in shares else "–"
+    return f"{100 * shares[label]:.1f} %" if label in shares and not math.isnan(shares[label]) else "–"

@@ -67,29 +67,14 @@ _taught = partial(Entry, blind=True, learns=True)
 _BUILT_IN = (
     _blind("random", f"{_BASELINES}.majority:Random", "a fair die, seeded by cluster"),
     _taught("majority", f"{_BASELINES}.majority:Majority", "always the training split's commonest label"),
-    Entry(
-        "object_class",
-        f"{_BASELINES}.prior:ObjectClass",
-        "the class pair's commonest label in training",
-        blind=True,
-    ),
-    Entry(
-        "class_prior", f"{_BASELINES}.prior:BlindClassPrior", "class-pair prior cross-fitted by cluster", blind=True
-    ),
+    _taught("object_class", f"{_BASELINES}.prior:ObjectClass", "the class pair's commonest label in training"),
+    _blind("class_prior", f"{_BASELINES}.prior:BlindClassPrior", "class-pair prior cross-fitted by cluster"),
     _blind("size", f"{_BASELINES}.rules:Size", "the larger box is closer, Δ = 0"),
     _taught("size_tuned", f"{_BASELINES}.rules:Size", "size, Δ tuned on training", options=_TUNED),
     _blind("location", f"{_BASELINES}.rules:Location", "the lower box centre is closer, Δ = 0.02"),
-    Entry(
-        "location_tuned",
-        f"{_BASELINES}.rules:Location",
-        "location, Δ tuned on training",
-        options=_TUNED,
-        blind=True,
-    ),
+    _taught("location_tuned", f"{_BASELINES}.rules:Location", "location, Δ tuned on training", options=_TUNED),
     _blind("bottom_edge", f"{_BASELINES}.rules:BottomEdge", "the lower bottom edge is closer, Δ = 0"),
-    Entry(
-        "bottom_edge_tuned", f"{_BASELINES}.rules:BottomEdge", "bottom edge, Δ tuned", options=_TUNED, blind=True
-    ),
+    _taught("bottom_edge_tuned", f"{_BASELINES}.rules:BottomEdge", "bottom edge, Δ tuned", options=_TUNED),
     Entry("depth", f"{_BASELINES}.depth:depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH"),
     Entry("depth_tuned", f"{_BASELINES}.depth:depth", "depth, Δ tuned; folder=PATH", options=_TUNED, learns=True),
     Entry("onnx_depth", f"{_BASELINES}.depth:onnx_depth", "depth rule on an ONNX depth network; path=PATH"),

@@ -7,7 +7,6 @@ from typing import Final
 
 from sightline.exams.relations.audit import audit
 from sightline.exams.relations.consistency import label_consistency
-from sightline.exams.relations.counting import aspects_of
 from sightline.exams.relations.describe import describe
 from sightline.exams.relations.distributions import (
     class_frequency,
@@ -15,7 +14,7 @@ from sightline.exams.relations.distributions import (
     labels_by_class,
     labels_by_class_pair,
 )
-from sightline.exams.relations.pairs import SETTINGS, PairTable, pair_table
+from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.protocols import Aspect, Protocol
 from sightline.exams.relations.tally import rates
 from sightline.report.cards import DataFacts
@@ -32,21 +31,12 @@ _AGREEMENT: Final = 500
 Described = Mapping[tuple[Setting, str], PairTable]
 
 
-def described_tables(data: Dataset) -> dict[tuple[Setting, str], PairTable]:
-    """(setting, split) → annotated pairs, for all that have some."""
-    found: dict[tuple[Setting, str], PairTable] = {}
-    for split in data.splits:
-        stored = data.tables(split)
-        found |= {(setting, split): pair_table(stored, setting, split) for setting in SETTINGS}
-    return {key: table for key, table in found.items() if len(table)}
-
-
 def data_facts(
     described: Described, data: Dataset, split: str, *, protocol: Protocol, resamples: int, seed: int
 ) -> DataFacts:
     """Everything the report says of the data, models aside."""
     tables = {setting: table for (setting, name), table in described.items() if name == split}
-    asked = [(table, aspect) for table in tables.values() for aspect in aspects_of(table.setting)]
+    asked = [(table, aspect) for table in tables.values() for aspect in table.aspects]
     return DataFacts(
         name=data.path.resolve().name,
         source=data.source,

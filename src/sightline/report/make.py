@@ -14,6 +14,7 @@ from sightline.errors import ConfigError
 from sightline.exams.relations.analyses import by_difficulty, counter_heuristic, silence
 from sightline.exams.relations.answers import Answers, answers_from_records
 from sightline.exams.relations.consistency import consistency
+from sightline.exams.relations.describe import tables_by_split
 from sightline.exams.relations.grids import grids
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.protocols import Protocol
@@ -22,7 +23,7 @@ from sightline.exams.relations.sheets import sheets
 from sightline.exams.run import Run
 from sightline.models import is_blind
 from sightline.report.cards import ReportCard, Sitting
-from sightline.report.facts import data_facts, described_tables
+from sightline.report.facts import data_facts
 from sightline.report.failures import worst
 from sightline.skills import Setting
 from sightline.store import Dataset
@@ -55,7 +56,7 @@ def card(
     """
     protocol = Protocol(protocol)
     split = _common_split(runs, data)
-    described = described_tables(data)
+    described = tables_by_split(data)
     tables = {setting: table for (setting, name), table in described.items() if name == split}
     answered, made = [], []
     for run, label in zip(runs, _labels(runs), strict=True):

@@ -60,7 +60,7 @@ def _lines(card: ReportCard) -> Iterator[str]:
     yield ""
     data = card.data
     yield (
-        f"Data {plain(data.name)} ({data.fingerprint[:12]}), split {plain(data.split)}; "
+        f"Data {plain(data.name)} ({data.fingerprint[:12]}){f', split {plain(data.split)}' if data.split else ''}; "
         f"{card.protocol.value} protocol; {card.made}."
     )
     for warning in card.warnings:

@@ -7,6 +7,7 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from reference import official
@@ -165,6 +166,20 @@ def test_official_on_given_boxes_is_the_evaluator(data: Dataset, tmp_path: Path)
         for aspect in ("depth", "occlusion") if setting == "within_image" else ("depth",):
             ours = official_sheet(answers, aspect).counts(Protocol.OFFICIAL).sum(axis=(0, 1))
             assert ours.tolist() == evaluator_counts(answers, aspect)
+
+
+def test_clear_order_accuracy_and_clusters_do_not_hang_on_the_protocol(data: Dataset, tmp_path: Path) -> None:
+    tables = RelationsExam().tables(data)
+    for limit in (None, 20):
+        records = sit(RelationsExam(), candidate("location"), data, tmp_path / str(limit), limit=limit).records()
+        found = [
+            score_sheets(sheets_of_records(records, protocol, tables), protocol=protocol, resamples=200)
+            for protocol in Protocol
+        ]
+        for tasks in zip(*(scored.subtasks for scored in found), strict=True):
+            assert len({(t.pairs, t.clear and t.clear.value, t.clear and t.clear.n) for t in tasks}) == 1
+            asked = records.filter(pl.col("setting") == tasks[0].setting)["cluster_id"].n_unique()
+            assert all(t.micro["all"].f1.n <= asked for t in tasks)
 
 
 def evaluator_counts(answers: Answers, aspect: str) -> list[list[int]]:

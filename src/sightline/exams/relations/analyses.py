@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.exams.relations.answers import Answers
-from sightline.exams.relations.counting import aspects_of, joint_counts, ratio
+from sightline.exams.relations.counting import joint_counts, ratio
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.relations.sheets import SUBTASKS, sheet_of, sheets_of
 from sightline.exams.relations.votes import Difficulty, difficulty
@@ -177,7 +177,7 @@ def cue_part(answers: Answers) -> NDArray[np.int64]:
 def silence(answers: Answers, *, resamples: int = 2000, seed: int = 0) -> Silence:
     """Shares of unanswered and of unsure over all ordered pairs; intervals by cluster."""
     table = answers.table
-    aspects = aspects_of(table.setting)
+    aspects = table.aspects
     events = [getattr(answers, aspect) == SILENT for aspect in aspects]
     events += [answers.depth == Depth.UNSURE, np.ones(len(table), dtype=bool)]
     c = len(table.clusters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -59,7 +59,10 @@ def answers_from_records(records: pl.DataFrame, table: PairTable) -> Answers:
     recorded = keys.join(mine.select(on).unique(), on=on, how="left", maintain_order="left", coalesce=False)
     there, back = np.split(recorded["subject_right"].is_not_null().to_numpy(), 2)
     asked = np.tile(there & back, 2)
-    return Answers(ordered.take(asked), said["depth"][asked], said["occlusion"][asked])
+    part = ordered.take(asked)
+    used, cluster = np.unique(part.cluster, return_inverse=True)  # nobody was asked about the other clusters
+    part = replace(part, clusters=part.clusters[used], cluster=cluster.astype(np.int32))
+    return Answers(part, said["depth"][asked], said["occlusion"][asked])
 
 
 def _codes_of(records: pl.DataFrame, keys: pl.DataFrame, on: list[str], aspect: str) -> NDArray[np.int8]:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
-from sightline.exams.relations.counting import aspects_of
 from sightline.exams.relations.pairs import SETTINGS, PairTable, pair_table
 from sightline.exams.relations.votes import Difficulty, difficulty
 from sightline.scenes import words
@@ -112,16 +111,19 @@ class Description:
 
 def describe_dataset(data: Dataset, *, resamples: int = 1000, seed: int = 0) -> Description:
     """Describe every split and setting of a dataset that has depth or occlusion relations."""
-    tables: dict[tuple[Setting, str], PairTable] = {}
-    for split in data.splits or ("",):
-        stored = data.tables(split or None)
-        for setting in SETTINGS:
-            table = pair_table(stored, setting, split)
-            if len(table):
-                tables[setting, split] = table
+    tables = tables_by_split(data)
     if not tables:
         raise DataError("no depth or occlusion relations", file=data.path)
     return describe(tables, resamples=resamples, seed=seed)
+
+
+def tables_by_split(data: Dataset) -> dict[tuple[Setting, str], PairTable]:
+    """(setting, split) → annotated pairs, for all that have some; the split is "" in data without splits."""
+    found: dict[tuple[Setting, str], PairTable] = {}
+    for split in data.splits or ("",):
+        stored = data.tables(split or None)
+        found |= {(setting, split): pair_table(stored, setting, split) for setting in SETTINGS}
+    return {key: table for key, table in found.items() if len(table)}
 
 
 def describe(
@@ -153,7 +155,7 @@ def describe(
 
 def describe_split(table: PairTable, *, resamples: int = 1000, seed: int = 0) -> SplitDescription:
     """Counts, shares and agreement of one split."""
-    aspects = aspects_of(table.setting)
+    aspects = table.aspects
     sizes, pairs = np.unique(table.depth_votes.sum(axis=1), return_counts=True)
     return SplitDescription(
         images=len(table.scenes),
@@ -181,8 +183,10 @@ def label_shares(labels: NDArray[np.int8], aspect: str) -> dict[str, float]:
 
 
 def difficulty_shares(votes: NDArray[np.int16]) -> dict[str, float]:
-    """Share of each difficulty scale among all pairs; pairs without a vote count for no scale."""
+    """Share of each difficulty scale among all pairs; NaN where nobody voted, a pair without votes has no scale."""
     names = tuple(scale.word for scale in Difficulty)
+    if not votes.any():
+        return dict.fromkeys(names, float("nan"))
     return _shares(difficulty(votes).astype(np.int64), names)
 
 

@@ -50,9 +50,8 @@ def judge_detected(model: object, item: RelationsItem, *, perfect: bool, found: 
             given = model.relate(pairs)
         said = Judgements.checked(given, len(pairs), type(model).__name__)
     predictions = _boxed(pairs, said.depth, said.occlusion)
-    aspects: tuple[Aspect, ...] = ("depth", "occlusion") if item.pairs.setting == "within_image" else ("depth",)
     columns: dict[str, list[Any]] = {}
-    for aspect in aspects:
+    for aspect in item.aspects:
         matched = match_boxed(truth, predictions, Protocol.DEFAULT, aspect)
         for name, values in _rows(item, aspect, matched, perfect).items():
             columns.setdefault(name, []).extend(values)

@@ -70,7 +70,8 @@ class RelationsExam:
         """The pairs models may learn from, by setting; empty where there is no such split."""
         split = self.train_split
         if split is None:
-            split = "validation" if "validation" in data.splits and self.split != "validation" else ""
+            usual = "validation" in data.splits and self.split != "validation"
+            return _tables(data, "validation", SETTINGS) if usual else {}
         if split and (split not in data.splits or split == self.split):
             others = [name for name in data.splits if name != self.split]
             raise ConfigError(f"no training split {split!r}: there is {' or '.join(others) or 'none'}")
@@ -110,12 +111,16 @@ def default_split(data: Dataset) -> str:
 
 def nonempty_tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -> dict[Setting, PairTable]:
     """Pair tables of a split by setting, those without pairs left out; DataError where none is left."""
-    stored = data.tables(split=split or None)
-    tables = {setting: pair_table(stored, setting, split) for setting in settings}
-    kept = {setting: table for setting, table in tables.items() if len(table)}
+    kept = _tables(data, split, settings)
     if not kept:
         raise DataError("no depth or occlusion relations", file=data.path, field=f"split {split}")
     return kept
+
+
+def _tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -> dict[Setting, PairTable]:
+    stored = data.tables(split=split or None)
+    tables = {setting: pair_table(stored, setting, split) for setting in settings}
+    return {setting: table for setting, table in tables.items() if len(table)}
 
 
 def planned(
@@ -132,9 +137,7 @@ def planned(
 
 def mark(item: RelationsItem, said: Judgements) -> Marks:
     """Records of one item on given boxes: one row per ordered pair and aspect."""
-    asked = [("depth", item.depth, said.depth)]
-    if item.pairs.setting == "within_image":
-        asked.append(("occlusion", item.occlusion, said.occlusion))
+    asked = [(aspect, getattr(item, aspect), getattr(said, aspect)) for aspect in item.aspects]
     n = len(item.subjects)
     columns = {
         "subject": list(item.subjects) * len(asked),

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.exams.relations.pairs import PairTable
+from sightline.exams.relations.protocols import Aspect
 from sightline.scenes import View
 from sightline.skills import Pairs
 from sightline.store import Dataset, Tables, scenes_from_tables
@@ -27,6 +28,7 @@ class RelationsItem:
         scene_id: Scene of the subjects; `other_scene` of the objects.
         cluster_id: The scene, or the unordered pair of scenes.
         pairs: What the model sees.
+        aspects: What is asked: depth, and within an image occlusion where the data has it.
         reverse: (n,) True where the pair is the reverse of the annotated one.
         subjects: Object ids; `objects` likewise.
         depth: Truth codes; `occlusion` likewise (−1: no majority, or not asked).
@@ -39,6 +41,7 @@ class RelationsItem:
     other_scene: str
     cluster_id: str
     pairs: Pairs
+    aspects: tuple[Aspect, ...]
     reverse: NDArray[np.bool_]
     subjects: tuple[str, ...]
     objects: tuple[str, ...]
@@ -65,11 +68,15 @@ def relations_items(table: PairTable, views: Mapping[str, View]) -> list[Relatio
     groups = _rows_by(group, len(first_row))
     # The two directions of an image pair side by side, so that a run cut short has whole pairs.
     annotated = first_row % len(table)
-    return [_item(ordered, groups[g], views, by_scene) for g in np.lexsort((first_row, annotated))]
+    return [_item(ordered, groups[g], views, by_scene, table.aspects) for g in np.lexsort((first_row, annotated))]
 
 
 def _item(
-    table: PairTable, rows: NDArray[np.int64], views: Mapping[str, View], by_scene: list[NDArray[np.int64]]
+    table: PairTable,
+    rows: NDArray[np.int64],
+    views: Mapping[str, View],
+    by_scene: list[NDArray[np.int64]],
+    aspects: tuple[Aspect, ...],
 ) -> RelationsItem:
     part = table.take(rows)
     a, b = int(part.object_scene[part.first[0]]), int(part.object_scene[part.second[0]])
@@ -92,6 +99,7 @@ def _item(
         other_scene=other,
         cluster_id=cluster,
         pairs=pairs,
+        aspects=aspects,
         reverse=rows >= len(table) // 2,
         subjects=tuple(part.object_ids[part.first]),
         objects=tuple(part.object_ids[part.second]),

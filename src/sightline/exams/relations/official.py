@@ -26,7 +26,8 @@ def sheets_by(answers: Mapping[Setting, Answers], protocol: Protocol) -> dict[Su
     """All sub-tasks there are answers for, lined up as the protocol does it."""
     if protocol != Protocol.OFFICIAL:
         return sheets_of(answers)
-    return {(s, aspect): official_sheet(answers[s], aspect) for s, aspect in SUBTASKS if s in answers}
+    asked = [(s, a) for s, a in SUBTASKS if s in answers and a in answers[s].table.aspects]
+    return {(s, aspect): official_sheet(answers[s], aspect) for s, aspect in asked}
 
 
 def sheets_of_records(
@@ -65,10 +66,12 @@ def official_sheet(answers: Answers, aspect: Aspect) -> Sheet:
     spoken = np.flatnonzero(asked.labels(aspect) != SILENT)
     matched = match_boxed(truth, asked.take(spoken), Protocol.OFFICIAL, aspect)
     own = np.append(spoken, -1)[matched.prediction_row]
+    aligned = sheet_of(answers, aspect)
     return replace(
-        sheet_of(answers, aspect),
+        aligned,
         cluster=table.cluster[np.where(matched.truth_row >= 0, matched.truth_row, own)],
         truth=matched.truth,
         answer=matched.answer,
         reverse=np.zeros(len(matched.truth), dtype=bool),  # what the evaluator does not hear is gone already
+        aligned=aligned,
     )

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
+from sightline.exams.relations.protocols import Aspect
 from sightline.scenes import NO_MAJORITY, REVERSE, words
 from sightline.skills import Setting
 from sightline.store.tables import Tables
@@ -86,6 +87,12 @@ class PairTable:
         none = {f"{aspect}_votes": np.zeros((len(self), 4), dtype=np.int16) for aspect in blank}
         taken: dict[str, Any] = {**blank, **none}
         return replace(self, **taken)
+
+    @property
+    def aspects(self) -> tuple[Aspect, ...]:
+        """What was asked of these pairs: depth, and within an image occlusion where anybody labelled it."""
+        labelled = bool((self.occlusion >= 0).any() or self.occlusion_votes.any())
+        return ("depth", "occlusion") if labelled and self.setting == "within_image" else ("depth",)
 
     @property
     def boxes_a(self) -> NDArray[np.float64]:
@@ -186,11 +193,25 @@ def _one_row_a_pair(relations: pl.DataFrame) -> pl.DataFrame:
         )
     wide = long.select(keys).unique(maintain_order=True)
     for aspect in ("depth", "occlusion"):
+        _refuse_patchy(long, wide, keys, aspect)
         labels = long.filter(pl.col("aspect") == aspect).select(
             *keys, pl.col("predicate").alias(aspect), pl.col("votes").alias(f"{aspect}_votes")
         )
         wide = wide.join(labels, on=keys, how="left", maintain_order="left")
     return wide
+
+
+def _refuse_patchy(long: pl.DataFrame, pairs: pl.DataFrame, keys: list[str], aspect: str) -> None:
+    """DataError unless every pair was asked about an aspect, or, of occlusion, none: not asked is not undecided."""
+    without = pairs.join(long.filter(pl.col("aspect") == aspect), on=keys, how="anti", maintain_order="left")
+    if without.height and (aspect == "depth" or without.height < pairs.height):
+        row = without.row(0, named=True)
+        raise DataError(
+            f"{without.height} of {pairs.height} pairs have no {aspect} relation",
+            row=row["scene_id"], field=aspect,
+            expected="a relation for every pair, without a predicate where the raters found no majority",
+            found=f"none for ({row['subject']}, {row['object']})",
+        )  # fmt: skip
 
 
 def _lookup(pairs: pl.DataFrame, keys: pl.DataFrame, scene: str, obj: str) -> NDArray[np.int32]:

@@ -143,7 +143,7 @@ def _setting_scores(
     setting: Setting, sheets: Mapping[Subtask, Sheet], protocol: Protocol, resamples: int, seed: int
 ) -> list[SubtaskScores]:
     """Both aspects from one resampling of the clusters."""
-    aspects = aspects_of(setting)
+    aspects = [aspect for aspect in aspects_of(setting) if (setting, aspect) in sheets]
     own = [sheets[setting, aspect] for aspect in aspects]
     counts = np.stack([sheet.counts(protocol)[:, 0] for sheet in own], axis=1)
     clear = own[0].clear_counts()[:, 0]
@@ -164,7 +164,7 @@ def _setting_scores(
         SubtaskScores(
             setting=setting,
             aspect=aspect,
-            pairs=len(own[i].truth),
+            pairs=own[i].judgements,
             micro=_by_label(micro[15 * i : 15 * (i + 1)], aspect),
             macro=_by_label(macro[15 * i : 15 * (i + 1)], aspect),
             clear=micro[-1] if aspect == "depth" else None,

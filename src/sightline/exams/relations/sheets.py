@@ -41,6 +41,7 @@ class Sheet:
         truth: (n,) label codes, −1 no majority, `ABSENT` −2 no such pair.
         answer: (n,) label codes, `SILENT` −1.
         reverse: (n,) True where the pair is the reverse of the annotated one.
+        aligned: The same answers pair by pair, where `truth` and `answer` were matched by boxes instead.
     """
 
     setting: Setting
@@ -51,6 +52,12 @@ class Sheet:
     truth: NDArray[np.int8]
     answer: NDArray[np.int8]
     reverse: NDArray[np.bool_]
+    aligned: Sheet | None = None
+
+    @property
+    def judgements(self) -> int:
+        """How many ordered pairs were judged."""
+        return len((self.aligned or self).truth)
 
     def counts(self, protocol: Protocol, *, part: NDArray[Any] | None = None, parts: int = 1) -> Counts:
         """(c, parts, 4, 3) tp, fp, fn of each label in each cluster and slice.
@@ -76,8 +83,11 @@ class Sheet:
     def clear_counts(self, *, part: NDArray[Any] | None = None, parts: int = 1) -> Counts:
         """(c, parts, 2) right answers and judgements, over those with a clear depth order.
 
-        Anything but the right order, silence included, is a wrong answer.
+        Anything but the right order, silence included, is a wrong answer. This is a matter of pairs, not of
+        protocols: it is counted pair by pair even where matching has lined up the answers anew.
         """
+        if self.aligned is not None:
+            return self.aligned.clear_counts(part=part, parts=parts)
         kept, unit = self._units(part, parts)
         truth, answer = self.truth[kept], self.answer[kept]
         clear = (truth == Depth.CLOSER) | (truth == Depth.FARTHER)
@@ -114,7 +124,7 @@ def sheet_of(answers: Answers, aspect: Aspect) -> Sheet:
 
 def sheets_of(answers: Mapping[Setting, Answers]) -> dict[Subtask, Sheet]:
     """All sub-tasks there are answers for."""
-    return {(s, aspect): sheet_of(answers[s], aspect) for s, aspect in SUBTASKS if s in answers}
+    return {(s, a): sheet_of(answers[s], a) for s, a in SUBTASKS if s in answers and a in answers[s].table.aspects}
 
 
 def sheets(records: pl.DataFrame) -> dict[Subtask, Sheet]:

@@ -66,7 +66,7 @@ class Entry:
     def get(self, key: str) -> Any:
         """The value, which must be there."""
         if key not in self.values:
-            raise self.error("key is missing", key, found=", ".join(map(reprlib.repr, self.values)))
+            raise self.error("key is missing", key, found=", ".join(map(str, self.values)))
         return self.values[key]
 
     def integer(self, key: str, *, low: int = 0, high: int = _LARGEST, default: int | None = None) -> int:
