@@ -99,24 +99,11 @@ def command(
     opened = open_dataset(data)
     chosen = default_split(opened) if split is None else split
     made = RelationsExam(split=chosen, train_split=train_split, boxes=boxes, study=study)
-    # With perfect predicates all depends on the boxes: nobody is asked, and the baselines would all score alike.
-    beside = usable_baselines(made, opened) if baselines and boxes != "perfect" else []
-    specs = list(dict.fromkeys([*(model or []), *beside]))
-    if detections is not None and boxes == "truth":
-        raise ConfigError("--detections goes with --boxes detected or --boxes perfect")
-    if detections is not None and boxes == "perfect" and not model:
-        specs, detections = [str(detections)], None
-    if not specs:
-        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
-    if boxes == "detected" and baselines and detections is None:
-        raise ConfigError("the baselines find no boxes of their own: give --detections, or --no-baselines")
-    if detections is not None:
-        if detections.suffix.lower() != ".csv":
-            raise ConfigError(f"--detections {detections}: expected a .csv file")
-        specs = [f"{spec}+{detections}" for spec in specs]
+    specs = who_sits(made, opened, model or [], detections, baselines=baselines)
     tasks = [Task(s, Sitting(made, s, data, to / exam / slug(s, made), limit, json or workers > 0)) for s in specs]
+    done = (lambda task, _: err.print(f"{task.name}: done")) if workers and not json else None
     with quiet_stdout(active=json):
-        folders = run_tasks(tasks, sit_one, workers=workers)
+        folders = run_tasks(tasks, sit_one, workers=workers, on_done=done)
     tables = made.tables(opened)
     results = [score_run(Run.open(folder), tables, protocol) for folder in folders]
     if json:
@@ -124,6 +111,27 @@ def command(
     else:
         print_scores(results, protocol)
         err.print(f"runs in {to / exam}; next: sightline report {to} --out report.html")
+
+
+def who_sits(
+    exam: RelationsExam, data: Dataset, models: list[str], detections: Path | None, *, baselines: bool
+) -> list[str]:
+    """Specs of everybody who sits, the given boxes joined to them; ConfigError where that makes no sense."""
+    if detections is not None and exam.boxes == "truth":
+        raise ConfigError("--detections goes with --boxes detected or --boxes perfect")
+    if detections is not None and detections.suffix.lower() != ".csv":
+        raise ConfigError(f"--detections {detections}: expected a .csv file")
+    if exam.boxes == "detected" and baselines and detections is None:
+        raise ConfigError("the baselines find no boxes of their own: give --detections, or --no-baselines")
+    # With perfect predicates all depends on the boxes: nobody is asked, and the baselines would all score alike.
+    perfect = exam.boxes == "perfect"
+    if perfect and detections is not None and not models:
+        return [str(detections)]
+    beside = usable_baselines(exam, data) if baselines and not perfect else []
+    specs = list(dict.fromkeys([*models, *beside]))
+    if not specs:
+        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
+    return specs if detections is None else [f"{spec}+{detections}" for spec in specs]
 
 
 def usable_baselines(exam: RelationsExam, data: Dataset) -> list[str]:
