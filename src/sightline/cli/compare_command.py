@@ -36,4 +36,4 @@ def command(
     out.print(f"a = {a.name}, b = {b.name}; F1, {protocol} protocol")
     out.print(str(found.comparisons))
     if found.dropped:
-        err.print(f"note: {found.dropped} scenes or image pairs stand in only one of the runs and were left out")
+        err.print(f"note: {found.dropped} scenes or image pairs not asked in full in both runs were left out")

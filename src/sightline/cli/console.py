@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +15,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from sightline.plain import finite
 
 _WIDE = None if sys.stdout.isatty() else 200  # a pipe has no width of its own: keep rows on one line
 
@@ -33,7 +35,7 @@ DataPath = Annotated[Path, typer.Argument(help="A Sightline dataset, or a folder
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output, in ASCII whatever the terminal speaks; NaN becomes null."""
-    sys.stdout.write(json.dumps(_finite(value), indent=2) + "\n")
+    sys.stdout.write(json.dumps(finite(value), indent=2) + "\n")
 
 
 @contextmanager
@@ -51,16 +53,6 @@ def quiet_stdout(*, active: bool) -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def table(title: str, *columns: str) -> Table:

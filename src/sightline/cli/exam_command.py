@@ -147,7 +147,8 @@ def usable_baselines(exam: RelationsExam, data: Dataset) -> list[str]:
 
 def slug(spec: str, exam: RelationsExam) -> str:
     """Folder name of a model's run, telling apart what must not be mixed."""
-    parts = [_plain(spec) or "model", _plain(exam.split)]
+    parts = [_plain(spec) or "model"]
+    parts += [_plain(exam.split)] if exam.split else []
     parts += [exam.boxes] if exam.boxes != "truth" else []
     parts += [f"study-{exam.study}"] if exam.study != "same" else []
     return "@".join(parts)

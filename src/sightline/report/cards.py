@@ -15,6 +15,7 @@ from sightline.exams.relations.distributions import Frequency, LabelDistribution
 from sightline.exams.relations.grids import Grid
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.relations.scores import Scores, SubtaskScores
+from sightline.plain import finite
 from sightline.report.failures import Failure
 from sightline.report.listings import SUBTASK_TITLES
 from sightline.report.markdown import markdown
@@ -210,18 +211,9 @@ class ReportCard:
             "grids": {setting: [grid.to_dict() for grid in own] for setting, own in self.grids.items()},
             "failures": [failure.to_dict() for failure in self.failures],
         }
-        found: dict[str, Any] = _finite(plain)
+        found: dict[str, Any] = finite(plain)
         return found
 
     def to_markdown(self) -> str:
         """Headline and tables as Markdown."""
         return markdown(self)
-
-
-def _finite(value: Any) -> Any:
-    """The value with every float that is no number replaced by None."""
-    if isinstance(value, Mapping):
-        return {str(key): _finite(v) for key, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

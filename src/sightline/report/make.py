@@ -25,6 +25,7 @@ from sightline.models import is_blind
 from sightline.report.cards import ReportCard, Sitting
 from sightline.report.facts import data_facts
 from sightline.report.failures import worst
+from sightline.report.listings import BOXES_WORDS
 from sightline.skills import Setting
 from sightline.store import Dataset
 
@@ -113,9 +114,8 @@ def _labels(runs: Sequence[Run]) -> list[str]:
 def _apart(run: Run) -> list[str]:
     """In which options a run differs from the usual ones, in a word each."""
     boxes, study = run.options.get("boxes", "truth"), run.options.get("study", "same")
-    words = {"truth": "", "detected": "own boxes", "perfect": "own boxes, perfect predicates"}
     learned = {"same": "", "joint": "learned from both"}.get(study, f"learned {study.replace('_', ' ')}")
-    return [word for word in (words[boxes], learned) if word]
+    return [word for word in (BOXES_WORDS.get(boxes), learned) if word]
 
 
 def _answers(run: Run, records: pl.DataFrame, tables: Mapping[Setting, PairTable]) -> dict[Setting, Answers]:

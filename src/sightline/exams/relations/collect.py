@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError
+from sightline.exams.relations.pairs import fraction_boxes
 from sightline.geometry import area, iou, iou_matrix
 from sightline.store import Dataset
 from sightline.store.formats.hierarchy import Hierarchy
@@ -91,23 +92,8 @@ class Collection:
 def boxes_of(data: Dataset, split: str) -> pl.DataFrame:
     """The boxes of a split of an imported dataset, in the form the steps take; `group` is the flag of that name."""
     tables = data.tables(split or None)
-    named = tables.sightings.join(
-        tables.objects.select("scene_id", "object_id", "category"),
-        on=["scene_id", "object_id"], how="left", maintain_order="left",
-    )  # fmt: skip
-    views = tables.views.select("scene_id", "view_id", "units", "width", "height")
-    seen = named.join(views, on=["scene_id", "view_id"], how="left", maintain_order="left")
-    pixels = pl.col("units") == "pixels"
-    if seen.filter(pixels & (pl.col("width").is_null() | pl.col("height").is_null())).height:
-        raise DataError("boxes are in pixels but the image size is unknown", file=data.path, field="width, height")
-    return seen.select(
-        "scene_id",
-        "object_id",
-        "category",
-        *(pl.when(pixels).then(pl.col(c) / pl.col("width")).otherwise(c).alias(c) for c in ("x0", "x1")),
-        *(pl.when(pixels).then(pl.col(c) / pl.col("height")).otherwise(c).alias(c) for c in ("y0", "y1")),
-        group=pl.col("flags").list.contains("group"),
-    ).select("scene_id", "object_id", "category", *_CORNERS, "group")
+    seen = fraction_boxes(tables, tables.views).with_columns(group=pl.col("flags").list.contains("group"))
+    return seen.select("scene_id", "object_id", "category", *_CORNERS, "group")
 
 
 def collect(boxes: pl.DataFrame, vocabulary: Vocabulary, *, seed: int, training: bool = False) -> Collection:

@@ -123,7 +123,7 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
         pl.col("aspect").is_in(["depth", "occlusion"]),
         crosses if setting == "across_images" else ~crosses,
     ).join(views.select("scene_id").unique(), on="scene_id", how="semi", maintain_order="left")
-    sightings = _fraction_boxes(tables, views)
+    sightings = fraction_boxes(tables, views)
     scenes = views["scene_id"].unique(maintain_order=True)
     pairs = _one_row_a_pair(relations)
     keys = sightings.select("scene_id", "object_id").with_row_index("row")
@@ -153,8 +153,11 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
     )
 
 
-def _fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
-    """Sightings in the first view of every scene with category, boxes as fractions of the image."""
+def fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
+    """Sightings in the first view of every scene with category, boxes as fractions of the image.
+
+    DataError where boxes are in pixels and the image size is unknown.
+    """
     views = views.unique("scene_id", keep="first", maintain_order=True)
     seen = (
         tables.sightings.join(

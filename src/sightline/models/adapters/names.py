@@ -42,11 +42,10 @@ def scene_ids(pairs: Pairs) -> tuple[str, str]:
     """
     if pairs.setting == "within_image":
         return pairs.cluster_id, pairs.cluster_id
-    if f"{pairs.view_a.id}|{pairs.view_b.id}" == pairs.cluster_id:
-        return pairs.view_a.id, pairs.view_b.id
-    if f"{pairs.view_b.id}|{pairs.view_a.id}" == pairs.cluster_id:
-        return pairs.view_a.id, pairs.view_b.id
+    first, second = pairs.view_a.id, pairs.view_b.id
+    if pairs.cluster_id in (f"{first}|{second}", f"{second}|{first}"):
+        return first, second
     raise ModelError(
         f"cannot tell which image of {pairs.cluster_id} comes first: "
-        f"views are named {pairs.view_a.id!r} and {pairs.view_b.id!r}, expected scene ids"
+        f"views are named {first!r} and {second!r}, expected scene ids"
     )

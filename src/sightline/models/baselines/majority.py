@@ -53,7 +53,7 @@ class Majority:
 
     def _require(self, setting: Setting) -> tuple[int, int]:
         if setting not in self._labels:
-            raise needs_training("majority", setting)
+            raise no_training("majority", setting)
         return self._labels[setting]
 
 
@@ -89,7 +89,7 @@ def commonest(table: PairTable, aspect: str) -> int:
     return int(np.bincount(labels[labels >= 0], minlength=4).argmax())
 
 
-def needs_training(model: str, setting: Setting) -> ConfigError:
+def no_training(model: str, setting: Setting) -> ConfigError:
     """The error of a model that cannot answer without a training split."""
     return ConfigError(
         f"{model} needs a training split with {setting} pairs (such as validation), and there is none"

@@ -19,7 +19,7 @@ from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.prior import UNSEEN, ClassPrior, cross_fit
 from sightline.exams.relations.study import Study
-from sightline.models.baselines.majority import needs_training
+from sightline.models.baselines.majority import no_training
 from sightline.skills import SILENT, Judgements, Pairs, Setting
 
 Codes = NDArray[np.int8]
@@ -60,7 +60,7 @@ class ObjectClass:
 
     def _require(self, setting: Setting) -> None:
         if (setting, "depth") not in self._counts:
-            raise needs_training("object_class", setting)
+            raise no_training("object_class", setting)
 
 
 class BlindClassPrior:

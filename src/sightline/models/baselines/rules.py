@@ -18,7 +18,7 @@ from sightline.exams.relations.protocols import Aspect, Protocol
 from sightline.exams.relations.study import Study
 from sightline.exams.relations.tally import rates, tally
 from sightline.geometry import area, centre, intersection
-from sightline.models.baselines.majority import needs_training
+from sightline.models.baselines.majority import no_training
 from sightline.scenes import Depth, Occlusion
 from sightline.skills import SILENT, Judgements, Pairs, Setting
 
@@ -101,7 +101,7 @@ class Rule(ABC):
         table = study.train.get("within_image")
         if table is None:
             if self.margin == "tuned" and "within_image" in study.test:
-                raise needs_training(f"{self.kind} with margin=tuned", "within_image")
+                raise no_training(f"{self.kind} with margin=tuned", "within_image")
             return
         if self.margin == "tuned" or self.overlap == "auto":
             self._tune(table)
@@ -130,7 +130,7 @@ class Rule(ABC):
             depth = depth_by_lead(lead, 0.0, pairs.setting)
             return Judgements(depth, np.full(len(pairs), SILENT, dtype=np.int8))
         if self._margin is None:
-            raise needs_training(f"{self.kind} with margin=tuned", pairs.setting)
+            raise no_training(f"{self.kind} with margin=tuned", pairs.setting)
         depth = depth_by_lead(lead, self._margin, pairs.setting)
         return Judgements(
             depth, occlusion_by_depth(depth, intersection(pairs.boxes_a, pairs.boxes_b), self._overlap)
