@@ -1,0 +1,1 @@
+"""Inventing scenes: shapes, placement, predicates, cameras, bias. Runs with numpy, numba and yaml alone."""

@@ -1,0 +1,114 @@
+"""A layout: one invented scene before anything is drawn. What stands where, seen by which cameras, lit by what.
+
+World: metres, right-handed, z up, the table's surface is z = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.scenes.types import Camera
+
+How = Literal["independent", "contained", "supported"]
+Point = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One object of a layout.
+
+    Attributes:
+        shape: Name of its solid, ``cube_container:medium``.
+        color: A key of `looks.COLORS`.
+        material: A key of `looks.MATERIALS`.
+        position: Middle of its base.
+        yaw: Turn about z, radians, counter-clockwise seen from above.
+        how: How it was placed.
+        parent: Index of the object it stands in or on; −1 for the table.
+    """
+
+    shape: str
+    color: str
+    material: str
+    position: Point
+    yaw: float
+    how: How = "independent"
+    parent: int = -1
+
+    def pose(self) -> NDArray[np.float64]:
+        """Object→world, 4×4."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        x, y, z = self.position
+        return np.array([(c, -s, 0, x), (s, c, 0, y), (0, 0, 1, z), (0, 0, 0, 1)], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """A square that shines towards `target` from one side, evenly (Lambertian).
+
+    Attributes:
+        size: Side, metres.
+        power: Watts of radiant flux as Blender means them: radiance = power / (π · size²).
+        color: Linear RGB.
+    """
+
+    name: str
+    position: Point
+    size: float
+    power: float
+    target: Point = (0.0, 0.0, 0.0)
+    color: Point = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A view to be taken: its name, camera and size (width, height) in pixels."""
+
+    name: str
+    camera: Camera
+    size: tuple[int, int] = (480, 320)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One invented scene.
+
+    Attributes:
+        world: Name of the world it comes from; with `seed` and `index` it can be made again.
+        split: Split it belongs to.
+        table: Albedo of the table, linear RGB; it is flat and without end.
+        ambient: Radiance of the sky, linear RGB, the same in all directions.
+        left: Unit vector on the table: the original camera's left; `behind` points away from that camera.
+    """
+
+    world: str
+    seed: int
+    index: int
+    split: str
+    objects: tuple[Placed, ...]
+    shots: tuple[Shot, ...]
+    lights: tuple[Light, ...]
+    table: Point
+    ambient: Point
+    left: tuple[float, float]
+    behind: tuple[float, float]
+
+    def without(self, index: int) -> Layout:
+        """The layout with one object taken away and everything else left where it is.
+
+        What stood on or in that object stays where it was, in the air if need be: a counterfactual changes one
+        thing.
+        """
+        kept = [o for i, o in enumerate(self.objects) if i != index]
+        return replace(self, objects=tuple(_reparent(o, index) for o in kept))
+
+
+def _reparent(placed: Placed, gone: int) -> Placed:
+    if placed.parent == gone:
+        return replace(placed, parent=-1, how="independent")
+    return replace(placed, parent=placed.parent - 1) if placed.parent > gone else placed

@@ -1,0 +1,53 @@
+"""Colours and materials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+COLORS: Final[dict[str, tuple[int, int, int]]] = {
+    "gray": (87, 87, 87),
+    "red": (173, 35, 35),
+    "blue": (42, 75, 215),
+    "green": (29, 105, 20),
+    "brown": (129, 74, 25),
+    "purple": (129, 38, 192),
+    "cyan": (41, 208, 208),
+    "yellow": (255, 238, 51),
+}
+"""8-bit sRGB, as CLEVR and GeoSpa have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """How a surface answers light.
+
+    Attributes:
+        metallic: 1 reflects everything in its own colour, 0 is diffuse with a clear coat.
+        roughness: Of the reflection, 0 mirror … 1 matte; the width of the GGX lobe is its square.
+        specular: Reflectance of the coat seen head-on; a metal has its colour instead.
+    """
+
+    metallic: float
+    roughness: float
+    specular: float
+
+
+MATERIALS: Final[dict[str, Material]] = {
+    "rubber": Material(metallic=0.0, roughness=0.7, specular=0.02),
+    "metal": Material(metallic=1.0, roughness=0.25, specular=0.0),
+}
+
+
+def linear(rgb: tuple[int, int, int]) -> tuple[float, float, float]:
+    """8-bit sRGB as linear light in [0, 1].
+
+    >>> [round(c, 4) for c in linear((87, 87, 87))]
+    [0.0953, 0.0953, 0.0953]
+    """
+    r, g, b = (_linear(c / 255.0) for c in rgb)
+    return r, g, b
+
+
+def _linear(c: float) -> float:
+    return c / 12.92 if c <= 0.04045 else float(((c + 0.055) / 1.055) ** 2.4)
