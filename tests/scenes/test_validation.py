@@ -34,6 +34,10 @@ def test_a_whole_scene_comes_back_unchanged() -> None:
         ({"sightings": (Sighting("v", "a", (0, 0, 1, 1.01)),)}, "leaves the image"),  # out of range
         ({"sightings": (Sighting("v", "a", (0, 0, 1, float("nan"))),)}, "not finite"),  # NaN
         ({"relations": (Relation("a", "z", "depth", "closer"),)}, "unknown object"),  # dangling end
+        (
+            {"relations": (Relation("a", "b", "depth", "same", view="w"),)},
+            "relation in an unknown view",
+        ),  # no such view
         ({"relations": (Relation("a", "a", "depth", "same"),)}, "related to itself"),  # self-relation
         ({"relations": (Relation("a", "b", "depth", "nearer"),)}, "outside its range"),  # no such label
         ({"relations": (Relation("a", "b", "occlusion", "none", ("nope",)),)}, "outside its range"),  # no such vote

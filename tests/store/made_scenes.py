@@ -35,6 +35,7 @@ def _view(view_id: str) -> st.SearchStrategy[View]:
         load_image=st.none(),
         load_depth=st.none(),
         load_ids=st.none(),
+        load_amodal=st.none(),
     )
 
 
@@ -64,7 +65,7 @@ def _sighting(views: list[str], objects: list[str]) -> st.SearchStrategy[Sightin
     )
 
 
-def _relation(objects: list[str]) -> st.SearchStrategy[Relation]:
+def _relation(views: list[str], objects: list[str]) -> st.SearchStrategy[Relation]:
     return st.builds(
         Relation,
         subject=st.sampled_from(objects),
@@ -73,6 +74,7 @@ def _relation(objects: list[str]) -> st.SearchStrategy[Relation]:
         predicate=st.none() | TEXTS,
         votes=st.lists(TEXTS, max_size=3).map(tuple),
         object_scene=st.none() | TEXTS,
+        view=st.none() | st.sampled_from(views),
     )
 
 
@@ -88,7 +90,7 @@ def scenes(draw: st.DrawFn, scene_id: str) -> Scene:
         views=tuple(draw(_view(v)) for v in views),
         objects=tuple(draw(_object(o)) for o in objects),
         sightings=tuple(draw(st.lists(_sighting(views, objects), max_size=3))) if objects else (),
-        relations=tuple(draw(st.lists(_relation(objects), max_size=3))) if objects else (),
+        relations=tuple(draw(st.lists(_relation(views, objects), max_size=3))) if objects else (),
     )
 
 

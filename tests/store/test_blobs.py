@@ -148,3 +148,12 @@ def test_a_view_without_truth_keeps_its_picture(tmp_path: Path) -> None:
     np.testing.assert_array_equal(view.image(), PIXELS)
     with pytest.raises(DataError, match="no depth map"):
         view.depth()
+
+
+def test_a_blob_cut_short_is_written_again(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path, lazy=True)
+    ref = blobs.put(b"whole", ".bin")
+    blobs.file(ref).write_bytes(b"who")  # as after a loss of power, before it was synced
+    assert blobs.put(b"whole", ".bin") == ref
+    blobs.sync([ref])
+    assert blobs.damage(ref) is None

@@ -36,7 +36,7 @@ class Camera:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One image of a scene. Pixels stay outside: `image`, `depth` and `ids` call injected loaders.
+    """One image of a scene. Pixels stay outside: `image`, `depth`, `ids` and `amodal` call injected loaders.
 
     Attributes:
         id: Unique within the scene.
@@ -54,6 +54,7 @@ class View:
     load_image: Loader | None = field(default=None, compare=False, repr=False)
     load_depth: Loader | None = field(default=None, compare=False, repr=False)
     load_ids: Loader | None = field(default=None, compare=False, repr=False)
+    load_amodal: Loader | None = field(default=None, compare=False, repr=False)
 
     def image(self) -> NDArray[np.uint8]:
         """Pixels, HWC uint8 RGB."""
@@ -67,6 +68,10 @@ class View:
         """Object ids, HW int32: 0 background, i + 1 for ``scene.objects[i]``."""
         return self._load(self.load_ids, "an id map")
 
+    def amodal(self) -> NDArray[np.bool_]:
+        """The whole of each of ``scene.objects``, hidden parts included, (n, H, W) bool; all False if outside."""
+        return self._load(self.load_amodal, "amodal masks")
+
     def require_size(self) -> tuple[int, int]:
         """(width, height) in pixels, or a DataError where the source never told.
 
@@ -78,12 +83,13 @@ class View:
         return self.size
 
     def without_truth(self) -> View:
-        """The view as a model may see it: the picture, but no depth map and no id map."""
-        return replace(self, load_depth=None, load_ids=None)
+        """The view as a model may see it: the picture, but no depth map, no id map and no masks."""
+        return replace(self, load_depth=None, load_ids=None, load_amodal=None)
 
     def _load(self, loader: Loader | None, what: str) -> NDArray[Any]:
         if loader is None:
-            raise DataError(f"view has no {what.split(maxsplit=1)[1]}", row=self.id, expected=what)
+            bare = what.removeprefix("an ").removeprefix("a ")
+            raise DataError(f"view has no {bare}", row=self.id, expected=what)
         return loader()
 
 
@@ -164,6 +170,8 @@ class Relation:
         predicate: The answer in words; None where the raters found no majority.
         votes: The raters' raw answers, one word each; empty where the source keeps none.
         object_scene: Scene of `object` when it is another one.
+        view: The view in which it holds, for facts of the camera's position such as ``closer`` where a scene has
+            several views; None where it holds of the scene, or of its only view.
     """
 
     subject: str
@@ -172,6 +180,7 @@ class Relation:
     predicate: str | None
     votes: tuple[str, ...] = ()
     object_scene: str | None = None
+    view: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +200,21 @@ class Scene:
     objects: tuple[Object, ...] = ()
     sightings: tuple[Sighting, ...] = ()
     relations: tuple[Relation, ...] = ()
+    load_without: Callable[[str], Scene] | None = field(default=None, compare=False, repr=False)
+
+    def without(self, object_id: str) -> Scene:
+        """The counterfactual: the same scene with one object taken away and everything else left where it is.
+
+        The other objects keep their ids; in the views, ``ids()`` is i + 1 for ``objects[i]`` of the new scene.
+        Only a scene that can be made again has one: a DataError where there is none.
+        """
+        if self.load_without is None:
+            raise DataError("this scene was not generated here, so nothing can be taken out of it", row=self.id)
+        if all(o.id != object_id for o in self.objects):
+            raise DataError(
+                "no such object", row=self.id, expected=", ".join(o.id for o in self.objects), found=object_id
+            )
+        return self.load_without(object_id)
 
     def object(self, object_id: str) -> Object:
         """The object with that id; KeyError if there is none."""

@@ -29,6 +29,8 @@ def validate(scene: Scene, *, file: str | None = None) -> Scene:
             raise DataError("sighting of an unknown object", file=file, row=scene.id, found=sighting.object_id)
         _check_box(scene.id, sighting, views[sighting.view_id], file)
     for relation in scene.relations:
+        if relation.view is not None and relation.view not in views:
+            raise DataError("relation in an unknown view", file=file, row=scene.id, found=relation.view)
         _check_relation(scene.id, relation, objects, file)
     return scene
 

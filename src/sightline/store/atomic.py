@@ -12,11 +12,12 @@ from pathlib import Path
 from sightline.errors import ConfigError
 
 
-def atomic_write(path: str | Path, data: bytes) -> None:
+def atomic_write(path: str | Path, data: bytes, *, sync: bool = True) -> None:
     """Put `data` at `path` so that a reader, or a machine that loses power, sees the old file or the new one.
 
     A hidden temporary file in the same folder is written, synced and renamed over `path`, then the folder is
-    synced. On failure the temporary file is removed and `path` is as it was.
+    synced. On failure the temporary file is removed and `path` is as it was. Without `sync` only the reader is
+    safe, until `sync_files` is called for many files together.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
@@ -24,18 +25,28 @@ def atomic_write(path: str | Path, data: bytes) -> None:
         with temporary.open("xb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno and not error.filename:
             error.filename = str(path)
         raise
-    sync_folder(path.parent)
+    if sync:
+        sync_folder(path.parent)
+
+
+def sync_files(paths: Collection[Path]) -> None:
+    """Make files written without `sync` durable, and their names."""
+    for path in paths:
+        sync_folder(path)
+    for folder in {path.parent for path in paths}:
+        sync_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable."""
+    """Make renames in a folder durable; or the content of a file."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -130,6 +130,8 @@ def _references(tables: Tables) -> Iterator[Fault]:
         pl.when(pl.col("object_scene").is_null()).then("object").otherwise(pl.col("other") + " " + pl.col("object"))
     )
     yield _fault("relation to an unknown object", "relations.object", lost, pl.lit(value=True), found)
+    lost = _without(tables.relations, views, ["scene_id", "view_id"], ["scene_id", "view_id"])
+    yield _fault("relation in an unknown view", "relations.view_id", lost, pl.lit(value=True), pl.col("view_id"))
 
 
 def _without(frame: pl.DataFrame, known: pl.DataFrame, left: list[str], right: list[str]) -> pl.DataFrame:
@@ -230,7 +232,7 @@ def _pairs(tables: Tables) -> Iterator[Fault]:
     pair = ends.with_columns(
         low=pl.when(swap).then(second).otherwise(first), high=pl.when(swap).then(first).otherwise(second)
     )
-    again = ~pl.struct("aspect", "low", "high").is_first_distinct()
+    again = ~pl.struct("aspect", "view_id", "low", "high").is_first_distinct()
     yield _fault("pair stands twice, maybe the other way round", "relations.object", pair, again, found)
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
+from sightline.geometry.masks import decode
 from sightline.scenes import Camera, Landmark, Object, Relation, Scene, Sighting, View, Viewpoint
-from sightline.store.blobs import Blobs, Kind
+from sightline.store.blobs import Blobs
+from sightline.store.encodings import Kind
 from sightline.store.schema import SCHEMAS
 from sightline.store.tables import Tables
 
@@ -39,7 +44,7 @@ def tables_from_scenes(scenes: Iterable[Scene], *, blobs: Blobs | None = None) -
         rows["objects"] += [_object_row(scene.id, o) for o in scene.objects]
         rows["sightings"] += [_sighting_row(scene.id, s) for s in scene.sightings]
         rows["relations"] += [
-            (scene.id, r.subject, r.object, r.object_scene, r.aspect, r.predicate, list(r.votes))
+            (scene.id, r.subject, r.object, r.object_scene, r.aspect, r.predicate, list(r.votes), r.view)
             for r in scene.relations
         ]
     return Tables(**{n: pl.DataFrame(r, schema=SCHEMAS[n], orient="row") for n, r in rows.items()})
@@ -157,35 +162,72 @@ def _runs(frame: pl.DataFrame, places: list[int], block: range) -> list[list[Row
 def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
     try:
         split, source = rows["views"][0][:2]
+        objects = tuple(_object(row) for row in rows["objects"])
+        sightings = tuple(_sighting(row) for row in rows["sightings"])
         return Scene(
             id=scene_id,
             split=split,
             source=source,
-            views=tuple(_view(row, blobs) for row in rows["views"]),
-            objects=tuple(_object(row) for row in rows["objects"]),
-            sightings=tuple(_sighting(row) for row in rows["sightings"]),
+            views=tuple(_view(row, blobs, objects, sightings) for row in rows["views"]),
+            objects=objects,
+            sightings=sightings,
             relations=tuple(
-                Relation(subject, thing, aspect, predicate, tuple(votes), object_scene)
-                for subject, thing, object_scene, aspect, predicate, votes in rows["relations"]
+                Relation(subject, thing, aspect, predicate, tuple(votes), object_scene, view)
+                for subject, thing, object_scene, aspect, predicate, votes, view in rows["relations"]
             ),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(f"scene cannot be made from its rows: {error!r}", row=scene_id) from error
 
 
-def _view(row: Row, blobs: Blobs) -> View:
+def _view(row: Row, blobs: Blobs, objects: tuple[Object, ...], sightings: tuple[Sighting, ...]) -> View:
     _, _, view_id, image, width, height, units, camera, depth, ids = row
     told = camera and json.loads(camera)
+    size = None if width is None or height is None else (width, height)
     return View(
         id=view_id,
         image_ref=image,
-        size=None if width is None or height is None else (width, height),
+        size=size,
         units=units,
         camera=told and Camera(tuple(told["k"]), tuple(told["world_to_camera"])),
         load_image=blobs.loader("image", image),
         load_depth=blobs.loader("depth", depth),
         load_ids=blobs.loader("ids", ids),
+        load_amodal=_amodal(view_id, size, objects, sightings, rendered=ids is not None),
     )
+
+
+def _amodal(
+    view_id: str,
+    size: tuple[int, int] | None,
+    objects: tuple[Object, ...],
+    sightings: tuple[Sighting, ...],
+    *,
+    rendered: bool,
+) -> AmodalLoader | None:
+    """A loader where the masks are known; a rendered view in which nothing is seen has them, all empty."""
+    seen = [s for s in sightings if s.view_id == view_id]
+    masks = {s.object_id: s.amodal_mask for s in seen if s.amodal_mask is not None}
+    if size is None or not (masks or (rendered and not seen)):
+        return None
+    return AmodalLoader(tuple(masks.get(o.id) for o in objects), size)
+
+
+@dataclass(frozen=True, slots=True)
+class AmodalLoader:
+    """What a View calls for its amodal masks: run lengths by object, None where it is outside the image."""
+
+    masks: tuple[bytes | None, ...]
+    size: tuple[int, int]
+
+    def __call__(self) -> NDArray[np.bool_]:
+        """(n, H, W) bool."""
+        width, height = self.size
+        amodal = np.zeros((len(self.masks), height, width), dtype=bool)
+        for mask, rle in zip(amodal, self.masks, strict=True):
+            if rle is not None:
+                mask[:] = decode(rle, height, width)
+        return amodal
 
 
 def _object(row: Row) -> Object:

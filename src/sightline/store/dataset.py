@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import polars as pl
 
@@ -16,12 +17,15 @@ from sightline.store.blobs import PREFIX, Blobs
 from sightline.store.convert import by_scene, scenes_from_tables
 from sightline.store.fingerprint import Fingerprint, fingerprint
 from sightline.store.manifest import MANIFEST, Manifest, ShardInfo, read_manifest
-from sightline.store.schema import SCHEMA_VERSION, SCHEMAS
+from sightline.store.schema import LATER, SCHEMA_VERSION, SCHEMAS
 from sightline.store.shards import DiskShard, MemoryShard, Shard, read_shard
 from sightline.store.tables import Tables
 
 OnError = Literal["raise", "skip"] | Callable[[DataError], None]
 """What to do about a damaged shard: raise its error, pass over it, or tell a function and pass over it."""
+
+Without = Callable[[Scene, str], Scene]
+"""Makes the counterfactual of a scene: the scene, and the id of the object to take away."""
 
 T = TypeVar("T")
 
@@ -35,16 +39,27 @@ class Dataset:
     (2, ('test',), ['a', 'b'])
     """
 
-    def __init__(self, parts: Sequence[Shard], blobs: Blobs, manifest: Manifest | None = None) -> None:
-        self._parts, self._manifest = tuple(parts), manifest
+    def __init__(
+        self,
+        parts: Sequence[Shard],
+        blobs: Blobs,
+        manifest: Manifest | None = None,
+        without: Without | None = None,
+    ) -> None:
+        self._parts, self._manifest, self._without = tuple(parts), manifest, without
         self.blobs = blobs
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
-        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached."""
+    def open(cls, path: str | Path, *, without: Without | None = None) -> Self:
+        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached.
+
+        Args:
+            path: The folder.
+            without: Makes the counterfactuals of its scenes, where somebody knows how (`Scene.without`).
+        """
         folder = Path(path)
         manifest = read_manifest(folder)
-        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest)
+        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest, without)
 
     @classmethod
     def from_tables(cls, tables: Tables, path: str | Path | None = None) -> Self:
@@ -65,6 +80,11 @@ class Dataset:
     def source(self) -> str:
         """Where the data comes from, as told when it was written."""
         return "" if self._manifest is None else self._manifest.source
+
+    @property
+    def recipe(self) -> Mapping[str, Any] | None:
+        """How the scenes were made, where they were generated; plain values."""
+        return None if self._manifest is None else self._manifest.recipe
 
     @property
     def shards(self) -> tuple[ShardInfo, ...]:
@@ -103,7 +123,7 @@ class Dataset:
         Shards come in stored order, scenes within one by id. A shard is checked as a whole before its first scene.
         """
         for tables in self._read(split, on_error):
-            yield from scenes_from_tables(tables, blobs=self.blobs)
+            yield from map(self._whole, scenes_from_tables(tables, blobs=self.blobs))
 
     def scene(self, scene_id: str) -> Scene:
         """One scene by id; a DataError if there is none."""
@@ -111,7 +131,7 @@ class Dataset:
             if part.may_hold(scene_id):
                 rows = part.rows_of(scene_id)
                 if rows.views.height:
-                    return next(scenes_from_tables(rows, blobs=self.blobs))
+                    return self._whole(next(scenes_from_tables(rows, blobs=self.blobs)))
         raise DataError("no such scene", file=self.path, field="scene_id", found=scene_id)
 
     def scan(self, table: str, *, on_error: OnError = "raise") -> pl.LazyFrame:
@@ -125,7 +145,8 @@ class Dataset:
         files = [f for f in found if isinstance(f, Path)]
         frames = [f.lazy() for f in found if isinstance(f, pl.DataFrame)]
         if files:
-            frames.append(pl.scan_parquet(files, schema=SCHEMAS[table]))
+            missing: Literal["insert", "raise"] = "insert" if table in LATER else "raise"
+            frames.append(pl.scan_parquet(files, schema=SCHEMAS[table], missing_columns=missing))
         return pl.concat(frames) if frames else pl.LazyFrame(schema=SCHEMAS[table])
 
     def tables(self, split: str | None = None, *, on_error: OnError = "raise") -> Tables:
@@ -152,6 +173,9 @@ class Dataset:
         if told is not None and not problems and content.hexdigest() != told.fingerprint:
             problems.append(_mismatch(self.path / MANIFEST, told.fingerprint, content.hexdigest()))
         return problems + self._doubled(ranges)
+
+    def _whole(self, scene: Scene) -> Scene:
+        return scene if self._without is None else replace(scene, load_without=partial(self._without, scene))
 
     def _read(self, split: str | None, on_error: OnError) -> Iterator[Tables]:
         if split and split not in self.splits:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.store.schema import SCHEMA_VERSION, SCHEMAS
+from sightline.store.schema import LATER, SCHEMA_VERSION, SCHEMAS
 from sightline.store.tables import Tables
 
 
@@ -17,10 +17,10 @@ class Fingerprint:
     """A running sha256 over the values of tables, fed part by part.
 
     It depends on: the schema version; every cell of all four tables, nulls apart from empty texts and empty lists;
-    the order of the rows. It does not depend on: compression, row groups, how the rows are cut into parts or
-    shards, file names, source, or the time of writing. Pictures kept as blobs are covered, for their names are the
-    sha256 of their bytes; of a picture that is only a path, the path is covered and not the pixels. Every NaN
-    counts as the same value; −0.0 and 0.0 differ.
+    the order of the rows. A column of `schema.LATER` counts only where it is not all null. It does not depend on:
+    compression, row groups, how the rows are cut into parts or shards, file names, source, recipe, or the time of
+    writing. Pictures kept as blobs are covered, for their names are the sha256 of their bytes; of a picture that is
+    only a path, the path is covered and not the pixels. Every NaN counts as the same value; −0.0 and 0.0 differ.
 
     Each column is a few byte streams (which rows are null, lengths, little-endian values), each stream with its
     own hash, so that parts can be fed one after another; the fingerprint is the hash of those hashes.
@@ -46,9 +46,15 @@ class Fingerprint:
 
     def hexdigest(self) -> str:
         """The fingerprint of everything fed so far, 64 hex digits."""
-        digests = sorted((key, hasher.hexdigest()) for key, hasher in self._streams.items())
+        unused = self._unused()
+        digests = sorted((key, h.hexdigest()) for key, h in self._streams.items() if key not in unused)
         text = "\n".join([f"sightline schema {SCHEMA_VERSION}", *(f"{key} {digest}" for key, digest in digests)])
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def _unused(self) -> set[str]:
+        """The validity streams of later columns that hold nothing."""
+        later = (f"{name}.{column}" for name, columns in LATER.items() for column in columns)
+        return {f"{key}#valid" for key in later if f"{key}#length" not in self._streams}
 
     def _array(self, key: str, array: Any) -> None:
         self._bytes(f"{key}#valid", array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8))

@@ -14,7 +14,10 @@ from sightline.store.schema import SCHEMA_VERSION, SCHEMAS
 
 MANIFEST = "dataset.json"
 IMAGES = "images"
-OWNED = (MANIFEST, IMAGES, *SCHEMAS)
+PARTIAL = "partial"
+SHAPES = "shapes"
+CANONICAL = "canonical"
+OWNED = (MANIFEST, IMAGES, PARTIAL, SHAPES, CANONICAL, *SCHEMAS)
 """The names a dataset folder may hold."""
 
 _SHARD_NAME = re.compile(r"\d{5,}")
@@ -56,7 +59,16 @@ class ShardInfo:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A dataset at a glance; `created` is ISO 8601 in UTC."""
+    """A dataset at a glance.
+
+    Attributes:
+        source: Where the data comes from.
+        created: ISO 8601 in UTC.
+        splits: Names of the splits, sorted.
+        fingerprint: Of all values.
+        shards: In the order of their scenes.
+        recipe: How the scenes were made, where they were generated: plain values, no part of the fingerprint.
+    """
 
     source: str
     created: str
@@ -64,6 +76,7 @@ class Manifest:
     fingerprint: str
     shards: tuple[ShardInfo, ...]
     schema_version: int = SCHEMA_VERSION
+    recipe: Mapping[str, Any] | None = None
 
     def to_json(self) -> bytes:
         """The file's bytes."""
@@ -74,7 +87,8 @@ class Manifest:
                 "created": self.created,
                 "splits": self.splits,
                 "fingerprint": self.fingerprint,
-                "shards": [_shard_dict(s) for s in self.shards],
+                **({} if self.recipe is None else {"recipe": self.recipe}),
+                "shards": [shard_to_dict(s) for s in self.shards],
             },
             indent=1,
             ensure_ascii=False,
@@ -101,13 +115,15 @@ def read_manifest(folder: Path) -> Manifest:
             created=_text(told, "created"),
             splits=tuple(str(s) for s in told["splits"]),
             fingerprint=_text(told, "fingerprint"),
-            shards=tuple(_shard(s) for s in told["shards"]),
+            shards=tuple(shard_from_dict(s) for s in told["shards"]),
+            recipe=_recipe(told.get("recipe")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"the manifest is damaged: {error!r}", file=path) from error
 
 
-def _shard_dict(shard: ShardInfo) -> dict[str, Any]:
+def shard_to_dict(shard: ShardInfo) -> dict[str, Any]:
+    """A shard's entry as plain values."""
     return {
         "name": shard.name,
         "scenes": shard.scenes,
@@ -119,7 +135,8 @@ def _shard_dict(shard: ShardInfo) -> dict[str, Any]:
     }
 
 
-def _shard(told: Mapping[str, Any]) -> ShardInfo:
+def shard_from_dict(told: Mapping[str, Any]) -> ShardInfo:
+    """A shard's entry from plain values; KeyError, TypeError or ValueError where they are none."""
     name = _text(told, "name")
     if not _SHARD_NAME.fullmatch(name):
         raise ValueError(f"shard name {name!r}")  # it becomes a path: digits only
@@ -139,6 +156,12 @@ def _shard(told: Mapping[str, Any]) -> ShardInfo:
         fingerprint=_text(told, "fingerprint"),
         files=files,
     )
+
+
+def _recipe(told: object) -> Mapping[str, Any] | None:
+    if told is None or isinstance(told, dict):
+        return told
+    raise TypeError(f"recipe is {told!r}")
 
 
 def _text(told: Mapping[str, Any], key: str) -> str:

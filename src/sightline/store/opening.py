@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sightline.errors import DataError
 from sightline.store.dataset import Dataset
 from sightline.store.formats import detect
-from sightline.store.manifest import MANIFEST
+from sightline.store.manifest import MANIFEST, PARTIAL
 from sightline.store.tables import Tables
 
 
@@ -24,4 +25,6 @@ def open_dataset(path: str | Path) -> Dataset:
     place = Path(path)
     if is_dataset(place):
         return Dataset.open(place)
+    if (place / PARTIAL).is_dir():
+        raise DataError("still being generated: run the same sightline generate again to go on", file=place)
     return Dataset.from_tables(Tables.concat(detect(place).read(place)), path=place)

@@ -59,8 +59,13 @@ _COLUMNS: Final[dict[str, dict[str, Any]]] = {
         "aspect": pl.String,
         "predicate": pl.String,  # null: the raters found no majority
         "votes": pl.List(pl.String),  # never null, may be empty
+        "view_id": pl.String,  # null: holds of the scene, or of its only view
     },
 }
 
 SCHEMAS: Final[dict[str, pl.Schema]] = {name: pl.Schema(columns) for name, columns in _COLUMNS.items()}
 """Table name → columns and types, in order."""
+
+LATER: Final[dict[str, frozenset[str]]] = {"relations": frozenset({"view_id"})}
+"""Columns that older files of this version lack; they are read as null, and all null they leave no trace in the
+fingerprint, so that old and new files of the same content have the same one."""

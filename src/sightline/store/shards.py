@@ -17,7 +17,7 @@ from sightline.store.atomic import atomic_write
 from sightline.store.convert import scene_count
 from sightline.store.fingerprint import fingerprint
 from sightline.store.manifest import FileInfo, ShardInfo
-from sightline.store.schema import SCHEMAS
+from sightline.store.schema import LATER, SCHEMAS
 from sightline.store.tables import Tables
 
 SCENES_PER_GROUP = 2_000
@@ -115,7 +115,7 @@ class DiskShard:
     def frame(self, table: str) -> pl.DataFrame:
         """One whole table, checked."""
         path = table_file(self.folder, table, self.info.name)
-        frame = _decoded(path, pl.scan_parquet(io.BytesIO(self._bytes(table))))
+        frame = _decoded(path, table, pl.scan_parquet(io.BytesIO(self._bytes(table))))
         if frame.height != self.info.files[table].rows:
             raise DataError(
                 "shard has the wrong number of rows",
@@ -143,7 +143,7 @@ class DiskShard:
         for table in SCHEMAS:
             path = table_file(self.folder, table, self.info.name)
             self._check_once(table, path)
-            frames[table] = _decoded(path, pl.scan_parquet(path).filter(pl.col("scene_id") == scene_id))
+            frames[table] = _decoded(path, table, pl.scan_parquet(path).filter(pl.col("scene_id") == scene_id))
         return Tables(**frames)
 
     def _check_once(self, table: str, path: Path) -> None:
@@ -178,9 +178,9 @@ def _check_size(path: Path, expected: int) -> None:
         )
 
 
-def _decoded(path: Path, scan: pl.LazyFrame) -> pl.DataFrame:
+def _decoded(path: Path, table: str, scan: pl.LazyFrame) -> pl.DataFrame:
     try:
-        return scan.collect()
+        frame = scan.collect()
     # PanicException, which polars lets through on some damaged pages, is no Exception.
     except (
         pl.exceptions.PolarsError,
@@ -190,6 +190,8 @@ def _decoded(path: Path, scan: pl.LazyFrame) -> pl.DataFrame:
         ValueError,
     ) as error:
         raise DataError(f"shard cannot be decoded: {error}", file=path) from error
+    missing = [c for c in SCHEMAS[table] if c in LATER.get(table, ()) and c not in frame.columns]
+    return frame.with_columns(pl.lit(None, SCHEMAS[table][c]).alias(c) for c in missing) if missing else frame
 
 
 @dataclass(frozen=True)

@@ -74,3 +74,41 @@ def test_unlabelled_keeps_the_question_and_drops_the_answer() -> None:
     assert bare.depth.tolist() == bare.occlusion.tolist() == [-1]
     assert not bare.depth_votes.any()
     assert not bare.occlusion_votes.any()
+
+
+def _seen_twice() -> Scene:
+    """Both objects in both views, which see the pair differently."""
+    return replace(
+        SCENE,
+        sightings=(*SCENE.sightings, Sighting("second", "b", (2, 2, 3, 3))),
+        relations=tuple(
+            Relation("a", "b", aspect, word, view=view)
+            for view, depth, occlusion in (("second", "farther", "none"), ("first", "closer", "occludes"))
+            for aspect, word in (("depth", depth), ("occlusion", occlusion))
+        ),
+    )
+
+
+def test_of_several_views_the_first_is_asked_about() -> None:
+    table = pair_table(tables_from_scenes([_seen_twice()]), "within_image", "test")
+    assert table.depth.tolist() == [1]
+    assert table.occlusion.tolist() == [1]
+    assert table.boxes_a.tolist() == [[0, 0, 0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("view", "hidden", "pairs"),
+    [
+        ("first", "a", 0),  # the subject
+        ("first", "b", 0),  # the object
+        ("second", "a", 1),  # hidden, but not where it is asked about
+    ],
+)
+def test_nobody_is_asked_about_what_does_not_show(view: str, hidden: str, pairs: int) -> None:
+    scene = _seen_twice()
+    seen = tuple(
+        replace(s, flags=frozenset({"hidden"})) if (s.view_id, s.object_id) == (view, hidden) else s
+        for s in scene.sightings
+    )
+    table = pair_table(tables_from_scenes([replace(scene, sightings=seen)]), "within_image", "test")
+    assert len(table) == pairs

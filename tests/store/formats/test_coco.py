@@ -364,7 +364,7 @@ def test_writing_what_never_was_coco(tmp_path: Path):
     tables = Tables.build(**{name: pl.DataFrame(columns) for name, columns in parts.items()})
     coco.write(iter([tables]), tmp_path / "out.json")
     content = json.loads((tmp_path / "out.json").read_text())
-    assert content["images"][0] == {"id": 1, "width": 10, "height": 20, "file_name": "1f.jpg"}
+    assert content["images"][0] == {"id": 1, "width": 10, "height": 20, "file_name": "1f/1f.jpg"}
     assert [a["bbox"] for a in content["annotations"]] == [[5, 5, 5, 10], [5, 5, 1, 2]]
     assert [a["category_id"] for a in content["annotations"]] == [2, 1]
     assert content["relations"][0]["object_image_id"] == 2

@@ -33,7 +33,7 @@ def test_unknown_things(tmp_path: Path) -> None:
 
 
 def test_what_each_can_do() -> None:
-    assert {name for name, form in FORMATS.items() if form.write} == {"2.5vrd", "coco"}
+    assert {name for name, form in FORMATS.items() if form.write} == {"2.5vrd", "clevr", "coco"}
     assert all(form.name == name and form.describe for name, form in FORMATS.items())
 
 

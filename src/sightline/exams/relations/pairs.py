@@ -113,7 +113,8 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
 
     A relation that crosses scenes belongs to ``across_images``, any other to ``within_image``. Boxes in pixels
     become fractions of the image, which needs the image size. Scenes of the split count for a setting by their
-    `source`, or, where no source is named after a setting, by having its relations.
+    `source`, or, where no source is named after a setting, by having its relations. Of a scene with several views
+    the first one is asked about; a pair of which one end is wholly hidden there (flag ``hidden``) is not asked.
     """
     crosses = pl.col("object_scene").is_not_null()
     views = tables.views.filter(pl.col("split") == split)
@@ -124,6 +125,7 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
         crosses if setting == "across_images" else ~crosses,
     ).join(views.select("scene_id").unique(), on="scene_id", how="semi", maintain_order="left")
     sightings = fraction_boxes(tables, views)
+    relations = _in_first_view(relations, views, sightings)
     scenes = views["scene_id"].unique(maintain_order=True)
     pairs = _one_row_a_pair(relations)
     keys = sightings.select("scene_id", "object_id").with_row_index("row")
@@ -180,6 +182,22 @@ def fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
     by_width = pl.when(pixels).then(pl.col("x0", "x1") / pl.col("width")).otherwise(pl.col("x0", "x1"))
     by_height = pl.when(pixels).then(pl.col("y0", "y1") / pl.col("height")).otherwise(pl.col("y0", "y1"))
     return seen.with_columns(by_width, by_height)
+
+
+def _in_first_view(relations: pl.DataFrame, views: pl.DataFrame, sightings: pl.DataFrame) -> pl.DataFrame:
+    """The relations that hold in the first view of their scene, between things that show there."""
+    first = views.unique("scene_id", keep="first", maintain_order=True).select("scene_id", first="view_id")
+    there = (
+        relations.join(first, on="scene_id", how="left", maintain_order="left")
+        .filter(pl.col("view_id").is_null() | (pl.col("view_id") == pl.col("first")))
+        .drop("first")
+    )
+    hidden = sightings.filter(pl.col("flags").list.contains("hidden")).select("scene_id", "object_id")
+    for scene, end in ((pl.col("scene_id"), "subject"), (pl.coalesce("object_scene", "scene_id"), "object")):
+        there = there.join(
+            hidden, left_on=[scene, end], right_on=["scene_id", "object_id"], how="anti", maintain_order="left"
+        )
+    return there
 
 
 def _one_row_a_pair(relations: pl.DataFrame) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """Outside formats, one module each, imported when first used.
 
 >>> sorted(FORMATS)
-['2.5vrd', 'coco', 'openimages']
+['2.5vrd', 'clevr', 'coco', 'openimages']
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def named(name: str) -> Format:
     'coco'
     >>> named("cocoo")
     Traceback (most recent call last):
-    sightline.errors.ConfigError: unknown format 'cocoo', did you mean coco? (there are 2.5vrd, coco, openimages)
+    sightline.errors.ConfigError: unknown format 'cocoo', did you mean coco? (there are 2.5vrd, clevr, ...)
     """
     if name in FORMATS:
         return FORMATS[name]
@@ -116,6 +116,13 @@ FORMATS: Final[dict[str, Format]] = {
         _reader("2.5vrd", "vrd25", ("images",)),
         _function("vrd25", "write"),
         _function("vrd25", "skipped"),
+    ),
+    "clevr": Format(
+        "clevr",
+        "a scenes.json file, or a folder with *scenes.json files",
+        _function("clevr", "detect"),
+        _reader("clevr", "clevr", ("images", "split")),
+        _function("clevr", "write"),
     ),
     "coco": Format(
         "coco",

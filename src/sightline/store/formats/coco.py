@@ -8,9 +8,14 @@ where subject and object are annotation ids, predicate is null without a majorit
 In our tables one image is one scene (``<split>/<image id>``, or ``<image id>`` without a split) with the one
 view ``0``; an annotation is an object with its sighting, and the object id is the annotation id. Boxes xywh
 become xyxy. Polygons and run lengths become compressed RLE in ``visible_mask`` (vertices are not kept).
+``amodal_segmentation``, of the same forms, becomes ``amodal_mask``, and ``occluded_fraction`` (0 to 1) stays.
 ``iscrowd`` becomes the flag ``crowd``. What else COCO says is kept in the object's attributes: coco_id,
 coco_category_id, supercategory, coco_area, coco_extra (other keys, JSON) and, on the first object of an image,
 coco_image (the image's other keys, JSON). Unused categories, ``info`` and ``licenses`` are not kept.
+
+Scenes that did not come from COCO are written with a key ``sightline`` in images (scene, view, split, source,
+camera) and annotations (object, attributes, pose, shape), and ``view`` in relations that hold in one view: read
+again, several images are one scene, and an object has one annotation a view.
 
 A box may leave the image by `EDGE_TOLERANCE` pixels, since drawing tools round; it is stored as it stands.
 """
@@ -32,7 +37,8 @@ from sightline.geometry import masks
 from sightline.scenes import ASPECTS, words
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.formats.coco_entries import Entry, dump, entries, load
-from sightline.store.formats.coco_write import write
+from sightline.store.formats.coco_scenes import Place, Thing, place_of, thing_of, views_of
+from sightline.store.formats.coco_write import EXTENSION, write
 from sightline.store.schema import SCHEMAS
 from sightline.store.tables import Tables
 
@@ -43,7 +49,8 @@ _MOST_PIXELS: Final = 2**32 - 1  # COCO's run lengths are 32-bit
 _SPLITS: Final = {"val": "validation"}
 _IMAGE_KEYS: Final = ("id", "width", "height")
 _ANNOTATION_KEYS: Final = (
-    "id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation", "flags",
+    "id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation", "flags", "amodal_segmentation",
+    "occluded_fraction",
 )  # fmt: skip
 
 Table = dict[str, list[Any]]
@@ -58,7 +65,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Image:
-    scene: str
+    place: Place
     width: int
     height: int
     picture: str | None
@@ -74,6 +81,8 @@ class _Index:
     categories: dict[int, tuple[str, str]]  # name, supercategory
     annotations: dict[int, list[tuple[int, Entry]]]  # by image
     owner: dict[int, int]  # annotation → image
+    things: dict[int, Thing]  # of annotations that tell more than COCO does
+    views: dict[str, list[str]]  # by scene
     relations: dict[int, list[Entry]]  # by image
 
 
@@ -118,9 +127,16 @@ def read(
     for file in found:
         folder = None if images is None else _picture_folder(Path(images), file.suffix)
         index = _index(file.path, folder, split or file.split, skip_empty=empty_boxes == "skip")
-        numbers = iter(index.images)
-        while part := list(islice(numbers, _IMAGES_A_PART)):
-            yield _tables(index, part)
+        scenes = iter(_by_scene(index.images).values())
+        while part := list(islice(scenes, _IMAGES_A_PART)):
+            yield _tables(index, [number for numbers in part for number in numbers])
+
+
+def _by_scene(images: dict[int, _Image]) -> dict[str, list[int]]:
+    scenes: dict[str, list[int]] = defaultdict(list)
+    for number, image in images.items():
+        scenes[image.place.scene].append(number)
+    return scenes
 
 
 def _files(path: Path) -> list[_File]:
@@ -166,21 +182,26 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
     content = load(file, ("images", "annotations", "categories"))
     if not isinstance(content.setdefault("relations", []), list):
         raise DataError("not a list", file=file, field="relations", found=type(content["relations"]).__name__)
+    images = {number: _image(number, entry, pictures, split) for number, entry in entries(content, "images", file)}
     index = _Index(
         split,
-        {number: _image(number, entry, pictures, split) for number, entry in entries(content, "images", file)},
+        images,
         {
             number: (entry.text("name"), entry.text("supercategory", default=""))
             for number, entry in entries(content, "categories", file)
         },
         defaultdict(list),
         {},
+        {},
+        views_of(file, {number: image.place for number, image in images.items()}),
         defaultdict(list),
     )
     for number, entry in entries(content, "annotations", file):
         image = _known(entry, "image_id", index.images)
         if not (skip_empty and _is_empty(entry)):
             index.owner[number] = image
+            if EXTENSION in entry.values and index.images[image].place.extended:
+                index.things[number] = thing_of(entry)
             index.annotations[image].append((number, entry))
     told: set[tuple[object, ...]] = set()
     for _, entry in entries(content, "relations", file):
@@ -208,7 +229,10 @@ def _relation_key(entry: Entry) -> tuple[object, ...]:
     """What may be said once: the answer to a 2.5D question, in either direction, or one of many predicates."""
     aspect = entry.text("aspect")
     ends = (entry.integer("subject_id"), entry.integer("object_id"))
-    return (*sorted(ends), aspect) if aspect in ASPECTS else (*ends, aspect, repr(entry.values.get("predicate")))
+    view = repr(entry.values.get("view"))
+    if aspect in ASPECTS:
+        return *sorted(ends), aspect, view
+    return *ends, aspect, view, repr(entry.values.get("predicate"))
 
 
 def _image(number: int, entry: Entry, pictures: Path | None, split: str) -> _Image:
@@ -217,8 +241,8 @@ def _image(number: int, entry: Entry, pictures: Path | None, split: str) -> _Ima
         raise entry.error("image is too large", "width, height", f"at most {_MOST_PIXELS} pixels", (width, height))
     entry.text("file_name", default="")
     picture = None if pictures is None else _picture(entry, pictures)
-    scene = f"{split}/{number}" if split else str(number)
-    return _Image(scene, width, height, picture, entry.rest(_IMAGE_KEYS))
+    place = place_of(entry, number, split)
+    return _Image(place, width, height, picture, None if place.extended else entry.rest(_IMAGE_KEYS))
 
 
 def _picture(entry: Entry, pictures: Path) -> str:
@@ -250,16 +274,27 @@ def _xywh(entry: Entry) -> Sequence[float]:
 def _tables(index: _Index, numbers: Sequence[int]) -> Tables:
     """Scenes of some images."""
     views, objects, sightings, relations = (_columns(name) for name in SCHEMAS)
+    told: dict[tuple[str, str], dict[str, Any]] = {}
+    seen: set[tuple[str, str, str]] = set()
     for number in numbers:
         image = index.images[number]
+        place = image.place
         _append(
-            views, scene_id=image.scene, split=index.split, source="coco", view_id="0", image=image.picture,
-            width=image.width, height=image.height, units="pixels",
+            views, scene_id=place.scene, split=place.split, source=place.source, view_id=place.view,
+            image=image.picture, width=image.width, height=image.height, units="pixels", camera=place.camera,
         )  # fmt: skip
         extra = image.extra
         for annotation, entry in index.annotations.get(number, ()):
-            _append(objects, **_object(annotation, entry, index, image, extra))
-            _append(sightings, **_sighting(annotation, entry, image))
+            row = _object(annotation, entry, index, image, extra)
+            key = (row["scene_id"], row["object_id"])
+            if row != told.setdefault(key, row):
+                raise entry.error("object differs from view to view", EXTENSION, found=row["object_id"])
+            if told[key] is row:
+                _append(objects, **row)
+            if (*key, place.view) in seen:
+                raise entry.error("object is seen twice in one view", EXTENSION, found=row["object_id"])
+            seen.add((*key, place.view))
+            _append(sightings, **_sighting(row["object_id"], entry, image))
             extra = None
         for entry in index.relations.get(number, ()):
             _append(relations, **_relation(entry, index, number))
@@ -279,6 +314,8 @@ def _append(columns: Table, **values: Any) -> None:
 def _object(number: int, entry: Entry, index: _Index, image: _Image, extra: str | None) -> dict[str, Any]:
     category = _known(entry, "category_id", index.categories)
     name, above = index.categories[category]
+    if number in index.things:
+        return {"scene_id": image.place.scene, "category": name, **index.things[number].row()}
     attributes = {"coco_id": str(number), "coco_category_id": str(category)}
     if above:
         attributes["supercategory"] = above
@@ -289,14 +326,14 @@ def _object(number: int, entry: Entry, index: _Index, image: _Image, extra: str 
     rest = entry.rest(_ANNOTATION_KEYS)
     attributes |= {k: v for k, v in (("coco_extra", rest), ("coco_image", extra)) if v is not None}
     return {
-        "scene_id": image.scene,
+        "scene_id": image.place.scene,
         "object_id": str(number),
         "category": name,
         "attributes": dump(attributes, ascii_only=False),
     }
 
 
-def _sighting(number: int, entry: Entry, image: _Image) -> dict[str, Any]:
+def _sighting(object_id: str, entry: Entry, image: _Image) -> dict[str, Any]:
     x, y, width, height = _xywh(entry)
     if _is_empty(entry):
         raise entry.error("box is empty", "bbox", "width > 0, height > 0", entry.values["bbox"])
@@ -308,46 +345,55 @@ def _sighting(number: int, entry: Entry, image: _Image) -> dict[str, Any]:
         )  # fmt: skip
     crowd = entry.integer("iscrowd", high=1, default=0)
     return {
-        "scene_id": image.scene,
-        "view_id": "0",
-        "object_id": str(number),
+        "scene_id": image.place.scene,
+        "view_id": image.place.view,
+        "object_id": object_id,
         "x0": x,
         "y0": y,
         "x1": x1,
         "y1": y1,
-        "visible_mask": _mask(entry, image),
+        "visible_mask": _mask(entry, image, "segmentation"),
+        "amodal_mask": _mask(entry, image, "amodal_segmentation"),
+        "occluded_fraction": _share(entry, "occluded_fraction"),
         "flags": sorted({*(["crowd"] if crowd else []), *entry.texts("flags")}),
     }
 
 
-def _mask(entry: Entry, image: _Image) -> bytes | None:
-    """The segmentation as compressed RLE; None where there is none."""
-    given = entry.values.get("segmentation")
+def _share(entry: Entry, key: str) -> float | None:
+    if entry.values.get(key) is None:
+        return None
+    share = entry.number(entry.values[key], key)
+    if not 0.0 <= share <= 1.0:
+        raise entry.error("share is out of range", key, "0 to 1", share)
+    return share
+
+
+def _mask(entry: Entry, image: _Image, key: str) -> bytes | None:
+    """A segmentation as compressed RLE; None where there is none."""
+    given = entry.values.get(key)
     if given is None or given == []:
         return None
     try:
         if isinstance(given, list):
-            rings = [entry.numbers(ring, "segmentation") for ring in given]
+            rings = [entry.numbers(ring, key) for ring in given]
             return masks.compress(masks.polygons(rings, image.height, image.width))
-        return masks.compress(masks.check(_run_lengths(entry, given, image), image.height, image.width))
+        return masks.compress(masks.check(_run_lengths(entry, given, image, key), image.height, image.width))
     except DataError as error:
         if error.file is not None:
             raise
-        raise entry.error(error.problem, "segmentation", error.expected, error.found) from None
+        raise entry.error(error.problem, key, error.expected, error.found) from None
 
 
-def _run_lengths(entry: Entry, given: Any, image: _Image) -> Any:
+def _run_lengths(entry: Entry, given: Any, image: _Image, key: str) -> Any:
     if not isinstance(given, dict) or not {"size", "counts"} <= given.keys():
-        raise entry.error("not polygons or run lengths", "segmentation", "a list, or size and counts", given)
+        raise entry.error("not polygons or run lengths", key, "a list, or size and counts", given)
     if given["size"] != [image.height, image.width]:
-        raise entry.error(
-            "mask has another size than its image", "segmentation", [image.height, image.width], given["size"]
-        )
+        raise entry.error("mask has another size than its image", key, [image.height, image.width], given["size"])
     counts = given["counts"]
     if isinstance(counts, str):
         return masks.decompress(counts.encode("ascii", "replace"))
     if not isinstance(counts, list) or any(type(run) is not int for run in counts):
-        raise entry.error("run lengths are not integers", "segmentation", "a list of integers or a string", counts)
+        raise entry.error("run lengths are not integers", key, "a list of integers or a string", counts)
     return counts
 
 
@@ -361,15 +407,31 @@ def _relation(entry: Entry, index: _Index, image: int) -> dict[str, Any]:
     predicate = None if entry.get("predicate") is None else entry.text("predicate")
     if aspect in ASPECTS:
         _check_answer(entry, aspect, predicate, votes)
+    here, there = index.images[image].place.scene, index.images[other].place.scene
+    subject, thing = (_called(index, entry.integer(key)) for key in ("subject_id", "object_id"))
     return {
-        "scene_id": index.images[image].scene,
-        "subject": str(entry.integer("subject_id")),
-        "object": str(entry.integer("object_id")),
-        "object_scene": None if other == image else index.images[other].scene,
+        "scene_id": here,
+        "subject": subject,
+        "object": thing,
+        "object_scene": None if here == there else there,
         "aspect": aspect,
         "predicate": predicate,
         "votes": votes,
+        "view_id": _view_told(entry, index, here),
     }
+
+
+def _called(index: _Index, annotation: int) -> str:
+    return index.things[annotation].id if annotation in index.things else str(annotation)
+
+
+def _view_told(entry: Entry, index: _Index, scene: str) -> str | None:
+    if entry.values.get("view") is None:
+        return None
+    view, known = entry.text("view"), index.views[scene]
+    if view not in known:
+        raise entry.error("unknown view", "view", "one of " + ", ".join(known), view)
+    return view
 
 
 def _check_answer(entry: Entry, aspect: str, predicate: str | None, votes: list[str]) -> None:

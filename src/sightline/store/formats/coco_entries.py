@@ -16,8 +16,8 @@ _LARGEST: Final = 2**63 - 1
 _REQUIRED: Final = "\x00required"
 
 
-def load(path: Path, sections: Collection[str]) -> dict[str, Any]:
-    """The file's top-level object, with each of the sections a list.
+def load(path: Path, sections: Collection[str], what: str = "COCO instances") -> dict[str, Any]:
+    """The file's top-level object, with each of the sections a list; `what` names the format in errors.
 
     Raises:
         DataError: Where the file cannot be read, is not JSON in UTF-8, is no object or lacks a section.
@@ -33,7 +33,7 @@ def load(path: Path, sections: Collection[str]) -> dict[str, Any]:
     except ValueError as error:  # not UTF-8, or a number of thousands of digits
         raise DataError(f"not JSON: {error}", file=path) from None
     if not isinstance(content, dict):
-        raise DataError("not COCO instances", file=path, expected="a JSON object", found=type(content).__name__)
+        raise DataError(f"not {what}", file=path, expected="a JSON object", found=type(content).__name__)
     for section in sections:
         if section not in content:
             raise DataError("key is missing", file=path, field=section, found=", ".join(map(reprlib.repr, content)))

@@ -12,6 +12,7 @@ import polars as pl
 from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.store.atomic import atomic_write
+from sightline.store.blobs import PREFIX
 from sightline.store.tables import Tables
 
 _MOST_DECIMALS: Final = 15
@@ -21,8 +22,8 @@ def write(tables: Tables | Iterable[Tables], path: Path) -> None:
     """Write all views as images, sightings as annotations and relations as the extension, in table order.
 
     Ids that came from COCO are kept where all are there and unique, else counted from 1. Masks are written as
-    compressed run lengths. Poses, amodal masks, landmarks and cameras have no place in COCO and are left out;
-    so are the names of splits.
+    compressed run lengths. A picture kept in the dataset is named by its path below the dataset's ``images``.
+    Landmarks and viewpoints are left out, and so are objects that no view shows, with their relations.
 
     Args:
         tables: Scenes; every view needs its size in pixels, normalised boxes are scaled by it.
@@ -42,12 +43,17 @@ def write(tables: Tables | Iterable[Tables], path: Path) -> None:
         "categories": categories,
     }
     if whole.relations.height:
-        content["relations"] = _relations(whole.relations, place_of)
+        content["relations"] = _relations(whole, place_of)
     _replace(Path(path), json.dumps(content, allow_nan=False).encode())
 
 
 Key = tuple[str, str]  # (scene id, object id) or (scene id, view id)
 Facts = dict[Key, dict[str, str]]
+Places = dict[tuple[str, str, str | None], tuple[int, int]]
+"""(scene id, object id, view id) → (annotation id, image id); view None is the first that shows the object."""
+
+EXTENSION: Final = "sightline"
+"""Key of an image or annotation under which stands what COCO has no place for."""
 
 
 def _facts(objects: pl.DataFrame) -> Facts:
@@ -68,12 +74,32 @@ def _images(views: pl.DataFrame, facts: Facts) -> dict[Key, dict[str, Any]]:
             raise DataError(
                 "COCO needs the image size, which the source never told", row=row["scene_id"], field="size"
             )
-        name = Path(row["image"].removeprefix("blob:")).name if row["image"] else None
         entry = {"id": number, "width": row["width"], "height": row["height"]}
-        entry |= {"file_name": name} if name else {}
+        entry |= {"file_name": _file_name(row["image"])} if row["image"] else {}
         entry |= extra.get(row["scene_id"], {})
+        entry |= {EXTENSION: _view(row)} if _is_extended(row["source"]) else {}
         images[row["scene_id"], row["view_id"]] = entry
     return images
+
+
+def _file_name(ref: str) -> str:
+    """Of a picture: below ``images`` for a blob, else the file's own name.
+
+    >>> _file_name("blob:1f3d.png"), _file_name("/photos/7.jpg")
+    ('1f/1f3d.png', '7.jpg')
+    """
+    blob = ref.removeprefix(PREFIX)
+    return Path(ref).name if blob == ref else f"{blob[:2]}/{blob}"
+
+
+def _is_extended(source: str) -> bool:
+    """Whether scenes have more to tell than COCO's own keys; what came from COCO goes out as it came."""
+    return source not in ("", "coco")
+
+
+def _view(row: dict[str, Any]) -> dict[str, Any]:
+    told = {"scene": row["scene_id"], "view": row["view_id"], "split": row["split"], "source": row["source"]}
+    return told | ({"camera": json.loads(row["camera"])} if row["camera"] else {})
 
 
 def _own_numbers(given: list[str | None]) -> list[int]:
@@ -105,8 +131,8 @@ def _categories(objects: pl.DataFrame, facts: Facts) -> tuple[list[dict[str, Any
 
 def _annotations(
     tables: Tables, facts: Facts, images: dict[Key, dict[str, Any]], category_of: dict[Key, int]
-) -> tuple[list[dict[str, Any]], dict[Key, tuple[int, int]]]:
-    """The annotation entries, and (annotation id, image id) of every object's first sighting."""
+) -> tuple[list[dict[str, Any]], Places]:
+    """The annotation entries, and where each object is seen."""
     units = dict(zip(images, tables.views["units"], strict=True))
     rows = tables.sightings.to_dicts()
     for row in rows:
@@ -114,13 +140,22 @@ def _annotations(
             raise DataError("sighting of an unknown object or view", row=row["scene_id"], found=row["object_id"])
     numbers = _own_numbers([facts[row["scene_id"], row["object_id"]].get("coco_id") for row in rows])
     entries: list[dict[str, Any]] = []
-    place_of: dict[Key, tuple[int, int]] = {}
+    things = {(row["scene_id"], row["object_id"]): row for row in tables.objects.to_dicts()}
+    place_of: Places = {}
     for number, row in zip(numbers, rows, strict=True):
         key, view = (row["scene_id"], row["object_id"]), (row["scene_id"], row["view_id"])
-        place_of.setdefault(key, (number, images[view]["id"]))
+        for seen_in in (None, row["view_id"]):
+            place_of.setdefault((*key, seen_in), (number, images[view]["id"]))
         start = {"id": number, "image_id": images[view]["id"], "category_id": category_of[key]}
         entries.append(start | _annotation(row, facts[key], images[view], normalised=units[view] == "normalised"))
+        if EXTENSION in images[view]:
+            entries[-1][EXTENSION] = _thing(things[key], facts[key])
     return entries, place_of
+
+
+def _thing(row: dict[str, Any], fact: dict[str, str]) -> dict[str, Any]:
+    told = {"object": row["object_id"], "attributes": fact, "pose": row["pose"], "shape": row["shape"]}
+    return {name: value for name, value in told.items() if value}
 
 
 def _annotation(
@@ -135,16 +170,23 @@ def _annotation(
         segmentation: Any = []
     else:
         area = masks.area(masks.check(masks.decompress(rle), image["height"], image["width"]))
-        segmentation = {"size": [image["height"], image["width"]], "counts": rle.decode("ascii")}
+        segmentation = _run_lengths(rle, image)
+    whole, hidden = row["amodal_mask"], row["occluded_fraction"]
     flags = [flag for flag in row["flags"] if flag != "crowd"]
     return {
         "bbox": box,
         "area": json.loads(fact["coco_area"]) if "coco_area" in fact else area,
         "iscrowd": int("crowd" in row["flags"]),
         "segmentation": segmentation,
+        **({} if whole is None else {"amodal_segmentation": _run_lengths(whole, image)}),
+        **({} if hidden is None else {"occluded_fraction": hidden}),
         **({"flags": flags} if flags else {}),
         **(json.loads(fact["coco_extra"]) if "coco_extra" in fact else {}),
     }
+
+
+def _run_lengths(rle: bytes, image: dict[str, Any]) -> dict[str, Any]:
+    return {"size": [image["height"], image["width"]], "counts": rle.decode("ascii")}
 
 
 def extent(low: float, high: float) -> float:
@@ -161,19 +203,22 @@ def extent(low: float, high: float) -> float:
     return difference
 
 
-def _relations(relations: pl.DataFrame, place_of: dict[Key, tuple[int, int]]) -> list[dict[str, Any]]:
-    entries = []
-    for number, row in enumerate(relations.iter_rows(named=True), start=1):
+def _relations(tables: Tables, place_of: Places) -> list[dict[str, Any]]:
+    known = set(tables.objects.select("scene_id", "object_id").iter_rows())
+    entries: list[dict[str, Any]] = []
+    for row in tables.relations.iter_rows(named=True):
         ends = (row["scene_id"], row["subject"]), (row["object_scene"] or row["scene_id"], row["object"])
         for end in ends:
-            if end not in place_of:
-                raise DataError(
-                    "relation of an object that is not seen", row=end[0], field="relations", found=end[1]
-                )
-        (subject, image), (other, other_image) = (place_of[end] for end in ends)
-        entry = {"id": number, "image_id": image, "subject_id": subject, "object_id": other}
+            if end not in known:
+                raise DataError("relation of an unknown object", row=end[0], field="relations", found=end[1])
+        places = [place_of.get((*end, row["view_id"]), place_of.get((*end, None))) for end in ends]
+        if places[0] is None or places[1] is None:
+            continue
+        (subject, image), (other, other_image) = places[0], places[1]
+        entry = {"id": len(entries) + 1, "image_id": image, "subject_id": subject, "object_id": other}
         entry |= {name: row[name] for name in ("aspect", "predicate", "votes")}
-        entries.append(entry | ({"object_image_id": other_image} if other_image != image else {}))
+        entry |= {"object_image_id": other_image} if other_image != image else {}
+        entries.append(entry | ({"view": row["view_id"]} if row["view_id"] else {}))
     return entries
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from sightline.errors import DataError
 
-_SUFFIXES: Final = (".jpg", ".jpeg", ".png")
+_SUFFIXES: Final = (".jpg", ".jpeg", ".png", ".webp")
 
 
 def find_photos(folder: str | Path) -> dict[str, str]:
