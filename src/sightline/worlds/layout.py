@@ -64,6 +64,19 @@ class Light:
     target: Point = (0.0, 0.0, 0.0)
     color: Point = (1.0, 1.0, 1.0)
 
+    def axes(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Unit vectors along its two sides and the way it shines; one side is level unless it points straight down.
+
+        >>> Light("top", (0.0, 0.0, 16.0), 8.0, 1100.0).axes()[2]
+        array([ 0.,  0., -1.])
+        """
+        normal = np.array(self.target, np.float64) - np.array(self.position, np.float64)
+        normal /= np.linalg.norm(normal)
+        up = np.array((0.0, 1.0, 0.0)) if abs(normal[2]) > 0.99 else np.array((0.0, 0.0, 1.0))
+        u = np.cross(normal, up)
+        u /= np.linalg.norm(u)
+        return u, np.cross(normal, u), normal
+
 
 @dataclass(frozen=True, slots=True)
 class Shot:

@@ -1,0 +1,47 @@
+"""Works out ``margins.npz``: ``python -m sightline.worlds.bake_margins``. Takes two minutes of a core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+
+from sightline.worlds import margins
+from sightline.worlds.fits import TOLERANCE, boxed, in_units, work_out
+from sightline.worlds.margins import Question
+from sightline.worlds.shapes import SHAPES, SIZES, solid
+from sightline.worlds.solids import Outline
+
+
+def bake() -> dict[Question, float]:
+    """Answers to everything that `can_contain` and `can_support` can ask about the built-in shapes."""
+    answers: dict[Question, float] = {}
+    for outer, inner in _regions():
+        fitting = []
+        for outline, low_enough in inner:
+            margin = _answer(answers, in_units(outer, outline)) * max(outer.half)
+            if low_enough and margin >= -TOLERANCE:
+                fitting.append(outline)
+        for two in combinations_with_replacement(fitting, 2):
+            _answer(answers, in_units(outer, *two))
+    return answers
+
+
+def _answer(answers: dict[Question, float], question: Question) -> float:
+    if question not in answers:
+        answers[question] = work_out(question)
+    return answers[question]
+
+
+def _regions() -> Iterator[tuple[Outline, list[tuple[Outline, bool]]]]:
+    """Cavities and tops, each with all that may be asked about, and whether that is low enough for the cavity."""
+    things = [solid(f"{shape}:{size}") for shape in SHAPES for size in SIZES]
+    for host in things:
+        if host.cavity is not None:
+            depth = host.cavity.depth + TOLERANCE
+            yield host.cavity.outline, [(thing.outline, thing.height / 2.0 <= depth) for thing in things]
+        if host.top is not None:
+            yield boxed(host.outline), [(boxed(thing.outline), True) for thing in things]
+
+
+if __name__ == "__main__":
+    margins.save(bake())

@@ -1,0 +1,131 @@
+"""World files: finding them by name, and laying one over the other where a file extends another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from sightline.errors import ConfigError, DataError
+from sightline.worlds.fields import Field
+from sightline.worlds.hints import hint
+
+_FOLDER: Final = Path(__file__).parent / "presets"
+_BASE: Final = "base"
+_SUFFIXES: Final = (".yaml", ".yml")
+_MESH_FILE: Final = re.compile(r"meshes\..+\.file")
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A world's values after all layers: `origins` tells for a path which file set it last."""
+
+    name: str
+    split: str
+    values: dict[str, Any]
+    origins: dict[str, str]
+
+
+def presets() -> tuple[str, ...]:
+    """Names of the worlds that come with Sightline; the first split of a file also answers to the file's name.
+
+    >>> presets()[:3]
+    ('context/train', 'context/unbiased', 'context/reversed')
+    """
+    names: list[str] = []
+    for file in sorted(_FOLDER.glob("*.yaml")):
+        if file.stem != _BASE:
+            splits = _read(file).get("splits") or {}
+            names += [f"{file.stem}/{split}" for split in splits] or [file.stem]
+    return tuple(names)
+
+
+def gather(name: str, extending: tuple[str, ...] = ()) -> Merged:
+    """All values of the world of that name: its own over those of the world it extends, over the base preset's."""
+    file, split = _find(name, extending)
+    if str(file) in extending:
+        raise DataError("worlds extend each other in a circle", file=file, field="extends", found=name)
+    content = _read(file)
+    splits = Field(content.pop("splits", None) or {}, "splits", {"": str(file)})
+    parent = Field(content.pop("extends", None), "extends", {"": str(file)})
+    merged = _parent(file, parent, (*extending, str(file)))
+    merged.origins[""] = str(file)
+    _lay_over(merged.values, merged.origins, content, str(file), "")
+    known = [key for key, _ in splits.items()]
+    if split and split not in known:
+        raise ConfigError(f"world {str(name)!r} has no split {split!r}{hint(split, known)}")
+    split = split or (known[0] if known else "")
+    if split:
+        own = splits[split]
+        layer = {} if own.value is None else {key: value.value for key, value in own.items()}
+        _lay_over(merged.values, merged.origins, layer, str(file), "")
+    full = f"{file.stem}/{split}" if split else file.stem
+    return Merged(full, split or file.stem, merged.values, merged.origins)
+
+
+def _parent(file: Path, parent: Field, extending: tuple[str, ...]) -> Merged:
+    if file == _FOLDER / f"{_BASE}.yaml":
+        return Merged("", "", {}, {"": str(file)})
+    if parent.value is None:
+        return gather(_BASE, extending)
+    name = parent.text()
+    beside = file.parent / name
+    return gather(str(beside) if _is_file_name(name) else name, extending)
+
+
+def _find(name: str, extending: tuple[str, ...]) -> tuple[Path, str]:
+    """File and split of a name; the split is empty where the name has none."""
+    path = Path(name)
+    if _is_file_name(name):
+        for file, split in ((path, ""), (path.parent, path.name)):
+            if file.suffix in _SUFFIXES and file.is_file():
+                return file, split
+        raise ConfigError(f"no world file {name}")
+    stem, _, split = name.partition("/")
+    preset = _FOLDER / f"{stem}.yaml"
+    if not preset.is_file() or (stem == _BASE and not extending) or "/" in split:
+        raise ConfigError(f"unknown world {name!r}{hint(name, presets())}, or a file ending in .yaml")
+    return preset, split
+
+
+def _is_file_name(name: str) -> bool:
+    return any(part.endswith(_SUFFIXES) for part in Path(name).parts[-2:])
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "not UTF-8"
+        raise DataError(f"not YAML: {problem}", file=file, row=None if mark is None else mark.line + 1) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
+    if not isinstance(content, dict):
+        raise DataError("not a world file", file=file, expected="names with values", found=type(content).__name__)
+    return content
+
+
+def _lay_over(
+    values: dict[str, Any], origins: dict[str, str], layer: Mapping[Any, Any], file: str, at: str
+) -> None:
+    """Mappings are laid over key by key, everything else is replaced; `shapes` is never mixed from two files.
+
+    Mesh files are looked for beside the file that names them.
+    """
+    for key, value in layer.items():
+        path = f"{at}.{key}" if at else str(key)
+        below = values.get(key)
+        if _MESH_FILE.fullmatch(path) and isinstance(value, str):
+            value = str((Path(file).parent / value).resolve())
+        if isinstance(value, dict) and path != "shapes":
+            values[key] = dict(below) if isinstance(below, dict) else {}
+            origins[path] = file
+            _lay_over(values[key], origins, value, file, path)
+        else:
+            values[key] = value
+            origins[path] = file

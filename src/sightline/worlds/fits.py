@@ -1,0 +1,185 @@
+"""Can one thing contain or support another, alone or beside a third? Geometry, not tables.
+
+The rules, with equality fitting (`TOLERANCE`):
+
+- *contain*: the item's outline lies in the outline of the cavity at some position and turn, and at least half of
+  the item's height is below the rim.
+- *support*: the item's bounding rectangle lies in that of the supporter at some turn, or with
+  ``footprints="true"`` the outlines themselves. What has no top carries nothing.
+- *beside*: both fit alone, and together without overlap at some positions and turns; either may shift.
+
+A margin is in metres and says by how much: 0 is a tie, −inf means there is no cavity or top at all. It is the
+least of
+
+- how far the walls could move in: half extents of a box or an ellipse, edges of a polygon (negative: must move
+  out),
+- for contain, how much higher the item's middle could be and still be below the rim,
+- with a second one, the same for it, and the widest gap that can be left between the two (negative: how deep they
+  overlap at best). If one does not fit alone, the gap is not asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final, Literal
+
+from sightline.errors import ConfigError
+from sightline.geometry import fitting
+from sightline.worlds.margins import Question, kept
+from sightline.worlds.shapes import solid
+from sightline.worlds.solids import Outline, Solid
+
+Footprints = Literal["boxes", "true"]
+
+TOLERANCE: Final = 1e-6
+"""Metres by which a thing may be too large and still fit."""
+
+_SLACK = 1e-8  # walls move out by this much of their size, lest rounding turns a tie into an empty room
+_KINDS: Final = {"box": fitting.BOX, "ellipse": fitting.ELLIPSE, "polygon": fitting.POLYGON}
+_KEPT = 1 << 17
+
+
+def can_contain(container: str, item: str, beside: str | None = None) -> bool:
+    """Whether the container can take the item, with `beside` already in it if given.
+
+    >>> can_contain("cube_container:medium", "cube:medium")
+    True
+    >>> can_contain("cube_container:medium", "cube:small", beside="cube:medium")
+    False
+    """
+    return contain_margin(container, item, beside) >= -TOLERANCE
+
+
+def can_support(supporter: str, item: str, beside: str | None = None, *, footprints: Footprints = "boxes") -> bool:
+    """Whether the supporter can carry the item, with `beside` already on it if given.
+
+    >>> can_support("cylinder", "cube"), can_support("cylinder", "cube", footprints="true")
+    (True, False)
+    """
+    return support_margin(supporter, item, beside, footprints=footprints) >= -TOLERANCE
+
+
+def contain_margin(container: str, item: str, beside: str | None = None) -> float:
+    """By how many metres `can_contain` holds; negative where it does not.
+
+    >>> round(contain_margin("cube_container", "cube:small"), 6)
+    0.225
+    """
+    return contains_fit(solid(container), solid(item), None if beside is None else solid(beside))
+
+
+def support_margin(
+    supporter: str, item: str, beside: str | None = None, *, footprints: Footprints = "boxes"
+) -> float:
+    """By how many metres `can_support` holds; negative where it does not.
+
+    >>> round(support_margin("rectangle", "cube", beside="thin_rectangle"), 6)
+    0.05
+    """
+    second = None if beside is None else solid(beside)
+    return supports_fit(solid(supporter), solid(item), second, footprints=footprints)
+
+
+@lru_cache(maxsize=_KEPT)
+def contains_fit(container: Solid, item: Solid, beside: Solid | None = None) -> float:
+    """`contain_margin` of solids."""
+    cavity = container.cavity
+    if cavity is None:
+        return -math.inf
+    things = (item,) if beside is None else (item, beside)
+    sunk = min(cavity.depth - thing.height / 2.0 for thing in things)
+    return _together(cavity.outline, [thing.outline for thing in things], sunk)
+
+
+@lru_cache(maxsize=_KEPT)
+def supports_fit(
+    supporter: Solid, item: Solid, beside: Solid | None = None, *, footprints: Footprints = "boxes"
+) -> float:
+    """`support_margin` of solids."""
+    if footprints not in ("boxes", "true"):
+        raise ConfigError(f"footprints must be 'boxes' or 'true', not {footprints!r}")
+    if supporter.top is None:
+        return -math.inf
+    outlines = [thing.outline for thing in (supporter, item, beside) if thing is not None]
+    if footprints == "boxes":
+        outlines = [boxed(outline) for outline in outlines]
+    return _together(outlines[0], outlines[1:])
+
+
+def boxed(outline: Outline) -> Outline:
+    """The bounding rectangle of an outline."""
+    return Outline("box", outline.half)
+
+
+def _together(outer: Outline, inner: list[Outline], most: float = math.inf) -> float:
+    """Margin of one or two outlines in `outer`, no more than `most`."""
+    scale = max(outer.half)
+    alone = min(most, *(scale * _margin(in_units(outer, outline)) for outline in inner))
+    if len(inner) == 1 or alone < -TOLERANCE:
+        return alone
+    return min(alone, scale * _margin(in_units(outer, *inner)))
+
+
+def in_units(outer: Outline, *inner: Outline) -> Question:
+    """The outlines in units of the outer one's size: shapes in the same proportion ask the same question."""
+    scale = max(outer.half)
+    region, *bodies = (_in_units(outline, scale) for outline in (outer, *inner))
+    return region, *sorted(bodies, key=repr)
+
+
+@lru_cache(maxsize=1 << 14)
+def _in_units(outline: Outline, scale: float) -> Outline:
+    """Rounded, so that sizes in the same proportion come out the same."""
+    half = (round(outline.half[0] / scale, 12), round(outline.half[1] / scale, 12))
+    points = tuple((round(x / scale, 12), round(y / scale, 12)) for x, y in outline.points)
+    return Outline(outline.kind, half, points)
+
+
+@lru_cache(maxsize=_KEPT)
+def _margin(question: Question) -> float:
+    known = kept(question)
+    return work_out(question) if known is None else known
+
+
+def work_out(question: Question) -> float:
+    """How far the walls of a region could move in around one outline, or the widest gap that two leave in it."""
+    region, *bodies = question
+    return _room(region, bodies[0])[0] if len(bodies) == 1 else _gap(region, *bodies)
+
+
+@lru_cache(maxsize=1 << 14)
+def _footprint(outline: Outline) -> fitting.Footprint:
+    return fitting.Footprint(_KINDS[outline.kind], *outline.half, outline.polygon(segments=0))
+
+
+@lru_cache(maxsize=1 << 14)
+def _room(region: Outline, body: Outline) -> tuple[float, float]:
+    margin, turn = fitting.room(_footprint(region), _footprint(body))
+    return margin, turn
+
+
+def _growth(region: Outline, body: Outline) -> float:
+    return max(0.0, -_room(region, body)[0]) + _SLACK
+
+
+@lru_cache(maxsize=1 << 13)
+def _table(region: Outline, body: Outline) -> fitting.Table:
+    """Made for bodies that fit alone, if only within the tolerance."""
+    made: fitting.Table = fitting.table(
+        _footprint(region), _growth(region, body), _footprint(body), _room(region, body)[1]
+    )
+    return made
+
+
+def _gap(region: Outline, one: Outline, two: Outline) -> float:
+    widest: float = fitting.widest_gap(
+        _footprint(region),
+        _footprint(one),
+        _growth(region, one),
+        _table(region, one),
+        _footprint(two),
+        _growth(region, two),
+        _table(region, two),
+    )
+    return widest

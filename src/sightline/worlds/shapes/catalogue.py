@@ -1,0 +1,134 @@
+"""Which shapes there are, by name: ``cube:small``; without a size, medium."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from sightline.errors import ConfigError
+from sightline.worlds.hints import hint
+from sightline.worlds.shapes import geospa
+from sightline.worlds.shapes.baked import load_solids
+from sightline.worlds.solids import Cavity, Outline, Solid
+
+SIZES: Final[dict[str, float]] = {"small": 0.5, "medium": 1.0, "large": 1.5}
+"""How large a shape is against its medium size."""
+
+SCENE_SCALE: Final = 0.5
+"""Metres of the scene to GeoSpa's model unit."""
+
+GEOSPA: Final[tuple[str, ...]] = tuple(geospa.DIMENSIONS)
+"""GeoSpa's fourteen."""
+
+KITCHEN: Final = ("bottle", "can", "donut", "glass", "milk_carton", "mug", "pill_bottle", "plate", "teapot")
+"""The kitchen nine."""
+
+KITCHEN_FILE: Final = Path(__file__).with_name("kitchen.npz")
+"""Where they are kept, in medium size."""
+
+SHAPES: Final[tuple[str, ...]] = GEOSPA + KITCHEN
+"""Every built-in shape."""
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Shape and size of a name.
+
+    >>> split_name("cube:small"), split_name("mug")
+    (('cube', 'small'), ('mug', 'medium'))
+    """
+    shape, colon, size = name.partition(":")
+    if not colon:
+        return shape, "medium"
+    if size not in SIZES:
+        raise ConfigError(f"unknown size {size!r}{hint(size, SIZES)}")
+    return shape, size
+
+
+class Catalogue:
+    """The built-in shapes and, beside them, own solids.
+
+    Args:
+        own: Solids in medium size; each brings the three sizes of its shape.
+
+    >>> Catalogue().solid("cube:small").height
+    0.45
+    """
+
+    def __init__(self, own: Iterable[Solid] = ()) -> None:
+        self._own: dict[str, Solid] = {}
+        self._made: dict[str, Solid] = {}
+        for solid in own:
+            self.add(solid)
+
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """Names of all shapes, the built-in ones first."""
+        return SHAPES + tuple(self._own)
+
+    def add(self, solid: Solid) -> None:
+        """Take in a solid in medium size; the same one again changes nothing."""
+        shape, size = split_name(solid.name)
+        if size != "medium":
+            raise ConfigError(f"a shape is added in medium size, not as {solid.name!r}")
+        if shape in SHAPES:
+            raise ConfigError(f"shape {shape!r} is built in; give yours another name")
+        if shape in self._own and not _same(self._own[shape], solid):
+            raise ConfigError(f"shape {shape!r} is already there and differs; give yours another name")
+        self._own[shape] = solid
+
+    def solid(self, name: str) -> Solid:
+        """The solid of that name, built once.
+
+        Raises:
+            ConfigError: No such shape or size.
+        """
+        if name not in self._made:
+            shape, size = split_name(name)
+            full = f"{shape}:{size}"
+            if full not in self._made:
+                self._made[full] = self._build(shape, full, SIZES[size])
+            self._made[name] = self._made[full]
+        return self._made[name]
+
+    def _build(self, shape: str, name: str, factor: float) -> Solid:
+        if shape in self._own:
+            return scaled(self._own[shape], name, factor)
+        if shape in GEOSPA:
+            return geospa.build(shape, name, SCENE_SCALE * factor)
+        if shape in KITCHEN:
+            return scaled(_kitchen()[f"{shape}:medium"], name, factor)
+        raise ConfigError(f"unknown shape {shape!r}{hint(shape, self.shapes)}")
+
+
+@functools.cache
+def _kitchen() -> dict[str, Solid]:
+    return load_solids(KITCHEN_FILE)
+
+
+def scaled(solid: Solid, name: str, factor: float) -> Solid:
+    """The solid grown about the middle of its base, under another name."""
+    cavity = solid.cavity
+    return Solid(
+        name,
+        solid.vertices * np.float32(factor),
+        solid.faces,
+        solid.normals,
+        outline=solid.outline.scaled(factor),
+        base=solid.base.scaled(factor),
+        top=None if solid.top is None else solid.top.scaled(factor),
+        height=solid.height * factor,
+        cavity=None if cavity is None else Cavity(cavity.outline.scaled(factor), cavity.depth * factor),
+    )
+
+
+def _same(a: Solid, b: Solid) -> bool:
+    arrays = ((a.vertices, b.vertices), (a.faces, b.faces), (a.normals, b.normals))
+    return all(np.array_equal(x, y) for x, y in arrays) and _facts(a) == _facts(b)
+
+
+def _facts(solid: Solid) -> tuple[Outline, Outline, Outline | None, float, Cavity | None]:
+    return solid.outline, solid.base, solid.top, solid.height, solid.cavity

@@ -1,0 +1,94 @@
+"""The presets say what GeoSpa's splits are, and the context worlds are as biased as they claim."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sightline.worlds import arrange, load_world, presets
+from sightline.worlds.shapes import GEOSPA, KITCHEN, split_name
+
+TRAIN = {
+    "cube", "cube_container", "long_cylinder", "rectangle_cont", "rectangle_cylinder", "cylinder_rect_cont",
+    "thin_rectangle",
+}  # fmt: skip
+SEEN, UNSEEN = {"brown", "purple", "cyan", "yellow"}, {"gray", "red", "blue", "green"}
+OTHERS = set(GEOSPA) - TRAIN
+
+GEOSPA_SPLITS = [
+    # split, shapes, sizes, colours, materials, scenes
+    ("train", TRAIN, {"small", "medium"}, SEEN, {"metal"}, 80_000),
+    ("val_default", TRAIN, {"small", "medium"}, SEEN, {"metal"}, 10_000),
+    ("val_color", TRAIN, {"small", "medium"}, UNSEEN, {"metal"}, 10_000),
+    ("val_material", TRAIN, {"small", "medium"}, SEEN, {"rubber"}, 10_000),
+    ("val_size", TRAIN, {"medium", "large"}, SEEN, {"metal"}, 10_000),
+    ("val_shape", OTHERS, {"small", "medium"}, SEEN, {"metal"}, 10_000),
+    ("val_op", OTHERS, {"medium", "large"}, UNSEEN, {"rubber"}, 10_000),
+    ("val_kitchen", set(KITCHEN), {"medium"}, SEEN | UNSEEN, {"rubber", "metal"}, 10_000),
+]
+
+
+@pytest.mark.parametrize(("split", "shapes", "sizes", "colors", "materials", "scenes"), GEOSPA_SPLITS)
+def test_geospa(
+    split: str, shapes: set[str], sizes: set[str], colors: set[str], materials: set[str], scenes: int
+) -> None:
+    world = load_world(f"geospa/{split}")
+    assert {name for name, _ in world.shapes} == shapes
+    assert (set(world.sizes), set(world.colors), set(world.materials)) == (sizes, colors, materials)
+    assert (world.scenes, world.objects, world.resolution, world.split) == (scenes, (3, 6), (480, 320), split)
+    assert world.distinct
+    assert world.children == 1
+
+
+def test_cameras_and_lights_are_geospas() -> None:
+    world = load_world("geospa/train")
+    cameras = {c.name: (c.position, c.focal_mm, c.target, c.jitter) for c in world.cameras}
+    assert cameras.pop("original") == ((10.41, -9.79, 6.62), 58.5, (0.0, 0.0, 0.0), 0.5)
+    assert cameras.pop("top") == ((0.0, 0.0, 13.0), 35.0, (0.0, 0.0, 0.0), 0.5)
+    assert {position for position, *_ in cameras.values()} == set(
+        itertools.product((7.0, -7.0), (7.0, -7.0), (10.0,))
+    )
+    assert {rest for _, *rest_ in cameras.values() for rest in [tuple(rest_)]} == {(35.0, (0.0, 0.0, 0.0), 0.5)}
+    assert [c.name for c in world.cameras] == ["original", "side_1", "side_2", "side_3", "side_4", "top"]
+    lights = {light.name: (light.position, light.jitter) for light in world.lights}
+    assert lights == {
+        "key": ((5.86, -3.88, 3.29), 1.0),
+        "fill": ((-5.36, -4.44, 3.93), 1.0),
+        "back": ((-1.57, 9.23, 6.31), 1.0),
+        "top": ((0.0, 0.0, 16.0), 0.0),
+    }
+
+
+def test_the_first_split_answers_to_the_bare_name() -> None:
+    assert load_world("context") == load_world("context/train")
+    assert load_world("geospa") == load_world("geospa/train")
+
+
+def test_no_two_splits_share_a_stream() -> None:
+    """With the same seed they would share scenes, and a validation split its training scenes."""
+    for family in ("geospa", "context"):
+        streams = [load_world(name).stream for name in presets() if name.startswith(f"{family}/")]
+        assert len(streams) > 2
+        assert len(set(streams)) == len(streams)
+    train, default = (arrange(load_world(f"geospa/{split}"), 0, 0) for split in ("train", "val_default"))
+    assert train.objects != default.objects
+
+
+def companions_share(name: str, scenes: int = 60) -> float:
+    """Of the pairs of different shapes in a scene, the share that belongs together."""
+    groups = load_world("context").settings["cooccurrence"]["together"]
+    home = {shape: g for g, group in enumerate(groups) for shape in group}
+    pairs = []
+    for index in range(scenes):
+        shapes = [split_name(o.shape)[0] for o in arrange(load_world(name), 0, index).objects]
+        pairs += [home[a] == home[b] for a, b in itertools.combinations(shapes, 2) if a != b]
+    return float(np.mean(pairs))
+
+
+def test_context_is_biased_in_training_and_not_in_the_test_splits() -> None:
+    chance = 2 / 11  # two companions among the eleven other shapes
+    assert companions_share("context/train") > 0.75
+    assert abs(companions_share("context/unbiased") - chance) < 0.06
+    assert companions_share("context/reversed") < 0.06
