@@ -1,0 +1,186 @@
+"""Canonical views: small pictures of single objects, by which a model is asked about them.
+
+Each object stands alone on the table under its world's lights, turned at random, seen by the original camera from
+a random side. The lens is chosen so that the object fills its share of the square.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import ConfigError, DataError
+from sightline.geometry.cameras import look_at
+from sightline.render.fast import FastRenderer
+from sightline.render.frames import Frame
+from sightline.scenes.types import Camera
+from sightline.worlds import World, load_world, solid
+from sightline.worlds.arranging import directions
+from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
+from sightline.worlds.looks import COLORS, MATERIALS
+from sightline.worlds.shapes import split_name
+from sightline.worlds.solids import Floats
+
+Identity = tuple[str, str, str]
+"""Shape with size, colour and material: ``("cube:small", "red", "metal")``."""
+
+FILLS: Final = {"small": 0.5, "medium": 0.65, "large": 0.8}
+"""Share of the square's side that an object takes up. It grows with the size, so that a small cube and a large one
+of the same look, which may stand in one scene, can be told apart."""
+
+SIZE: Final = 32
+"""Side of a view, pixels."""
+
+_FINER = 4  # rendered so many times larger, then averaged
+
+
+class Draws(Protocol):
+    """What can draw one view: `FastRenderer`, `BlenderRenderer`."""
+
+    def frame(self, layout: Layout, shot: Shot, *, shade: bool = True) -> Frame:
+        """The view."""
+
+
+def canonical_views(
+    objects: Sequence[Identity | Placed],
+    *,
+    count: int,
+    size: int = SIZE,
+    seed: int = 0,
+    renderer: Draws | None = None,
+    world: str | World = "geospa/train",
+) -> NDArray[np.uint8]:
+    """Views of objects, (objects, count, size, size, 3) uint8 sRGB.
+
+    View number i of an object depends on the seed, the world and the object's shape, colour and material alone: not
+    on the other objects, nor on `count`.
+
+    Args:
+        objects: What to draw; of a placed object only its look counts.
+        count: Views of each.
+        size: Side, pixels.
+        seed: Of turns, sides and jitter.
+        renderer: Draws; the fast back end by default.
+        world: Whose original camera, lights and table.
+
+    >>> canonical_views([("mug", "red", "rubber"), ("cube:small", "cyan", "metal")], count=3).shape
+    (2, 3, 32, 32, 3)
+    """
+    draws = renderer or FastRenderer()
+    known = load_world(world) if isinstance(world, str) else world
+    views = np.empty((len(objects), _positive("count", count), _positive("size", size), size, 3), np.uint8)
+    for of, thing in zip(views, objects, strict=True):
+        layouts = canonical_layouts(thing, known, count=count, size=size, seed=seed)
+        for i, layout in enumerate(layouts):
+            of[i] = patch(draws.frame(layout, layout.shots[0]))
+    return views
+
+
+def canonical_layouts(
+    thing: Identity | Placed, world: World, *, count: int, size: int = SIZE, seed: int = 0
+) -> Iterator[Layout]:
+    """The object alone, `count` times; each layout has one shot, several times finer than `size`: see `patch`."""
+    shape, color, material = identity(thing)
+    for number in range(count):
+        rng = _stream(seed, (shape, color, material), number)
+        yaw, azimuth = 2.0 * math.pi * rng.random(2)
+        original = world.cameras[0]
+        x, y, _ = original.target
+        placed = Placed(shape, color, material, (x, y, 0.0), yaw)
+        offset = np.subtract(original.position, original.target) + _jitter(rng, original.jitter * world.jitter)
+        turn = _turn(azimuth)
+        camera = _aimed(placed, turn @ offset, turn @ np.array(original.up), size * _FINER)
+        left, behind = directions(camera)
+        lights = tuple(
+            Light(
+                s.name,
+                _moved(s.position, _jitter(rng, s.jitter * world.jitter)),
+                s.size,
+                s.power,
+                s.target,
+                s.color,
+            )
+            for s in world.lights
+        )
+        shot = Shot("canonical", camera, (size * _FINER, size * _FINER))
+        yield Layout(
+            world.name, seed, number, "", (placed,), (shot,), lights, world.table, world.ambient, left, behind
+        )
+
+
+def patch(frame: Frame) -> NDArray[np.uint8]:
+    """The view of a canonical layout's frame: averaged down in linear light."""
+    assert frame.image is not None
+    side = len(frame.image) // _FINER
+    fine = _LINEAR[frame.image].reshape(side, _FINER, side, _FINER, 3)
+    light = fine.mean(axis=(1, 3))
+    curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    patch: NDArray[np.uint8] = np.round(255.0 * curve).astype(np.uint8)
+    return patch
+
+
+def identity(thing: Identity | Placed) -> Identity:
+    """Full name, colour and material of an object; a ConfigError for any that there is not.
+
+    >>> identity(("mug", "red", "rubber"))
+    ('mug:medium', 'red', 'rubber')
+    """
+    shape, color, material = (thing.shape, thing.color, thing.material) if isinstance(thing, Placed) else thing
+    for what, name, there in (("colour", color, COLORS), ("material", material, MATERIALS)):
+        if name not in there:
+            raise ConfigError(f"unknown {what} {name!r}; there are {', '.join(there)}")
+    return solid(shape).name, color, material
+
+
+def _positive(what: str, number: int) -> int:
+    if number < 1:
+        raise ConfigError(f"{what} of canonical views must be at least 1, not {number}")
+    return number
+
+
+def _stream(seed: int, look: Identity, number: int) -> np.random.Generator:
+    digest = hashlib.sha256("\0".join(look).encode()).digest()
+    return np.random.default_rng([seed, number, *np.frombuffer(digest, "<u4").tolist()])
+
+
+def _jitter(rng: np.random.Generator, reach: float) -> Floats:
+    return np.asarray(reach * (2.0 * rng.random(3) - 1.0))
+
+
+def _moved(position: Point, by: Floats) -> Point:
+    x, y, z = (np.asarray(position) + by).tolist()
+    return x, y, z
+
+
+def _turn(azimuth: float) -> Floats:
+    c, s = math.cos(azimuth), math.sin(azimuth)
+    return np.array([(c, -s, 0), (s, c, 0), (0, 0, 1)], np.float64)
+
+
+def _aimed(placed: Placed, offset: Floats, up: Floats, side: int) -> Camera:
+    """A camera `offset` from the object's middle, whose lens makes the object fill its share of the picture."""
+    built = solid(placed.shape)
+    middle = np.add(placed.position, (0.0, 0.0, built.height / 2))
+    pose = look_at(middle + offset, middle, up)
+    corners: Floats = np.column_stack((built.vertices.astype(np.float64), np.ones(len(built.vertices))))
+    seen = corners @ placed.pose().T @ pose.T
+    if seen[:, 2].min() <= 0.0:
+        raise DataError("the original camera is too close to see the object whole", found=placed.shape)
+    rays = seen[:, :2] / seen[:, 2:]
+    low, high = rays.min(axis=0), rays.max(axis=0)
+    focal = FILLS[split_name(placed.shape)[1]] * side / float((high - low).max())
+    cx, cy = (side / 2 - focal * (low + high) / 2).tolist()
+    return Camera((focal, 0.0, cx, 0.0, focal, cy, 0.0, 0.0, 1.0), tuple(pose.ravel().tolist()))
+
+
+def _linear_light() -> NDArray[np.float64]:
+    c = np.arange(256) / 255.0
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+_LINEAR = _linear_light()

@@ -1,0 +1,181 @@
+"""Light that comes from the sky or was thrown back once, and the lit map of the table.
+
+Device functions; `touched` as in `lamplight`. Metal throws nothing back on matte surfaces here: caustics are left
+out, as in the reference.
+"""
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sightline.render.fast.compiling import device, small
+from sightline.render.fast.lamplight import direct, glance, lamp_factor
+from sightline.render.fast.rays import FAR, nearest, normal_at
+
+_ZERO = np.float32(0.0)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1.0)
+_TWO = np.float32(2.0)
+_PI = np.float32(math.pi)
+_OFFSET = np.float32(2e-3)
+_APART2 = np.float32(0.0144)
+
+COVERED = 1 << 62
+"""Set in `touched` of a cell of the lit map that lies under an object; bodies have the bits below."""
+
+
+@device
+def table_light(lit, lit_by, lamps, x, y):
+    """Irradiance of the table at (x, y) from the lit map, between its cells; beyond it that of a bare table."""
+    cells = lit.shape[0]
+    u = (x / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
+    v = (y / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
+    if u < _ZERO or v < _ZERO or u >= np.float32(cells - 1) or v >= np.float32(cells - 1):
+        red, green, blue = lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI
+        for i in range(1, lamps.shape[0]):
+            amount = lamp_factor(lamps, i, x, y, _ZERO, _ZERO, _ZERO, _ONE, _ZERO, _ZERO) * lamps[i, 15]
+            red += amount * lamps[i, 12]
+            green += amount * lamps[i, 13]
+            blue += amount * lamps[i, 14]
+        return red, green, blue, 0
+    p, q = int(v), int(u)
+    fv, fu = v - np.float32(p), u - np.float32(q)
+    a, b, c, d = (_ONE - fu) * (_ONE - fv), fu * (_ONE - fv), (_ONE - fu) * fv, fu * fv
+    return (
+        a * lit[p, q, 0] + b * lit[p, q + 1, 0] + c * lit[p + 1, q, 0] + d * lit[p + 1, q + 1, 0],
+        a * lit[p, q, 1] + b * lit[p, q + 1, 1] + c * lit[p + 1, q, 1] + d * lit[p + 1, q + 1, 1],
+        a * lit[p, q, 2] + b * lit[p, q + 1, 2] + c * lit[p + 1, q, 2] + d * lit[p + 1, q + 1, 2],
+        lit_by[p, q] | lit_by[p, q + 1] | lit_by[p + 1, q] | lit_by[p + 1, q + 1],
+    )
+
+
+@device
+def table_bounce(lit, lit_by, lamps, x, y):
+    """The part of `table_light` that comes from the sky and from objects; beyond the map the open sky."""
+    cells = lit.shape[0]
+    u = (x / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
+    v = (y / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
+    if u < _ZERO or v < _ZERO or u >= np.float32(cells - 1) or v >= np.float32(cells - 1):
+        return lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI, 0
+    p, q = int(v), int(u)
+    fv, fu = v - np.float32(p), u - np.float32(q)
+    a, b, c, d = (_ONE - fu) * (_ONE - fv), fu * (_ONE - fv), (_ONE - fu) * fv, fu * fv
+    return (
+        a * lit[p, q, 3] + b * lit[p, q + 1, 3] + c * lit[p + 1, q, 3] + d * lit[p + 1, q + 1, 3],
+        a * lit[p, q, 4] + b * lit[p, q + 1, 4] + c * lit[p + 1, q, 4] + d * lit[p + 1, q + 1, 4],
+        a * lit[p, q, 5] + b * lit[p, q + 1, 5] + c * lit[p + 1, q, 5] + d * lit[p + 1, q + 1, 5],
+        lit_by[p, q] | lit_by[p, q + 1] | lit_by[p + 1, q] | lit_by[p + 1, q + 1],
+    )
+
+
+@small
+def frame_of(nx, ny, nz):
+    """Two unit vectors that make a right-handed frame with a unit normal."""
+    sign = _ONE if nz >= _ZERO else -_ONE
+    a = -_ONE / (sign + nz)
+    b = nx * ny * a
+    return _ONE + sign * nx * nx * a, sign * b, -sign * nx, b, sign + ny * ny * a, -ny
+
+
+@device
+def bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, mask, px, py, pz, nx, ny, nz):
+    """Irradiance from the sky and from what lies around, one bounce: (r, g, b, touched).
+
+    Metal gives nothing back here: light it throws on matte surfaces (caustics) is left out, as in the reference.
+    """
+    near = 0
+    for k in range(bodies.shape[0]):
+        if (mask >> k) & 1:
+            cx, cy, cz, r = bodies[k, 0] - px, bodies[k, 1] - py, bodies[k, 5] - pz, bodies[k, 6]
+            # Too small a part of the sky to matter: decided body by body, so others may come and go.
+            if r * r >= _APART2 * (cx * cx + cy * cy + cz * cz) and (nx * cx + ny * cy + nz * cz > -r):
+                near |= 1 << k
+    table = nz < np.float32(0.999)
+    if near == 0 and not table:
+        return lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI, 0
+    tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
+    red = green = blue = _ZERO
+    touched, count = 0, dome.shape[0]
+    for i in range(count):
+        a, b, c = dome[i, 0], dome[i, 1], dome[i, 2]
+        dx, dy, dz = a * tx + b * bx + c * nx, a * ty + b * by + c * ny, a * tz + b * bz + c * nz
+        r, g, bl, met = matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, pz, dx, dy, dz)
+        red += r
+        green += g
+        blue += bl
+        touched |= met
+    scale = _PI / np.float32(count)
+    return red * scale, green * scale, blue * scale, touched
+
+
+@device
+def matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, pz, dx, dy, dz):
+    """What a matte surface receives along one direction: (r, g, b, touched)."""
+    reach = FAR
+    if dz < np.float32(-1e-4):
+        reach = -pz / dz
+    t, k, face, u, v = nearest(nodes, tris, bodies, near, px, py, pz, dx, dy, dz, reach)
+    if k < 0:
+        if reach == FAR:
+            return lamps[0, 3], lamps[0, 4], lamps[0, 5], 0
+        r, g, b, touched = table_light(lit, lit_by, lamps, px + t * dx, py + t * dy)
+        return r / _PI * lamps[0, 0], g / _PI * lamps[0, 1], b / _PI * lamps[0, 2], touched
+    touched = 1 << k
+    matte = _ONE - bodies[k, 13]
+    if matte <= _ZERO:
+        return _ZERO, _ZERO, _ZERO, touched
+    nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
+    qx, qy, qz = px + t * dx + _OFFSET * nx, py + t * dy + _OFFSET * ny, pz + t * dz + _OFFSET * nz
+    r, g, b, met = glance(nodes, tris, bodies, lamps, mask, qx, qy, qz, nx, ny, nz)
+    return (
+        (r / _PI + lamps[0, 3]) * bodies[k, 10] * matte,
+        (g / _PI + lamps[0, 4]) * bodies[k, 11] * matte,
+        (b / _PI + lamps[0, 5]) * bodies[k, 12] * matte,
+        touched | met,
+    )
+
+
+@device
+def table_cell(nodes, tris, bodies, lamps, lit, lit_by, points, wide, numbers, mask, i, j):
+    """Work out one cell of the lit map: all its light, and the part of it that bounced."""
+    half = lamps[0, 9]
+    step = _TWO * half / np.float32(lit.shape[0])
+    x, y = (np.float32(j) + _HALF) * step - half, (np.float32(i) + _HALF) * step - half
+    r, g, b, touched = direct(
+        nodes, tris, bodies, lamps, points, mask, x, y, _OFFSET, _ZERO, _ZERO, _ONE, numbers[2], numbers[3]
+    )
+    # Rays from the table never meet it again, so this does not read the map.
+    ir, ig, ib, met = bounced(
+        nodes, tris, bodies, lamps, lit, lit_by, wide, mask, x, y, _OFFSET, _ZERO, _ZERO, _ONE
+    )
+    lit[i, j, 0], lit[i, j, 1], lit[i, j, 2] = r + ir, g + ig, b + ib
+    lit[i, j, 3], lit[i, j, 4], lit[i, j, 5] = ir, ig, ib
+    lit_by[i, j] = touched | met
+    # One by one: where something stands on an object, either could be the first that a ray upwards meets.
+    for k in range(bodies.shape[0]):
+        if (mask >> k) & 1:
+            _, met, face, u, v = nearest(nodes, tris, bodies, 1 << k, x, y, _OFFSET, _ZERO, _ZERO, _ONE, FAR)
+            if met >= 0 and normal_at(tris, bodies, k, face, u, v)[2] > _ZERO:
+                lit_by[i, j] |= (1 << k) | COVERED
+
+
+@device
+def fill_covered(lit, lit_by, i, j):
+    """Give a cell under an object the mean of the open cells around it: the map is read between cells."""
+    if not lit_by[i, j] & COVERED:
+        return
+    cells, found = lit.shape[0], 0
+    for v in range(max(0, i - 1), min(cells, i + 2)):
+        for u in range(max(0, j - 1), min(cells, j + 2)):
+            lit_by[i, j] |= lit_by[v, u]  # also of a covered one, which is open without its cover
+            if lit_by[v, u] & COVERED:
+                continue
+            for c in range(6):
+                lit[i, j, c] = lit[v, u, c] if found == 0 else lit[i, j, c] + lit[v, u, c]
+            found += 1
+    for c in range(6):
+        lit[i, j, c] /= np.float32(max(found, 1))

@@ -1,0 +1,429 @@
+"""The fast back end on a CUDA card: many views at once, by the very device functions of the CPU.
+
+Every step is one kernel over the pixels of all views. Where only some pixels need rays they are first collected in
+a list, so that all threads of a warp have work to do.
+"""
+
+# mypy: disallow-untyped-decorators=False, disallow-untyped-defs=False, disallow-untyped-calls=False
+# mypy: disable-error-code="attr-defined"
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if not hasattr(np, "row_stack"):
+    # numba-cuda still asks numpy for a name that numpy 2.5 dropped.
+    setattr(np, "row_stack", np.vstack)  # noqa: B010 - an assignment would be "corrected" by linters
+
+from numba import config, cuda
+
+from sightline.errors import ConfigError, DataError
+from sightline.render.fast.ambient import fill_covered, table_cell
+from sightline.render.fast.pack import Pool, camera_row, eye, lamps
+from sightline.render.fast.pixels import (
+    BETWEEN,
+    UNKNOWN,
+    WORKED_OUT,
+    agreed,
+    arriving,
+    composed,
+    edge_colour,
+    mirroring,
+    on_edge,
+    ray,
+    sparkling,
+)
+from sightline.render.fast.rays import FAR, everything, nearest, normal_at
+from sightline.render.fast.settings import Settings
+from sightline.render.fast.shade import TONES
+from sightline.worlds.layout import Layout
+from sightline.worlds.shapes import solid as built_in
+from sightline.worlds.solids import Solid
+
+THREADS = 128
+BLOCKS = 4096
+"""Blocks of the kernels that walk a list; each thread takes every so many-th entry."""
+
+WALKS: dict[str, Any] = {} if config.ENABLE_CUDASIM else {"fastmath": True, "max_registers": 64}
+"""How the kernels are compiled: the last bits of a quotient do not matter on the card, and rays wait for memory, so
+many threads at a time are worth more than registers for each (a third faster than without the limit on an H200)."""
+
+_ZERO = np.float32(0.0)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1.0)
+
+
+class Batch(NamedTuple):
+    """Views of the same size as arrays on the card.
+
+    Attributes:
+        bodies: (B, n, 25) float32; lamps: (B, 1 + m, 18) float32; cams: (B, 16) float32; see `pack`.
+        size: (width, height) in pixels.
+    """
+
+    bodies: Any
+    lamps: Any
+    cams: Any
+    size: tuple[int, int]
+
+
+class Pictures(NamedTuple):
+    """What a batch looks like, as arrays on the card: hand them to torch as they are, or copy them to the host.
+
+    Attributes:
+        image: (B, H, W, 3) uint8 sRGB; ids: (B, H, W) int32; depth: (B, H, W) float32, NaN for the sky;
+        normals: (B, H, W, 3) float32.
+    """
+
+    image: Any
+    ids: Any
+    depth: Any
+    normals: Any
+
+
+class CudaRenderer:
+    """Draws batches of layouts on the first CUDA card."""
+
+    def __init__(self, settings: Settings | None = None, solid: Callable[[str], Solid] = built_in) -> None:
+        if not cuda.is_available():
+            raise ConfigError("no CUDA card here: use FastRenderer, which gives the same pictures on the CPU")
+        self.settings = settings or Settings()
+        plan = self.settings.plan()
+        self._plan = plan._replace(**{name: cuda.to_device(value) for name, value in plan._asdict().items()})
+        self._tones = cuda.to_device(TONES)
+        self._pool = Pool(solid)
+        self._meshes: tuple[Any, Any] | None = None
+        self._known = -1
+        self._room: dict[tuple[int, ...], dict[str, Any]] = {}
+
+    def batch(self, layouts: Sequence[Layout], view: str = "original") -> Batch:
+        """Bring layouts to the card, all seen by the view of that name."""
+        shots = [next((s for s in layout.shots if s.name == view), None) for layout in layouts]
+        if not layouts or any(s is None for s in shots):
+            raise ConfigError(f"unknown view {view!r}" if layouts else "no layouts to draw")
+        known = [s for s in shots if s is not None]
+        if len({s.size for s in known}) > 1:
+            raise DataError("views of a batch differ in size", found=sorted({s.size for s in known}))
+        bodies = _stacked([self._pool.bodies(layout).rows for layout in layouts])
+        lights = _stacked([lamps(layout, self.settings.map_half) for layout in layouts])
+        cams = np.stack([camera_row(eye(s)) for s in known])
+        return Batch(cuda.to_device(bodies), cuda.to_device(lights), cuda.to_device(cams), known[0].size)
+
+    def pictures(self, batch: Batch) -> Pictures:
+        """Draw a batch. The arrays are used again by the next batch of that size: copy what you keep."""
+        width, height = batch.size
+        room = self._rooms((batch.bodies.shape[0], height, width))
+        nodes, tris = self._solids()
+        plan, cells = self._plan, self.settings.map_cells
+        scene = (nodes, tris, batch.bodies)
+        pixels = room["ids"].size
+        everywhere = ((pixels + THREADS - 1) // THREADS, THREADS)
+        texels = batch.bodies.shape[0] * cells * cells
+        room["counts"][:] = 0
+        _light_table[(texels + THREADS - 1) // THREADS, THREADS](
+            *scene, batch.lamps, plan.points, plan.wide, plan.numbers, room["lit"], room["lit_by"]
+        )
+        _fill_table[(texels + THREADS - 1) // THREADS, THREADS](room["lit"], room["lit_by"])
+        _geometry[everywhere](
+            *scene, batch.cams, room["ids"], room["faces"], room["depth"], room["normals"], room["how"]
+        )
+        seen = (room["ids"], room["depth"], room["normals"])
+        faced = (room["ids"], room["faces"], room["depth"], room["normals"])
+        step, level, first = self.settings.lattice, 0, True
+        while first or step > 1:
+            stride = step if first else step // 2
+            points = batch.bodies.shape[0] * -(-height // stride) * -(-width // stride)
+            _choose[(points + THREADS - 1) // THREADS, THREADS](
+                batch.bodies,
+                *seen,
+                room["light"],
+                room["how"],
+                plan.tolerance,
+                step,
+                first,
+                room["work"],
+                room["counts"],
+                level,
+            )
+            _light[BLOCKS, THREADS](
+                *scene, batch.lamps, room["lit"], room["lit_by"], plan.points, plan.dome, plan.numbers, batch.cams,
+                *faced, room["light"], room["work"], room["counts"], level,
+            )  # fmt: skip
+            step, first, level = (step if first else step // 2), False, level + 1
+        _metal[everywhere](batch.bodies, room["ids"], room["work"], room["counts"], level)
+        _glints[BLOCKS, THREADS](
+            *scene, batch.lamps, plan.points, plan.numbers, batch.cams, *faced, room["glints"], room["work"],
+            room["counts"], level,
+        )  # fmt: skip
+        _mirrors[BLOCKS, THREADS](
+            *scene, batch.lamps, room["lit"], room["lit_by"], plan.points, plan.lobe, plan.numbers, batch.cams,
+            *faced, room["mirror"], room["work"], room["counts"], level,
+        )  # fmt: skip
+        _compose[everywhere](
+            batch.bodies, batch.lamps, *seen, room["light"], room["mirror"], room["glints"], room["colour"],
+            self._tones, room["image"], room["work"], room["counts"], level + 1,
+        )  # fmt: skip
+        _edges[BLOCKS, THREADS](
+            *scene, plan.inside, batch.cams, room["ids"], room["normals"], room["colour"], self._tones,
+            room["image"], room["work"], room["counts"], level + 1,
+        )  # fmt: skip
+        return Pictures(room["image"], room["ids"], room["depth"], room["normals"])
+
+    def images(self, layouts: Sequence[Layout], view: str = "original") -> NDArray[np.uint8]:
+        """Pictures of layouts on the host, (B, H, W, 3) uint8 sRGB."""
+        image: NDArray[np.uint8] = self.pictures(self.batch(layouts, view)).image.copy_to_host()
+        return image
+
+    def _solids(self) -> tuple[Any, Any]:
+        meshes = self._pool.meshes
+        if self._meshes is None or self._known != len(meshes.tris):
+            self._meshes = (cuda.to_device(meshes.nodes), cuda.to_device(meshes.tris))
+            self._known = len(meshes.tris)
+        return self._meshes
+
+    def _rooms(self, shape: tuple[int, int, int]) -> dict[str, Any]:
+        if shape not in self._room:
+            cells = self.settings.map_cells
+            kinds: dict[str, tuple[tuple[int, ...], Any]] = {
+                "ids": (shape, np.int32), "faces": (shape, np.int32), "depth": (shape, np.float32),
+                "normals": ((*shape, 3), np.float32),
+                "how": (shape, np.uint8), "light": ((*shape, 3), np.float32), "mirror": ((*shape, 3), np.float32),
+                "glints": ((*shape, 3), np.float32), "colour": ((*shape, 3), np.float32),
+                "image": ((*shape, 3), np.uint8), "work": ((math.prod(shape),), np.int32),
+                "counts": ((16,), np.int32),
+                "lit": ((shape[0], cells, cells, 6), np.float32), "lit_by": ((shape[0], cells, cells), np.int64),
+            }  # fmt: skip
+            self._room = {shape: {name: cuda.device_array(*kind) for name, kind in kinds.items()}}
+        return self._room[shape]
+
+
+def _stacked(parts: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Rows of several layouts in one array, zeros after the shorter: a body that is not there, a dark lamp."""
+    whole = np.zeros((len(parts), max(1, *(len(p) for p in parts)), parts[0].shape[1]), np.float32)
+    for i, part in enumerate(parts):
+        whole[i, : len(part)] = part
+    return whole
+
+
+@cuda.jit(**WALKS)
+def _light_table(nodes, tris, bodies, lamps, points, wide, numbers, lit, lit_by):
+    at = cuda.grid(1)
+    cells = lit.shape[1]
+    if at >= lit.shape[0] * cells * cells:
+        return
+    view, i, j = at // (cells * cells), at // cells % cells, at % cells
+    mine = bodies[view]
+    table_cell(
+        nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, wide, numbers, everything(mine), i, j
+    )
+
+
+@cuda.jit(**WALKS)
+def _fill_table(lit, lit_by):
+    at = cuda.grid(1)
+    cells = lit.shape[1]
+    if at < lit.shape[0] * cells * cells:
+        view = at // (cells * cells)
+        fill_covered(lit[view], lit_by[view], at // cells % cells, at % cells)
+
+
+@cuda.jit(**WALKS)
+def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
+    at = cuda.grid(1)
+    if at >= ids.size:
+        return
+    height, width = ids.shape[1], ids.shape[2]
+    view, y, x = at // (height * width), at // width % height, at % width
+    cam, mine = cams[view], bodies[view]
+    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
+    reach = FAR
+    if dz < np.float32(-1e-6):
+        reach = -cam[15] / dz
+    t, k, face, u, v = nearest(nodes, tris, mine, everything(mine), cam[13], cam[14], cam[15], dx, dy, dz, reach)
+    ids[view, y, x] = k + 1
+    faces[view, y, x] = face
+    how[view, y, x] = UNKNOWN
+    depth[view, y, x] = t if t < FAR else np.float32(np.nan)
+    nx, ny, nz = _ZERO, _ZERO, _ONE if t < FAR else _ZERO
+    if k >= 0:
+        nx, ny, nz = normal_at(tris, mine, k, face, u, v)
+    normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2] = nx, ny, nz
+
+
+@cuda.jit(**WALKS)
+def _choose(bodies, ids, depth, normals, light, how, tolerance, step, first, work, counts, level):
+    """Interpolate where the lattice agrees; put the other points on the list."""
+    half = step // 2
+    stride = step if first else half
+    height, width = ids.shape[1], ids.shape[2]
+    rows, columns = (height + stride - 1) // stride, (width + stride - 1) // stride
+    at = cuda.grid(1)
+    if at >= ids.shape[0] * rows * columns:
+        return
+    view, y, x = at // (rows * columns), at // columns % rows * stride, at % columns * stride
+    if how[view, y, x] != UNKNOWN:
+        return
+    if not first:
+        dy, dx = half if y % step else 0, half if x % step else 0
+        fits, r, g, b = agreed(
+            ids[view], depth[view], normals[view], light[view], how[view], tolerance[0], y, x, dy, dx
+        )
+        if fits:
+            light[view, y, x, 0], light[view, y, x, 1], light[view, y, x, 2] = r, g, b
+            how[view, y, x] = BETWEEN
+            return
+    how[view, y, x] = WORKED_OUT
+    k = ids[view, y, x] - 1
+    if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, 13] >= _ONE):
+        light[view, y, x, 0] = light[view, y, x, 1] = light[view, y, x, 2] = _ZERO
+        return
+    work[cuda.atomic.add(counts, level, 1)] = (view * height + y) * width + x
+
+
+@cuda.jit(**WALKS)
+def _light(
+    nodes,
+    tris,
+    bodies,
+    lamps,
+    lit,
+    lit_by,
+    points,
+    dome,
+    numbers,
+    cams,
+    ids,
+    faces,
+    depth,
+    normals,
+    light,
+    work,
+    counts,
+    level,
+):
+    height, width = ids.shape[1], ids.shape[2]
+    for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
+        at = work[i]
+        view, y, x = at // (height * width), at // width % height, at % width
+        mine = bodies[view]
+        r, g, b, _ = arriving(
+            nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, dome, numbers, cams[view],
+            everything(mine), ids[view, y, x] - 1, faces[view, y, x], depth[view, y, x],
+            normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2], y, x,
+        )  # fmt: skip
+        light[view, y, x, 0], light[view, y, x, 1], light[view, y, x, 2] = r, g, b
+
+
+@cuda.jit(**WALKS)
+def _metal(bodies, ids, work, counts, level):
+    """List the pixels that show metal."""
+    at = cuda.grid(1)
+    height, width = ids.shape[1], ids.shape[2]
+    if at < ids.size:
+        view = at // (height * width)
+        k = ids[view, at // width % height, at % width] - 1
+        if k >= 0 and bodies[view, k, 13] > _ZERO:
+            work[cuda.atomic.add(counts, level, 1)] = at
+
+
+@cuda.jit(**WALKS)
+def _glints(
+    nodes, tris, bodies, lamps, points, numbers, cams, ids, faces, depth, normals, glints, work, counts, level
+):
+    height, width = ids.shape[1], ids.shape[2]
+    for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
+        at = work[i]
+        view, y, x = at // (height * width), at // width % height, at % width
+        mine = bodies[view]
+        r, g, b, _ = sparkling(
+            nodes, tris, mine, lamps[view], points, numbers, cams[view], everything(mine), ids[view, y, x] - 1,
+            faces[view, y, x], depth[view, y, x], normals[view, y, x, 0], normals[view, y, x, 1],
+            normals[view, y, x, 2], y, x,
+        )  # fmt: skip
+        glints[view, y, x, 0], glints[view, y, x, 1], glints[view, y, x, 2] = r, g, b
+
+
+@cuda.jit(**WALKS)
+def _mirrors(
+    nodes,
+    tris,
+    bodies,
+    lamps,
+    lit,
+    lit_by,
+    points,
+    lobe,
+    numbers,
+    cams,
+    ids,
+    faces,
+    depth,
+    normals,
+    mirror,
+    work,
+    counts,
+    level,
+):
+    height, width = ids.shape[1], ids.shape[2]
+    for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
+        at = work[i]
+        view, y, x = at // (height * width), at // width % height, at % width
+        mine = bodies[view]
+        r, g, b, _ = mirroring(
+            nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, lobe, numbers, cams[view],
+            everything(mine), ids[view, y, x] - 1, faces[view, y, x], depth[view, y, x],
+            normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2], y, x,
+        )  # fmt: skip
+        mirror[view, y, x, 0], mirror[view, y, x, 1], mirror[view, y, x, 2] = r, g, b
+
+
+@cuda.jit(**WALKS)
+def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour, tones, image, work, counts, level):
+    """Colour every pixel, and list those on an edge."""
+    at = cuda.grid(1)
+    if at >= ids.size:
+        return
+    height, width = ids.shape[1], ids.shape[2]
+    view, y, x = at // (height * width), at // width % height, at % width
+    r, g, b = composed(
+        ids[view],
+        depth[view],
+        normals[view],
+        bodies[view],
+        lamps[view],
+        light[view],
+        mirror[view],
+        glints[view],
+        y,
+        x,
+    )
+    colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
+    if on_edge(ids[view], depth[view], normals[view], y, x):
+        work[cuda.atomic.add(counts, level, 1)] = at
+    else:
+        _write(image, tones, view, y, x, r, g, b)
+
+
+@cuda.jit(**WALKS)
+def _edges(nodes, tris, bodies, inside, cams, ids, normals, colour, tones, image, work, counts, level):
+    height, width = ids.shape[1], ids.shape[2]
+    for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
+        at = work[i]
+        view, y, x = at // (height * width), at // width % height, at % width
+        r, g, b = edge_colour(
+            nodes, tris, bodies[view], inside, cams[view], ids[view], normals[view], colour[view], y, x
+        )
+        _write(image, tones, view, y, x, r, g, b)
+
+
+@cuda.jit(device=True)
+def _write(image, tones, view, y, x, r, g, b):
+    steps, last = np.float32(tones.shape[0]), np.float32(tones.shape[0] - 1)
+    image[view, y, x, 0] = tones[int(min(max(r, _ZERO) * steps, last))]
+    image[view, y, x, 1] = tones[int(min(max(g, _ZERO) * steps, last))]
+    image[view, y, x, 2] = tones[int(min(max(b, _ZERO) * steps, last))]

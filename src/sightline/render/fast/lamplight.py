@@ -1,0 +1,230 @@
+"""Light straight from the lamps, on matte surfaces and in their coats.
+
+Device functions, float32, the same on CPU and CUDA. Every function that traces rays also returns `touched`: bit k
+is set if body k was met by a ray that counts. A point that body k did not touch looks the same without it, which is
+what makes counterfactuals cheap and exact; so nothing may depend on a body that no ray meets.
+"""
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sightline.render.fast.compiling import device, small
+from sightline.render.fast.rays import blocker
+
+_ZERO = np.float32(0.0)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1.0)
+_PI = np.float32(math.pi)
+_QUARTER = np.float32(0.25)
+_SLACK = np.float32(1.05)
+_FAINT = np.float32(2e-3)
+_BROAD = np.float32(0.25)
+
+
+@small
+def in_shaft(bodies, k, px, py, pz, lamps, i):
+    """Whether a body can stand between a point and some part of a lamp: its sphere meets the cone between them."""
+    ax, ay, az = lamps[i, 0] - px, lamps[i, 1] - py, lamps[i, 2] - pz
+    cx, cy, cz, r = bodies[k, 0] - px, bodies[k, 1] - py, bodies[k, 5] - pz, bodies[k, 6]
+    s = (cx * ax + cy * ay + cz * az) / (ax * ax + ay * ay + az * az)
+    s = min(max(s, _ZERO), _ONE)
+    dx, dy, dz = cx - s * ax, cy - s * ay, cz - s * az
+    reach = (r + lamps[i, 16] * s) * _SLACK
+    return dx * dx + dy * dy + dz * dz <= reach * reach
+
+
+@small
+def lamp_factor(lamps, i, px, py, pz, nx, ny, nz, su, sv):
+    """Cos · cos / r² between a surface point and a point (su, sv) in [−1, 1]² of a lamp; 0 where turned away."""
+    dx = lamps[i, 0] + su * lamps[i, 3] + sv * lamps[i, 6] - px
+    dy = lamps[i, 1] + su * lamps[i, 4] + sv * lamps[i, 7] - py
+    dz = lamps[i, 2] + su * lamps[i, 5] + sv * lamps[i, 8] - pz
+    here = nx * dx + ny * dy + nz * dz
+    there = -(lamps[i, 9] * dx + lamps[i, 10] * dy + lamps[i, 11] * dz)
+    if here <= _ZERO or there <= _ZERO:
+        return _ZERO
+    r2 = dx * dx + dy * dy + dz * dz
+    return here * there / (r2 * r2)
+
+
+@small
+def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, px, py, pz, nx, ny, nz):
+    """Share of a lamp that a point sees, and who hides the rest. Few rays where they agree, more where not.
+
+    `turn` tells where in the list of the lamp's points to begin.
+    """
+    touched, free, tried = 0, 0, 0
+    for j in range(most):
+        if j == first and (free == 0 or free == tried):
+            break
+        at = (turn + j) % points.shape[0]
+        su, sv = points[at, 0], points[at, 1]
+        dx = lamps[i, 0] + su * lamps[i, 3] + sv * lamps[i, 6] - px
+        dy = lamps[i, 1] + su * lamps[i, 4] + sv * lamps[i, 7] - py
+        dz = lamps[i, 2] + su * lamps[i, 5] + sv * lamps[i, 8] - pz
+        if nx * dx + ny * dy + nz * dz <= _ZERO:
+            continue
+        tried += 1
+        k = blocker(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, _ONE)
+        if k < 0:
+            free += 1
+        else:
+            touched |= 1 << k
+    if free == tried:
+        return _ONE, touched
+    return np.float32(free) / np.float32(tried), touched
+
+
+@small
+def ggx(alpha, nh):
+    """Share of microfacets turned towards the half vector."""
+    a2 = alpha * alpha
+    d = nh * nh * (a2 - _ONE) + _ONE
+    return a2 / (_PI * d * d)
+
+
+@small
+def hidden_share(alpha, nv, nl):
+    """Height-correlated Smith masking over 4 nv nl."""
+    a2 = alpha * alpha
+    v = nl * math.sqrt(nv * nv * (_ONE - a2) + a2)
+    w = nv * math.sqrt(nl * nl * (_ONE - a2) + a2)
+    return _HALF / (v + w)
+
+
+@small
+def fresnel(f0, vh):
+    """Schlick's reflectance."""
+    m = _ONE - vh
+    m2 = m * m
+    return f0 + (_ONE - f0) * m2 * m2 * m
+
+
+@device
+def sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
+    """Mirrored light of lamp i over `count` of its points, for reflectance 1 and for Fresnel's edge term alone.
+
+    Fresnel is linear in the reflectance seen head-on, so the two sums do for all colours.
+    """
+    total = edge = _ZERO
+    nv = max(nx * vx + ny * vy + nz * vz, np.float32(1e-3))
+    if alpha > _BROAD:
+        count = min(count, 4)  # a broad highlight does not show the lamp's shape
+    for j in range(count):
+        su, sv = points[j, 0], points[j, 1]
+        if count == 4:  # the middles of its quarters: the first points of the plan are its corners
+            su, sv = _HALF if j & 1 else -_HALF, _HALF if j & 2 else -_HALF
+        dx = lamps[i, 0] + su * lamps[i, 3] + sv * lamps[i, 6] - px
+        dy = lamps[i, 1] + su * lamps[i, 4] + sv * lamps[i, 7] - py
+        dz = lamps[i, 2] + su * lamps[i, 5] + sv * lamps[i, 8] - pz
+        nl = nx * dx + ny * dy + nz * dz
+        there = -(lamps[i, 9] * dx + lamps[i, 10] * dy + lamps[i, 11] * dz)
+        if nl <= _ZERO or there <= _ZERO:
+            continue
+        r2 = dx * dx + dy * dy + dz * dz
+        inverse = _ONE / math.sqrt(r2)
+        dx, dy, dz, nl = dx * inverse, dy * inverse, dz * inverse, nl * inverse
+        hx, hy, hz = vx + dx, vy + dy, vz + dz
+        scale = _ONE / math.sqrt(hx * hx + hy * hy + hz * hz)
+        nh, vh = (nx * hx + ny * hy + nz * hz) * scale, (vx * hx + vy * hy + vz * hz) * scale
+        amount = ggx(alpha, nh) * hidden_share(alpha, nv, nl) * nl * there * inverse / r2
+        total += amount
+        edge += amount * fresnel(_ZERO, vh)
+        if j == 0 and amount * lamps[i, 12] * lamps[i, 15] < _FAINT * np.float32(0.1):
+            break
+    weight = lamps[i, 15] / np.float32(count)
+    return total * weight, edge * weight
+
+
+@device
+def direct_coated(
+    nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, vx, vy, vz, coat, alpha, first, most
+):
+    """Irradiance from the lamps, and their radiance in a coat of that reflectance: (r, g, b, r, g, b, touched)."""
+    red = green = blue = _ZERO
+    shiny_red = shiny_green = shiny_blue = _ZERO
+    touched = 0
+    for i in range(1, lamps.shape[0]):
+        factor = _QUARTER * (
+            lamp_factor(lamps, i, px, py, pz, nx, ny, nz, -_HALF, -_HALF)
+            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, _HALF, -_HALF)
+            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, -_HALF, _HALF)
+            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, _HALF, _HALF)
+        )
+        if factor <= _ZERO:
+            continue
+        between = 0
+        for k in range(bodies.shape[0]):
+            if (mask >> k) & 1 and in_shaft(bodies, k, px, py, pz, lamps, i):
+                between |= 1 << k
+        share = _ONE
+        if between:
+            share, met = seen_share(
+                nodes, tris, bodies, between, lamps, i, points, 0, first, most, px, py, pz, nx, ny, nz
+            )
+            touched |= met
+        amount = factor * lamps[i, 15] * share
+        red += amount * lamps[i, 12]
+        green += amount * lamps[i, 13]
+        blue += amount * lamps[i, 14]
+        if coat > _ZERO and share > _ZERO:
+            total, edge = sheen(lamps, i, points, 4, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+            amount = share * (coat * (total - edge) + edge)
+            shiny_red += amount * lamps[i, 12]
+            shiny_green += amount * lamps[i, 13]
+            shiny_blue += amount * lamps[i, 14]
+    return red, green, blue, shiny_red, shiny_green, shiny_blue, touched
+
+
+@device
+def direct(nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, first, most):
+    """Irradiance from the lamps: (r, g, b, touched)."""
+    r, g, b, _, _, _, touched = direct_coated(
+        nodes,
+        tris,
+        bodies,
+        lamps,
+        points,
+        mask,
+        px,
+        py,
+        pz,
+        nx,
+        ny,
+        nz,
+        _ZERO,
+        _ZERO,
+        _ONE,
+        _ZERO,
+        _ONE,
+        first,
+        most,
+    )
+    return r, g, b, touched
+
+
+@device
+def glance(nodes, tris, bodies, lamps, mask, px, py, pz, nx, ny, nz):
+    """Irradiance from the lamps with one shadow ray each: for light that arrives after a bounce."""
+    red = green = blue = _ZERO
+    touched = 0
+    for i in range(1, lamps.shape[0]):
+        factor = lamp_factor(lamps, i, px, py, pz, nx, ny, nz, _ZERO, _ZERO)
+        if factor <= _ZERO:
+            continue
+        k = blocker(
+            nodes, tris, bodies, mask, px, py, pz, lamps[i, 0] - px, lamps[i, 1] - py, lamps[i, 2] - pz, _ONE
+        )
+        if k >= 0:
+            touched |= 1 << k
+            continue
+        amount = factor * lamps[i, 15]
+        red += amount * lamps[i, 12]
+        green += amount * lamps[i, 13]
+        blue += amount * lamps[i, 14]
+    return red, green, blue, touched

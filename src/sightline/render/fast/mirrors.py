@@ -1,0 +1,184 @@
+"""What metal mirrors: the lamps, and everything else.
+
+Device functions; `touched` as in `lamplight`.
+"""
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sightline.render.fast.ambient import frame_of, table_light
+from sightline.render.fast.compiling import device, small
+from sightline.render.fast.lamplight import glance, in_shaft, seen_share, sheen
+from sightline.render.fast.rays import FAR, nearest, normal_at
+
+_ZERO = np.float32(0.0)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1.0)
+_TWO = np.float32(2.0)
+_PI = np.float32(math.pi)
+_OFFSET = np.float32(2e-3)
+_FAINT = np.float32(2e-3)
+_SOFT = np.float32(0.2)
+
+
+@device
+def glint(
+    nodes, tris, bodies, lamps, points, mask, k, px, py, pz, nx, ny, nz, vx, vy, vz, alpha, count, turn, rays
+):
+    """Radiance of the lamps mirrored towards v by metal k with a lobe of width alpha: (r, g, b, touched)."""
+    f0, f1, f2 = bodies[k, 10], bodies[k, 11], bodies[k, 12]
+    red = green = blue = _ZERO
+    touched = 0
+    for i in range(1, lamps.shape[0]):
+        total, edge = sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+        if total * lamps[i, 12] < _FAINT:
+            continue
+        between = 0
+        for b in range(bodies.shape[0]):
+            if (mask >> b) & 1 and in_shaft(bodies, b, px, py, pz, lamps, i):
+                between |= 1 << b
+        share = _ONE
+        if between:
+            share, met = seen_share(
+                nodes, tris, bodies, between, lamps, i, points, turn, rays, 4 * rays, px, py, pz, nx, ny, nz
+            )
+            touched |= met
+        red += share * lamps[i, 12] * (f0 * (total - edge) + edge)
+        green += share * lamps[i, 13] * (f1 * (total - edge) + edge)
+        blue += share * lamps[i, 14] * (f2 * (total - edge) + edge)
+    return red, green, blue, touched
+
+
+@small
+def visible_normal(alpha, vx, vy, vz, u, v):
+    """A half vector drawn from the microfacets that v sees, in the frame of the normal (z)."""
+    sx, sy, sz = alpha * vx, alpha * vy, vz
+    scale = _ONE / math.sqrt(sx * sx + sy * sy + sz * sz)
+    sx, sy, sz = sx * scale, sy * scale, sz * scale
+    across = sx * sx + sy * sy
+    if across > np.float32(1e-12):
+        inverse = _ONE / math.sqrt(across)
+        ax, ay = -sy * inverse, sx * inverse
+    else:
+        ax, ay = _ONE, _ZERO
+    bx, by, bz = -sz * ay, sz * ax, sx * ay - sy * ax
+    r, phi = math.sqrt(u), _TWO * _PI * v
+    p, q = r * math.cos(phi), r * math.sin(phi)
+    s = _HALF * (_ONE + sz)
+    q = (_ONE - s) * math.sqrt(max(_ZERO, _ONE - p * p)) + s * q
+    w = math.sqrt(max(_ZERO, _ONE - p * p - q * q))
+    hx, hy, hz = p * ax + q * bx + w * sx, p * ay + q * by + w * sy, q * bz + w * sz
+    hx, hy, hz = alpha * hx, alpha * hy, max(hz, np.float32(1e-6))
+    scale = _ONE / math.sqrt(hx * hx + hy * hy + hz * hz)
+    return hx * scale, hy * scale, hz * scale
+
+
+@device
+def mirrored(
+    nodes,
+    tris,
+    bodies,
+    lamps,
+    lit,
+    lit_by,
+    points,
+    lobe,
+    mask,
+    k,
+    px,
+    py,
+    pz,
+    nx,
+    ny,
+    nz,
+    vx,
+    vy,
+    vz,
+    start,
+    count,
+    depth,
+):
+    """Radiance of the surroundings mirrored by metal k towards v, lamps left to `glint`: (r, g, b, touched)."""
+    alpha = bodies[k, 14]
+    tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
+    lx, ly, lz = (
+        vx * tx + vy * ty + vz * tz,
+        vx * bx + vy * by + vz * bz,
+        max(vx * nx + vy * ny + vz * nz, np.float32(1e-3)),
+    )
+    red = green = blue = _ZERO
+    touched = 0
+    for i in range(start, start + count):
+        hx, hy, hz = visible_normal(alpha, lx, ly, lz, lobe[i, 0], lobe[i, 1])
+        vh = lx * hx + ly * hy + lz * hz
+        rx, ry, rz = _TWO * vh * hx - lx, _TWO * vh * hy - ly, _TWO * vh * hz - lz
+        if rz <= _ZERO:
+            continue
+        a2 = alpha * alpha
+        kept = _TWO * rz / (rz + math.sqrt(rz * rz * (_ONE - a2) + a2))  # masking of the way out, G1
+        dx, dy, dz = rx * tx + ry * bx + rz * nx, rx * ty + ry * by + rz * ny, rx * tz + ry * bz + rz * nz
+        m = _ONE - vh
+        edge = m * m * m * m * m
+        r, g, b, met = path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, i, depth)
+        red += kept * r * (bodies[k, 10] + (_ONE - bodies[k, 10]) * edge)
+        green += kept * g * (bodies[k, 11] + (_ONE - bodies[k, 11]) * edge)
+        blue += kept * b * (bodies[k, 12] + (_ONE - bodies[k, 12]) * edge)
+        touched |= met
+    scale = _ONE / np.float32(count)
+    return red * scale, green * scale, blue * scale, touched
+
+
+@device
+def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, turn, depth):
+    """What a mirror ray sees, through further mirrors: (r, g, b, touched).
+
+    `turn` numbers the ray, so that the rays of a pixel look for different points of the lamps.
+    """
+    wr = wg = wb = _ONE
+    red = green = blue = _ZERO
+    touched = 0
+    for _ in range(depth):
+        reach = FAR
+        if dz < np.float32(-1e-5):
+            reach = -pz / dz
+        t, k, face, u, v = nearest(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, reach)
+        if k < 0:
+            if reach == FAR:
+                return red + wr * lamps[0, 3], green + wg * lamps[0, 4], blue + wb * lamps[0, 5], touched
+            r, g, b, met = table_light(lit, lit_by, lamps, px + t * dx, py + t * dy)
+            return (
+                red + wr * r / _PI * lamps[0, 0],
+                green + wg * g / _PI * lamps[0, 1],
+                blue + wb * b / _PI * lamps[0, 2],
+                touched | met,
+            )
+        touched |= 1 << k
+        nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
+        facing = nx * dx + ny * dy + nz * dz
+        if facing > _ZERO:  # a smooth normal that leans away at the rim
+            return red, green, blue, touched
+        px, py, pz = px + t * dx + _OFFSET * nx, py + t * dy + _OFFSET * ny, pz + t * dz + _OFFSET * nz
+        if bodies[k, 13] < _HALF:
+            r, g, b, met = glance(nodes, tris, bodies, lamps, mask, px, py, pz, nx, ny, nz)
+            # A stand-in for the light that reaches it from the lit table.
+            around = _HALF * (_ONE - nz) * lamps[0, 0]
+            return (
+                red + wr * bodies[k, 10] * (r / _PI + lamps[0, 3] + around * lamps[0, 6]),
+                green + wg * bodies[k, 11] * (g / _PI + lamps[0, 4] + around * lamps[0, 7]),
+                blue + wb * bodies[k, 12] * (b / _PI + lamps[0, 5] + around * lamps[0, 8]),
+                touched | met,
+            )
+        # A sharp highlight seen in another mirror would come out as speckles: few rays find it.
+        soft = max(bodies[k, 14], _SOFT)
+        r, g, b, met = glint(
+            nodes, tris, bodies, lamps, points, mask, k, px, py, pz, nx, ny, nz, -dx, -dy, -dz, soft, 4, turn, 1
+        )
+        red, green, blue, touched = red + wr * r, green + wg * g, blue + wb * b, touched | met
+        dx, dy, dz = dx - _TWO * facing * nx, dy - _TWO * facing * ny, dz - _TWO * facing * nz
+        wr, wg, wb = wr * bodies[k, 10], wg * bodies[k, 11], wb * bodies[k, 12]
+    return red, green, blue, touched

@@ -1,0 +1,221 @@
+"""A layout as flat arrays: what every kernel reads, on the CPU and on the GPU.
+
+Solids are put into one pool of triangles and nodes when they are first seen and stay there; a layout only adds a
+few rows about its objects, lights and camera. Few, plain float32 arrays (whole numbers in them are exact up to
+2²⁴): handing many arrays or tuples of arrays from function to function costs more than the work inside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import DataError
+from sightline.render.fast.bvh import build
+from sightline.worlds.layout import Layout, Light, Placed, Shot
+from sightline.worlds.looks import COLORS, MATERIALS, linear
+from sightline.worlds.solids import Outline, Solid
+
+F32 = NDArray[np.float32]
+I32 = NDArray[np.int32]
+
+MOST_OBJECTS = 62
+"""Objects of a layout that fit the bit masks of the kernels."""
+
+
+class Meshes(NamedTuple):
+    """The pool.
+
+    Attributes:
+        nodes: (N, 8) float32, half a cache line each: box (low x, y, z, high x, y, z), skip link, and eight times
+            the first triangle plus the number of triangles (0: inner node), counted in the pool.
+        tris: (F, 19) float32: a corner and the edges to the other two; a unit normal for each corner; and 1 where
+            the whole solid lies behind the face, so that no ray leaving it meets the solid again.
+        vertices: (V, 3) float32.
+        faces: (F, 3) int32 into `vertices`.
+    """
+
+    nodes: F32
+    tris: F32
+    vertices: F32
+    faces: I32
+
+
+class Bodies(NamedTuple):
+    """The objects of a layout.
+
+    Attributes:
+        rows: (n, 25) float32: x, y, z of the base's middle, cos yaw, sin yaw, middle z and radius of the bounding
+            sphere, whether the object is there (1) or taken away (0), first node, end of its nodes; linear RGB,
+            metallic, width of the lobe (roughness squared), reflectance of the coat; whether it is convex. Where
+            the solid is an upright prism less its cavity: 1 for a box or 2 for an ellipse (0: it is none), half x,
+            half y, height; then the same for the cavity, with its depth.
+        ranges: (n, 4) int32 into the pool: first vertex, end, first face, end.
+    """
+
+    rows: F32
+    ranges: I32
+
+
+class Eye(NamedTuple):
+    """The camera: K, [R | t] and where it stands, float64."""
+
+    k: NDArray[np.float64]
+    pose: NDArray[np.float64]
+    centre: NDArray[np.float64]
+
+
+class _Entry(NamedTuple):
+    """Where a solid is in the pool: nodes, vertices, faces; middle z, radius and prism."""
+
+    start: tuple[int, int, int]
+    end: tuple[int, int, int]
+    middle: float
+    radius: float
+    prism: tuple[float, ...]
+
+
+class Pool:
+    """Solids by name, in the order they were first asked for, and the arrays they make together."""
+
+    def __init__(self, solid: Callable[[str], Solid]) -> None:
+        self._solid = solid
+        self._parts: list[Meshes] = []
+        self._entries: dict[str, _Entry] = {}
+        self._end = (0, 0, 0)
+
+    def bodies(self, layout: Layout) -> Bodies:
+        """The rows of a layout's objects; a DataError for more than the kernels can tell apart."""
+        n = len(layout.objects)
+        if n > MOST_OBJECTS:
+            raise DataError("too many objects for one picture", expected=f"at most {MOST_OBJECTS}", found=n)
+        entries = [self._entry(o.shape) for o in layout.objects]
+        rows = [_row(o, e) for o, e in zip(layout.objects, entries, strict=True)]
+        ranges = [(e.start[1], e.end[1], e.start[2], e.end[2]) for e in entries]
+        return Bodies(np.array(rows, np.float32).reshape(n, 25), np.array(ranges, np.int32).reshape(n, 4))
+
+    @property
+    def meshes(self) -> Meshes:
+        """The pool's arrays; joined anew when a solid has come in."""
+        if len(self._parts) != 1:
+            fields = range(len(Meshes._fields))
+            empty = Meshes(*(np.zeros((0, w), t) for w, t in ((8, "f4"), (19, "f4"), (3, "f4"), (3, "i4"))))
+            self._parts = [Meshes(*(np.concatenate([p[i] for p in [empty, *self._parts]]) for i in fields))]
+        return self._parts[0]
+
+    def _entry(self, name: str) -> _Entry:
+        if name not in self._entries:
+            self._entries[name] = self._add(self._solid(name))
+        return self._entries[name]
+
+    def _add(self, solid: Solid) -> _Entry:
+        start = self._end
+        part = _part(solid, start)
+        self._parts.append(part)
+        end = (start[0] + len(part.nodes), start[1] + len(part.vertices), start[2] + len(part.faces))
+        self._end = end
+        low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
+        middle = float(low[2] + high[2]) / 2
+        radius = float(np.sqrt(((solid.vertices - (0, 0, middle)) ** 2).sum(axis=1).max())) * 1.0001
+        return _Entry(start, end, middle, radius, _prism(solid))
+
+
+def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
+    tree = build(solid.vertices, solid.faces)
+    faces = solid.faces[tree.order]
+    corner = solid.vertices[faces].astype(np.float32)
+    edges = np.stack((corner[:, 0], corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
+    skip, first, count = (tree.links + np.array((start[0], start[2], 0), np.int32)).T
+    links = np.column_stack((skip, np.where(count > 0, 8 * first + count, 0)))
+    return Meshes(
+        np.concatenate((tree.bounds, links.astype(np.float32)), axis=1),
+        np.column_stack(
+            (edges.reshape(-1, 9), solid.normals[tree.order].reshape(-1, 9), _open(solid)[tree.order])
+        ).astype(np.float32),
+        solid.vertices.astype(np.float32),
+        (faces + start[1]).astype(np.int32),
+    )
+
+
+def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
+    material = MATERIALS[o.material]
+    return (
+        *o.position, math.cos(o.yaw), math.sin(o.yaw), o.position[2] + entry.middle, entry.radius, 1.0,
+        entry.start[0], entry.end[0],
+        *linear(COLORS[o.color]), material.metallic, material.roughness**2, material.specular, *entry.prism,
+    )  # fmt: skip
+
+
+def lamps(layout: Layout, half: float) -> F32:
+    """The lights, (1 + n, 18) float32.
+
+    Row 0: albedo of the table, radiance of the sky, radiance of a white table in the middle with nothing on it, and
+    the half side of the lit map in metres. Then a row a lamp: centre, half side along u, half side along v, normal,
+    radiance RGB, area, radius.
+    """
+    rows = np.array([_lamp(light) for light in layout.lights], np.float64).reshape(-1, 18)
+    away2 = (rows[:, :3] ** 2).sum(axis=1)
+    # A lamp that shines the other way, or from below, gives the table nothing.
+    facing = np.maximum(-(rows[:, 9:12] * rows[:, :3]).sum(axis=1), 0.0) * np.maximum(rows[:, 2], 0.0)
+    bare = (rows[:, 12:15] * (rows[:, 15] * facing / away2**2 / math.pi)[:, None]).sum(axis=0)
+    head = np.concatenate((layout.table, layout.ambient, bare, (half,), np.zeros(8)))
+    return np.concatenate((head[None], rows)).astype(np.float32)
+
+
+def eye(shot: Shot) -> Eye:
+    """The camera of a shot."""
+    pose = np.array(shot.camera.world_to_camera, np.float64).reshape(3, 4)
+    centre = -pose[:, :3].T @ pose[:, 3]
+    return Eye(np.array(shot.camera.k, np.float64).reshape(3, 3), pose, centre)
+
+
+def _lamp(light: Light) -> NDArray[np.float64]:
+    u, v, normal = light.axes()
+    half, area = light.size / 2, light.size**2
+    radiance = np.array(light.color, np.float64) * light.power / (math.pi * area)
+    return np.concatenate(
+        (light.position, u * half, v * half, normal, radiance, (area, half * math.sqrt(2.0), 0.0))
+    )
+
+
+def _prism(solid: Solid) -> tuple[float, ...]:
+    """The last nine numbers of a row: the solid as a prism, if that is all it is."""
+    kinds = {"box": 1.0, "ellipse": 2.0, "polygon": 0.0}
+    cavity = (0.0, 0.0, 0.0, 0.0)
+    volume = _area(solid.outline) * solid.height
+    if solid.cavity is not None:
+        inside = solid.cavity.outline
+        cavity = (kinds[inside.kind], *inside.half, solid.cavity.depth)
+        volume -= _area(inside) * solid.cavity.depth
+    corner = solid.vertices[solid.faces].astype(np.float64)
+    filled = float((corner[:, 0] * np.cross(corner[:, 1], corner[:, 2])).sum()) / 6.0
+    plain = kinds[solid.outline.kind] and (solid.cavity is None or cavity[0]) and abs(filled / volume - 1.0) < 0.005
+    return (kinds[solid.outline.kind], *solid.outline.half, solid.height, *cavity, 0.0) if plain else (0.0,) * 9
+
+
+def _area(outline: Outline) -> float:
+    a, b = outline.half
+    return {"box": 4.0, "ellipse": math.pi, "polygon": math.inf}[outline.kind] * a * b
+
+
+def _open(solid: Solid) -> NDArray[np.bool_]:
+    """For every face, whether the whole solid lies behind it: then no ray leaving it meets the solid again."""
+    corner = solid.vertices[solid.faces].astype(np.float64)
+    normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    length = np.linalg.norm(normal, axis=1, keepdims=True)
+    normal = normal / np.where(length > 0, length, 1.0)
+    limit = (normal * corner[:, 0]).sum(axis=1) + 1e-3 * np.abs(solid.vertices).max()
+    front = np.array([(solid.vertices @ n.astype(np.float32)).max() for n in normal])
+    return np.asarray(front <= limit)
+
+
+def camera_row(eye: Eye) -> F32:
+    """The camera as (16,) float32: 1/fx, 1/fy, cx, cy, the rows of R, where it stands."""
+    k = eye.k
+    return np.concatenate(
+        ((1 / k[0, 0], 1 / k[1, 1], k[0, 2], k[1, 2]), eye.pose[:, :3].ravel(), eye.centre)
+    ).astype(np.float32)

@@ -1,0 +1,268 @@
+"""What is worked out for one pixel. Device functions: the CPU's loops and the CUDA kernels both call them.
+
+`seen` arrays come from the raster: ids, depth, normals of the pixels. `cam` is `pack.camera_row`.
+"""
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sightline.render.fast.ambient import bounced, table_bounce
+from sightline.render.fast.compiling import device, small
+from sightline.render.fast.lamplight import direct, direct_coated
+from sightline.render.fast.mirrors import glint, mirrored
+from sightline.render.fast.rays import FAR, nearest, normal_at
+from sightline.render.fast.settings import PATTERN
+
+UNKNOWN, WORKED_OUT, BETWEEN = 0, 1, 2
+
+_ZERO = np.float32(0.0)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1.0)
+_PI = np.float32(math.pi)
+_OFFSET = np.float32(2e-3)
+_ALIKE = np.float32(0.97)
+_CREASE = np.float32(0.9)
+_BENT = np.float32(2e-3)
+_STEP = np.float32(0.1)
+_NEARBY = np.float32(0.05)
+_DARK = np.float32(1e-3)
+_BY_PI = np.float32(1.0 / math.pi)
+
+
+@small
+def ray(cam, x, y):
+    """The direction with depth 1 through a position of the image, in world axes."""
+    u, v = (x - cam[2]) * cam[0], (y - cam[3]) * cam[1]
+    return cam[4] * u + cam[7] * v + cam[10], cam[5] * u + cam[8] * v + cam[11], cam[6] * u + cam[9] * v + cam[12]
+
+
+@small
+def without_self(tris, mask, k, face):
+    """An object does not stand in the light of a face that has all of it behind."""
+    if k >= 0 and tris[face, 18] != _ZERO:
+        return mask & ~(1 << k)
+    return mask
+
+
+@device
+def arriving(
+    nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam, mask, k, face, depth, nx, ny, nz, y, x
+):
+    """Irradiance of a pixel's surface: (r, g, b, touched).
+
+    The image of the lamps in a matte object's coat is broad, so it is worked out here too, as the irradiance that
+    would give the same radiance.
+    """
+    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
+    px, py, pz = (
+        cam[13] + depth * dx + _OFFSET * nx,
+        cam[14] + depth * dy + _OFFSET * ny,
+        cam[15] + depth * dz + _OFFSET * nz,
+    )
+    if k < 0:
+        r, g, b, touched = direct(
+            nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, numbers[0], numbers[1]
+        )
+        ir, ig, ib, met = table_bounce(lit, lit_by, lamps, px, py)
+        return r + ir, g + ig, b + ib, touched | met
+    others = without_self(tris, mask, k, face)
+    back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    r, g, b, cr, cg, cb, touched = direct_coated(
+        nodes, tris, bodies, lamps, points, others, px, py, pz, nx, ny, nz, dx * back, dy * back, dz * back,
+        bodies[k, 15], bodies[k, 14], numbers[0], numbers[9],
+    )  # fmt: skip
+    ir, ig, ib, met = bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, others, px, py, pz, nx, ny, nz)
+    return (
+        r + ir + cr * _PI / max(bodies[k, 10], _DARK), g + ig + cg * _PI / max(bodies[k, 11], _DARK),
+        b + ib + cb * _PI / max(bodies[k, 12], _DARK), touched | met,
+    )  # fmt: skip
+
+
+@device
+def sparkling(nodes, tris, bodies, lamps, points, numbers, cam, mask, k, face, depth, nx, ny, nz, y, x):
+    """The image of the lamps in a pixel's metal: (r, g, b, touched)."""
+    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
+    px, py, pz = (
+        cam[13] + depth * dx + _OFFSET * nx,
+        cam[14] + depth * dy + _OFFSET * ny,
+        cam[15] + depth * dz + _OFFSET * nz,
+    )
+    back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    others = without_self(tris, mask, k, face)
+    return glint(
+        nodes, tris, bodies, lamps, points, others, k, px, py, pz, nx, ny, nz, dx * back, dy * back, dz * back,
+        bodies[k, 14], numbers[8], 0, numbers[6],
+    )  # fmt: skip
+
+
+@device
+def mirroring(
+    nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, mask, k, face, depth, nx, ny, nz, y, x
+):
+    """The image of everything else in a pixel's metal, this pixel's share of the rays: (r, g, b, touched)."""
+    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
+    px, py, pz = (
+        cam[13] + depth * dx + _OFFSET * nx,
+        cam[14] + depth * dy + _OFFSET * ny,
+        cam[15] + depth * dz + _OFFSET * nz,
+    )
+    back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    others = without_self(tris, mask, k, face)
+    start = (y % PATTERN * PATTERN + x % PATTERN) * numbers[4]
+    return mirrored(
+        nodes, tris, bodies, lamps, lit, lit_by, points, lobe, others, k, px, py, pz, nx, ny, nz,
+        dx * back, dy * back, dz * back, start, numbers[4], numbers[5],
+    )  # fmt: skip
+
+
+@small
+def agreed(ids, depth, normals, light, how, tolerance, y, x, dy, dx):
+    """Light between the lattice points around a pixel: (whether they agree, r, g, b).
+
+    dy, dx lead to the neighbours: two of them along a row or column, four across. They agree if they lie on one
+    smooth piece of the same object (inverse depth is linear over a plane) and their light differs little.
+    """
+    height, width = ids.shape
+    if y - dy < 0 or x - dx < 0 or y + dy >= height or x + dx >= width:
+        return False, _ZERO, _ZERO, _ZERO
+    four = dx != 0 and dy != 0
+    count = 4 if four else 2
+    body = ids[y, x]
+    red = green = blue = inverse = _ZERO
+    low, high = FAR, _ZERO
+    for i in range(count):
+        v = y - dy if i % 2 == 0 else y + dy
+        u = x - dx if i % 2 == 0 else x + dx
+        if i >= 2:
+            u = 2 * x - u
+        if how[v, u] == UNKNOWN or ids[v, u] != body:
+            return False, _ZERO, _ZERO, _ZERO
+        if body > 0:
+            turn = normals[y, x, 0] * normals[v, u, 0] + normals[y, x, 1] * normals[v, u, 1]
+            if turn + normals[y, x, 2] * normals[v, u, 2] < _ALIKE:
+                return False, _ZERO, _ZERO, _ZERO
+            inverse += _ONE / depth[v, u]
+        r, g, b = light[v, u, 0], light[v, u, 1], light[v, u, 2]
+        red += r
+        green += g
+        blue += b
+        low, high = min(low, r + g + b), max(high, r + g + b)
+    scale = _ONE / np.float32(count)
+    if high - low > tolerance * high:
+        return False, _ZERO, _ZERO, _ZERO
+    if body > 0 and abs(inverse * scale * depth[y, x] - _ONE) > _BENT:
+        return False, _ZERO, _ZERO, _ZERO
+    return True, red * scale, green * scale, blue * scale
+
+
+@small
+def composed(ids, depth, normals, bodies, lamps, light, mirror, glints, y, x):
+    """Radiance of a pixel's middle towards the camera."""
+    k = ids[y, x] - 1
+    if k < 0:
+        if math.isnan(depth[y, x]):
+            return lamps[0, 3], lamps[0, 4], lamps[0, 5]
+        r, g, b = lamps[0, 0] * _BY_PI, lamps[0, 1] * _BY_PI, lamps[0, 2] * _BY_PI
+        return light[y, x, 0] * r, light[y, x, 1] * g, light[y, x, 2] * b
+    metal = bodies[k, 13]
+    matte = (_ONE - metal) * _BY_PI
+    r = matte * light[y, x, 0] * bodies[k, 10]
+    g = matte * light[y, x, 1] * bodies[k, 11]
+    b = matte * light[y, x, 2] * bodies[k, 12]
+    if metal > _ZERO:
+        mr, mg, mb = _mean_mirror(ids, normals, mirror, y, x)
+        r, g, b = (
+            r + metal * (mr + glints[y, x, 0]),
+            g + metal * (mg + glints[y, x, 1]),
+            b + metal * (mb + glints[y, x, 2]),
+        )
+    return r, g, b
+
+
+@small
+def _mean_mirror(ids, normals, mirror, y, x):
+    """The mirror image averaged over the square of pixels that share out its rays, as far as the surface goes."""
+    height, width = ids.shape
+    red = green = blue = weight = _ZERO
+    reach = PATTERN // 2
+    for v in range(max(0, y - reach), min(height, y + reach + 1)):
+        for u in range(max(0, x - reach), min(width, x + reach + 1)):
+            if ids[v, u] != ids[y, x]:
+                continue
+            turn = normals[y, x, 0] * normals[v, u, 0] + normals[y, x, 1] * normals[v, u, 1]
+            if turn + normals[y, x, 2] * normals[v, u, 2] < _ALIKE:
+                continue
+            red += mirror[v, u, 0]
+            green += mirror[v, u, 1]
+            blue += mirror[v, u, 2]
+            weight += _ONE
+    return red / weight, green / weight, blue / weight
+
+
+@small
+def on_edge(ids, depth, normals, y, x):
+    """Whether a pixel differs from one beside it in object, in its normal, or by a step in depth."""
+    height, width = ids.shape
+    body = ids[y, x]
+    for i in range(4):
+        v = min(max(y + (i == 0) - (i == 1), 0), height - 1)
+        u = min(max(x + (i == 2) - (i == 3), 0), width - 1)
+        if ids[v, u] != body:
+            return True
+        if body > 0:
+            turn = normals[y, x, 0] * normals[v, u, 0] + normals[y, x, 1] * normals[v, u, 1]
+            if turn + normals[y, x, 2] * normals[v, u, 2] < _CREASE:
+                return True
+            if abs(depth[v, u] - depth[y, x]) > _STEP:
+                return True
+    return False
+
+
+@device
+def edge_colour(nodes, tris, bodies, inside, cam, ids, normals, colour, y, x):
+    """Look again at several positions of a pixel and give each the colour of the like-most pixel around it."""
+    height, width = ids.shape
+    mask = 0
+    for v in range(max(0, y - 1), min(height, y + 2)):
+        for u in range(max(0, x - 1), min(width, x + 2)):
+            if ids[v, u] > 0:
+                mask |= 1 << (ids[v, u] - 1)
+    red = green = blue = _ZERO
+    count = inside.shape[0]
+    for i in range(count):
+        sx, sy = np.float32(x) + inside[i, 0], np.float32(y) + inside[i, 1]
+        dx, dy, dz = ray(cam, sx, sy)
+        reach = FAR
+        if dz < np.float32(-1e-6):
+            reach = -cam[15] / dz
+        _, k, face, fu, fv = nearest(nodes, tris, bodies, mask, cam[13], cam[14], cam[15], dx, dy, dz, reach)
+        nx, ny, nz = _ZERO, _ZERO, _ONE
+        if k >= 0:
+            nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv)
+        v, u = _likeliest(ids, normals, y, x, sy - _HALF, sx - _HALF, k + 1, nx, ny, nz)
+        red += colour[v, u, 0]
+        green += colour[v, u, 1]
+        blue += colour[v, u, 2]
+    scale = _ONE / np.float32(count)
+    return red * scale, green * scale, blue * scale
+
+
+@small
+def _likeliest(ids, normals, y, x, sy, sx, body, nx, ny, nz):
+    """The pixel around (y, x) that shows most nearly what a sample saw."""
+    height, width = ids.shape
+    best, by, bx = -FAR, y, x
+    for v in range(max(0, y - 1), min(height, y + 2)):
+        for u in range(max(0, x - 1), min(width, x + 2)):
+            if ids[v, u] == body:
+                dy, dx = np.float32(v) - sy, np.float32(u) - sx
+                turn = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2]
+                score = turn - _NEARBY * (dx * dx + dy * dy)
+                if score > best:
+                    best, by, bx = score, v, u
+    return by, bx

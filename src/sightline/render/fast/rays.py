@@ -1,0 +1,191 @@
+"""Rays against the objects of a layout.
+
+Device functions: compiled for the CPU as they stand and for CUDA when a kernel calls them. All arithmetic is
+float32.
+
+A ray is an origin o and a direction d of any length; distances t count in lengths of d. `mask` has bit k set for
+every body k the ray is to be tried against.
+"""
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sightline.render.fast.compiling import device, small
+
+FAR = np.float32(1e9)
+_ZERO = np.float32(0.0)
+_ONE = np.float32(1.0)
+_TWO = np.float32(2.0)
+_TINY = np.float32(1e-12)
+_HUGE = np.float32(1e12)
+
+
+@device
+def everything(bodies):
+    """The mask of all bodies that are there."""
+    mask = 0
+    for k in range(bodies.shape[0]):
+        if bodies[k, 7] != _ZERO:
+            mask |= 1 << k
+    return mask
+
+
+@small
+def near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
+    """Whether a ray (from o on, without end) passes through a body's bounding sphere; length2 = d · d."""
+    cx, cy, cz, r = bodies[k, 0] - ox, bodies[k, 1] - oy, bodies[k, 5] - oz, bodies[k, 6]
+    along = cx * dx + cy * dy + cz * dz
+    away2 = cx * cx + cy * cy + cz * cz
+    if away2 <= r * r:
+        return True
+    return along > _ZERO and away2 * length2 - along * along <= r * r * length2
+
+
+@small
+def _span(kind, a, b, ox, oy, dx, dy, ix, iy):
+    """Where a ray is within an upright box (1) or elliptic cylinder (2) without ends: (enter, leave)."""
+    if kind < _TWO:
+        x0, x1, y0, y1 = (-a - ox) * ix, (a - ox) * ix, (-b - oy) * iy, (b - oy) * iy
+        return max(min(x0, x1), min(y0, y1)), min(max(x0, x1), max(y0, y1))
+    px, py, qx, qy = ox / a, oy / b, dx / a, dy / b
+    square, mixed, left = qx * qx + qy * qy, px * qx + py * qy, px * px + py * py - _ONE
+    if square < _TINY:
+        return (-FAR, FAR) if left <= _ZERO else (FAR, -FAR)
+    root = mixed * mixed - square * left
+    if root < _ZERO:
+        return FAR, -FAR
+    root = math.sqrt(root)
+    return (-mixed - root) / square, (-mixed + root) / square
+
+
+@small
+def meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
+    """Whether a ray meets body k, a prism less its cavity, at 0 < t < reach."""
+    c, s = bodies[k, 3], bodies[k, 4]
+    px, py, oz = ox - bodies[k, 0], oy - bodies[k, 1], oz - bodies[k, 2]
+    ox, oy = c * px + s * py, c * py - s * px
+    px, py = dx, dy
+    dx, dy = c * px + s * py, c * py - s * px
+    ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
+    enter, leave = _span(bodies[k, 16], bodies[k, 17], bodies[k, 18], ox, oy, dx, dy, ix, iy)
+    z0, z1 = -oz * iz, (bodies[k, 19] - oz) * iz
+    enter, leave = max(max(enter, min(z0, z1)), _ZERO), min(min(leave, max(z0, z1)), reach)
+    if enter >= leave:
+        return False
+    if bodies[k, 20] == _ZERO:
+        return True
+    into, out = _span(bodies[k, 20], bodies[k, 21], bodies[k, 22], ox, oy, dx, dy, ix, iy)
+    floor = (bodies[k, 19] - bodies[k, 23] - oz) * iz  # the cavity has no lid
+    if dz >= _ZERO:  # as `inverse` takes it
+        into = max(into, floor)
+    else:
+        out = min(out, floor)
+    return into > enter or out < leave or into >= out
+
+
+@device
+def blocker(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
+    """The first body by number that the ray meets at 0 < t < reach, or −1."""
+    length2 = dx * dx + dy * dy + dz * dz
+    for k in range(bodies.shape[0]):
+        if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
+            if bodies[k, 16] != _ZERO:
+                if meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
+                    return k
+                continue
+            t, _, _, _ = walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, True)
+            if t < reach:
+                return k
+    return -1
+
+
+@device
+def nearest(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
+    """The nearest meeting: (t, body, face, u, v); body −1 and t = reach where there is none."""
+    length2 = dx * dx + dy * dy + dz * dz
+    best, body, face = reach, -1, -1
+    bu = bv = _ZERO
+    for k in range(bodies.shape[0]):
+        if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
+            if bodies[k, 16] != _ZERO and not meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, best):
+                continue
+            t, f, u, v = walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, best, False)
+            if t < best:
+                best, body, face, bu, bv = t, k, f, u, v
+    return best, body, face, bu, bv
+
+
+@small
+def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
+    """One body's hierarchy: (t, face, u, v) of the nearest meeting, or of any; t = reach where there is none."""
+    c, s = bodies[k, 3], bodies[k, 4]
+    px, py, oz = ox - bodies[k, 0], oy - bodies[k, 1], oz - bodies[k, 2]
+    ox, oy = c * px + s * py, c * py - s * px
+    px, py = dx, dy
+    dx, dy = c * px + s * py, c * py - s * px
+    ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
+    best, face = reach, -1
+    bu = bv = _ZERO
+    node, end = int(bodies[k, 8]), int(bodies[k, 9])
+    while node < end:
+        x0, x1 = (nodes[node, 0] - ox) * ix, (nodes[node, 3] - ox) * ix
+        y0, y1 = (nodes[node, 1] - oy) * iy, (nodes[node, 4] - oy) * iy
+        z0, z1 = (nodes[node, 2] - oz) * iz, (nodes[node, 5] - oz) * iz
+        enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), _ZERO))
+        leave = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), best))
+        if enter > leave:
+            node = int(nodes[node, 6])
+            continue
+        leaf = int(nodes[node, 7])
+        for f in range(leaf >> 3, (leaf >> 3) + (leaf & 7)):
+            t, u, v = _meet(tris, f, ox, oy, oz, dx, dy, dz)
+            if _ZERO < t < best:
+                best, face, bu, bv = t, f, u, v
+                if any_will_do:
+                    return best, face, bu, bv
+        node += 1
+    return best, face, bu, bv
+
+
+@small
+def inverse(d):
+    """1 / d, huge where d is 0."""
+    if abs(d) > _TINY:
+        return _ONE / d
+    return _HUGE if d >= _ZERO else -_HUGE
+
+
+@small
+def _meet(c, f, ox, oy, oz, dx, dy, dz):
+    """Ray against triangle: (t, u, v); t = −1 where they do not meet."""
+    px, py, pz = dy * c[f, 8] - dz * c[f, 7], dz * c[f, 6] - dx * c[f, 8], dx * c[f, 7] - dy * c[f, 6]
+    det = px * c[f, 3] + py * c[f, 4] + pz * c[f, 5]
+    if abs(det) < _TINY:
+        return -_ONE, _ZERO, _ZERO
+    scale = _ONE / det
+    tx, ty, tz = ox - c[f, 0], oy - c[f, 1], oz - c[f, 2]
+    u = (px * tx + py * ty + pz * tz) * scale
+    if u < _ZERO or u > _ONE:
+        return -_ONE, _ZERO, _ZERO
+    qx, qy, qz = ty * c[f, 5] - tz * c[f, 4], tz * c[f, 3] - tx * c[f, 5], tx * c[f, 4] - ty * c[f, 3]
+    v = (dx * qx + dy * qy + dz * qz) * scale
+    if v < _ZERO or u + v > _ONE:
+        return -_ONE, _ZERO, _ZERO
+    return (c[f, 6] * qx + c[f, 7] * qy + c[f, 8] * qz) * scale, u, v
+
+
+@small
+def normal_at(tris, bodies, k, face, u, v):
+    """The smooth unit normal of body k at a point of one of its triangles, in world axes."""
+    w = _ONE - u - v
+    nx = w * tris[face, 9] + u * tris[face, 12] + v * tris[face, 15]
+    ny = w * tris[face, 10] + u * tris[face, 13] + v * tris[face, 16]
+    nz = w * tris[face, 11] + u * tris[face, 14] + v * tris[face, 17]
+    scale = _ONE / math.sqrt(nx * nx + ny * ny + nz * nz)
+    c, s = bodies[k, 3], bodies[k, 4]
+    return (c * nx - s * ny) * scale, (s * nx + c * ny) * scale, nz * scale

@@ -1,0 +1,344 @@
+"""Light on what the raster found: the CPU's loops around the device functions.
+
+Light is worked out on a lattice of pixels and refined where it changes: between neighbours on one smooth surface
+that agree it is interpolated. A state keeps what was worked out, with the bodies that touched it; a counterfactual
+takes over all that the missing body did not touch, which by construction is what a full render would find.
+"""
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.render.fast.ambient import fill_covered, table_cell
+from sightline.render.fast.compiling import device, small
+from sightline.render.fast.pack import Bodies, Meshes
+from sightline.render.fast.pixels import (
+    BETWEEN,
+    UNKNOWN,
+    WORKED_OUT,
+    agreed,
+    arriving,
+    composed,
+    edge_colour,
+    mirroring,
+    on_edge,
+    sparkling,
+)
+from sightline.render.fast.raster import Surfaces
+from sightline.render.fast.rays import everything
+from sightline.render.fast.settings import Plan
+
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
+
+_ZERO = np.float32(0.0)
+_ONE = np.float32(1.0)
+_BY_PI = np.float32(1.0 / math.pi)
+
+
+class Ground(NamedTuple):
+    """The lit map of the table: `light` (c, c, 6) irradiance, then the bounced part of it, and `touched` (c, c)."""
+
+    light: F32
+    touched: I64
+
+
+class State(NamedTuple):
+    """All that was worked out for a view.
+
+    Attributes:
+        light: (H, W, 3) irradiance; `touched` (H, W); `how` (H, W) uint8, worked out or between.
+        mirror: (H, W, 3) radiance in metal; `mirror_touched` (H, W).
+        glints: (H, W, 3) image of the lamps; `glints_touched` (H, W).
+        colour: (H, W, 3) radiance of the pixel's middle.
+        final: (H, W, 3) radiance of the pixel.
+    """
+
+    light: F32
+    touched: I64
+    how: NDArray[np.uint8]
+    mirror: F32
+    mirror_touched: I64
+    glints: F32
+    glints_touched: I64
+    colour: F32
+    final: F32
+
+
+def new_state(height: int, width: int) -> State:
+    """Room for a view."""
+    colours = [np.zeros((height, width, 3), np.float32) for _ in range(5)]
+    masks = [np.zeros((height, width), np.int64) for _ in range(3)]
+    how = np.zeros((height, width), np.uint8)
+    return State(colours[0], masks[0], how, colours[1], masks[1], colours[2], masks[2], colours[3], colours[4])
+
+
+def light_table(
+    meshes: Meshes, bodies: Bodies, lamps: F32, plan: Plan, cells: int, old: Ground | None, gone: int
+) -> Ground:
+    """The lit map; cells of `old` that body `gone` (−1: none) did not touch are taken over."""
+    ground = Ground(np.zeros((cells, cells, 6), np.float32), np.zeros((cells, cells), np.int64))
+    _light_table(
+        meshes.nodes,
+        meshes.tris,
+        bodies.rows,
+        lamps,
+        plan.points,
+        plan.wide,
+        plan.numbers,
+        *ground,
+        *(old or ground),
+        _bit(gone),
+    )
+    return ground
+
+
+def shade(
+    meshes: Meshes, bodies: Bodies, lamps: F32, plan: Plan, cam: F32, ground: Ground,
+    seen: Surfaces, state: State, before: Surfaces, old: State, gone: int,
+) -> NDArray[np.uint8]:  # fmt: skip
+    """The picture, (H, W, 3) uint8 sRGB; `before` and `old` tell what it was with body `gone` (−1: nothing)."""
+    bit = _bit(gone)
+    image = np.empty((*seen.ids.shape, 3), np.uint8)
+    view = (seen.ids, seen.depth, seen.normals)
+    same = np.zeros(seen.ids.shape, np.bool_)
+    if bit:
+        same = (seen.ids == before.ids) & (seen.faces == before.faces) & (seen.depth == before.depth)
+    scene = (meshes.nodes, meshes.tris, bodies.rows)
+    faced = (seen.ids, seen.faces, seen.depth, seen.normals)
+    _light(
+        *scene, lamps, *ground, plan.points, plan.dome, plan.numbers, plan.tolerance, cam, *faced, same, *state[:3],
+        *old[:3], bit,
+    )  # fmt: skip
+    _gloss(
+        *scene, lamps, *ground, plan.points, plan.lobe, plan.numbers, cam, *faced, same, *state[3:7], *old[3:7], bit
+    )
+    _compose(bodies.rows, lamps, *view, state.light, state.mirror, state.glints, state.colour)
+    if bit:
+        same &= (state.colour == old.colour).all(axis=2)
+    _smooth_edges(*scene, plan.inside, cam, *view, same, state.colour, state.final, old.final)
+    _encode(state.final, TONES, image)
+    return image
+
+
+def _bit(gone: int) -> int:
+    return 1 << gone if gone >= 0 else 0
+
+
+def _tones() -> NDArray[np.uint8]:
+    light = (np.arange(16384) + 0.5) / 16384
+    curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    return np.round(255.0 * curve).astype(np.uint8)
+
+
+TONES = _tones()
+"""8-bit sRGB of linear light in [0, 1), 16,384 steps."""
+
+
+@device
+def _light_table(nodes, tris, bodies, lamps, points, wide, numbers, lit, lit_by, old, old_by, bit):
+    cells = lit.shape[0]
+    mask = everything(bodies)
+    for i in range(cells):
+        for j in range(cells):
+            if bit and not old_by[i, j] & bit:
+                for c in range(6):
+                    lit[i, j, c] = old[i, j, c]
+                lit_by[i, j] = old_by[i, j]
+                continue
+            table_cell(nodes, tris, bodies, lamps, lit, lit_by, points, wide, numbers, mask, i, j)
+    for i in range(cells):
+        for j in range(cells):
+            fill_covered(lit, lit_by, i, j)
+
+
+@device
+def _light(
+    nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, tolerance, cam, ids, faces, depth, normals,
+    same, light, touched, how, old_light, old_touched, old_how, bit,
+):  # fmt: skip
+    height, width = ids.shape
+    mask = everything(bodies)
+    step = int(numbers[7])
+    start = True
+    how[:] = UNKNOWN
+    while True:
+        half = step // 2
+        stride = step if start else half
+        for y in range(0, height, stride):
+            for x in range(0, width, stride):
+                if how[y, x] != UNKNOWN:
+                    continue
+                if not start:
+                    dy, dx = half if y % step else 0, half if x % step else 0
+                    if _on_table(ids, light, tolerance[0], y, x, dy, dx):
+                        how[y, x] = BETWEEN
+                        continue
+                    fits, r, g, b = agreed(ids, depth, normals, light, how, tolerance[0], y, x, dy, dx)
+                    if fits:
+                        light[y, x, 0], light[y, x, 1], light[y, x, 2] = r, g, b
+                        how[y, x] = BETWEEN
+                        continue
+                how[y, x] = WORKED_OUT
+                k = ids[y, x] - 1
+                if math.isnan(depth[y, x]) or (k >= 0 and bodies[k, 13] >= _ONE):
+                    light[y, x, 0] = light[y, x, 1] = light[y, x, 2] = _ZERO
+                    touched[y, x] = 0
+                elif same[y, x] and old_how[y, x] == WORKED_OUT and not old_touched[y, x] & bit:
+                    for c in range(3):
+                        light[y, x, c] = old_light[y, x, c]
+                    touched[y, x] = old_touched[y, x]
+                else:
+                    light[y, x, 0], light[y, x, 1], light[y, x, 2], touched[y, x] = arriving(
+                        nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam, mask, k, faces[y, x],
+                        depth[y, x], normals[y, x, 0], normals[y, x, 1], normals[y, x, 2], y, x,
+                    )  # fmt: skip
+        if start:
+            start = False
+        else:
+            step = half
+        if step <= 1:
+            break
+
+
+@small
+def _on_table(ids, light, tolerance, y, x, dy, dx):
+    """`agreed` for a pixel of the table among its like, which most are; writes the light down."""
+    height, width = ids.shape
+    if y < dy or x < dx or y + dy >= height or x + dx >= width or ids[y, x]:
+        return False
+    a, b, c, d = y - dy, y + dy, x - dx, x + dx
+    if dy and dx:
+        if ids[a, c] | ids[a, d] | ids[b, c] | ids[b, d]:
+            return False
+        p = light[a, c, 0] + light[a, c, 1] + light[a, c, 2]
+        q = light[b, d, 0] + light[b, d, 1] + light[b, d, 2]
+        r = light[b, c, 0] + light[b, c, 1] + light[b, c, 2]
+        s = light[a, d, 0] + light[a, d, 1] + light[a, d, 2]
+        high = max(max(p, q), max(r, s))
+        if high - min(min(p, q), min(r, s)) > tolerance * high:
+            return False
+        for i in range(3):
+            # In the order of `agreed`, so that both give the same bits.
+            light[y, x, i] = (((light[a, c, i] + light[b, d, i]) + light[a, d, i]) + light[b, c, i]) * np.float32(
+                0.25
+            )
+        return True
+    if ids[a, c] | ids[b, d]:
+        return False
+    p = light[a, c, 0] + light[a, c, 1] + light[a, c, 2]
+    q = light[b, d, 0] + light[b, d, 1] + light[b, d, 2]
+    if max(p, q) - min(p, q) > tolerance * max(p, q):
+        return False
+    for i in range(3):
+        light[y, x, i] = (light[a, c, i] + light[b, d, i]) * np.float32(0.5)
+    return True
+
+
+@device
+def _gloss(
+    nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, ids, faces, depth, normals, same,
+    mirror, mirror_by, glints, glints_by, old_mirror, old_mirror_by, old_glints, old_glints_by, bit,
+):  # fmt: skip
+    height, width = ids.shape
+    mask = everything(bodies)
+    for y in range(height):
+        for x in range(width):
+            k = ids[y, x] - 1
+            if k < 0 or bodies[k, 13] <= _ZERO:
+                continue
+            nx, ny, nz = normals[y, x, 0], normals[y, x, 1], normals[y, x, 2]
+            if same[y, x] and not old_glints_by[y, x] & bit:
+                for c in range(3):
+                    glints[y, x, c] = old_glints[y, x, c]
+                glints_by[y, x] = old_glints_by[y, x]
+            else:
+                glints[y, x, 0], glints[y, x, 1], glints[y, x, 2], glints_by[y, x] = sparkling(
+                    nodes,
+                    tris,
+                    bodies,
+                    lamps,
+                    points,
+                    numbers,
+                    cam,
+                    mask,
+                    k,
+                    faces[y, x],
+                    depth[y, x],
+                    nx,
+                    ny,
+                    nz,
+                    y,
+                    x,
+                )
+            if same[y, x] and not old_mirror_by[y, x] & bit:
+                for c in range(3):
+                    mirror[y, x, c] = old_mirror[y, x, c]
+                mirror_by[y, x] = old_mirror_by[y, x]
+            else:
+                mirror[y, x, 0], mirror[y, x, 1], mirror[y, x, 2], mirror_by[y, x] = mirroring(
+                    nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, mask, k, faces[y, x],
+                    depth[y, x], nx, ny, nz, y, x,
+                )  # fmt: skip
+
+
+@device
+def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour):
+    height, width = ids.shape
+    red, green, blue = lamps[0, 0] * _BY_PI, lamps[0, 1] * _BY_PI, lamps[0, 2] * _BY_PI
+    for y in range(height):
+        for x in range(width):
+            # Most pixels show the table, for which a call costs more than the work.
+            if ids[y, x] == 0 and not math.isnan(depth[y, x]):
+                colour[y, x, 0] = light[y, x, 0] * red
+                colour[y, x, 1] = light[y, x, 1] * green
+                colour[y, x, 2] = light[y, x, 2] * blue
+            else:
+                colour[y, x, 0], colour[y, x, 1], colour[y, x, 2] = composed(
+                    ids, depth, normals, bodies, lamps, light, mirror, glints, y, x
+                )
+
+
+@device
+def _smooth_edges(nodes, tris, bodies, inside, cam, ids, depth, normals, same, colour, final, old_final):
+    height, width = ids.shape
+    for y in range(height):
+        for x in range(width):
+            inner = 0 < y < height - 1 and 0 < x < width - 1
+            around = ids[y, x] | ids[y - 1, x] | ids[y + 1, x] | ids[y, x - 1] | ids[y, x + 1] if inner else 1
+            if around == 0 or not on_edge(ids, depth, normals, y, x):
+                for c in range(3):
+                    final[y, x, c] = colour[y, x, c]
+            elif _same_around(same, y, x):
+                for c in range(3):
+                    final[y, x, c] = old_final[y, x, c]
+            else:
+                final[y, x, 0], final[y, x, 1], final[y, x, 2] = edge_colour(
+                    nodes, tris, bodies, inside, cam, ids, normals, colour, y, x
+                )
+
+
+@device
+def _same_around(same, y, x):
+    height, width = same.shape
+    for v in range(max(0, y - 1), min(height, y + 2)):
+        for u in range(max(0, x - 1), min(width, x + 2)):
+            if not same[v, u]:
+                return False
+    return True
+
+
+@device
+def _encode(light, tones, image):
+    height, width, _ = light.shape
+    steps, last = np.float32(tones.shape[0]), np.float32(tones.shape[0] - 1)
+    for y in range(height):
+        for x in range(width):
+            for c in range(3):
+                image[y, x, c] = tones[int(min(max(light[y, x, c], _ZERO) * steps, last))]

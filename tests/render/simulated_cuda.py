@@ -1,0 +1,85 @@
+"""Run by test_cuda in a process of its own, under numba's CUDA simulator: prints what it finds as JSON.
+
+Every thread is simulated in Python, so pictures are tiny and rays few.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from fast_layouts import LIGHTS, layout_of, shot, thing
+
+import sightline.render.fast.cuda as card
+from sightline.errors import SightlineError
+from sightline.render.fast import FastRenderer, Settings
+from sightline.worlds.layout import Layout
+
+SETTINGS = Settings(
+    map_cells=5, dome=3, table_dome=3, mirror=1, mirror_depth=2, shadow_first=2, shadow_most=4, table_first=2,
+    table_most=2, glint_rays=1, glint_points=2, edge_samples=3,
+)  # fmt: skip
+
+
+def scenes() -> list[Layout]:
+    """Different numbers of objects and lamps: three of both materials, none, one against the horizon."""
+    wide, level = shot(size=(24, 16), focal=70.0), shot((5.0, -1.0, 0.6), (0.0, 0.0, 1.2), size=(24, 16))
+    several = [
+        thing("cube", 0.0, 0.0, yaw=0.4),
+        thing("cube_container:small", 1.0, -0.5, color="cyan", metal=True),
+        thing("thin_rectangle", -0.4, 1.2, yaw=1.0, color="yellow", metal=True),
+    ]
+    return [
+        layout_of(several, wide),
+        layout_of([], wide, lights=()),
+        layout_of([thing("rectangle_cont", 0.0, 0.0, yaw=0.2, color="green")], level, lights=LIGHTS[:1]),
+    ]
+
+
+def problem(action: Callable[[], Any]) -> str:
+    """The error an action ends in, as "type: message"."""
+    try:
+        action()
+    except SightlineError as error:
+        return f"{type(error).__name__}: {error}"
+    return "none"
+
+
+def main() -> None:
+    card.BLOCKS = 2
+    renderer, layouts = card.CudaRenderer(SETTINGS), scenes()
+    batch = renderer.batch(layouts)
+    pictures = renderer.pictures(batch)
+    found = {name: getattr(pictures, name).copy_to_host() for name in ("image", "ids", "depth", "normals")}
+    rows = []
+    for i, layout in enumerate(layouts):
+        frame = FastRenderer(SETTINGS).frame(layout, layout.shots[0])
+        assert frame.image is not None
+        rows.append(
+            {
+                "rows": [list(batch.bodies.shape), list(batch.lamps.shape)],
+                "ids": int((found["ids"][i] != frame.ids).sum()),
+                "image": int(np.abs(found["image"][i].astype(int) - frame.image).max()),
+                "depth": float(np.nanmax(np.abs(found["depth"][i] / frame.depth - 1))),
+                "sky": int((np.isnan(found["depth"][i]) != np.isnan(frame.depth)).sum()),
+                "normals": float(np.abs(found["normals"][i] - frame.normals).max()),
+                "shown": len(np.unique(frame.ids)),
+            }
+        )
+    other = replace(layouts[0], shots=(shot(size=(12, 8)),))
+    errors = {
+        "unknown view": problem(lambda: renderer.batch(layouts, "side")),
+        "mixed sizes": problem(lambda: renderer.batch([layouts[0], other])),
+        "empty": problem(lambda: renderer.batch([])),
+    }
+    small = renderer.images([other, replace(other, objects=other.objects[:1])])
+    alone = renderer.images([other])
+    again = bool((small[0] == alone[0]).all() and (small[1] != alone[0]).any())
+    print(json.dumps({"rows": rows, "errors": errors, "another batch": again}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Cycles renders what a layout says: checked against rays cast one by one and light summed by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from blender_layouts import SIZE, made_layout, shot
+
+from reference.ray_casting import cast
+from sightline.render.blender import BlenderRenderer, status
+from sightline.render.blender.jobs import Settings
+from sightline.render.blender.process import render
+from sightline.worlds.layout import Layout, Light
+from sightline.worlds.looks import linear
+from sightline.worlds.shapes import solid
+
+pytestmark = pytest.mark.blender
+
+
+@pytest.fixture(scope="module")
+def place() -> Path:
+    found = status()
+    if found.problem:
+        pytest.skip(found.problem)
+    return found.folder
+
+
+def test_passes_are_what_rays_hit(place: Path) -> None:
+    layout = made_layout()
+    for view, seen in zip(
+        layout.shots, BlenderRenderer(environment=place).passes(layout, amodal=True), strict=True
+    ):
+        ids, depth, normals = cast(layout, view)
+        same = ids == seen.ids
+        assert seen.view == view.name
+        assert (~same).sum() <= 1
+        np.testing.assert_allclose(seen.depth[same], depth[same], atol=5e-4)
+        # Where faces meet, the edge's pixel may fall to either face.
+        assert (np.abs(seen.normals - normals).max(axis=-1)[same] > 6e-3).sum() <= 3
+        assert seen.amodal is not None
+        for i in range(len(layout.objects)):
+            alone, _, _ = cast(replace(layout, objects=layout.objects[i : i + 1]), view)
+            assert ((alone == 1) != seen.amodal[i]).sum() <= 1
+
+
+def test_shapes_of_ones_own(place: Path) -> None:
+    layout = made_layout()
+    view = layout.shots[0]
+    own = replace(layout, objects=tuple(replace(placed, shape="mine") for placed in layout.objects))
+    [seen] = BlenderRenderer(environment=place, solid=lambda _: solid("cylinder:small")).passes(own, [view.name])
+    cylinders = replace(layout, objects=tuple(replace(p, shape="cylinder:small") for p in layout.objects))
+    assert (seen.ids != cast(cylinders, view)[0]).sum() <= 1
+
+
+def test_nothing_hit_is_nan(place: Path) -> None:
+    level = shot("level", (0.0, -10.0, 0.5), size=(40, 40))
+    [seen] = BlenderRenderer(environment=place).passes(replace(made_layout(), objects=(), shots=(level,)))
+    assert np.isnan(seen.depth[:10]).all()
+    assert not seen.normals[:10].any()
+    assert np.isfinite(seen.depth[-10:]).all()
+
+
+def _seen(layout: Layout, place: Path, samples: int = 64) -> np.ndarray:
+    settings = Settings(samples, denoise=False)
+    [found] = render([(layout, layout.shots[:1])], settings, folder=place)
+    return np.array([linear((int(c), int(c), int(c)))[0] for c in found["image"].ravel()]).reshape(
+        SIZE[1], SIZE[0], 3
+    )
+
+
+def test_ambient_light_is_radiance(place: Path) -> None:
+    layout = replace(made_layout(), objects=(), lights=(), table=(0.8, 0.4, 0.2), ambient=(0.5, 0.5, 0.25))
+    np.testing.assert_allclose(_seen(layout, place).mean(axis=(0, 1)), (0.4, 0.2, 0.05), rtol=0.02)
+
+
+def test_a_light_has_the_radiance_its_power_says(place: Path) -> None:
+    light = Light("key", (0.5, 0.0, 2.0), 0.5, 20.0, (0.5, 0.0, 0.0), (1.0, 0.5, 1.0))
+    view = shot("top", (0.0, 0.0, 13.0), focal=200.0)
+    layout = replace(
+        made_layout(), objects=(), lights=(light,), shots=(view,), table=(0.8,) * 3, ambient=(0.0,) * 3
+    )
+    grid = (np.arange(50) + 0.5) / 50 * 0.5 - 0.25
+    dx, dy = np.meshgrid(grid + 0.5, grid)  # from the point under the camera to each patch of the light
+    squared = dx**2 + dy**2 + 4.0
+    radiance = 20.0 / (np.pi * 0.5**2)
+    expected = 0.8 / np.pi * (radiance * (2.0**2 / squared) / squared).sum() * (0.5 / 50) ** 2
+    middle = _seen(layout, place)[36:44, 56:64].mean(axis=(0, 1))
+    np.testing.assert_allclose(middle, (expected, expected / 2, expected), rtol=0.02)
+
+
+def test_a_picture_depends_on_nothing_but_its_layout(place: Path) -> None:
+    layout = made_layout()
+    other = replace(layout.without(1), ambient=(0.3, 0.1, 0.1))
+    small = [shot("small", (7.0, -7.0, 10.0), size=(60, 40))]
+    both = list(render([(other, small), (layout, small)], Settings(4, threads=2), folder=place))
+    alone = list(render([(layout, small)], Settings(4, threads=1), folder=place))
+    np.testing.assert_array_equal(both[1]["image"], alone[0]["image"])
+    assert (both[0]["image"] != alone[0]["image"]).any()
+
+
+def test_frames_join_both_back_ends(place: Path) -> None:
+    layout = made_layout()
+    told: list[tuple[int, int]] = []
+    renderer = BlenderRenderer(samples=2, environment=place)
+    [frames, _] = renderer.stream([layout, layout.without(0)], progress=lambda *at: told.append(at))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    for frame, seen in zip(frames, renderer.passes(layout), strict=True):
+        assert frame.image is not None
+        assert frame.image.shape == (SIZE[1], SIZE[0], 3)
+        assert (frame.ids != seen.ids).sum() <= 1

@@ -1,0 +1,189 @@
+"""The hierarchy of triangles and the rays that walk it, against looking at every triangle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fast_layouts import layout_of, numbers, things
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from reference import ray_casting
+from sightline.render.fast.bvh import LEAF, Tree, build
+from sightline.render.fast.pack import MOST_OBJECTS, Bodies, Meshes, Pool
+from sightline.render.fast.rays import FAR, blocker, everything, nearest, normal_at
+from sightline.worlds.layout import Placed
+from sightline.worlds.shapes import SHAPES, solid
+
+CLOSE = 2e-5
+"""Metres: a ray this near an edge may pass on either side of it in float32."""
+
+ROUND = 7e-4
+"""Metres between an ellipse, which shadow rays meet, and the polygon of its mesh; for the largest."""
+
+POOL = Pool(solid)
+
+
+def check_tree(tree: Tree, vertices: np.ndarray, faces: np.ndarray) -> None:
+    """Walk it from the root as a ray does that hits every box."""
+    corner = vertices[faces].astype(np.float32)
+    assert sorted(tree.order.tolist()) == list(range(len(faces)))
+
+    def visit(node: int) -> tuple[int, list[int]]:
+        skip, first, count = tree.links[node].tolist()
+        if count:
+            assert count <= LEAF
+            after, mine = node + 1, list(range(first, first + count))
+        else:
+            after, mine = visit(node + 1)
+            after, others = visit(after)
+            mine = mine + others
+        assert skip == after
+        inside = corner[tree.order[mine]].reshape(-1, 3)
+        assert np.array_equal(tree.bounds[node, :3], inside.min(axis=0))
+        assert np.array_equal(tree.bounds[node, 3:], inside.max(axis=0))
+        return after, mine
+
+    end, all_of_them = visit(0)
+    assert end == len(tree.links)
+    assert all_of_them == list(range(len(faces)))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_trees_of_shapes(name: str) -> None:
+    shape = solid(name)
+    check_tree(build(shape.vertices, shape.faces), shape.vertices, shape.faces)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 70).flatmap(
+        lambda n: arrays(np.float32, (n, 3, 3), elements=st.sampled_from([-1.0, 0.0, 1e-30, 1e-6, 0.3, 1.0, 1e5]))
+    )
+)
+def test_trees_of_anything(soup: np.ndarray) -> None:
+    """Also triangles that are points, lie in each other, or are sizes apart."""
+    faces = np.arange(3 * len(soup), dtype=np.int32).reshape(-1, 3)
+    check_tree(build(soup.reshape(-1, 3), faces), soup.reshape(-1, 3), faces)
+
+
+@pytest.mark.parametrize("count", [300, 2000])
+@pytest.mark.parametrize("factor", [1.0, 0.9])
+def test_trees_of_rows(count: int, factor: float) -> None:
+    """Triangles all in one place, or each a little nearer to it: no cut is a good one."""
+    corner = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0)], np.float32)
+    vertices = (corner + 1.0) * (factor ** np.arange(count, dtype=np.float32))[:, None, None]
+    faces = np.arange(3 * count, dtype=np.int32).reshape(-1, 3)
+    check_tree(build(vertices.reshape(-1, 3), faces), vertices.reshape(-1, 3), faces)
+
+
+def packed(objects: list[Placed]) -> tuple[Meshes, Bodies]:
+    """The pool that all tests share, so its indices are those of a long run."""
+    bodies = POOL.bodies(layout_of(objects))
+    return POOL.meshes, bodies
+
+
+def some_rays(seed: int, objects: list[Placed], count: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Rays of any length from around and among the objects, most of them towards one; some along the axes."""
+    rng = np.random.default_rng(seed)
+    aim = np.array([objects[i].position for i in rng.integers(0, len(objects), count)])
+    aim = aim + rng.normal(0, 0.4, (count, 3)) + (0, 0, 0.4)
+    origin = rng.normal(0, 1, (count, 3)) * rng.choice([0.5, 3.0, 8.0], (count, 1))
+    direction = (aim - origin) * rng.choice([0.1, 1.0, 7.0], (count, 1))
+    axes = np.eye(3)[rng.integers(0, 3, count)] * rng.choice([-1, 1], (count, 1))
+    direction = np.where(rng.random((count, 1)) < 0.15, axes, direction)
+    return origin.astype(np.float32), direction.astype(np.float32)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(things(), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
+def test_nearest_against_every_triangle(objects: list[Placed], seed: int) -> None:
+    meshes, bodies = packed(objects)
+    origins, directions = some_rays(seed, objects)
+    triangles = [ray_casting.corners(o) for o in objects]
+    meetings = [ray_casting.meet(t, origins.astype(float), directions.astype(float)) for t in triangles]
+    hits = np.stack([m.t for m in meetings])
+    mask = everything(bodies.rows)
+    assert mask == 2 ** len(objects) - 1
+    for i, (o, d) in enumerate(zip(origins, directions, strict=True)):
+        t, body, face, u, v = nearest(meshes.nodes, meshes.tris, bodies.rows, mask, *o, *d, FAR)
+        truth = hits[:, i].min()
+        if np.isinf(truth):
+            assert (body, t) == (-1, FAR) or _doubtful(bodies.rows, triangles, o, d)
+            continue
+        length = float(np.linalg.norm(d))
+        if body < 0 or abs(t - truth) * length > CLOSE * (1 + truth * length):
+            assert _doubtful(bodies.rows, triangles, o, d) or _grazes(triangles, meetings, i, d), (t, truth)
+            continue
+        assert hits[body, i] * length <= truth * length + CLOSE * (1 + truth * length)
+        first, last = bodies.ranges[body, 2:]
+        assert first <= face < last
+        met = meetings[body]
+        mine = solid(objects[body].shape).normals[met.face[i]]
+        smooth = np.array((1 - met.u[i] - met.v[i], met.u[i], met.v[i])) @ mine @ objects[body].pose()[:3, :3].T
+        found = normal_at(meshes.tris, bodies.rows, body, face, u, v)
+        if not np.allclose(found, smooth / np.linalg.norm(smooth), atol=2e-3):
+            assert _doubtful(bodies.rows, triangles, o, d)
+
+
+def _doubtful(rows: np.ndarray, triangles: list[np.ndarray], origin: np.ndarray, direction: np.ndarray) -> bool:
+    """Whether the ray passes so near an edge of some body that either answer will do."""
+    return any(
+        ray_casting.edge_distance(t, origin, direction) < (ROUND if 2.0 in (row[17], row[21]) else CLOSE)
+        for t, row in zip(triangles, rows, strict=True)
+    )
+
+
+def _grazes(
+    triangles: list[np.ndarray], meetings: list[ray_casting.Meeting], ray: int, direction: np.ndarray
+) -> bool:
+    """Whether the ray runs nearly along the face it meets, so that its length is ill determined."""
+    body = int(np.argmin([m.t[ray] for m in meetings]))
+    a, b, c = triangles[body][meetings[body].face[ray]]
+    flat = np.cross(b - a, c - a)
+    return bool(abs(flat @ direction) < 1e-2 * np.linalg.norm(flat) * np.linalg.norm(direction))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(things(), min_size=1, max_size=4), st.integers(0, 2**32 - 1), numbers(0.1, 3.0), st.data())
+def test_blockers_against_every_triangle(
+    objects: list[Placed], seed: int, reach: float, data: st.DataObject
+) -> None:
+    """The first body of the mask, by number, that the ray meets at all."""
+    meshes, bodies = packed(objects)
+    origins, directions = some_rays(seed, objects)
+    mask = data.draw(st.integers(0, 2 ** len(objects) - 1))
+    triangles = [ray_casting.corners(o) for o in objects]
+    hits = [ray_casting.meet(t, origins.astype(float), directions.astype(float)).t for t in triangles]
+    for i, (o, d) in enumerate(zip(origins, directions, strict=True)):
+        found = blocker(meshes.nodes, meshes.tris, bodies.rows, mask, *o, *d, np.float32(reach))
+        truth = next((k for k, t in enumerate(hits) if mask >> k & 1 and t[i] < reach), -1)
+        if found >= 0 and bodies.rows[found, 17] and ray_casting.within(triangles[found], o):
+            continue  # a prism stops a ray at once that begins in it, a mesh where it leaves
+        if found != truth:
+            at_the_end = any(abs(t[i] - reach) < 1e-4 or t[i] < 1e-4 for t in hits)
+            assert at_the_end or _doubtful(bodies.rows, triangles, o, d), (found, truth)
+
+
+def test_a_body_taken_away_is_not_met() -> None:
+    meshes, bodies = packed([Placed("cube", "red", "rubber", (float(i), 0.0, 0.0), 0.0) for i in range(3)])
+    rows = bodies.rows.copy()
+    rows[1, 7] = 0.0
+    mask = everything(rows)
+    assert mask == 0b101
+    ray = np.array((-5.0, 0.1, 0.2, 1.0, 0.0, 0.0), np.float32)
+    for left, first in ((0b101, 0), (0b100, 2), (0b000, -1)):
+        assert nearest(meshes.nodes, meshes.tris, rows, left, *ray, FAR)[1] == first
+
+
+def test_as_many_bodies_as_fit_a_mask() -> None:
+    """The last one is met behind all the others once they are masked."""
+    line = [Placed("cube:small", "red", "rubber", (0.5 * i, 0.0, 0.0), 0.0) for i in range(MOST_OBJECTS)]
+    meshes, bodies = packed(line)
+    mask = everything(bodies.rows)
+    assert mask == 2**MOST_OBJECTS - 1
+    ray = np.array((-5.0, 0.1, 0.2, 1.0, 0.0, 0.0), np.float32)
+    for k in (0, 30, 31, 32, 61):
+        t, body, *_ = nearest(meshes.nodes, meshes.tris, bodies.rows, mask >> k << k, *ray, FAR)
+        assert (body, t) == (k, pytest.approx(5.0 + 0.5 * k - 0.225, abs=1e-4))
