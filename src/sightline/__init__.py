@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from sightline.errors import ConfigError, DataError, ModelError, SightlineError
     from sightline.exams.core import sit
     from sightline.exams.relations import RelationsExam
+    from sightline.generate.opening import open_any as open  # noqa: A004 - sightline.open is the front door
     from sightline.models import candidate
     from sightline.scenes import Depth, Object, Occlusion, Relation, Scene, Sighting, View
     from sightline.skills import Detections, Judgements, Pairs
     from sightline.store import Dataset, write
-    from sightline.store import open_dataset as open  # noqa: A004 - sightline.open is the front door
 
 _HOMES = {
-    "open": ("sightline.store", "open_dataset"),
+    "open": ("sightline.generate.opening", "open_any"),
     "write": ("sightline.store", "write"),
     "Dataset": ("sightline.store", "Dataset"),
     "Scene": ("sightline.scenes", "Scene"),

@@ -15,7 +15,10 @@ import typer
 from sightline.cli.console import err
 from sightline.errors import SightlineError
 
-COMMANDS = ("import", "export", "check", "stats", "audit", "models", "exam", "score", "compare", "report", "demo")
+COMMANDS = (
+    "generate", "look", "import", "export", "check", "stats", "audit", "models", "exam", "score",
+    "compare", "report", "blender", "demo",
+)  # fmt: skip
 """In the order a user meets them; each lives in the module ``cli/<name>_command.py``."""
 
 app = typer.Typer(

@@ -12,7 +12,7 @@ from sightline.errors import ConfigError
 
 
 def command(
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="2.5vrd or coco.")],
+    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="2.5vrd, clevr or coco.")],
     data: DataPath,
     to: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
     json: Json = False,

@@ -1,0 +1,107 @@
+"""The demo's second half: scenes of our own, looked at, taken apart and asked about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from sightline.cli import (
+    check_command,
+    exam_command,
+    export_command,
+    generate_command,
+    look_command,
+    report_command,
+)
+from sightline.cli.console import counted, out
+from sightline.cli.demo_command import say
+from sightline.scenes import Object, Scene
+from sightline.store import Dataset, atomic_write
+from sightline.store.encodings import encode
+
+_NOTICED = 4  # of 255: less is light that came from an object far away
+
+
+def show_worlds(to: Path, scenes: int = 24, size: str = "480x320") -> list[tuple[str, Path]]:
+    """Generate two small datasets, look at them, take an object away, export them, let the rules sit the exam.
+
+    Returns what there is to see: a line about it, and the file.
+    """
+    import sightline
+
+    geospa, kitchen = to / "geospa", to / "kitchen"
+    _generate("geospa/train", geospa, scenes, size, views="original,top", canonical=2)
+    _generate("kitchen", kitchen, scenes // 3, size, views="original")
+    seen = [*_look(geospa, "relations"), *_look(kitchen, "depth")]
+    for data in (geospa, kitchen):
+        say("check", data)
+        check_command.command(data)
+    say("export clevr", geospa, "--out", to / "geospa.scenes.json")
+    export_command.command("clevr", geospa, to / "geospa.scenes.json")
+    opened = sightline.open(geospa)
+    seen += [
+        ("geospa/train: a scene with one object taken away", _counterfactual(opened, to / "counterfactual.png")),
+        ("geospa/train: canonical views of its objects", _canonical(opened, to / "canonical.png")),
+    ]
+    runs = to / "runs" / opened.fingerprint[:12]
+    say("exam relations --data", geospa, "--out", runs)
+    exam_command.command("relations", geospa, to=runs)
+    say("report", runs, "--data", geospa, "--out", to / "report.html")
+    report_command.command([runs], data=geospa, to=to / "report.html")
+    return [("geospa/train: report card of the rules that need no training", to / "report.html"), *seen]
+
+
+def _generate(world: str, to: Path, scenes: int, size: str, *, views: str, canonical: int = 0) -> None:
+    more = ["--canonical", canonical] if canonical else []
+    say("generate", world, "--scenes", scenes, "--views", views, *more, "--size", size, "--overwrite --out", to)
+    generate_command.command(world, to, scenes, views, size=size, canonical=canonical, overwrite=True)
+
+
+def _look(data: Path, overlay: str) -> list[tuple[str, Path]]:
+    """Contact sheets: a picture of a few scenes, a page of all with every layer."""
+    sheet, page = data.with_suffix(".png"), data.with_suffix(".html")
+    panels = f"none,boxes,masks+amodal,{overlay}"
+    say("look", data, "--scenes 8 --width 320 --overlay", panels, "--out", sheet)
+    look_command.command(data, sheet, panels, scenes=8, width=320)
+    say("look", data, "--out", page)
+    look_command.command(data, page)
+    return [(f"{data.name}: contact sheet", sheet), (f"{data.name}: all scenes, layers to turn on", page)]
+
+
+def _counterfactual(data: Dataset, file: Path) -> Path:
+    """The first view of a scene: as it is, without the object that hides most, and what changed."""
+    scene = next(iter(data))
+    thing = _hides_most(scene)
+    out.print(f"\n>>> scene = sightline.open({str(data.path)!r}).scene({scene.id!r})", style="bold")
+    out.print(f">>> scene.without({thing.id!r}).views[0].image()", style="bold")
+    before, after = scene.views[0].image(), scene.without(thing.id).views[0].image()
+    changed = (np.abs(before.astype(np.int16) - after) > _NOTICED).any(axis=2)
+    look = " ".join(thing.attributes[key] for key in ("size", "color", "material"))
+    out.print(f"without the {look} {thing.category}, {changed.mean():.0%} of the pixels look different: {file}")
+    marked = np.where(changed[..., None], after, 255 - (255 - after) // 4)
+    atomic_write(file, encode("image", np.concatenate((before, after, marked.astype(np.uint8)), axis=1))[0])
+    return file
+
+
+def _hides_most(scene: Scene) -> Object:
+    ids, whole = scene.views[0].ids(), scene.views[0].amodal()
+    hidden = [(np.delete(whole, i, axis=0) & (ids == i + 1)).sum() for i in range(len(scene.objects))]
+    return scene.objects[int(np.argmax(hidden))]
+
+
+def _canonical(data: Dataset, file: Path) -> Path:
+    """The views of every distinct object, twelve objects a row."""
+    from sightline.generate import canonical_of
+
+    objects = [thing for scene in data for thing in scene.objects]
+    things = {
+        (o.category, o.attributes["color"], o.attributes["size"], o.attributes["material"]): o for o in objects
+    }
+    strips = [np.concatenate(list(canonical_of(data, things[look]))) for look in sorted(things)]
+    blank = np.full_like(strips[0], 255)
+    strips += [blank] * (-len(strips) % 12)
+    rows = [np.concatenate(strips[i : i + 12], axis=1) for i in range(0, len(strips), 12)]
+    atomic_write(file, encode("image", np.concatenate(rows))[0])
+    out.print(f"canonical views of {counted(len(things), 'object')}: {file}")
+    return file

@@ -1,0 +1,52 @@
+"""The demo's own scenes, small; `make demo` shows them in full."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sightline
+from sightline.cli.demo_command import write_index
+from sightline.cli.demo_worlds import show_worlds
+from sightline.store.encodings import decode
+
+
+def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seen = show_worlds(tmp_path / "worlds", scenes=3, size="60x40")
+    files = [file for _, file in seen]
+    assert all(file.stat().st_size > 0 for file in files)
+    assert {file.name for file in files} == {
+        "report.html", "geospa.png", "geospa.html", "kitchen.png", "kitchen.html", "counterfactual.png",
+        "canonical.png",
+    }  # fmt: skip
+    assert len(json.loads((tmp_path / "worlds" / "geospa.scenes.json").read_text())["scenes"]) == 3
+    assert [len(sightline.open(tmp_path / "worlds" / name)) for name in ("geospa", "kitchen")] == [3, 1]
+    pictures = decode("image", tmp_path / "worlds" / "counterfactual.png")
+    before, after, marked = np.split(pictures, 3, axis=1)
+    assert (before != after).any()
+    assert (marked != after).any()
+    printed = capsys.readouterr().out
+    for word in (
+        "generate geospa/train",
+        "look ",
+        "check ",
+        "export clevr",
+        "exam relations",
+        "report ",
+        "without(",
+    ):
+        assert word in printed
+    write_index(tmp_path / "index.html", seen)
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("<img ") == 4
+    assert 'href="worlds/report.html"' in page
+
+
+def test_the_index_escapes(tmp_path: Path) -> None:
+    write_index(tmp_path / "index.html", [("<b> & co", tmp_path / "a #1.html")])
+    page = (tmp_path / "index.html").read_text()
+    assert "&lt;b&gt; &amp; co" in page
+    assert 'href="a%20%231.html"' in page
