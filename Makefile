@@ -23,7 +23,7 @@ $(RUN): pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[dev,onnx]'
+	$(PIP) -e '.[dev]'
 	@touch $(RUN) $@
 
 demo: $(RUN)

@@ -1,0 +1,256 @@
+"""The pictures of worlds in the documentation, drawn by the fast back end.
+
+    python benchmarks/gallery.py                          # draw all, tell how large they are
+    python benchmarks/gallery.py --write                  # and keep them in docs/_static/worlds/
+    python benchmarks/gallery.py --write --only kitchen   # one of them
+
+Scenes of a sheet are the first ones of seed 0, none picked out. Sheets, views and overlays have the default
+settings; the README's picture, the shapes and the counterfactual have more rays (`FINE`), being looked at closely.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from sightline.generate import scene_from
+from sightline.geometry.cameras import look_at, project
+from sightline.render.canonical import canonical_views
+from sightline.render.fast import FastRenderer, Settings
+from sightline.report.contact.canvas import width_of, write
+from sightline.report.contact.colours import INK
+from sightline.report.contact.exhibit import exhibit
+from sightline.report.contact.panel import panel
+from sightline.scenes import Camera
+from sightline.worlds import Layout, Placed, Shot, arrange, load_world, solid, world_from
+from sightline.worlds.shapes import GEOSPA, KITCHEN
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+OUT = DOCS / "_static" / "worlds"
+CYCLES = DOCS / "results" / "worlds"
+BREAKFAST = DOCS / "howto" / "breakfast.yaml"
+
+GAP, ROUND = 8, 7
+"""Pixels between tiles, and radius of their corners; both are transparent, for light and dark pages."""
+
+FINE = Settings(
+    shadow_first=16, shadow_most=64, table_first=16, table_most=64, dome=64, table_dome=96, mirror=8, glint_rays=16,
+    glint_points=32, lattice=1, edge_samples=16, map_cells=216,
+)  # fmt: skip
+COLORS = ("red", "blue", "green", "brown", "purple", "cyan", "yellow", "gray")
+TURN = math.radians(20)
+
+
+@cache
+def renderer(fine: bool = False) -> FastRenderer:
+    return FastRenderer(FINE if fine else Settings())
+
+
+def scene_of(world: str | Path, index: int, size: tuple[int, int] = (480, 320)) -> Layout:
+    known = load_world(world)
+    return arrange(world_from(known.name, {**known.settings, "resolution": list(size)}), 0, index)
+
+
+def picture(layout: Layout, view: str = "original", *, fine: bool = False) -> Image.Image:
+    return Image.fromarray(renderer(fine).frames(layout, [view])[0].image)
+
+
+def tile(image: Image.Image, label: str = "", size: tuple[int, int] | None = None, text: int = 24) -> Image.Image:
+    """A picture with round corners and, on a pale chip in its own corner, what it is."""
+    made = (image if size is None else image.resize(size, Image.Resampling.LANCZOS)).convert("RGBA")
+    if label:
+        wide, high = round(width_of(label, text) + 1.1 * text), round(1.6 * text)
+        chip = Image.new("RGBA", (wide, high), (255, 255, 255))
+        chip.putalpha(rounded(chip.size, 220))
+        made.alpha_composite(chip, (8, 8))
+        write(ImageDraw.Draw(made), (8 + wide / 2, 8 + high / 2), label, text, INK, "mm")
+    made.putalpha(rounded(made.size, 255))
+    return made
+
+
+def rounded(size: tuple[int, int], opacity: int) -> Image.Image:
+    large = Image.new("L", (size[0] * 4, size[1] * 4))
+    ImageDraw.Draw(large).rounded_rectangle((0, 0, large.width - 1, large.height - 1), ROUND * 4, fill=opacity)
+    return large.reduce(4)
+
+
+def grid(tiles: Sequence[Image.Image], columns: int) -> Image.Image:
+    wide, high = tiles[0].size
+    rows = -(-len(tiles) // columns)
+    made = Image.new("RGBA", (columns * (wide + GAP) - GAP, rows * (high + GAP) - GAP))
+    for i, one in enumerate(tiles):
+        made.paste(one, (i % columns * (wide + GAP), i // columns * (high + GAP)))
+    return made
+
+
+def overlays(layout: Layout, panels: Sequence[str], width: int, *, fine: bool = False) -> list[Image.Image]:
+    """The original view with layers laid over it, as `sightline look` does."""
+    scene = scene_from(layout, renderer(fine).frames(layout, ["original"]))
+    shown = exhibit(scene, scene.views[0])
+    return [panel(shown, layers.split("+"), width) for layers in panels]
+
+
+def hero() -> Image.Image:
+    """One scene of docs/howto/breakfast.yaml: the picture, and four things that are known of it."""
+    layout = scene_of(BREAKFAST, 6, (960, 640))
+    mug = next(i for i, o in enumerate(layout.objects) if o.shape.startswith("mug"))
+    small = ((960 - GAP) // 2, (640 - GAP) // 2)
+    seen = overlays(layout, ("masks", "masks+amodal", "depth"), small[0], fine=True)
+    gone = Image.fromarray(renderer(True).counterfactual(layout, layout.shots[0], mug).image)
+    labels = ("ids", "hidden parts", "depth", "without mug")
+    right = grid([tile(i, t, small, 24) for i, t in zip((*seen, gone), labels, strict=True)], 2)
+    left = tile(picture(layout, fine=True))
+    made = Image.new("RGBA", (left.width + GAP + right.width, left.height))
+    made.paste(left, (0, 0))
+    made.paste(right, (left.width + GAP, 0))
+    return made
+
+
+def sheet(world: str) -> Image.Image:
+    """The first sixteen scenes."""
+    return grid([tile(picture(scene_of(world, i)), size=(360, 240)) for i in range(16)], 4)
+
+
+def cameras() -> Image.Image:
+    """One scene from all six."""
+    layout = scene_of("geospa/train", 70)
+    return grid([tile(picture(layout, shot.name), shot.name) for shot in layout.shots], 3)
+
+
+def layers() -> Image.Image:
+    """One scene under every overlay."""
+    layout = scene_of("geospa/train", 113)
+    panels = {
+        "picture": "none", "boxes": "boxes", "ids": "masks+ids", "hidden parts": "masks+amodal", "depth": "depth",
+        "relations": "relations",
+    }  # fmt: skip
+    drawn = overlays(layout, tuple(panels.values()), 480)
+    return grid([tile(image, name) for name, image in zip(panels, drawn, strict=True)], 2)
+
+
+def counterfactual() -> Image.Image:
+    """A scene, the same without its teapot, and where the two differ."""
+    layout = scene_of(BREAKFAST, 1)
+    gone = next(i for i, o in enumerate(layout.objects) if o.shape.startswith("teapot"))
+    before = renderer(True).frames(layout, ["original"])[0].image
+    after = renderer(True).counterfactual(layout, layout.shots[0], gone).image
+    assert before is not None
+    assert after is not None
+    labels = ("the scene", "without the teapot", "difference × 3")
+    images = (before, after, differing(before, after, 3))
+    return grid([tile(Image.fromarray(i), t) for i, t in zip(images, labels, strict=True)], 3)
+
+
+def differing(a: NDArray[np.uint8], b: NDArray[np.uint8], times: int) -> NDArray[np.uint8]:
+    """Pale where two pictures agree, dark where they differ."""
+    gap = np.abs(a.astype(np.int16) - b.astype(np.int16)).max(axis=2)
+    grey = (238 - np.minimum(gap * times, 238)).astype(np.uint8)
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def portraits(shapes: Sequence[str], side: int) -> list[Image.Image]:
+    """Every shape alone, as large as the tile allows."""
+    looks = [(COLORS[i % len(COLORS)], "metal" if i % 3 == 1 else "rubber") for i in range(len(shapes))]
+    made = [
+        portrait([Placed(s, *look, (0.0, 0.0, 0.0), TURN)], side) for s, look in zip(shapes, looks, strict=True)
+    ]
+    return [tile(image, shape, text=19) for shape, image in zip(shapes, made, strict=True)]
+
+
+def portrait(things: Sequence[Placed], side: int) -> Image.Image:
+    """Things on the empty table, seen from where handles and cavities show, as large as fits."""
+    known = load_world("kitchen")
+    empty = arrange(world_from(known.name, {**known.settings, "jitter": 0}), 0, 0)
+    corners = [solid(t.shape).vertices @ t.pose()[:3, :3].T + t.position for t in things]
+    pose = look_at((7.0, -7.0, 6.4), (0.0, 0.0, 0.3))
+    seen = project(np.eye(3), pose, np.concatenate(corners))[:, :2]
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    focal = 0.74 * side / float((high - low).max())
+    x, y = (side / 2, side / 2 + 10) - focal * (low + high) / 2
+    camera = Camera((focal, 0.0, float(x), 0.0, focal, float(y), 0.0, 0.0, 1.0), tuple(pose.ravel().tolist()))
+    return picture(
+        replace(empty, objects=tuple(things), shots=(Shot("original", camera, (side, side)),)), fine=True
+    )
+
+
+def geospa_shapes() -> Image.Image:
+    """The fourteen, and the three sizes."""
+    row = zip(("small", "medium", "large"), (-1.4, -0.35, 1.2), strict=True)
+    sizes = [Placed(f"cube:{size}", "gray", "rubber", (0.7 * at, 0.7 * at, 0.0), TURN) for size, at in row]
+    return grid([*portraits(GEOSPA, 240), tile(portrait(sizes, 240), "three sizes", text=19)], 5)
+
+
+def canonical() -> Image.Image:
+    """Canonical views of five objects, ten of each."""
+    looks = [
+        ("mug", "cyan", "rubber"), ("teapot", "purple", "metal"), ("cube_container", "yellow", "metal"),
+        ("cube_container:small", "yellow", "metal"), ("long_cylinder", "brown", "metal"),
+    ]  # fmt: skip
+    views = canonical_views(looks, count=10, size=128)
+    return grid([tile(Image.fromarray(view)) for of in views for view in of], 10)
+
+
+def fast_and_cycles() -> Image.Image:
+    """Three of the ten scenes of benchmarks/render.py: ours, Cycles with 512 samples, and the difference."""
+    from render import ten_scenes
+
+    tiles = []
+    for i, layout in enumerate(ten_scenes()):
+        stored = CYCLES / f"cycles_512_{i}.png"
+        if len(tiles) == 9 or not stored.is_file():
+            continue
+        ours, theirs = np.asarray(picture(layout)), np.asarray(Image.open(stored).convert("RGB"))
+        labels = ("fast", "Cycles, 512 samples", "difference × 3")
+        images = (ours, theirs, differing(ours, theirs, 3))
+        tiles += [tile(Image.fromarray(m), t) for m, t in zip(images, labels, strict=True)]
+    if not tiles:
+        raise SystemExit("no picture of Cycles is stored: python benchmarks/render.py --cycles all --write")
+    return grid(tiles, 3)
+
+
+PICTURES: dict[str, Callable[[], Image.Image]] = {
+    "hero": hero,
+    "geospa_train": lambda: sheet("geospa/train"),
+    "geospa_val_op": lambda: sheet("geospa/val_op"),
+    "kitchen": lambda: sheet("kitchen"),
+    "context": lambda: sheet("context/train"),
+    "cameras": cameras,
+    "overlays": layers,
+    "counterfactual": counterfactual,
+    "geospa_shapes": geospa_shapes,
+    "kitchen_shapes": lambda: grid(portraits(KITCHEN, 300), 3),
+    "canonical": canonical,
+    "fast_and_cycles": fast_and_cycles,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="keep the pictures in docs/_static/worlds/")
+    parser.add_argument("--only", default="", help="names, with commas between")
+    asked = parser.parse_args()
+    chosen = asked.only.split(",") if asked.only else list(PICTURES)
+    strange = [name for name in chosen if name not in PICTURES]
+    if strange:
+        raise SystemExit(f"no picture {strange[0]!r}: there are {', '.join(PICTURES)}")
+    for name in chosen:
+        made = PICTURES[name]()
+        buffer = io.BytesIO()
+        made.save(buffer, "WEBP", quality=90, method=6)
+        print(f"{name}.webp: {made.width}×{made.height}, {len(buffer.getvalue()) / 1000:.0f} kB", flush=True)
+        if asked.write:
+            OUT.mkdir(parents=True, exist_ok=True)
+            (OUT / f"{name}.webp").write_bytes(buffer.getvalue())
+
+
+if __name__ == "__main__":
+    main()
