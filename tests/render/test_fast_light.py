@@ -82,7 +82,8 @@ def lit_by_lamps(scene: Scene, point: Any, normal: Any, plan: Any = PLAN, mask: 
     st.tuples(numbers(-3, 3), numbers(-3, 3), numbers(0, 1.5)), directions,
 )  # fmt: skip
 def test_a_lamp_against_a_fine_sum(place: Any, size: float, point: Any, normal: Any) -> None:
-    assume(size < 0.4 * math.dist(place, point))
+    width = size / math.dist(place, point)
+    assume(width < 0.5)
     light = Light("lamp", place, size, 100.0, color=(1.0, 0.5, 0.25))
     way = unit(*normal)
     seen = (oracle.lamp_points(light, 2) - point) @ way
@@ -94,7 +95,7 @@ def test_a_lamp_against_a_fine_sum(place: Any, size: float, point: Any, normal: 
     truth = oracle.irradiance(light, np.array(point), way)
     assert touched == 0
     if all(over):
-        assert found == pytest.approx(truth, rel=0.02)
+        assert found == pytest.approx(truth, rel=0.02 if width < 0.3 else 0.06)
     elif not any(over):
         assert not found.any()
         assert (seen <= 0).all()

@@ -30,7 +30,7 @@ def atomic_write(path: str | Path, data: bytes, *, sync: bool = True) -> None:
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno and not error.filename:
+        if isinstance(error, OSError) and error.errno and error.filename in (None, str(temporary)):
             error.filename = str(path)
         raise
     if sync:

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from sightline.scenes.types import Camera
 
+MOST_OBJECTS = 62
+"""Objects a layout may hold: the renderers keep sets of them in the bits of one integer."""
+
 How = Literal["independent", "contained", "supported"]
 Point = tuple[float, float, float]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,6 +14,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.worlds.cooccurrence import read_cooccurrence
 from sightline.worlds.fields import Field
 from sightline.worlds.files import Merged, gather
+from sightline.worlds.layout import MOST_OBJECTS
 from sightline.worlds.looks import COLORS, MATERIALS
 from sightline.worlds.shapes import SHAPES, SIZES, register
 from sightline.worlds.shapes.meshes import load_mesh
@@ -22,6 +24,8 @@ __all__ = ["ORIGINAL", "CameraSpec", "LightSpec", "Odds", "World", "load_world",
 
 ORIGINAL = "original"
 """The camera that left, right, front and behind belong to; every world has it."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 _OPTIONAL = ("about", "scenes", "cooccurrence")
 _FIELDS = (
@@ -103,13 +107,16 @@ def _world(merged: Merged) -> World:
 def _check_enough_kinds(world: World, objects: Field) -> None:
     kinds = math.prod(map(len, (world.solids(), world.colors, world.materials)))
     if world.distinct and kinds < world.objects[1]:
-        objects.fail(f"only {kinds} distinct objects can be made", f"at most {kinds}, or distinct: false")
+        many = "only one object" if kinds == 1 else f"only {kinds} distinct objects"
+        objects.fail(f"{many} can be made", f"at most {kinds}, or distinct: false")
 
 
 def _own_shapes(meshes: Field) -> tuple[str, ...]:
     """Load the world's own meshes and make them known by name."""
     own = [(name, mesh) for name, mesh in meshes.items() if mesh.value is not None]
     for name, mesh in own:
+        if not _NAME.fullmatch(name):
+            mesh.fail(f"no name for a shape: {name!r}", "letters, digits, - and _")
         mesh.only(("file", "scale", "height", "up"))
         scale, height, up = mesh["scale"], mesh["height"], mesh["up"]
         if scale.value is not None and height.value is not None:
@@ -142,6 +149,8 @@ def _counts(objects: Field) -> tuple[int, int]:
     low, high = (part.whole(1) for part in objects.sized(2))
     if low > high:
         objects.fail("fewest is more than most", "[fewest, most]")
+    if high > MOST_OBJECTS:
+        objects.fail("too many objects for one picture", f"at most {MOST_OBJECTS}")
     return low, high
 
 

@@ -24,8 +24,9 @@ what was called from other files too; so everything is compiled anew when any of
 
 def _jit(function: F, **options: Any) -> F:
     compiled: Any = njit(cache=True, error_model="numpy", **options)(function)
-    if hasattr(compiled, "_cache"):  # not where compiling is switched off
-        compiled._cache._cache_file._source_stamp = STAMP
+    kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if kept is not None:  # None where compiling is switched off
+        kept._source_stamp = STAMP
     return compiled  # type: ignore[no-any-return]
 
 

@@ -16,15 +16,12 @@ from numpy.typing import NDArray
 
 from sightline.errors import DataError
 from sightline.render.fast.bvh import build
-from sightline.worlds.layout import Layout, Light, Placed, Shot
+from sightline.worlds.layout import MOST_OBJECTS, Layout, Light, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.solids import Outline, Solid
 
 F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
-
-MOST_OBJECTS = 62
-"""Objects of a layout that fit the bit masks of the kernels."""
 
 
 class Meshes(NamedTuple):

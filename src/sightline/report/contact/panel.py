@@ -188,6 +188,8 @@ def _scale_bar(picture: Image.Image, shown: Exhibit) -> None:
     if span is None:
         return
     wide, high = min(170, picture.width - 24), 8
+    if wide < 40 or picture.height < 40:  # no room to read it in
+        return
     left, top = 12, picture.height - 22
     draw = ImageDraw.Draw(picture)
     draw.rounded_rectangle((left - 6, top - 19, left + wide + 6, top + high + 6), 5, fill=PAPER)
