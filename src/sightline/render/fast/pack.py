@@ -48,9 +48,9 @@ class Bodies(NamedTuple):
     Attributes:
         rows: (n, 25) float32: x, y, z of the base's middle, cos yaw, sin yaw, middle z and radius of the bounding
             sphere, whether the object is there (1) or taken away (0), first node, end of its nodes; linear RGB,
-            metallic, width of the lobe (roughness squared), reflectance of the coat; whether it is convex. Where
-            the solid is an upright prism less its cavity: 1 for a box or 2 for an ellipse (0: it is none), half x,
-            half y, height; then the same for the cavity, with its depth.
+            metallic, width of the lobe (roughness squared), reflectance of the coat. Where the solid is an
+            upright prism less its cavity: 1 for a box or 2 for an ellipse (0: it is none), half x, half y, height;
+            then the same for the cavity, with its depth.
         ranges: (n, 4) int32 into the pool: first vertex, end, first face, end.
     """
 

@@ -74,7 +74,7 @@ def arriving(
     back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     r, g, b, cr, cg, cb, touched = direct_coated(
         nodes, tris, bodies, lamps, points, others, px, py, pz, nx, ny, nz, dx * back, dy * back, dz * back,
-        bodies[k, 15], bodies[k, 14], numbers[0], numbers[9],
+        bodies[k, 15], bodies[k, 14], numbers[9], numbers[10],
     )  # fmt: skip
     ir, ig, ib, met = bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, others, px, py, pz, nx, ny, nz)
     return (

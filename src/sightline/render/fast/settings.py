@@ -20,8 +20,9 @@ class Settings:
     """Numbers of rays and tolerances.
 
     Attributes:
-        shadow_first: Rays to a lamp before its share is believed where they agree. Where they do not: `shadow_most`
-            from the table, `shadow_objects` from an object, where a shadow's edge shows less.
+        shadow_first: Rays from the table to a lamp before its share is believed where they agree; `shadow_most`
+            where they do not.
+        objects_first: The same from an object, where the edge of a shadow shows less; `objects_most`.
         table_first: The same for the lit map of the table; `table_most` where they do not agree.
         dome: Directions of indirect light on an object; `table_dome` on the table.
         mirror: Mirror rays a pixel; `mirror_depth` mirrors in a row.
@@ -35,19 +36,20 @@ class Settings:
 
     shadow_first: int = 5
     shadow_most: int = 20
-    shadow_objects: int = 10
+    objects_first: int = 3
+    objects_most: int = 7
     table_first: int = 5
     table_most: int = 12
-    dome: int = 12
-    table_dome: int = 16
+    dome: int = 10
+    table_dome: int = 12
     mirror: int = 3
     mirror_depth: int = 4
     glint_rays: int = 5
     glint_points: int = 16
     lattice: int = 4
-    tolerance: float = 0.07
-    edge_samples: int = 6
-    map_cells: int = 54
+    tolerance: float = 0.1
+    edge_samples: int = 5
+    map_cells: int = 48
     map_half: float = 4.5
 
     def plan(self) -> Plan:
@@ -66,7 +68,7 @@ class Settings:
                 (
                     self.shadow_first, self.shadow_most, self.table_first, self.table_most, self.mirror,
                     self.mirror_depth, self.glint_rays, self.lattice, self.glint_points,
-                    self.shadow_objects,
+                    self.objects_first, self.objects_most,
                 ), np.int32,
             ),
             tolerance=np.array((self.tolerance,), np.float32),
