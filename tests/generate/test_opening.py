@@ -47,8 +47,20 @@ def test_without_is_a_render_of_the_layout_without(small: Dataset) -> None:
             np.testing.assert_array_equal(view.image(), rendered.image())
             np.testing.assert_array_equal(view.ids(), rendered.ids())
             np.testing.assert_array_equal(view.amodal(), rendered.amodal())
+            np.testing.assert_array_equal(view.normals(), rendered.normals())
             np.testing.assert_allclose(view.depth(), rendered.depth(), atol=0.00051)  # whole millimetres, as stored
             assert view.image() is view.image()  # rendered once
+
+
+def test_normals_are_made_when_asked_for(small: Dataset) -> None:
+    scene = sightline.open(small.path).scene(f"{WORLD}/5/{2:08d}")
+    for view, frame in zip(scene.views, FastRenderer().frames(_layout(2), VIEWS, shade=False), strict=True):
+        np.testing.assert_array_equal(view.normals(), frame.normals)
+        assert (view.normals()[view.ids() == 0] == (0.0, 0.0, 1.0)).all()  # the table
+        with pytest.raises(DataError, match="view has no normal map"):
+            view.without_truth().normals()
+    with pytest.raises(DataError, match="view has no normal map"):
+        Dataset.open(small.path).scene(scene.id).views[0].normals()
 
 
 def test_what_is_not_behind_the_object_stays(small: Dataset) -> None:

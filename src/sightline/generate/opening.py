@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sightline.errors import DataError
 from sightline.scenes import Object, Scene
 from sightline.store import Dataset, open_dataset
 
 if TYPE_CHECKING:
+    from sightline.generate.making import Maker
     from sightline.worlds.layout import Layout
 
 KIND = "world"
@@ -22,19 +27,19 @@ def open_any(path: str | Path) -> Dataset:
     """Open a Sightline dataset, or read a file or folder of a known format into memory.
 
     Nothing is written. An outside format is read and checked as a whole, so `sightline import` pays off for
-    anything large or opened often. Scenes of a generated dataset can be had without any of their objects:
-    `Scene.without`.
+    anything large or opened often. Scenes of a generated dataset can be had without any of their objects
+    (`Scene.without`), and their views have normals (`View.normals`); both are made when asked for.
     """
     place = Path(path)
     opened = open_dataset(place)
     if opened.recipe is None or opened.recipe.get("kind") != KIND:
         return opened
-    return Dataset.open(place, without=Counterfactuals(place, json.dumps(opened.recipe)))
+    return Dataset.open(place, completed=Remaker(place, json.dumps(opened.recipe)))
 
 
 @dataclass(frozen=True)
-class Counterfactuals:
-    """Makes scenes of a generated dataset again, with an object taken away.
+class Remaker:
+    """Makes scenes of a generated dataset again: with an object taken away, or for what is not on disk.
 
     Attributes:
         folder: The dataset.
@@ -44,15 +49,30 @@ class Counterfactuals:
     folder: Path
     recipe: str
 
-    def __call__(self, scene: Scene, object_id: str) -> Scene:
+    def __call__(self, scene: Scene) -> Scene:
+        """The scene with loaders for what can be made again."""
+        views = tuple(replace(v, load_normals=partial(self.normals, scene, v.id)) for v in scene.views)
+        return replace(scene, views=views, load_without=partial(self.without, scene))
+
+    def without(self, scene: Scene, object_id: str) -> Scene:
         """The scene without the object; a DataError where it cannot be made again as it was."""
+        maker, layout = self._remade(scene)
+        gone = [thing.id for thing in scene.objects].index(object_id)
+        return maker.without(layout, gone, scene.id)
+
+    def normals(self, scene: Scene, view_id: str) -> NDArray[np.float32]:
+        """The normals of a view; a DataError where the scene cannot be made again as it was."""
+        maker, layout = self._remade(scene)
+        shot = next(shot for shot in layout.shots if shot.name == view_id)
+        return maker.renderer.frame(layout, shot, shade=False).normals
+
+    def _remade(self, scene: Scene) -> tuple[Maker, Layout]:
         from sightline.generate.making import maker_of
 
         maker = maker_of(self.folder, self.recipe)
         layout = maker.layout(int(scene.id.rpartition("/")[2]))
         _refuse_changed(self.folder, scene, layout)
-        gone = [thing.id for thing in scene.objects].index(object_id)
-        return maker.without(layout, gone, scene.id)
+        return maker, layout
 
 
 def _refuse_changed(folder: Path, scene: Scene, layout: Layout) -> None:

@@ -95,4 +95,5 @@ def in_memory(shot: Shot, frame: Frame) -> View:
         load_depth=lambda: frame.depth,
         load_ids=lambda: frame.ids,
         load_amodal=lambda: frame.amodal,
+        load_normals=lambda: frame.normals,
     )

@@ -55,6 +55,7 @@ class View:
     load_depth: Loader | None = field(default=None, compare=False, repr=False)
     load_ids: Loader | None = field(default=None, compare=False, repr=False)
     load_amodal: Loader | None = field(default=None, compare=False, repr=False)
+    load_normals: Loader | None = field(default=None, compare=False, repr=False)
 
     def image(self) -> NDArray[np.uint8]:
         """Pixels, HWC uint8 RGB."""
@@ -72,6 +73,10 @@ class View:
         """The whole of each of ``scene.objects``, hidden parts included, (n, H, W) bool; all False if outside."""
         return self._load(self.load_amodal, "amodal masks")
 
+    def normals(self) -> NDArray[np.float32]:
+        """Unit normals of what is seen, world axes, (H, W, 3) float32; 0 for the sky."""
+        return self._load(self.load_normals, "a normal map")
+
     def require_size(self) -> tuple[int, int]:
         """(width, height) in pixels, or a DataError where the source never told.
 
@@ -83,8 +88,8 @@ class View:
         return self.size
 
     def without_truth(self) -> View:
-        """The view as a model may see it: the picture, but no depth map, no id map and no masks."""
-        return replace(self, load_depth=None, load_ids=None, load_amodal=None)
+        """The view as a model may see it: the picture, but no depth map, no id map, no masks, no normals."""
+        return replace(self, load_depth=None, load_ids=None, load_amodal=None, load_normals=None)
 
     def _load(self, loader: Loader | None, what: str) -> NDArray[Any]:
         if loader is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -24,8 +23,8 @@ from sightline.store.tables import Tables
 OnError = Literal["raise", "skip"] | Callable[[DataError], None]
 """What to do about a damaged shard: raise its error, pass over it, or tell a function and pass over it."""
 
-Without = Callable[[Scene, str], Scene]
-"""Makes the counterfactual of a scene: the scene, and the id of the object to take away."""
+Completed = Callable[[Scene], Scene]
+"""Gives a scene what is not on disk but can be made again: counterfactuals, normals."""
 
 T = TypeVar("T")
 
@@ -44,22 +43,22 @@ class Dataset:
         parts: Sequence[Shard],
         blobs: Blobs,
         manifest: Manifest | None = None,
-        without: Without | None = None,
+        completed: Completed | None = None,
     ) -> None:
-        self._parts, self._manifest, self._without = tuple(parts), manifest, without
+        self._parts, self._manifest, self._completed = tuple(parts), manifest, completed
         self.blobs = blobs
 
     @classmethod
-    def open(cls, path: str | Path, *, without: Without | None = None) -> Self:
+    def open(cls, path: str | Path, *, completed: Completed | None = None) -> Self:
         """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached.
 
         Args:
             path: The folder.
-            without: Makes the counterfactuals of its scenes, where somebody knows how (`Scene.without`).
+            completed: Gives a scene what can be made again, where somebody knows how (`Scene.without`).
         """
         folder = Path(path)
         manifest = read_manifest(folder)
-        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest, without)
+        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest, completed)
 
     @classmethod
     def from_tables(cls, tables: Tables, path: str | Path | None = None) -> Self:
@@ -175,7 +174,7 @@ class Dataset:
         return problems + self._doubled(ranges)
 
     def _whole(self, scene: Scene) -> Scene:
-        return scene if self._without is None else replace(scene, load_without=partial(self._without, scene))
+        return scene if self._completed is None else self._completed(scene)
 
     def _read(self, split: str | None, on_error: OnError) -> Iterator[Tables]:
         if split and split not in self.splits:
