@@ -36,7 +36,10 @@ BAD = [
     ("objects: 5", "objects", "2 values"),  # not a pair
     ("objects: [3, 6.5]", "objects[1]", "whole number"),  # half an object
     ("objects: [true, 3]", "objects[0]", "whole number"),  # a truth for a number
-    ("objects: [3, 100000]", "objects", "distinct objects"),  # more than there are
+    ("objects: [3, 63]", "objects", "too many objects for one picture"),  # more than a picture can tell apart
+    ("shapes: [cube]\ncolors: [red]\nobjects: [3, 60]", "objects", "distinct objects"),  # more than there are
+    ("shapes: [cube]\nsizes: [small]\ncolors: [red]\nmaterials: [metal]\nobjects: [1, 2]", "objects", "only one"),
+    ("meshes: {'a b': {file: a.obj}}", "meshes.a b", "letters, digits"),  # no name for a shape
     ("placement: {contained: 1, independent: 0}", "placement", "independent > 0"),  # nothing to begin with
     ("placement: {inside: 1}", "placement.inside", "independent, contained, supported"),  # unknown way
     ("area: {x: [3, -3]}", "area.x", "low < high"),  # reversed
