@@ -28,48 +28,49 @@ COVERED = 1 << 62
 """Set in `touched` of a cell of the lit map that lies under an object; bodies have the bits below."""
 
 
-@device
-def table_light(lit, lit_by, lamps, x, y):
-    """Irradiance of the table at (x, y) from the lit map, between its cells; beyond it that of a bare table."""
+@small
+def _between_cells(lit, lit_by, lamps, x, y, c):
+    """Channels c to c + 2 of the lit map, between its cells: (whether it reaches there, r, g, b, touched)."""
     cells = lit.shape[0]
     u = (x / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
     v = (y / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
     if u < _ZERO or v < _ZERO or u >= np.float32(cells - 1) or v >= np.float32(cells - 1):
-        red, green, blue = lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI
-        for i in range(1, lamps.shape[0]):
-            amount = lamp_factor(lamps, i, x, y, _ZERO, _ZERO, _ZERO, _ONE, _ZERO, _ZERO) * lamps[i, 15]
-            red += amount * lamps[i, 12]
-            green += amount * lamps[i, 13]
-            blue += amount * lamps[i, 14]
-        return red, green, blue, 0
+        return False, _ZERO, _ZERO, _ZERO, 0
     p, q = int(v), int(u)
     fv, fu = v - np.float32(p), u - np.float32(q)
-    a, b, c, d = (_ONE - fu) * (_ONE - fv), fu * (_ONE - fv), (_ONE - fu) * fv, fu * fv
+    k, m, n, o = (_ONE - fu) * (_ONE - fv), fu * (_ONE - fv), (_ONE - fu) * fv, fu * fv
+    d, e = c + 1, c + 2
     return (
-        a * lit[p, q, 0] + b * lit[p, q + 1, 0] + c * lit[p + 1, q, 0] + d * lit[p + 1, q + 1, 0],
-        a * lit[p, q, 1] + b * lit[p, q + 1, 1] + c * lit[p + 1, q, 1] + d * lit[p + 1, q + 1, 1],
-        a * lit[p, q, 2] + b * lit[p, q + 1, 2] + c * lit[p + 1, q, 2] + d * lit[p + 1, q + 1, 2],
+        True,
+        k * lit[p, q, c] + m * lit[p, q + 1, c] + n * lit[p + 1, q, c] + o * lit[p + 1, q + 1, c],
+        k * lit[p, q, d] + m * lit[p, q + 1, d] + n * lit[p + 1, q, d] + o * lit[p + 1, q + 1, d],
+        k * lit[p, q, e] + m * lit[p, q + 1, e] + n * lit[p + 1, q, e] + o * lit[p + 1, q + 1, e],
         lit_by[p, q] | lit_by[p, q + 1] | lit_by[p + 1, q] | lit_by[p + 1, q + 1],
     )
+
+
+@device
+def table_light(lit, lit_by, lamps, x, y):
+    """Irradiance of the table at (x, y) from the lit map; beyond it that of a bare table."""
+    known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, 0)
+    if known:
+        return red, green, blue, touched
+    red, green, blue = lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI
+    for i in range(1, lamps.shape[0]):
+        amount = lamp_factor(lamps, i, x, y, _ZERO, _ZERO, _ZERO, _ONE, _ZERO, _ZERO) * lamps[i, 15]
+        red += amount * lamps[i, 12]
+        green += amount * lamps[i, 13]
+        blue += amount * lamps[i, 14]
+    return red, green, blue, 0
 
 
 @device
 def table_bounce(lit, lit_by, lamps, x, y):
     """The part of `table_light` that comes from the sky and from objects; beyond the map the open sky."""
-    cells = lit.shape[0]
-    u = (x / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
-    v = (y / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
-    if u < _ZERO or v < _ZERO or u >= np.float32(cells - 1) or v >= np.float32(cells - 1):
-        return lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI, 0
-    p, q = int(v), int(u)
-    fv, fu = v - np.float32(p), u - np.float32(q)
-    a, b, c, d = (_ONE - fu) * (_ONE - fv), fu * (_ONE - fv), (_ONE - fu) * fv, fu * fv
-    return (
-        a * lit[p, q, 3] + b * lit[p, q + 1, 3] + c * lit[p + 1, q, 3] + d * lit[p + 1, q + 1, 3],
-        a * lit[p, q, 4] + b * lit[p, q + 1, 4] + c * lit[p + 1, q, 4] + d * lit[p + 1, q + 1, 4],
-        a * lit[p, q, 5] + b * lit[p, q + 1, 5] + c * lit[p + 1, q, 5] + d * lit[p + 1, q + 1, 5],
-        lit_by[p, q] | lit_by[p, q + 1] | lit_by[p + 1, q] | lit_by[p + 1, q + 1],
-    )
+    known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, 3)
+    if known:
+        return red, green, blue, touched
+    return lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI, 0
 
 
 @small

@@ -58,7 +58,12 @@ def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, p
 
     `turn` tells where in the list of the lamp's points to begin.
     """
-    touched, free, tried = 0, 0, 0
+    touched, free, tried, between = 0, 0, 0, 0
+    for k in range(bodies.shape[0]):
+        if (mask >> k) & 1 and in_shaft(bodies, k, px, py, pz, lamps, i):
+            between |= 1 << k
+    if between == 0:
+        return _ONE, 0
     for j in range(most):
         if j == first and (free == 0 or free == tried):
             break
@@ -70,7 +75,7 @@ def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, p
         if nx * dx + ny * dy + nz * dz <= _ZERO:
             continue
         tried += 1
-        k = blocker(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, _ONE)
+        k = blocker(nodes, tris, bodies, between, px, py, pz, dx, dy, dz, _ONE)
         if k < 0:
             free += 1
         else:
@@ -158,16 +163,8 @@ def direct_coated(
         )
         if factor <= _ZERO:
             continue
-        between = 0
-        for k in range(bodies.shape[0]):
-            if (mask >> k) & 1 and in_shaft(bodies, k, px, py, pz, lamps, i):
-                between |= 1 << k
-        share = _ONE
-        if between:
-            share, met = seen_share(
-                nodes, tris, bodies, between, lamps, i, points, 0, first, most, px, py, pz, nx, ny, nz
-            )
-            touched |= met
+        share, met = seen_share(nodes, tris, bodies, mask, lamps, i, points, 0, first, most, px, py, pz, nx, ny, nz)
+        touched |= met
         amount = factor * lamps[i, 15] * share
         red += amount * lamps[i, 12]
         green += amount * lamps[i, 13]

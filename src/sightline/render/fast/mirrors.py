@@ -13,7 +13,7 @@ import numpy as np
 
 from sightline.render.fast.ambient import frame_of, table_light
 from sightline.render.fast.compiling import device, small
-from sightline.render.fast.lamplight import glance, in_shaft, seen_share, sheen
+from sightline.render.fast.lamplight import glance, seen_share, sheen
 from sightline.render.fast.rays import FAR, nearest, normal_at
 
 _ZERO = np.float32(0.0)
@@ -38,16 +38,10 @@ def glint(
         total, edge = sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
         if total * lamps[i, 12] < _FAINT:
             continue
-        between = 0
-        for b in range(bodies.shape[0]):
-            if (mask >> b) & 1 and in_shaft(bodies, b, px, py, pz, lamps, i):
-                between |= 1 << b
-        share = _ONE
-        if between:
-            share, met = seen_share(
-                nodes, tris, bodies, between, lamps, i, points, turn, rays, 4 * rays, px, py, pz, nx, ny, nz
-            )
-            touched |= met
+        share, met = seen_share(
+            nodes, tris, bodies, mask, lamps, i, points, turn, rays, 4 * rays, px, py, pz, nx, ny, nz
+        )
+        touched |= met
         red += share * lamps[i, 12] * (f0 * (total - edge) + edge)
         green += share * lamps[i, 13] * (f1 * (total - edge) + edge)
         blue += share * lamps[i, 14] * (f2 * (total - edge) + edge)
