@@ -7,6 +7,8 @@ from sightline.worlds import Layout, can_contain, can_support
 
 def possible(layout: Layout, b: int, a: int, how: str) -> bool:
     """Whether object `a` can be ``contained`` in, or ``supported`` by, object `b`."""
+    if how == "contained" and not layout.containment:
+        return False  # nobody in this world has heard of it
     objects = layout.objects
     residents = {w: {i for i, o in enumerate(objects) if o.how == w and o.parent == b} for w in WAYS}
     if a in residents[how]:

@@ -6,6 +6,7 @@ Every thread is simulated in Python, so pictures are tiny and rays few.
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,9 @@ from fast_layouts import LIGHTS, layout_of, shot, thing
 import sightline.render.fast.cuda as card
 from sightline.errors import SightlineError
 from sightline.render.fast import FastRenderer, Settings
+from sightline.render.fast.pack import Pool, packed
 from sightline.worlds.layout import Layout
+from sightline.worlds.shapes import solid
 
 SETTINGS = Settings(
     map_cells=5, dome=3, table_dome=3, mirror=1, mirror_depth=2, shadow_first=2, shadow_most=4, table_first=2,
@@ -46,6 +49,24 @@ def problem(action: Callable[[], Any]) -> str:
     except SightlineError as error:
         return f"{type(error).__name__}: {error}"
     return "none"
+
+
+def packed_elsewhere(layout: Layout, image: Any, rows: Any) -> dict[str, bool]:
+    """A layout packed by another pool, sent as workers send it, and drawn by a renderer that knows the same shapes.
+
+    The pool's order is none in which the layout alone would have brought them: its rows say other places.
+    """
+    shapes = ["cube_cylinder", *(o.shape for o in reversed(layout.objects))]
+    pool, renderer = Pool(solid), card.CudaRenderer(SETTINGS)
+    pool.know(shapes)
+    renderer.know(shapes)
+    [views] = pickle.loads(pickle.dumps(packed(pool, [layout], ["original"], SETTINGS.map_half)))
+    drawn = renderer.pictures(renderer.upload(views)).image.copy_to_host()
+    own = renderer.batch([layout]).bodies.copy_to_host()
+    return {
+        "image": bool((drawn == image).all()), "own rows": bool((own == views.bodies).all()),
+        "other rows": bool((rows[0, :, 8:10] != views.bodies[0, :, 8:10]).all()),
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -78,7 +99,8 @@ def main() -> None:
     small = renderer.images([other, replace(other, objects=other.objects[:1])])
     alone = renderer.images([other])
     again = bool((small[0] == alone[0]).all() and (small[1] != alone[0]).any())
-    print(json.dumps({"rows": rows, "errors": errors, "another batch": again}))
+    elsewhere = packed_elsewhere(other, alone, renderer.batch([other]).bodies.copy_to_host())
+    print(json.dumps({"rows": rows, "errors": errors, "another batch": again, "elsewhere": elsewhere}))
 
 
 if __name__ == "__main__":

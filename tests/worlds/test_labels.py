@@ -93,6 +93,13 @@ def test_the_rules(objects: list[Placed], statement: tuple[int, str, int], holds
     assert (statement in told(*objects)) == holds
 
 
+def test_a_world_without_containment_says_so_of_no_pair() -> None:
+    objects = (thing(HOLDER), thing(SMALL, 9), thing(CUBE, -9))
+    known, unknown = (set(relations(replace(layout(*objects), containment=it))) for it in (True, False))
+    assert {r for r in known if r[1] == "can_contain"} == {(0, "can_contain", 1), (0, "can_contain", 2)}
+    assert unknown == {r for r in known if r[1] != "can_contain"}
+
+
 @pytest.fixture(scope="module", params=presets())
 def scenes(request: pytest.FixtureRequest) -> list[Layout]:
     world = load_world(request.param)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import zlib
 
 import numpy as np
 import pytest
 
-from sightline.worlds import arrange, load_world, presets
+from sightline.worlds import Layout, arrange, load_world, presets, relations
 from sightline.worlds.shapes import GEOSPA, KITCHEN, split_name
 
 TRAIN = {
@@ -27,6 +28,8 @@ GEOSPA_SPLITS = [
     ("val_shape", OTHERS, {"small", "medium"}, SEEN, {"metal"}, 10_000),
     ("val_op", OTHERS, {"medium", "large"}, UNSEEN, {"rubber"}, 10_000),
     ("val_kitchen", set(KITCHEN), {"medium"}, SEEN | UNSEEN, {"rubber", "metal"}, 10_000),
+    ("val_kitchen_plain", set(KITCHEN), {"medium"}, SEEN | UNSEEN, {"rubber", "metal"}, 10_000),
+    ("diverse", set(GEOSPA), {"small", "medium", "large"}, SEEN | UNSEEN, {"rubber", "metal"}, 80_000),
 ]
 
 
@@ -74,6 +77,56 @@ def test_no_two_splits_share_a_stream() -> None:
         assert len(set(streams)) == len(streams)
     train, default = (arrange(load_world(f"geospa/{split}"), 0, 0) for split in ("train", "val_default"))
     assert train.objects != default.objects
+
+
+def containing(name: str, scenes: int) -> tuple[int, int]:
+    """Scenes in which a thing is, and could be, in another."""
+    told = [{p for _, p, _ in relations(arrange(load_world(name), 0, index))} for index in range(scenes)]
+    return sum("contains" in words for words in told), sum("can_contain" in words for words in told)
+
+
+def test_one_kitchen_contains_and_the_other_does_not() -> None:
+    held, could = containing("geospa/val_kitchen", 120)
+    assert 3 <= held <= 20 <= could  # one scene in twelve, one in three
+    assert containing("geospa/val_kitchen_plain", 120) == (0, 0)
+
+
+def test_kitchens_agree_in_all_but_containment() -> None:
+    kitchen, plain = (load_world(f"geospa/val_kitchen{which}") for which in ("", "_plain"))
+    differing = {key for key, value in plain.settings.items() if kitchen.settings.get(key) != value}
+    assert differing == {"stream", "containment", "split"}
+
+
+MADE = {
+    # what the first scenes of seed 0 were when the world was published
+    "context/train": [583486911, 1285490797, 3088566562],
+    "context/unbiased": [1294988822, 2319904962, 717056040],
+    "context/reversed": [2820109928, 1831686993, 4272171184],
+    "geospa/train": [1156562982, 4272905047, 325152103],
+    "geospa/val_default": [703234011, 3119398613, 1159013502],
+    "geospa/val_color": [91789376, 614792544, 2251419269],
+    "geospa/val_material": [1862961788, 41750978, 1701423254],
+    "geospa/val_size": [2913728214, 603823045, 39983465],
+    "geospa/val_shape": [1247176687, 414774239, 2721020293],
+    "geospa/val_op": [2681263814, 3468294565, 1466315459],
+    "geospa/val_kitchen": [312482926, 2278690843, 3830166686],
+    "geospa/val_kitchen_plain": [3654392713, 2366560682, 2341291793],
+    "geospa/diverse": [844061417, 2442852937, 163766707],
+    "kitchen": [2059889355, 2294685057, 261782372],
+}
+
+
+def digest(layout: Layout) -> int:
+    """What stands where and what holds of it, to a tenth of a millimetre."""
+    objects = [
+        (o.shape, o.color, o.material, o.how, o.parent, *np.round(o.position, 4).tolist()) for o in layout.objects
+    ]
+    return zlib.crc32(repr((objects, relations(layout))).encode())
+
+
+@pytest.mark.parametrize("name", presets())
+def test_scenes_stay_as_they_were_published(name: str) -> None:
+    assert [digest(arrange(load_world(name), 0, index)) for index in range(3)] == MADE[name]
 
 
 def companions_share(name: str, scenes: int = 60) -> float:

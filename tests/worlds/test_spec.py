@@ -51,6 +51,7 @@ BAD = [
     ("table: [1, 1, -1]", "table[2]", "≥ 0"),  # darker than black
     ("resolution: [480, 0]", "resolution[1]", "≥ 1"),  # no rows
     ("distinct: 1", "distinct", "true or false"),  # a number for a truth
+    ("containment: none", "containment", "true or false"),  # a text for a truth
     ("cameras: {original: null}", "cameras", "original"),  # nobody to say where left is
     ("cameras: {top: {up: [0, 0, 1]}}", "cameras.top", "up"),  # looks along its up vector
     (
@@ -151,6 +152,13 @@ def test_worlds_that_extend_each_other(tmp_path: Path) -> None:
     path = written(tmp_path, "extends: a.yaml\n", "b.yaml")
     with pytest.raises(DataError, match="in a circle"):
         load_world(path)
+
+
+def test_containment_need_not_be_said(tmp_path: Path) -> None:
+    """Datasets made before there was the field have settings without it."""
+    assert load_world(written(tmp_path, SMALL)).containment
+    assert not load_world(written(tmp_path, SMALL + "containment: false\n")).containment
+    assert all("containment" not in load_world(name).settings for name in presets() if "plain" not in name)
 
 
 @pytest.mark.parametrize("name", presets())

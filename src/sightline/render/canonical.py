@@ -116,8 +116,13 @@ def canonical_layouts(
 def patch(frame: Frame) -> NDArray[np.uint8]:
     """The view of a canonical layout's frame: averaged down in linear light."""
     assert frame.image is not None
-    side = len(frame.image) // _FINER
-    fine = _LINEAR[frame.image].reshape(side, _FINER, side, _FINER, 3)
+    return shrunk(frame.image)
+
+
+def shrunk(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A picture of a canonical layout at the size that was asked for."""
+    side = len(image) // _FINER
+    fine = _LINEAR[image].reshape(side, _FINER, side, _FINER, 3)
     light = fine.mean(axis=(1, 3))
     curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
     patch: NDArray[np.uint8] = np.round(255.0 * curve).astype(np.uint8)

@@ -1,4 +1,6 @@
-"""The answers a 2.5D question can have. Outside codes become these at the border and nowhere else.
+"""What can be said of a pair of objects: the answers of a 2.5D question, and GeoSpa's predicates.
+
+Outside codes become these at the border and nowhere else.
 
 A label always speaks of the ordered pair (subject, object) as seen from the camera. As integers the labels
 are the codes used in arrays; as text (`label.word`) they are what stands in Parquet, JSON and reports.
@@ -8,6 +10,11 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import cache
+
+SPATIAL = ("left", "right", "front", "behind")
+GEOMETRIC = ("contains", "supports", "can_contain", "can_support")
+PREDICATES = (*SPATIAL, *GEOMETRIC)
+"""GeoSpa's predicates, in the order of every array of them. Each reads "subject predicate object"."""
 
 NO_MAJORITY = -1
 """Code of a pair whose raters found no strict majority; as text it is null, never a word."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
+from sightline.atomic import atomic_write, staged_folder
 from sightline.errors import ConfigError, DataError
 from sightline.scenes import Scene, validate
-from sightline.store.atomic import atomic_write, staged_folder
 from sightline.store.blobs import PREFIX, Blobs
 from sightline.store.convert import by_scene, scene_count, tables_from_scenes
 from sightline.store.dataset import Dataset

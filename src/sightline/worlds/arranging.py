@@ -66,6 +66,7 @@ def arrange(world: World, seed: int, index: int) -> Layout:
         ambient=world.ambient,
         left=left,
         behind=behind,
+        containment=world.containment,
     )
 
 

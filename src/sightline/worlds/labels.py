@@ -16,6 +16,9 @@ The subject is B and the object A in GeoSpa's words. The first rule that applies
 
 For containing GeoSpa looks at what B contains already, for supporting at what it supports; so here: a thing in B
 does not count when B's rim is asked about, nor a thing on the rim when the inside is.
+
+A world without containment (`Layout.containment`) knows only what stands on something: there no thing can contain
+another, as in GeoSpa's kitchen, whose table of what contains what is all zero.
 """
 
 from __future__ import annotations
@@ -23,15 +26,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from sightline.scenes.labels import PREDICATES
 from sightline.worlds.fits import can_contain, can_support
 from sightline.worlds.layout import Layout, Placed
 
+__all__ = ["EPSILON", "PREDICATES", "relations"]
+
 EPSILON: Final = 0.001
 """Offsets of the middles below this are no direction, metres."""
-
-SPATIAL: Final = ("left", "right", "front", "behind")
-PREDICATES: Final = (*SPATIAL, "contains", "supports", "can_contain", "can_support")
-"""All predicates, in the order of the labels of a pair."""
 
 Relation = tuple[int, str, int]
 Fits = Callable[[str, str, str | None], bool]
@@ -65,7 +67,8 @@ def relations(layout: Layout) -> list[Relation]:
             if other.parent == i:
                 found.append((i, "contains" if other.how == "contained" else "supports", j))
             movable = j not in below[i] and not above[j]
-            if j in inside[i] or (movable and _fits(can_contain, subject, other, objects, inside[i])):
+            enters = movable and layout.containment
+            if j in inside[i] or (enters and _fits(can_contain, subject, other, objects, inside[i])):
                 found.append((i, "can_contain", j))
             if j in above[i] or (movable and _fits(can_support, subject, other, objects, above[i])):
                 found.append((i, "can_support", j))

@@ -165,7 +165,8 @@ class _Scene:
             for i, n in enumerate(self.children)
             if n < world.children and self.depth[i] < world.depth
         ]
-        holders = [i for i, host in free if not self.carries[i] and len(turns_within(host, solid, world.clearance))]
+        hollow = [(i, host) for i, host in free if world.containment and not self.carries[i]]
+        holders = [i for i, host in hollow if len(turns_within(host, solid, world.clearance))]
         return holders, [i for i, host in free if len(perches(host, solid, world.stability))]
 
     def _on_table(self, kind: Kind, rng: np.random.Generator, wrong: np.ndarray) -> bool:

@@ -27,7 +27,7 @@ ORIGINAL = "original"
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
-_OPTIONAL = ("about", "scenes", "cooccurrence")
+_OPTIONAL = ("about", "scenes", "cooccurrence", "containment")
 _FIELDS = (
     *_OPTIONAL,
     "shapes", "sizes", "colors", "materials", "objects", "distinct", "placement", "children", "depth",
@@ -68,6 +68,7 @@ def _world(merged: Merged) -> World:
     own = _own_shapes(whole["meshes"])
     shapes = _weights(whole["shapes"], (*SHAPES, *own))
     prior, shake = whole["cooccurrence"], whole["jitter"].number(least=0.0)
+    containment = whole["containment"]
     world = World(
         name=merged.name,
         split=merged.split,
@@ -98,6 +99,7 @@ def _world(merged: Merged) -> World:
         lights=tuple(_light(name, it, shake) for name, it in whole["lights"].items() if it.value is not None),
         cooccurrence=None if prior.value is None else read_cooccurrence(prior, [name for name, _ in shapes]),
         depth_tolerance=whole["depth_tolerance"].number(least=0.0),
+        containment=True if containment.value is None else containment.yes(),
         settings={**merged.values, "split": merged.split},
     )
     _check_enough_kinds(world, whole["objects"])

@@ -76,6 +76,7 @@ class World:
         jitter: Factor on the jitter of all cameras and lights.
         resolution: Width and height in pixels.
         depth_tolerance: Two objects whose depths differ by at most this share of the smaller one are equally far.
+        containment: Whether things are put into others; if not, the labels know no containing either.
         settings: All of the above as plain values; `world_from` makes the world from it again.
     """
 
@@ -108,6 +109,7 @@ class World:
     lights: tuple[LightSpec, ...]
     cooccurrence: Cooccurrence | None
     depth_tolerance: float
+    containment: bool
     settings: Mapping[str, Any] = field(repr=False, compare=False)
 
     def solids(self) -> tuple[str, ...]:

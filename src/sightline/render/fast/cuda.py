@@ -22,9 +22,10 @@ if not hasattr(np, "row_stack"):
 
 from numba import config, cuda
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError
 from sightline.render.fast.ambient import fill_covered, table_cell
-from sightline.render.fast.pack import Pool, camera_row, eye, lamps
+from sightline.render.fast.compiling import STAMP
+from sightline.render.fast.pack import Packed, Pool, packed
 from sightline.render.fast.pixels import (
     BETWEEN,
     UNKNOWN,
@@ -49,9 +50,27 @@ THREADS = 128
 BLOCKS = 4096
 """Blocks of the kernels that walk a list; each thread takes every so many-th entry."""
 
-WALKS: dict[str, Any] = {} if config.ENABLE_CUDASIM else {"fastmath": True, "max_registers": 64}
+WALKS: dict[str, Any] = (
+    {}
+    if config.ENABLE_CUDASIM
+    else {
+        "fastmath": True,
+        "max_registers": 64,
+        "cache": True,
+    }
+)
 """How the kernels are compiled: the last bits of a quotient do not matter on the card, and rays wait for memory, so
 many threads at a time are worth more than registers for each (a third faster than without the limit on an H200)."""
+
+
+def _walk(function: Callable[..., None]) -> Any:
+    """Compile a kernel, with a cache on disk that is as good as all files here are the same."""
+    compiled = cuda.jit(**WALKS)(function)
+    kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        kept._source_stamp = STAMP
+    return compiled
+
 
 _ZERO = np.float32(0.0)
 _HALF = np.float32(0.5)
@@ -103,16 +122,17 @@ class CudaRenderer:
 
     def batch(self, layouts: Sequence[Layout], view: str = "original") -> Batch:
         """Bring layouts to the card, all seen by the view of that name."""
-        shots = [next((s for s in layout.shots if s.name == view), None) for layout in layouts]
-        if not layouts or any(s is None for s in shots):
-            raise ConfigError(f"unknown view {view!r}" if layouts else "no layouts to draw")
-        known = [s for s in shots if s is not None]
-        if len({s.size for s in known}) > 1:
-            raise DataError("views of a batch differ in size", found=sorted({s.size for s in known}))
-        bodies = _stacked([self._pool.bodies(layout).rows for layout in layouts])
-        lights = _stacked([lamps(layout, self.settings.map_half) for layout in layouts])
-        cams = np.stack([camera_row(eye(s)) for s in known])
-        return Batch(cuda.to_device(bodies), cuda.to_device(lights), cuda.to_device(cams), known[0].size)
+        [views] = packed(self._pool, layouts, [view], self.settings.map_half)
+        return self.upload(views)
+
+    def know(self, shapes: Sequence[str]) -> None:
+        """Take solids in now: views packed elsewhere by a pool that knows the same ones can then be uploaded."""
+        self._pool.know(shapes)
+
+    def upload(self, views: Packed) -> Batch:
+        """Bring packed views to the card."""
+        there = cuda.to_device
+        return Batch(there(views.bodies), there(views.lamps), there(views.cams), views.size)
 
     def pictures(self, batch: Batch) -> Pictures:
         """Draw a batch. The arrays are used again by the next batch of that size: copy what you keep."""
@@ -202,15 +222,7 @@ class CudaRenderer:
         return self._room[shape]
 
 
-def _stacked(parts: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Rows of several layouts in one array, zeros after the shorter: a body that is not there, a dark lamp."""
-    whole = np.zeros((len(parts), max(1, *(len(p) for p in parts)), parts[0].shape[1]), np.float32)
-    for i, part in enumerate(parts):
-        whole[i, : len(part)] = part
-    return whole
-
-
-@cuda.jit(**WALKS)
+@_walk
 def _light_table(nodes, tris, bodies, lamps, points, wide, numbers, lit, lit_by):
     at = cuda.grid(1)
     cells = lit.shape[1]
@@ -223,7 +235,7 @@ def _light_table(nodes, tris, bodies, lamps, points, wide, numbers, lit, lit_by)
     )
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _fill_table(lit, lit_by):
     at = cuda.grid(1)
     cells = lit.shape[1]
@@ -232,7 +244,7 @@ def _fill_table(lit, lit_by):
         fill_covered(lit[view], lit_by[view], at // cells % cells, at % cells)
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
     at = cuda.grid(1)
     if at >= ids.size:
@@ -255,7 +267,7 @@ def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
     normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2] = nx, ny, nz
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _choose(bodies, ids, depth, normals, light, how, tolerance, step, first, work, counts, level):
     """Interpolate where the lattice agrees; put the other points on the list."""
     half = step // 2
@@ -285,7 +297,7 @@ def _choose(bodies, ids, depth, normals, light, how, tolerance, step, first, wor
     work[cuda.atomic.add(counts, level, 1)] = (view * height + y) * width + x
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _light(
     nodes,
     tris,
@@ -319,7 +331,7 @@ def _light(
         light[view, y, x, 0], light[view, y, x, 1], light[view, y, x, 2] = r, g, b
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _metal(bodies, ids, work, counts, level):
     """List the pixels that show metal."""
     at = cuda.grid(1)
@@ -331,7 +343,7 @@ def _metal(bodies, ids, work, counts, level):
             work[cuda.atomic.add(counts, level, 1)] = at
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _glints(
     nodes, tris, bodies, lamps, points, numbers, cams, ids, faces, depth, normals, glints, work, counts, level
 ):
@@ -348,7 +360,7 @@ def _glints(
         glints[view, y, x, 0], glints[view, y, x, 1], glints[view, y, x, 2] = r, g, b
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _mirrors(
     nodes,
     tris,
@@ -382,7 +394,7 @@ def _mirrors(
         mirror[view, y, x, 0], mirror[view, y, x, 1], mirror[view, y, x, 2] = r, g, b
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour, tones, image, work, counts, level):
     """Colour every pixel, and list those on an edge."""
     at = cuda.grid(1)
@@ -409,7 +421,7 @@ def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour, 
         _write(image, tones, view, y, x, r, g, b)
 
 
-@cuda.jit(**WALKS)
+@_walk
 def _edges(nodes, tris, bodies, inside, cams, ids, normals, colour, tones, image, work, counts, level):
     height, width = ids.shape[1], ids.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):

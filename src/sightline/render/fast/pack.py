@@ -8,13 +8,13 @@ few rows about its objects, lights and camera. Few, plain float32 arrays (whole 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.errors import DataError
+from sightline.errors import ConfigError, DataError
 from sightline.render.fast.bvh import build
 from sightline.worlds.layout import MOST_OBJECTS, Layout, Light, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS, linear
@@ -85,6 +85,11 @@ class Pool:
         self._entries: dict[str, _Entry] = {}
         self._end = (0, 0, 0)
 
+    def know(self, shapes: Sequence[str]) -> None:
+        """Take solids in now, in this order: pools that know the same ones make the same rows."""
+        for shape in shapes:
+            self._entry(shape)
+
     def bodies(self, layout: Layout) -> Bodies:
         """The rows of a layout's objects; a DataError for more than the kernels can tell apart."""
         n = len(layout.objects)
@@ -119,6 +124,50 @@ class Pool:
         middle = float(low[2] + high[2]) / 2
         radius = float(np.sqrt(((solid.vertices - (0, 0, middle)) ** 2).sum(axis=1).max())) * 1.0001
         return _Entry(start, end, middle, radius, _prism(solid))
+
+
+class Packed(NamedTuple):
+    """Views of the same size, one of each layout, as arrays on the host.
+
+    Attributes:
+        bodies: (B, n, 25) float32; lamps: (B, 1 + m, 18) float32; cams: (B, 16) float32.
+        size: (width, height) in pixels.
+    """
+
+    bodies: F32
+    lamps: F32
+    cams: F32
+    size: tuple[int, int]
+
+
+def packed(pool: Pool, layouts: Sequence[Layout], views: Sequence[str], half: float) -> list[Packed]:
+    """Layouts seen by the views of those names; `half` is the half side of the lit map, metres."""
+    if not layouts:
+        raise ConfigError("no layouts to draw")
+    seen = [_seen(layouts, view) for view in views]
+    bodies = _stacked([pool.bodies(layout).rows for layout in layouts])
+    lights = _stacked([lamps(layout, half) for layout in layouts])
+    return [Packed(bodies, lights, cams, size) for cams, size in seen]
+
+
+def _seen(layouts: Sequence[Layout], view: str) -> tuple[F32, tuple[int, int]]:
+    """Cameras and picture size of one view of all layouts."""
+    shots = [next((s for s in layout.shots if s.name == view), None) for layout in layouts]
+    known = [s for s in shots if s is not None]
+    if len(known) < len(shots):
+        raise ConfigError(f"unknown view {view!r}")
+    sizes = {s.size for s in known}
+    if len(sizes) > 1:
+        raise DataError("views of a batch differ in size", found=sorted(sizes))
+    return np.stack([camera_row(eye(s)) for s in known]), sizes.pop()
+
+
+def _stacked(parts: list[F32]) -> F32:
+    """Rows of several layouts in one array, zeros after the shorter: a body that is not there, a dark lamp."""
+    whole = np.zeros((len(parts), max(1, *(len(p) for p in parts)), parts[0].shape[1]), np.float32)
+    for i, part in enumerate(parts):
+        whole[i, : len(part)] = part
+    return whole
 
 
 def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:

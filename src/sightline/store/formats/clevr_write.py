@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from sightline.atomic import atomic_write
 from sightline.errors import DataError
 from sightline.geometry import cameras
 from sightline.scenes import Camera, Object, Relation, Scene, Sighting, View
-from sightline.store.atomic import atomic_write
 from sightline.store.blobs import PREFIX
 from sightline.store.convert import scenes_from_tables
 from sightline.store.tables import Tables

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import polars as pl
 
+from sightline.atomic import atomic_write
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.store.atomic import atomic_write
 from sightline.store.blobs import PREFIX
 from sightline.store.tables import Tables
 
