@@ -27,3 +27,13 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("simulated")
     simulate(folder, images=40, seed=3)
     return folder
+
+
+@pytest.fixture(scope="session")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six small GeoSpa scenes from two cameras, with two canonical views of every object."""
+    from sightline.generate import generate
+
+    folder = tmp_path_factory.mktemp("generated") / "d"
+    generate("geospa/train", folder, scenes=6, views=["original", "top"], seed=5, size=(96, 64), canonical=2)
+    return folder

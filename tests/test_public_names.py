@@ -10,8 +10,8 @@ import sightline
 PUBLIC = {
     "open", "write", "Dataset",
     "Scene", "View", "Object", "Sighting", "Relation", "Depth", "Occlusion",
-    "Pairs", "Judgements", "Detections",
-    "RelationsExam", "candidate", "sit",
+    "Pairs", "Judgements", "Detections", "Queries", "Verdicts",
+    "RelationsExam", "PredicatesExam", "candidate", "sit",
     "SightlineError", "DataError", "ConfigError", "ModelError",
 }  # fmt: skip
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sightline.errors import ConfigError, DataError, ModelError, SightlineError
     from sightline.exams.core import sit
+    from sightline.exams.predicates.exam import PredicatesExam
     from sightline.exams.relations import RelationsExam
     from sightline.generate.opening import open_any as open  # noqa: A004 - sightline.open is the front door
     from sightline.models import candidate
     from sightline.scenes import Depth, Object, Occlusion, Relation, Scene, Sighting, View
-    from sightline.skills import Detections, Judgements, Pairs
+    from sightline.skills import Detections, Judgements, Pairs, Queries, Verdicts
     from sightline.store import Dataset, write
 
 _HOMES = {
@@ -36,6 +37,9 @@ _HOMES = {
     "Pairs": ("sightline.skills", "Pairs"),
     "Judgements": ("sightline.skills", "Judgements"),
     "Detections": ("sightline.skills", "Detections"),
+    "Queries": ("sightline.skills", "Queries"),
+    "Verdicts": ("sightline.skills", "Verdicts"),
+    "PredicatesExam": ("sightline.exams.predicates.exam", "PredicatesExam"),
     "RelationsExam": ("sightline.exams.relations", "RelationsExam"),
     "candidate": ("sightline.models", "candidate"),
     "sit": ("sightline.exams.core", "sit"),
@@ -56,11 +60,14 @@ __all__ = [
     "Object",
     "Occlusion",
     "Pairs",
+    "PredicatesExam",
+    "Queries",
     "Relation",
     "RelationsExam",
     "Scene",
     "Sighting",
     "SightlineError",
+    "Verdicts",
     "View",
     "candidate",
     "open",

@@ -6,6 +6,7 @@ contains truth: views come without depth and id maps, pairs without labels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
@@ -14,6 +15,10 @@ from numpy.typing import NDArray
 
 from sightline.errors import ModelError
 from sightline.scenes import View
+from sightline.scenes.labels import PREDICATES
+
+UNKNOWN = -1
+"""Verdict of a model that cannot say whether a predicate holds; counted apart."""
 
 Setting = Literal["within_image", "across_images"]
 
@@ -87,6 +92,62 @@ class Detections:
     groups: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
 
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """The objects of one scene, for a model to say which predicates hold between them.
+
+    Attributes:
+        scene_id: The scene the question comes from.
+        views: Its views, the original camera's first; pixels only.
+        patches: (n, side, side, 3) uint8 sRGB: a canonical view of each object, the object alone (`side` is 32).
+        looks: n mappings with ``shape``, ``size``, ``color`` and ``material`` of each object, for models that are
+            asked in words and for blind ones; a source that does not know one leaves it out.
+    """
+
+    scene_id: str
+    views: tuple[View, ...]
+    patches: NDArray[np.uint8]
+    looks: tuple[Mapping[str, str], ...]
+
+    def __len__(self) -> int:
+        return len(self.patches)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """A model's word on every ordered pair of n objects.
+
+    Attributes:
+        answers: (n, n, 8) int8, [subject, object, predicate] with the predicates in the order of
+            `scenes.labels.PREDICATES`: 1 it holds, 0 it does not, `UNKNOWN` the model cannot say. The diagonal is
+            not looked at.
+    """
+
+    answers: NDArray[np.int8]
+
+    @classmethod
+    def checked(cls, given: object, n: int, model: str) -> Verdicts:
+        """The given answer if it keeps the protocol, else a ModelError that says how it does not."""
+        if not isinstance(given, Verdicts):
+            raise ModelError(f"{model}: predicates() must return Verdicts, not {type(given).__name__}")
+        answers, shape = np.asarray(given.answers), (n, n, len(PREDICATES))
+        if answers.shape != shape:
+            raise ModelError(f"{model}: predicates() returned answers of shape {answers.shape}, expected {shape}")
+        off = answers[~np.eye(n, dtype=bool)]
+        whole = np.issubdtype(answers.dtype, np.integer) or answers.dtype == np.bool_
+        if not whole or (off.size and not (off.min() >= UNKNOWN and off.max() <= 1)):
+            raise ModelError(f"{model}: predicates() returned an answer other than −1, 0 and 1")
+        return cls(answers.astype(np.int8))
+
+
+@runtime_checkable
+class Predicates(Protocol):
+    """Skill *predicates*: say which of the eight predicates hold between the objects of a scene."""
+
+    def predicates(self, queries: Queries) -> Verdicts:
+        """Every predicate of every ordered pair."""
+
+
 @runtime_checkable
 class Relate(Protocol):
     """Skill *relate*: judge ordered pairs of given boxes."""
@@ -103,7 +164,11 @@ class Detect(Protocol):
         """All objects found."""
 
 
-SKILLS: dict[str, type[Relate] | type[Detect]] = {"relate": Relate, "detect": Detect}
+SKILLS: dict[str, type[Relate] | type[Detect] | type[Predicates]] = {
+    "relate": Relate,
+    "detect": Detect,
+    "predicates": Predicates,
+}
 
 
 def skills_of(model: object) -> tuple[str, ...]:

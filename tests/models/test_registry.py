@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from reference.pair_tables import random_table
-from sightline.errors import ConfigError, ModelError
+from sightline.errors import ConfigError, MissingExtraError, ModelError
 from sightline.exams.relations.study import Prepares, Study
 from sightline.models import available, candidate, load, name_of, needs_training, registry
 from sightline.models.registry import MANIFEST, fingerprint
 from sightline.skills import skills_of
 
-NEEDS_A_PATH = {"depth", "depth_tuned", "onnx_depth", "predictions", "detections"}
+NEEDS_A_PATH = {"depth", "depth_tuned", "onnx_depth", "predictions", "detections", "predicate_answers"}
 DETECTIONS = "image_id,entity,xmin,xmax,ymin,ymax,score\nx,cat,0.1,0.4,0.2,0.9,0.7\n"
 
 
@@ -63,6 +65,11 @@ def test_options(spec: str, told: dict[str, float]) -> None:
         ("onnx_depth:path=/nowhere.onnx", ModelError, "no such ONNX file"),  # missing network
         ("/nowhere/p.csv", ModelError, "/nowhere/p.csv: no such file"),  # missing predictions
         ("/nowhere/m.py:net", ModelError, "/nowhere/m.py: no such file"),  # missing Python file
+        ("/nowhere/w.safetensors", ModelError, "/nowhere/w.safetensors: no such file"),  # missing checkpoint
+        ("/nowhere/p.jsonl", ModelError, "/nowhere/p.jsonl: no such file"),  # missing answers
+        ("shape_prior:folds=1", ConfigError, "folds must be at least 2"),  # too few folds
+        ("shape_prior:seed=-1", ConfigError, "seed must not be negative"),  # bad seed
+        ("size_prior:looks=hue", ConfigError, "expected shape or size or shape+size, found 'hue'"),  # no such look
         ("m.py", ModelError, "say which object"),  # file without object
         ("m.py:", ModelError, "say which object"),  # empty object
         ("size+bottom_edge", ModelError, "bottom_edge cannot detect (its skills: relate)"),  # no detector
@@ -93,6 +100,21 @@ def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None
         load("broken")
     with pytest.raises(ModelError, match="JSONDecoder has no skill"):
         load("mute")
+
+
+def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "sightline.models.sornet", raising=False)
+    weights = tmp_path / "w.safetensors"
+    weights.touch()
+    for spec in ("sornet", str(weights)):
+        with pytest.raises(MissingExtraError, match=r"torch: pip install 'sightline\[torch\]'"):
+            load(spec)
+
+
+def test_shipped_weights_have_a_fingerprint_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "load", lambda spec: SimpleNamespace(name=spec, fingerprint="abc"))
+    assert candidate("sornet").fingerprint == "abc"
 
 
 def test_two_specs_make_one_model(tmp_path: Path) -> None:
@@ -131,7 +153,7 @@ def test_a_candidate_changes_with_its_files(tmp_path: Path) -> None:
     assert fingerprint("size:margin=0.1") == ""
 
 
-@pytest.mark.parametrize("name", [name for name, entry in MANIFEST.items() if entry.blind])
+@pytest.mark.parametrize("name", [n for n, entry in MANIFEST.items() if entry.blind and "relate" in entry.skills])
 def test_who_needs_training_says_so(name: str) -> None:
     """The flag decides who sits where there is nothing to learn from, so it must be true."""
     test = {"within_image": random_table(1)}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from rich.console import Console
@@ -19,6 +21,9 @@ from rich.table import Table
 from sightline.plain import finite
 
 _WIDE = None if sys.stdout.isatty() else 200  # a pipe has no width of its own: keep rows on one line
+
+_LONGEST: Final = 80
+"""Characters of a text in a file's name; file systems allow 255 bytes in all."""
 
 # What is printed holds file, class and model names: nothing in it is markup or an emoji.
 out = Console(highlight=False, soft_wrap=True, width=_WIDE, markup=False, emoji=False)
@@ -70,6 +75,30 @@ def number(value: float | None, digits: int = 3) -> str:
     ('0.857', '–')
     """
     return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def cell(score: Mapping[str, Any] | None) -> str:
+    """A score with its interval for a table; a dash where there is none.
+
+    >>> cell({"value": 0.8571, "low": 0.85, "high": 0.864}), cell({"value": None})
+    ('0.857 [0.850, 0.864]', '–')
+    """
+    if not score or score["value"] is None:
+        return "–"
+    limits = "" if score["low"] is None else f" [{number(score['low'])}, {number(score['high'])}]"
+    return number(score["value"]) + limits
+
+
+def file_name(text: str) -> str:
+    """A text that can be part of a file's name; of a long one the end, made unique by a hash.
+
+    >>> file_name("models/mine.py:Net")
+    'models-mine.py-Net'
+    """
+    plain = re.sub(r"[^A-Za-z0-9_.=-]+", "-", text).strip("-.")
+    if len(plain) <= _LONGEST:
+        return plain
+    return f"{plain[-_LONGEST:]}-{blake2b(text.encode(), digest_size=4).hexdigest()}"
 
 
 def counted(n: int, thing: str) -> str:

@@ -2,209 +2,83 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from sightline.cli.console import (
-    ExamName,
-    Json,
-    ProtocolName,
-    err,
-    number,
-    out,
-    print_json,
-    progress,
-    quiet_stdout,
-    table,
-)
+from sightline.cli import exam_predicates, exam_relations
+from sightline.cli.console import Json, ProtocolName
+from sightline.cli.exam_relations import TRANSFERS, slug
 from sightline.errors import ConfigError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sightline.exams.relations import PairTable, RelationsExam
-    from sightline.exams.run import Run
-    from sightline.skills import Setting
-    from sightline.store import Dataset
-
-BASELINES = (
-    "majority", "object_class", "class_prior", "size", "size_tuned",
-    "location", "location_tuned", "bottom_edge", "bottom_edge_tuned",
-)  # fmt: skip
-"""They stand in every table."""
-
-TRANSFERS: Final[tuple[Literal["within_image", "across_images", "joint"], ...]] = (
-    "within_image", "across_images", "joint",
-)  # fmt: skip
-"""Study plans of the transfer table."""
-
-_RESAMPLES: Final = 2000
-_SEED: Final = 0
-_LONGEST: Final = 80
-"""Characters of a spec in a folder's name; file systems allow 255 bytes in all."""
-
-
-@dataclass(frozen=True)
-class Sitting:
-    """One model's sitting, small enough to send to a worker process."""
-
-    exam: RelationsExam
-    spec: str
-    data: Path
-    folder: Path
-    limit: int | None
-    quiet: bool
+__all__ = ["TRANSFERS", "command", "slug"]
 
 
 def command(
-    exam: ExamName,
+    exam: Annotated[Literal["relations", "predicates"], typer.Argument(help="Which exam.")],
     data: Annotated[Path, typer.Option(help="A Sightline dataset, or a folder of a known format.")],
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Name, name:key=value,…, file.py:object or predictions.csv; may be repeated."),
+        typer.Option(help="Name, name:key=value,…, file.py:object or a file of answers; may be repeated."),
     ] = None,
     to: Annotated[Path, typer.Option("--out", help="Folder of the runs; an interrupted one is resumed.")] = Path(
         "runs"
     ),
     baselines: Annotated[bool, typer.Option(help="Let the blind baselines sit beside the models.")] = True,
-    split: Annotated[str | None, typer.Option(help="Split to sit; by default test.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split to sit; by default test (relations) or all scenes (predicates).")
+    ] = None,
     train_split: Annotated[
-        str | None, typer.Option(help="Split models may fit and tune on; by default validation, '' for none.")
+        str | None,
+        typer.Option(help="Relations: split models may fit and tune on; by default validation, '' for none."),
     ] = None,
     boxes: Annotated[
-        Literal["truth", "detected", "perfect"], typer.Option(help="Whose boxes are judged (the paper's Table 5).")
+        Literal["truth", "detected", "perfect"],
+        typer.Option(help="Relations: whose boxes are judged (the paper's Table 5)."),
     ] = "truth",
-    detections: Annotated[Path | None, typer.Option(help="CSV of boxes, instead of a model's own.")] = None,
+    detections: Annotated[
+        Path | None, typer.Option(help="Relations: CSV of boxes, instead of a model's own.")
+    ] = None,
     study: Annotated[
         Literal["same", "within_image", "across_images", "joint"],
-        typer.Option(help="Which setting's pairs models learn from (the paper's Table 8)."),
+        typer.Option(help="Relations: which setting's pairs models learn from (the paper's Table 8)."),
     ] = "same",
     protocol: ProtocolName = "default",
     limit: Annotated[int | None, typer.Option(min=0, help="Only the first so many items.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 0,
     json: Json = False,
+    views: Annotated[
+        str | None,
+        typer.Option(help="Predicates: views to show, as in original,top; by default those the model wants."),
+    ] = None,
 ) -> None:
     """Sit an exam and print the scores with 95 % intervals by scene."""
-    from sightline.engine import Task
-    from sightline.engine import run as run_tasks
-    from sightline.exams.relations import RelationsExam, default_split
-    from sightline.exams.run import Run
-    from sightline.store import open_dataset
-
-    opened = open_dataset(data)
-    chosen = default_split(opened) if split is None else split
-    made = RelationsExam(split=chosen, train_split=train_split, boxes=boxes, study=study)
-    specs = who_sits(made, opened, model or [], detections, baselines=baselines)
-    tasks = [Task(s, Sitting(made, s, data, to / exam / slug(s, made), limit, json or workers > 0)) for s in specs]
-    done = (lambda task, _: err.print(f"{task.name}: done")) if workers and not json else None
-    with quiet_stdout(active=json):
-        folders = run_tasks(tasks, sit_one, workers=workers, on_done=done)
-    tables = made.tables(opened)
-    results = [score_run(Run.open(folder), tables, protocol) for folder in folders]
-    if json:
-        print_json({"exam": exam, "protocol": protocol, "models": results})
-    else:
-        print_scores(results, protocol)
-        err.print(f"runs in {to / exam}; next: sightline report {to} --out report.html")
-
-
-def who_sits(
-    exam: RelationsExam, data: Dataset, models: list[str], detections: Path | None, *, baselines: bool
-) -> list[str]:
-    """Specs of everybody who sits, the given boxes joined to them; ConfigError where that makes no sense."""
-    if detections is not None and exam.boxes == "truth":
-        raise ConfigError("--detections goes with --boxes detected or --boxes perfect")
-    if detections is not None and detections.suffix.lower() != ".csv":
-        raise ConfigError(f"--detections {detections}: expected a .csv file")
-    if exam.boxes == "detected" and baselines and detections is None:
-        raise ConfigError("the baselines find no boxes of their own: give --detections, or --no-baselines")
-    # With perfect predicates all depends on the boxes: nobody is asked, and the baselines would all score alike.
-    perfect = exam.boxes == "perfect"
-    if perfect and detections is not None and not models:
-        return [str(detections)]
-    beside = usable_baselines(exam, data) if baselines and not perfect else []
-    specs = list(dict.fromkeys([*models, *beside]))
-    if not specs:
-        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
-    return specs if detections is None else [f"{spec}+{detections}" for spec in specs]
-
-
-def usable_baselines(exam: RelationsExam, data: Dataset) -> list[str]:
-    """The baselines, without those that must learn where there is nothing to learn from; a note says so."""
-    from sightline.models import needs_training
-
-    if set(exam.tables(data)) <= set(exam.training(data)):
-        return list(BASELINES)
-    left = [name for name in BASELINES if needs_training(name)]
-    err.print(f"note: no training split for every setting, so these do not sit: {', '.join(left)}")
-    return [name for name in BASELINES if name not in left]
-
-
-def slug(spec: str, exam: RelationsExam) -> str:
-    """Folder name of a model's run, telling apart what must not be mixed."""
-    parts = [_plain(spec) or "model"]
-    parts += [_plain(exam.split)] if exam.split else []
-    parts += [exam.boxes] if exam.boxes != "truth" else []
-    parts += [f"study-{exam.study}"] if exam.study != "same" else []
-    return "@".join(parts)
-
-
-def _plain(text: str) -> str:
-    """A text that can be part of a file's name; of a long one the end, made unique by a hash."""
-    plain = re.sub(r"[^A-Za-z0-9_.=-]+", "-", text).strip("-.")
-    if len(plain) <= _LONGEST:
-        return plain
-    return f"{plain[-_LONGEST:]}-{blake2b(text.encode(), digest_size=4).hexdigest()}"
-
-
-def sit_one(sitting: Sitting) -> Path:
-    """Load the model and the data, sit, return the run's folder."""
-    from sightline.exams.core import sit
-    from sightline.models import candidate
-    from sightline.store import open_dataset
-
-    who = candidate(sitting.spec)
-    with progress(who.name, quiet=sitting.quiet) as update:
-        run = sit(
-            replace(sitting.exam), who, open_dataset(sitting.data), sitting.folder,
-            limit=sitting.limit, progress=update,
+    if exam == "relations":
+        _refuse(exam, views=views)
+        exam_relations.sit_relations(
+            exam_relations.Wishes(
+                data=data, models=model or [], to=to, baselines=baselines, split=split, train_split=train_split,
+                boxes=boxes, detections=detections, study=study, protocol=protocol, limit=limit, workers=workers,
+                json=json,
+            )
         )  # fmt: skip
-    return run.folder
+        return
+    _refuse(
+        exam, train_split=train_split, detections=detections, boxes=None if boxes == "truth" else boxes,
+        study=None if study == "same" else study, protocol=None if protocol == "default" else protocol,
+    )  # fmt: skip
+    exam_predicates.sit_predicates(
+        exam_predicates.Wishes(
+            data=data, models=model or [], to=to, baselines=baselines, split=split,
+            views=None if views is None else tuple(v.strip() for v in views.split(",") if v.strip()),
+            limit=limit, workers=workers, json=json,
+        )
+    )  # fmt: skip
 
 
-def score_run(run: Run, tables: Mapping[Setting, PairTable], protocol: str) -> dict[str, Any]:
-    """Scores of a run, computed from its records on disk and kept beside them."""
-    from sightline.exams.relations import Protocol, score_sheets, sheets_of_records
-
-    how = Protocol(protocol)
-    marked = sheets_of_records(run.records(), how, tables)
-    found = score_sheets(marked, protocol=how, resamples=_RESAMPLES, seed=_SEED).to_dict()
-    run.write_metrics({**found, "resamples": _RESAMPLES, "seed": _SEED})
-    return {"model": run.name, "run": str(run.folder), "status": run.status, "scores": found}
-
-
-def print_scores(results: list[dict[str, Any]], protocol: str) -> None:
-    """F1 of the three sub-tasks, one row a model: of all pairs together, with their average, then by scene."""
-    names = list(dict.fromkeys(name for r in results for name in r["scores"]["subtasks"]))
-    titles = {"micro": "all pairs together (micro)", "macro": "mean over scenes (macro)"}
-    for kind, title in titles.items():
-        heads = [*names, "average"] if kind == "micro" else names
-        listing = table(f"F1, {protocol} protocol, {title}, 95 % interval by scene", "model", *heads)
-        for result in results:
-            tasks = result["scores"]["subtasks"]
-            cells = [_cell(tasks[name][kind]["all"]["f1"] if name in tasks else None) for name in names]
-            cells += [_cell(result["scores"]["average"])] if kind == "micro" else []
-            listing.add_row(result["model"], *cells)
-        out.print(listing)
-        out.print()
-
-
-def _cell(score: dict[str, Any] | None) -> str:
-    if not score or score["value"] is None:
-        return "–"
-    return f"{number(score['value'])} [{number(score['low'])}, {number(score['high'])}]"
+def _refuse(exam: str, **given: object) -> None:
+    """ConfigError for an option that only the other exam has."""
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigError(f"the {exam} exam has no --{name.replace('_', '-')}")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -64,6 +64,14 @@ class Exam(Protocol[ItemT]):
 
     def examine(self, model: object, item: ItemT) -> Marks:
         """Ask the model about one item and mark its answer."""
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """An exam that can tell beforehand whether a model can sit it."""
+
+    def check(self, model: object, data: Dataset) -> Mapping[str, Any]:
+        """Refuse a model that cannot; else what is worth noting in the run's manifest."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +130,12 @@ def sit(
         model_fingerprint=candidate.fingerprint,
         data_fingerprint=data.fingerprint,
     )
-    items = exam.items(data)  # before the folder is made: data without items leaves nothing behind
+    # Before the folder is made: data without items, or a model that cannot sit, leaves nothing behind.
+    noted = exam.check(candidate.model, data) if isinstance(exam, Checks) else {}
+    items = exam.items(data)
     with Run.start(Path(folder), identity, data_path=data.path) as run:
         due = items if limit is None else items[:limit]
-        run.announce(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)})
+        run.announce(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)}, **noted)
         if any(item.id not in run.done for item in due):
             exam.prepare(candidate.model, data)
             run.announce(model=describe(candidate.model))

@@ -5,7 +5,9 @@ Nothing is imported until it is asked for. A spec is one of::
     bottom_edge                          a name
     size:margin=0.05,overlap=0.01        a name with options
     path/to/file.py:object               an object, class or factory in a Python file
-    path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV), or a detections CSV
+    path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV, or predicate answers, which
+                                         may also be .jsonl), or a detections CSV
+    path/to/weights.safetensors          a SORNet checkpoint
     bottom_edge+path/to/detections.csv   the first one relates, the second one detects
 """
 
@@ -24,7 +26,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from sightline.errors import ModelError, SightlineError
+from sightline.errors import MissingExtraError, ModelError, SightlineError
 from sightline.exams.core import Candidate
 from sightline.models.options import bind, parse
 from sightline.skills import skills_of
@@ -59,10 +61,21 @@ class Entry:
 
 
 _BASELINES = "sightline.models.baselines"
+_SEEN = f"{_BASELINES}.predicates"
 _FILES = "sightline.models.adapters.file"
+_ANSWERS = "sightline.models.adapters.predicate_file:PredicateAnswers"
+_SORNET = "sightline.models.sornet"
+_ASKED = ("predicates",)
+_TORCH = ("torch", "safetensors")
 _TUNED = MappingProxyType({"margin": "tuned"})
 _blind = partial(Entry, blind=True)
 _taught = partial(Entry, blind=True, learns=True)
+
+
+def _prior(name: str, looks: str) -> Entry:
+    told = f"commoner answer given the {' and '.join(looks.split('+'))} of both, cross-fitted by scene"
+    return _blind(name, f"{_SEEN}:LookPrior", told, _ASKED, options={"looks": looks})
+
 
 _BUILT_IN = (
     _blind("random", f"{_BASELINES}.majority:Random", "a fair die, seeded by cluster"),
@@ -80,6 +93,12 @@ _BUILT_IN = (
     Entry("onnx_depth", f"{_BASELINES}.depth:onnx_depth", "depth rule on an ONNX depth network; path=PATH"),
     Entry("predictions", f"{_FILES}:Predictions", "answers from a 2.5VRD prediction CSV; path=PATH"),
     Entry("detections", f"{_FILES}:DetectionsFile", "boxes from a detections CSV; path=PATH", ("detect",)),
+    _blind("predicates_majority", f"{_SEEN}:PredicatesMajority", "always the data's commoner answer", _ASKED),
+    _prior("shape_prior", "shape"),
+    _prior("size_prior", "size"),
+    _prior("shape_size_prior", "shape+size"),
+    Entry("predicate_answers", _ANSWERS, "predicate answers from a CSV or JSONL; path=PATH", _ASKED),
+    Entry("sornet", f"{_SORNET}:shipped", "the trained SORNet that comes with Sightline", _ASKED),
 )
 
 MANIFEST: Final[Mapping[str, Entry]] = MappingProxyType({entry.name: entry for entry in _BUILT_IN})
@@ -130,7 +149,8 @@ def candidate(model: object, name: str = "") -> Candidate:
         called = name or name_of(model)
         return Candidate(spec=called, name=called, model=model)
     spec, model = model, load(model)
-    return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=fingerprint(spec))
+    found = fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
+    return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=found)
 
 
 def fingerprint(spec: str) -> str:
@@ -198,9 +218,20 @@ def _load_one(spec: str) -> Any:
         return _resolve("sightline.models.adapters.python:load_object")(Path(python[1]), python[2])
     if re.search(r"\.py(:.*)?$", spec):
         raise ModelError(f"{spec}: say which object of the file is the model, as in file.py:name")
-    if _is_csv(spec):
+    suffix = Path(spec).suffix.lower()
+    if suffix == ".csv":
         return _resolve(f"{_FILES}:open_csv")(Path(spec))
+    if suffix == ".jsonl":
+        return _resolve(_ANSWERS)(Path(spec))
+    if suffix == ".safetensors":
+        return _checkpoint(Path(spec))
     raise _unknown(head, entries)
+
+
+def _checkpoint(path: Path) -> Any:
+    if not path.is_file():
+        raise ModelError(f"{path}: no such file")
+    return _imported(str(path), f"{_SORNET}:load_file")(path)
 
 
 def _parts(spec: str) -> list[str]:
@@ -255,12 +286,20 @@ def _resolve(path: str) -> Callable[..., Any]:
     return target
 
 
+def _imported(name: str, path: str) -> Callable[..., Any]:
+    """Like `_resolve`, for what may need a package that is not there."""
+    try:
+        return _resolve(path)
+    except (ImportError, AttributeError) as error:
+        missing = getattr(error, "name", "") or ""
+        if missing in _TORCH and isinstance(error, ModuleNotFoundError):
+            raise MissingExtraError(missing, extra="torch") from None
+        raise ModelError(f"{name}: cannot import {path}: {error}") from error
+
+
 def _build(entry: Entry, given: Mapping[str, str]) -> Any:
     """Call the entry's class or factory with its preset and the given options."""
-    try:
-        target = _resolve(entry.path)
-    except (ImportError, AttributeError) as error:
-        raise ModelError(f"{entry.name}: cannot import {entry.path}: {error}") from error
+    target = _imported(entry.name, entry.path)
     values = bind(entry.name, target, entry.options, given)
     try:
         model = target(**values)

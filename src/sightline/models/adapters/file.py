@@ -14,6 +14,7 @@ from sightline.errors import ModelError
 from sightline.exams.relations.study import Prepares, Study
 from sightline.geometry import iou_matrix
 from sightline.models.adapters.names import image_ids, names_of, scene_ids
+from sightline.models.adapters.predicate_file import PredicateAnswers
 from sightline.scenes import REVERSE, View
 from sightline.skills import SILENT, Detect, Detections, Judgements, Pairs, Relate, skills_of
 from sightline.store.formats.csvio import NUMBER, TEXT, read_csv, refuse_boxes
@@ -25,12 +26,14 @@ _DETECTION_COLUMNS = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
 _REVERSE = np.array(REVERSE, dtype=np.int8)
 
 
-def open_csv(path: Path) -> Predictions | DetectionsFile:
-    """A prediction CSV, or a detections CSV if the header speaks of one image and not of two."""
+def open_csv(path: Path) -> Predictions | DetectionsFile | PredicateAnswers:
+    """A prediction CSV; a detections CSV if the header speaks of one image; predicate answers if of predicates."""
     if not path.is_file():
         raise ModelError(f"{path}: no such file")
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header = next(csv.reader(file), [])
+    if "predicate" in header:
+        return PredicateAnswers(path)
     return DetectionsFile(path) if {"image_id", "score"} & set(header) else Predictions(path)
 
 

@@ -1,0 +1,166 @@
+"""``sightline exam predicates`` and ``sightline compare`` of its runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sightline.scenes.labels import PREDICATES
+
+Cli = Callable[..., Any]
+NAMES = ["all", "spatial", "geometric", *PREDICATES]
+BASELINES = ["majority", "shape_prior", "size_prior", "shape_size_prior"]
+
+OWN = """
+import numpy as np
+from sightline.skills import Verdicts
+
+class Never:
+    def predicates(self, queries):
+        print("thinking")
+        return Verdicts(np.zeros((len(queries), len(queries), 8), dtype=int))
+
+class Unsure(Never):
+    views = ("original",)
+    def predicates(self, queries):
+        assert [view.id for view in queries.views] == ["original"]
+        return Verdicts(np.full((len(queries), len(queries), 8), -1))
+
+class Narrow(Never):
+    def check(self, views, most_objects, patch):
+        from sightline.errors import ModelError
+        raise ModelError(f"takes 2 objects, found {most_objects}")
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    return file
+
+
+def test_the_fixed_interface(cli: Cli, generated: Path, own: Path, tmp_path: Path) -> None:
+    words = ("exam", "predicates", "--data", generated, "--model", f"{own}:Never", "--out", tmp_path / "runs")
+    told = cli(*words, "--json").json
+    for scored in (told, *told["baselines"].values()):
+        assert list(scored["scene_accuracy"]) == list(scored["f1"]) == list(scored["scene_all_by"]) == NAMES
+        assert {"value", "low", "high"} <= set(scored["scene_all_accuracy"])
+        for one in (*scored["scene_accuracy"].values(), *scored["f1"].values(), *scored["unknown"].values()):
+            assert {"value", "low", "high"} <= set(one)
+        assert scored["n_scenes"] == 6
+    assert list(told["baselines"]) == BASELINES
+    assert told["baselines"]["majority"]["f1"]["all"]["value"] is None
+    assert told["f1"]["all"]["value"] is None  # says no throughout
+    assert told["scene_accuracy"]["all"]["value"] > 0.5
+    assert [m["model"] for m in told["models"]] == ["own.py:Never"]
+    assert set(told["slices"]) == {"n_objects", "hidden", "subject_how", "object_how"}
+    metrics = json.loads((Path(told["run"]) / "metrics.json").read_text())
+    assert metrics["scene_accuracy"] == told["scene_accuracy"]
+    shown = cli(*words)
+    assert shown.code == 0
+    for word in (
+        "scene accuracy",
+        "scene-all accuracy",
+        "F1",
+        "own.py:Never",
+        "predicates_majority",
+        "can_support",
+    ):
+        assert word in shown.out
+    assert "unknown" not in shown.out
+
+
+def test_several_models_a_limit_and_no_baselines(cli: Cli, generated: Path, own: Path, tmp_path: Path) -> None:
+    words = ("--data", generated, "--no-baselines", "--limit", 2, "--out", tmp_path / "runs")
+    models = ("--model", f"{own}:Unsure", "--model", f"{own}:Never")
+    told = cli("exam", "predicates", *words, *models, "--workers", 1, "--json").json
+    assert told["baselines"] == {}
+    assert [m["model"] for m in told["models"]] == ["own.py:Unsure", "own.py:Never"]
+    assert [m["n_scenes"] for m in told["models"]] == [2, 2]
+    assert [m["status"] for m in told["models"]] == ["stopped", "stopped"]
+    assert told["model"] == "own.py:Unsure"
+    assert (told["unknown"]["all"]["value"], told["views"]) == (1.0, ["original"])
+    shown = cli("exam", "predicates", *words, *models)
+    assert "unknown (share of judgements)" in shown.out
+
+
+def test_views_and_splits_have_folders_of_their_own(cli: Cli, generated: Path, own: Path, tmp_path: Path) -> None:
+    words = ("exam", "predicates", "--data", generated, "--no-baselines", "--model", f"{own}:Never")
+    runs = {
+        cli(*words, *more, "--limit", 1, "--out", tmp_path / "runs", "--json").json["run"]
+        for more in ((), ("--views", "top"), ("--views", "top, original"), ("--split", "train"))
+    }
+    assert len(runs) == 4
+
+
+def test_a_file_of_answers_sits(cli: Cli, generated: Path, tmp_path: Path) -> None:
+    file = tmp_path / "answers.csv"
+    file.write_text("scene_id,subject,object,predicate,answer\ngeospa/train/5/00000000,0,1,left,yes\n")
+    words = ("--data", generated, "--no-baselines", "--model", file, "--out", tmp_path / "runs", "--json")
+    told = cli("exam", "predicates", *words).json
+    assert told["unknown"]["all"]["value"] == pytest.approx(1 - 1 / told["n_judgements"])
+
+
+def test_two_runs_compared(cli: Cli, generated: Path, own: Path, tmp_path: Path) -> None:
+    words = ("--data", generated, "--model", f"{own}:Unsure", "--out", tmp_path / "runs", "--json")
+    told = cli("exam", "predicates", *words).json
+    pair = (told["baselines"]["shape_prior"]["run"], told["run"])
+    compared = cli("compare", *pair, "--resamples", 200, "--json").json
+    assert (compared["a"], compared["b"], compared["dropped"]) == ("shape_prior", "own.py:Unsure", 0)
+    first = compared["comparisons"][0]
+    assert first["name"] == "scene accuracy"
+    assert (first["a"], first["b"]) == (told["baselines"]["shape_prior"]["scene_accuracy"]["all"]["value"], 0.0)
+    assert "can_support" in cli("compare", *pair, "--resamples", 200).out
+    refused = cli("compare", *pair, "--protocol", "paper")
+    assert (refused.code, "no --protocol" in refused.err) == (2, True)
+
+
+def test_runs_of_two_exams_are_not_compared(cli: Cli, generated: Path, simulated: Path, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "runs", "--no-baselines", "--json")
+    one = cli("exam", "predicates", "--data", generated, "--model", "shape_prior", *out).json["run"]
+    other = cli("exam", "relations", "--data", simulated, "--model", "size", *out).json["models"][0]["run"]
+    refused = cli("compare", one, other)
+    assert refused.code == 2
+    assert "one is of the predicates exam, the other of the relations exam" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--views", "orginal"), "did you mean 'original'"),  # a misspelt view
+        (("--split", "tset"), "no such split"),  # a misspelt split
+        (("--model", "size"), "needs the skill 'predicates'"),  # a model of the other exam
+        (("--model", "shape_piror"), "did you mean 'shape_prior'"),  # a misspelt model
+        (("--model", "own.py:Narrow"), "takes 2 objects, found"),  # more objects than it can take
+        (("--no-baselines",), "nobody to examine"),  # nobody
+        (("--boxes", "detected"), "the predicates exam has no --boxes"),  # an option of the other exam
+        (("--train-split", "x"), "the predicates exam has no --train-split"),  # likewise
+        (("--protocol", "paper"), "the predicates exam has no --protocol"),  # likewise
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_work(
+    cli: Cli, generated: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...], says: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(own.parent)
+    refused = cli("exam", "predicates", "--data", generated, *words, "--out", tmp_path / "runs")
+    assert refused.code == 2
+    assert says in refused.err
+    assert "Traceback" not in refused.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_relations_exam_has_no_views(cli: Cli, simulated: Path) -> None:
+    refused = cli("exam", "relations", "--data", simulated, "--views", "top")
+    assert (refused.code, "the relations exam has no --views" in refused.err) == (2, True)
+
+
+def test_only_baselines(cli: Cli, generated: Path, tmp_path: Path) -> None:
+    told = cli("exam", "predicates", "--data", generated, "--out", tmp_path / "runs", "--json").json
+    assert told["model"] == "predicates_majority"
+    assert list(told["baselines"]) == BASELINES
