@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,6 +12,7 @@ from sightline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from sightline.exams.run import Run
+    from sightline.store import Dataset
 
 
 def command(
@@ -23,21 +24,55 @@ def command(
     focus: Annotated[str, typer.Option(help="Model to look at closely; by default the best.")] = "",
     protocol: ProtocolName = "default",
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
+    exam: Annotated[
+        Literal["relations", "predicates"] | None,
+        typer.Option(help="Of which exam, where the runs are of several."),
+    ] = None,
+    attention: Annotated[
+        bool, typer.Option("--attention", help="Predicates: load the focused model, show where it looks.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Write one self-contained HTML page: scores, baselines, grids, distributions, worst scenes."""
+    """Write one self-contained HTML page: scores, baselines, where the mistakes are, single scenes."""
     from sightline.exams.run import Run
-    from sightline.report import card, write_report
+    from sightline.report.make import of_exam
     from sightline.store import open_dataset
 
-    found = [Run.open(folder) for folder in run_folders(runs)]
-    told = data or data_of(found)
-    made = card(found, open_dataset(told), focus=focus or None, protocol=protocol, resamples=resamples)
-    written = write_report(made, to)
+    chosen, found = of_exam([Run.open(folder) for folder in run_folders(runs)], exam)
+    opened = open_dataset(data or data_of(found))
+    shared = {"focus": focus or None, "resamples": resamples}
+    if chosen == "predicates":
+        written, plain = predicates_page(found, opened, to, protocol, attention=attention, **shared)
+    else:
+        written, plain = relations_page(found, opened, to, protocol, attention=attention, **shared)
     if json:
-        print_json(made.to_dict())
+        print_json(plain)
     else:
         out.print("wrote " + ", ".join(map(str, written)))
+
+
+def relations_page(
+    runs: list[Run], data: Dataset, to: Path, protocol: str, *, attention: bool, **options: Any
+) -> tuple[tuple[Path, ...], dict[str, Any]]:
+    """Write the page of the relations exam; the files and the plain values."""
+    from sightline.report import card, write_report
+
+    if attention:
+        raise ConfigError("--attention goes with the predicates exam; these are runs of relations")
+    made = card(runs, data, protocol=protocol, **options)
+    return write_report(made, to), made.to_dict()
+
+
+def predicates_page(
+    runs: list[Run], data: Dataset, to: Path, protocol: str, *, attention: bool, **options: Any
+) -> tuple[tuple[Path, ...], dict[str, Any]]:
+    """Write the page of the predicates exam; the files and the plain values."""
+    from sightline.report.predicates import card, write_report
+
+    if protocol != "default":
+        raise ConfigError(f"--protocol {protocol} goes with the relations exam; these are runs of predicates")
+    made = card(runs, data, attention=attention, **options)
+    return write_report(made, to), made.to_dict()
 
 
 def run_folders(places: list[Path]) -> list[Path]:

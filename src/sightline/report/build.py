@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -24,7 +25,14 @@ _ENVIRONMENT: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters["breakable"] = lambda text: Markup("_<wbr>").join(escape(part) for part in text.split("_"))
+
+
+def breakable(text: str) -> Markup:
+    """A name that may go on in the next line after each underscore."""
+    return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
+
+
+_ENVIRONMENT.filters["breakable"] = breakable
 
 
 def write_report(card: ReportCard, out: str | Path) -> tuple[Path, Path, Path]:
@@ -34,13 +42,17 @@ def write_report(card: ReportCard, out: str | Path) -> tuple[Path, Path, Path]:
         card: What to write.
         out: The page's file (``*.html``, ``*.htm``), or a folder, which gets ``report.html``; made if missing.
     """
+    return write_page(render(card), card.to_dict(), card.to_markdown(), out)
+
+
+def write_page(page: str, plain: Mapping[str, Any], markdown: str, out: str | Path) -> tuple[Path, Path, Path]:
+    """Write one report in its three forms: HTML, JSON of the plain values, Markdown; see `write_report`."""
     path = Path(out)
-    page = path if path.suffix.lower() in (".html", ".htm") else path / PAGE
-    paths = page, page.with_suffix(".json"), page.with_suffix(".md")
-    data = json.dumps(card.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    texts = render(card), data, card.to_markdown()
-    page.parent.mkdir(parents=True, exist_ok=True)
-    for file, text in zip(paths, texts, strict=True):
+    html = path if path.suffix.lower() in (".html", ".htm") else path / PAGE
+    paths = html, html.with_suffix(".json"), html.with_suffix(".md")
+    data = json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    html.parent.mkdir(parents=True, exist_ok=True)
+    for file, text in zip(paths, (page, data, markdown), strict=True):
         atomic_write(file, text.encode("utf-8", errors="replace"))
     return paths
 

@@ -96,7 +96,7 @@ def dot_intervals(
         return nothing(title, width)
     low, high = domain or _domain(rows, reference_lines)
     label_room = min(0.36 * width, max(max(text_width(r.label, 12.5), text_width(r.note, 10)) for r in rows) + 6)
-    figure_room = text_width(f"0.{'0' * digits}–0.{'0' * digits}", 10) + 2
+    figure_room = max(text_width(_span(r, digits) or "undefined", 10) for r in rows) + 2
     left, right = label_room + 8, width - figure_room - 10
     step = 32.0
     top = 24.0 if reference_lines else 8.0
@@ -230,7 +230,7 @@ def _dot_row(
         parts.append(text_line(label_room, y + 10.5, note, size=10, fill=MUTED, anchor="end"))
     if math.isfinite(row.value):
         parts += [_whisker(row, y, x, domain, colour), _mark(row, y, x, domain, colour)]
-        span = f"{row.low:.{digits}f}–{row.high:.{digits}f}" if math.isfinite(row.low + row.high) else ""
+        span = _span(row, digits)
         parts.append(text_line(figures_at, y - 2 if span else y + 4, f"{row.value:.{digits}f}", bold=strong))
         parts.append(text_line(figures_at, y + 10.5, span, size=10, fill=MUTED) if span else "")
     else:
@@ -286,6 +286,11 @@ def _figures(row: DotRow, digits: int) -> str:
         return "undefined"
     interval = f", {row.low:.{digits}f} to {row.high:.{digits}f}" if math.isfinite(row.low + row.high) else ""
     return f"{row.value:.{digits}f}{interval}"
+
+
+def _span(row: DotRow, digits: int) -> str:
+    """The interval as printed; empty where there is none."""
+    return f"{row.low:.{digits}f}–{row.high:.{digits}f}" if math.isfinite(row.low + row.high) else ""
 
 
 def _legend(names: Sequence[str], left: float, width: float) -> tuple[str, float]:

@@ -56,11 +56,11 @@ def card(
         ConfigError: No runs, runs of another exam, of several splits or of other data, or no such focus.
     """
     protocol = Protocol(protocol)
-    split = _common_split(runs, data)
+    split = str(common_split(runs, data, "relations"))
     described = tables_by_split(data)
     tables = {setting: table for (setting, name), table in described.items() if name == split}
     answered, made = [], []
-    for run, label in zip(runs, _labels(runs), strict=True):
+    for run, label in zip(runs, labels([run.name for run in runs], [_apart(run) for run in runs]), strict=True):
         records = run.records()
         answered.append(_answers(run, records, tables))
         made.append(_sitting(run, label, records, answered[-1], protocol, resamples, seed))
@@ -80,35 +80,62 @@ def card(
     )
 
 
-def _common_split(runs: Sequence[Run], data: Dataset) -> str:
+def of_exam(runs: Sequence[Run], exam: str | None = None) -> tuple[str, list[Run]]:
+    """The runs of one exam, and its name.
+
+    Args:
+        runs: Runs of any exams.
+        exam: The exam wanted; None where all are of one.
+
+    Raises:
+        ConfigError: No runs of the wanted exam, or several exams and none wanted.
+    """
+    counts = Counter(str(run.manifest["identity"]["exam"]) for run in runs)
+    if exam is None and len(counts) > 1:
+        there = " and ".join(f"{n} of {name}" for name, n in sorted(counts.items()))
+        wanted = " or ".join(f"--exam {name}" for name in sorted(counts))
+        raise ConfigError(f"runs of several exams ({there}), which make a page each: give {wanted}")
+    chosen = exam or next(iter(counts), "relations")
+    if runs and chosen not in counts:
+        raise ConfigError(f"no run of the exam {chosen!r} here; there are runs of {', '.join(sorted(counts))}")
+    return chosen, [run for run in runs if run.manifest["identity"]["exam"] == chosen]
+
+
+def common_split(runs: Sequence[Run], data: Dataset, exam: str) -> str | None:
     """The split all runs sat; ConfigError where they do not belong together."""
     if not runs:
         raise ConfigError("no runs to report: sit an exam first")
     for run in runs:
         identity = run.manifest["identity"]
-        if identity["exam"] != "relations":
-            raise ConfigError(f"{run.folder}: a run of the exam {identity['exam']!r}; this report is of relations")
+        if identity["exam"] != exam:
+            raise ConfigError(f"{run.folder}: a run of the exam {identity['exam']!r}; this report is of {exam}")
         if identity["data_fingerprint"] != data.fingerprint:
             raise ConfigError(
                 f"{run.folder} was made on other data: fingerprint {identity['data_fingerprint'][:12]}, "
                 f"{data.path} has {data.fingerprint[:12]}"
             )
-    splits = sorted({str(run.options["split"]) for run in runs})
+    splits = {run.options["split"] for run in runs}
     if len(splits) > 1:
-        raise ConfigError(f"runs of several splits ({', '.join(splits)}): report one split at a time")
-    return splits[0]
+        told = ", ".join(sorted("all" if split is None else str(split) for split in splits))
+        raise ConfigError(f"runs of several splits ({told}): report one split at a time")
+    split: str | None = splits.pop()
+    return split
 
 
-def _labels(runs: Sequence[Run]) -> list[str]:
-    """A different name for every run: the model's, then what sets the run apart, then a number."""
-    names = Counter(run.name for run in runs)
-    told = [run.name if names[run.name] == 1 else " · ".join([run.name, *_apart(run)]) for run in runs]
+def labels(names: Sequence[str], apart: Sequence[Sequence[str]]) -> list[str]:
+    """A different name for every run: the model's, then what sets the run apart, then a number.
+
+    >>> labels(["a", "b", "b", "b"], [[], ["x"], [], []])
+    ['a', 'b · x', 'b', 'b (2)']
+    """
+    count = Counter(names)
+    told = [n if count[n] == 1 else " · ".join([n, *more]) for n, more in zip(names, apart, strict=True)]
     seen: Counter[str] = Counter()
-    labels = []
+    found = []
     for label in told:
         seen[label] += 1
-        labels.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return labels
+        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return found
 
 
 def _apart(run: Run) -> list[str]:

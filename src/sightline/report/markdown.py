@@ -66,8 +66,8 @@ def _lines(card: ReportCard) -> Iterator[str]:
     for warning in card.warnings:
         yield f"\n> **Note:** {plain(warning)}"
     yield "\n" + plain(" ".join(sentences.headline(card)))
-    yield from _section("Scores", [headline_table(card), *listings.score_tables(card)])
-    yield from _section("By predicate", listings.predicate_tables(card))
+    yield from section("Scores", [headline_table(card), *listings.score_tables(card)])
+    yield from section("By predicate", listings.predicate_tables(card))
     behaviour = [listings.difficulty_table(card), behaviour_listings.heuristic_table(card)]
     behaviour += [
         behaviour_listings.consistency_table(card),
@@ -75,15 +75,16 @@ def _lines(card: ReportCard) -> Iterator[str]:
         *behaviour_listings.transfer_tables(card),
     ]
     behaviour += [behaviour_listings.detected_table(card)] if card.detected else []
-    yield from _section("Behaviour", behaviour)
+    yield from section("Behaviour", behaviour)
     about = [data_listings.contents_table(card), data_listings.difficulty_shares_table(card)]
-    yield from _section("The data", [*about, data_listings.agreement_table(card), data_listings.audit_table(card)])
+    yield from section("The data", [*about, data_listings.agreement_table(card), data_listings.audit_table(card)])
     yield "\n## How this was made\n"
     yield plain(sentences.PROTOCOLS[card.protocol])
     yield "\n" + plain(sentences.intervals_paragraph(card))
 
 
-def _section(title: str, shown: Iterable[Listing]) -> Iterator[str]:
+def section(title: str, shown: Iterable[Listing]) -> Iterator[str]:
+    """A heading and the tables under it; tables without a row are left out."""
     yield f"\n## {title}"
     for listing in shown:
         if listing.rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sightline.exams.relations.protocols import Protocol
@@ -136,7 +137,16 @@ def commands(card: ReportCard) -> list[str]:
 
 def own_words(sitting: Sitting) -> str:
     """What a model tells of itself, on one line."""
-    return ", ".join(f"{key} {_plain(value)}" for key, value in sitting.told.items())
+    return told_words(sitting.told)
+
+
+def told_words(told: Mapping[str, object]) -> str:
+    """Facts on one line.
+
+    >>> told_words({"margin": 0.12345, "heads": [8, 4]})
+    'margin 0.1235, heads [8, 4]'
+    """
+    return ", ".join(f"{key} {_plain(value)}" for key, value in told.items())
 
 
 def _plain(value: object) -> str:

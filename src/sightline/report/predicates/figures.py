@@ -1,0 +1,84 @@
+"""The predicates card's charts: which figures go into which drawing."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from sightline.report.charts import DotRow, Kind, dot_intervals
+from sightline.report.figures import Figure
+from sightline.report.predicates.listings import GROUPS, part_words, parts_of
+from sightline.report.predicates.plots import Series, common_domain, part_chart
+from sightline.stats import Interval
+
+if TYPE_CHECKING:
+    from sightline.report.predicates.cards import PredicatesCard, Sitting
+
+AXES: Final = {
+    "n_objects": "By number of objects",
+    "hidden": "By how much is hidden, in per cent",
+    "subject_how": "By placement of the subject",
+    "object_how": "By placement of the object",
+}
+"""Axis of the slices → its heading."""
+
+_RIVALS: Final = 5
+_ORDERED: Final = frozenset({"n_objects", "hidden"})
+
+
+def forests(card: PredicatesCard) -> list[Figure]:
+    """Scene accuracy of every run: one plot a group."""
+    return [Figure(words.capitalize(), _forest(card, name)) for name, words in GROUPS.items()]
+
+
+def slice_figures(card: PredicatesCard) -> list[tuple[str, list[Figure]]]:
+    """Scene accuracy by each axis: one small chart a group, all of an axis on one scale."""
+    found = []
+    for axis, title in AXES.items():
+        parts = parts_of(card, axis)
+        lines = {name: [_series(card, s, axis, parts, name) for s in _shown(card)] for name in GROUPS}
+        domain = common_domain([own for of_group in lines.values() for own in of_group])
+        charts = [
+            Figure(
+                words.capitalize(),
+                part_chart(
+                    [part_words(axis, part) for part in parts], lines[name], domain=domain,
+                    title=f"Scene accuracy {title.lower()}, {words}", joined=axis in _ORDERED,
+                ),
+            )
+            for name, words in GROUPS.items()
+        ]  # fmt: skip
+        found += [(title, charts)] if parts else []
+    return found
+
+
+def kind_of(card: PredicatesCard, sitting: Sitting) -> Kind:
+    """How a run is drawn."""
+    return "model" if sitting.label == card.focus else "baseline" if sitting.blind else "rival"
+
+
+def _shown(card: PredicatesCard) -> list[Sitting]:
+    """The runs of a small chart: the baselines, a handful of the other models, and the focus on top."""
+    rivals = [s for s in card.scored if kind_of(card, s) == "rival"][:_RIVALS]
+    kept = [s for s in card.scored if kind_of(card, s) == "baseline" or s in rivals]
+    return [*reversed(kept), *(s for s in card.scored if s.label == card.focus)]
+
+
+def _forest(card: PredicatesCard, name: str) -> str:
+    rows = []
+    for sitting in card.scored:
+        found = sitting.accuracy(name)
+        assert found is not None
+        note = ", ".join(sitting.views) if sitting.finished else "unfinished"
+        value, low, high = (100 * end for end in (found.value, found.low, found.high))
+        rows.append(DotRow(sitting.label, value, low, high, kind_of(card, sitting), note))
+    rows.sort(key=lambda row: -row.value if math.isfinite(row.value) else math.inf)
+    drawn = common_domain([Series(s.label, (s.accuracy(name),)) for s in card.scored])
+    title = f"Scene accuracy in per cent, {GROUPS[name]}, with 95 % intervals"
+    return dot_intervals(rows, domain=(100 * drawn[0], 100 * drawn[1]), title=title, digits=1, width=370.0)
+
+
+def _series(card: PredicatesCard, sitting: Sitting, axis: str, parts: list[str], name: str) -> Series:
+    by = sitting.slices.by.get(axis, {}) if sitting.slices is not None else {}
+    values: list[Interval | None] = [by[part].scene_accuracy[name] if part in by else None for part in parts]
+    return Series(sitting.label, tuple(values), kind_of(card, sitting))

@@ -1,0 +1,207 @@
+"""From runs of the predicates exam to a report card; every score is computed from the records on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sightline.errors import ConfigError, DataError, ModelError
+from sightline.exams.predicates.exam import BASELINES, PredicatesExam
+from sightline.exams.predicates.items import PredicatesItem
+from sightline.exams.predicates.records import ANSWERS, counts_of, score_records
+from sightline.exams.predicates.slices import slices
+from sightline.exams.predicates.tally import TN, TP
+from sightline.exams.run import Run
+from sightline.models import is_blind
+from sightline.models.registry import candidate
+from sightline.report.make import common_split, labels
+from sightline.report.predicates.attention import attention_of
+from sightline.report.predicates.cards import Gallery, PredicatesCard, Sitting
+from sightline.report.predicates.choosing import choose
+from sightline.report.predicates.exhibits import SceneExhibit, scene_exhibit
+from sightline.scenes.labels import PREDICATES
+from sightline.store import Dataset
+
+_SHORT = {spec: name for name, spec in BASELINES.items()}
+
+GALLERIES: Mapping[str, str] = {
+    "Worst": "The scenes with the lowest share of right judgements.",
+    "Typical": "Scenes in the middle of all those with a mistake.",
+    "Perfect": "Scenes without a mistake, the fullest first.",
+}
+"""Why scenes are shown → in words."""
+
+
+def card(
+    runs: Sequence[Run],
+    data: Dataset,
+    *,
+    focus: str | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    worst: int = 6,
+    typical: int = 4,
+    perfect: int = 3,
+    attention: bool | object = False,
+) -> PredicatesCard:
+    """Everything the report shows.
+
+    Args:
+        runs: Runs of the predicates exam on one split of `data`, finished or not.
+        data: The dataset they were made on.
+        focus: Name or spec of the model whose scenes are shown; by default the best that is not blind, else the
+            best.
+        resamples: Bootstrap resamples behind every interval.
+        seed: Of the resampling.
+        worst: How many of the worst scenes to show at most.
+        typical: How many typical ones.
+        perfect: How many perfect ones.
+        attention: Show where the focused model looked: True loads it by its spec, or give the model itself.
+
+    Raises:
+        ConfigError: No runs, runs of another exam, of several splits or of other data, or no such focus.
+        ModelError: Attention is wanted of a model that has none.
+    """
+    split = common_split(runs, data, "predicates")
+    names = [_SHORT.get(run.name, run.name) for run in runs]
+    called = labels(names, [_apart(run) for run in runs])
+    records = [run.records() for run in runs]
+    made = [_sitting(*one, resamples, seed) for one in zip(runs, called, records, strict=True)]
+    chosen = _focus(made, focus)
+    at = made.index(chosen)
+    warnings = list(_warnings(made))
+    looking = _looking(runs[at], attention, warnings)
+    return PredicatesCard(
+        made=datetime.now(UTC).isoformat(timespec="minutes"),
+        resamples=resamples,
+        seed=seed,
+        data=data.path.name,
+        source=data.source,
+        fingerprint=data.fingerprint,
+        split=split or "",
+        sittings=tuple(sorted(made, key=lambda s: s.rank, reverse=True)),
+        focus=chosen.label,
+        galleries=_galleries(
+            chosen, records[at], data, split, looking, {"worst": worst, "typical": typical, "perfect": perfect}
+        ),
+        warnings=tuple(warnings),
+    )
+
+
+def answers_of(records: pl.DataFrame, objects: Sequence[str]) -> NDArray[np.int8]:
+    """One scene's records as verdicts, (n, n, 8) int8; what is not in the records is `UNKNOWN`."""
+    places = {name: i for i, name in enumerate(objects)}
+    answers = np.full((len(objects), len(objects), len(PREDICATES)), ANSWERS["unknown"], dtype=np.int8)
+    for subject, other, predicate, said in records.select("subject", "object", "predicate", "answer").iter_rows():
+        if subject not in places or other not in places:
+            raise DataError("the records name an object the scene has not", row=str(records["scene_id"][0]))
+        answers[places[subject], places[other], PREDICATES.index(predicate)] = ANSWERS[said]
+    return answers
+
+
+def _apart(run: Run) -> list[str]:
+    views = run.manifest.get("views") or []
+    return [", ".join(map(str, views))] if views else []
+
+
+def _sitting(run: Run, label: str, records: pl.DataFrame, resamples: int, seed: int) -> Sitting:
+    manifest, spec = run.manifest, str(run.manifest["identity"]["model"])
+    asked = run.options.get("views")
+    sure: dict[str, Any] = {"resamples": resamples, "seed": seed}
+    return Sitting(
+        label=label,
+        name=run.name,
+        spec=spec,
+        blind=is_blind(spec),
+        views=tuple(map(str, manifest.get("views") or ())),
+        asked_views=None if asked is None else tuple(map(str, asked)),
+        status=run.status,
+        done=records["item"].n_unique(),
+        items=int(manifest.get("items", 0)),
+        told=dict(manifest.get("model", {})),
+        versions=dict(manifest.get("versions", {})),
+        scores=score_records(records, **sure) if records.height else None,
+        slices=slices(records, **sure) if records.height else None,
+    )
+
+
+def _focus(made: Sequence[Sitting], wanted: str | None) -> Sitting:
+    if wanted is not None:
+        known = [s for s in made if wanted in (s.label, s.name, s.spec)]
+        if not known:
+            raise ConfigError(
+                f"no run of {wanted!r} to look at closely; there are {', '.join(s.label for s in made)}"
+            )
+        return max(known, key=lambda s: s.rank)
+    return max(made, key=lambda s: (s.scores is not None, not s.blind, s.rank))
+
+
+def _looking(run: Run, attention: bool | object, warnings: list[str]) -> object | None:
+    """The model whose attention is shown, None for none; a warning where its file has changed since the run."""
+    if attention is False or attention is None:
+        return None
+    model = attention
+    if attention is True:
+        identity = run.manifest["identity"]
+        loaded = candidate(str(identity["model"]))
+        model = loaded.model
+        if loaded.fingerprint != identity["model_fingerprint"]:
+            warnings.append(
+                f"{run.name} has changed since it sat: the attention shown is of the model as it is now."
+            )
+    if not callable(getattr(model, "attention", None)):
+        raise ModelError(f"{run.name} has no attention to show: it has no method attention(queries)")
+    return model
+
+
+def _galleries(
+    focus: Sitting, records: pl.DataFrame, data: Dataset, split: str | None, looking: object | None,
+    sizes: Mapping[str, int],
+) -> tuple[Gallery, ...]:  # fmt: skip
+    if focus.scores is None:
+        return ()
+    counted = counts_of(records)
+    asked = counted.counts.sum(axis=(1, 2))
+    right = counted.counts[:, :, [TP, TN]].sum(axis=(1, 2))
+    chosen = choose(counted.scenes, asked, right, **sizes)
+    items = {item.id: item for item in PredicatesExam(split=split).items(data)}
+    shown = []
+    for (title, words), ids in zip(GALLERIES.items(), (chosen.worst, chosen.typical, chosen.perfect), strict=True):
+        exhibits = tuple(
+            _exhibit(items[name], records.filter(pl.col("scene_id") == name), data, focus, looking) for name in ids
+        )
+        shown += [Gallery(title, words, exhibits)] if exhibits else []
+    return tuple(shown)
+
+
+def _exhibit(
+    item: PredicatesItem, records: pl.DataFrame, data: Dataset, focus: Sitting, looking: object | None
+) -> SceneExhibit:
+    """A blind model was shown no view; the reader sees them all the same."""
+    queries = item.queries(focus.views or tuple(item.views))
+    facts = item.facts
+    return scene_exhibit(
+        data.scene(item.scene_id),
+        queries,
+        facts.truth,
+        answers_of(records, facts.objects),
+        hidden=facts.hidden,
+        attention=None if looking is None else attention_of(looking, queries, focus.label),
+    )
+
+
+def _warnings(made: Sequence[Sitting]) -> Iterator[str]:
+    for sitting in made:
+        if not sitting.finished:
+            of = f" of {sitting.items:,}" if sitting.items else ""
+            yield (
+                f"{sitting.label} is unfinished ({sitting.status}): {sitting.done:,}{of} scenes answered. "
+                "Its scores cover only those and cannot be compared with the others."
+            )
+    if not any(s.blind for s in made):
+        yield "No blind baseline is among the runs: how much of these scores needs no picture is not shown."
