@@ -1,20 +1,25 @@
-"""Worlds and the fast back end run where only numpy, numba and yaml are installed, as on machines with a card."""
+"""What runs on machines with a card: worlds and the fast back end by numpy, numba and yaml, networks by torch."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from typing import Any
+
+import pytest
 
 from sightline.worlds import presets
 
-CODE = """
-import json, sys
-
 BLOCKED = (
     "polars", "pyarrow", "pydantic", "trimesh", "shapely", "manifold3d", "PIL", "rich", "typer", "jinja2", "scipy",
-    "mujoco", "torch", "onnxruntime",
-)
+    "mujoco", "onnxruntime", "lightning", "pytorch_lightning", "tensorboard",
+)  # fmt: skip
+
+WITHOUT = """
+import json, sys
+
+BLOCKED = sys.argv[1:]
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
@@ -22,7 +27,9 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Missing())
+"""
 
+DRAWS = """
 from dataclasses import replace
 from sightline.render.fast import FastRenderer
 from sightline.worlds import arrange, load_world, presets, relations
@@ -40,16 +47,52 @@ for name in presets():
         "seen": sorted({int(i) for i in frame.ids.ravel()} - {0}), "tones": len({*frame.image.ravel().tolist()}),
         "left": len(without.amodal),
     }
+"""
+
+LEARNS = """
+import tempfile
+import torch
+from sightline.models.nets.checkpoints import dump_sornet, load_sornet
+from sightline.models.nets.sornet import Sornet, SornetConfig
+from sightline.training import augment, drawing, evaluating, losses, placing, plan, sources
+from sightline.exams.predicates import tally
+
+torch.set_num_threads(1)
+net = Sornet(SornetConfig(width=8, depth=1, heads=2, hidden=4, image=(64, 32)))
+logits = net(torch.zeros(1, 1, 32, 64, 3), torch.zeros(1, 2, 32, 32, 3))
+with tempfile.NamedTemporaryFile() as file:
+    file.write(dump_sornet(net))
+    file.flush()
+    again = load_sornet(file.name).net
+found = {"shape": logits.shape, "same": all(map(torch.equal, net.parameters(), again.parameters()))}
+"""
+
+TELLS = """
 imported = sorted({name.split(".")[0] for name in sys.modules} & set(BLOCKED))
 print(json.dumps({"found": found, "imported": imported}))
 """
 
 
-def test_every_preset_without_the_rest() -> None:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", CODE], capture_output=True, text=True, check=False)
+def run_without(blocked: tuple[str, ...], code: str) -> dict[str, Any]:
+    """What the code leaves in `found`, run by an interpreter that has none of the packages."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WITHOUT + code + TELLS, *blocked],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    told: dict[str, Any] = json.loads(done.stdout)
     assert told["imported"] == []
+    return told
+
+
+def test_networks_without_the_rest() -> None:
+    pytest.importorskip("torch", reason="networks need torch")
+    pytest.importorskip("safetensors", reason="checkpoints need safetensors")
+    assert run_without(BLOCKED, LEARNS)["found"] == {"shape": [1, 2, 2, 8], "same": True}
+
+
+def test_every_preset_without_the_rest() -> None:
+    told = run_without((*BLOCKED, "torch", "safetensors"), DRAWS)
     assert tuple(told["found"]) == presets()
     for scene in told["found"].values():
         assert scene["objects"] >= 2

@@ -1,5 +1,22 @@
-"""Models by name, by file or by Python object."""
+"""Models by name, by file or by Python object. Networks (`models.nets`) import without what the registry needs."""
 
-from sightline.models.registry import available, candidate, is_blind, load, name_of, needs_training
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sightline.models.registry import available, candidate, is_blind, load, name_of, needs_training
 
 __all__ = ["available", "candidate", "is_blind", "load", "name_of", "needs_training"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module 'sightline.models' has no attribute {name!r}")
+    return getattr(import_module("sightline.models.registry"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,294 @@
+"""SORNet: a vision transformer that is shown a scene and, as further tokens, the objects it is asked about.
+
+The picture of every view is cut into patches; each query object comes as one canonical patch. Image tokens attend
+to all image tokens; a query token attends to all image tokens and to itself; nobody attends to a query token. So
+the embedding of an object depends neither on which other objects are asked about nor on padding. One readout a
+predicate, a perceptron with one hidden layer, judges the concatenated embeddings of an ordered pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sightline.errors import ConfigError
+from sightline.scenes.labels import PREDICATES
+
+MEAN: Final = 0.5
+SPREAD: Final = 0.25
+"""Pixels of [0, 1] become (pixel − MEAN) / SPREAD."""
+
+
+@dataclass(frozen=True, slots=True)
+class SornetConfig:
+    """The shape of a network.
+
+    Attributes:
+        width: Length of an embedding.
+        depth: Number of blocks.
+        heads: Attention heads of a block.
+        hidden: Hidden units of a readout.
+        views: Names of the views it can be shown; the first is the original camera's.
+        image: (width, height) of a view, pixels.
+        patch: Side of a patch, pixels; also of a query.
+        most_objects: Queries it takes at once.
+        predicates: What the readouts judge.
+    """
+
+    width: int
+    depth: int
+    heads: int
+    hidden: int
+    views: tuple[str, ...] = ("original",)
+    image: tuple[int, int] = (480, 320)
+    patch: int = 32
+    most_objects: int = 16
+    predicates: tuple[str, ...] = PREDICATES
+
+    def __post_init__(self) -> None:
+        for name in ("width", "depth", "heads", "hidden", "patch", "most_objects"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ConfigError(f"SORNet's {name} must be a whole number ≥ 1, not {value!r}")
+        if self.width % self.heads:
+            raise ConfigError(f"SORNet's width {self.width} is no multiple of its {self.heads} heads")
+        if len(self.image) != 2 or any(side % self.patch or side < 1 for side in self.image):
+            raise ConfigError(f"SORNet's image {self.image} is no multiple of its patch of {self.patch} pixels")
+        if not self.views or len(set(self.views)) < len(self.views):
+            raise ConfigError(f"SORNet needs one or more different views, not {', '.join(self.views) or 'none'}")
+        if not self.predicates or sorted(set(self.predicates) & set(PREDICATES)) != sorted(self.predicates):
+            told = ", ".join(map(str, self.predicates)) or "none"
+            raise ConfigError(f"SORNet judges different ones of {', '.join(PREDICATES)}, not {told}")
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of patches of a view.
+
+        >>> sornet_config("base").grid
+        (10, 15)
+        """
+        return self.image[1] // self.patch, self.image[0] // self.patch
+
+
+SIZES: Final[Mapping[str, SornetConfig]] = {
+    "tiny": SornetConfig(width=256, depth=7, heads=4, hidden=192),
+    "small": SornetConfig(width=384, depth=12, heads=6, hidden=512),
+    "base": SornetConfig(width=768, depth=12, heads=12, hidden=512),
+}
+"""``base`` is the published network, a ViT-B/32; ``tiny`` fits 16 MB in half precision."""
+
+
+def sornet_config(size: str, **changes: Any) -> SornetConfig:
+    """A size by name, with changes.
+
+    >>> sornet_config("tiny", views=("original", "top")).views
+    ('original', 'top')
+    """
+    if size not in SIZES:
+        raise ConfigError(f"unknown size {size!r} of SORNet; there are {', '.join(SIZES)}")
+    return replace(SIZES[size], **changes)
+
+
+class Block(nn.Module):
+    """One pre-norm transformer block.
+
+    Image tokens and query tokens go through the same weights but stay two tensors: the image then is a plain
+    transformer, for which the fast kernels are made, and the conditional mask is simply who is handed to whom.
+    """
+
+    def __init__(self, config: SornetConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.heads = config.heads
+        self.before_attention = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.mix = nn.Linear(width, width)
+        self.before_widening = nn.LayerNorm(width)
+        self.widen = nn.Linear(width, 4 * width)
+        self.narrow = nn.Linear(4 * width, width)
+
+    def forward(self, image: Tensor, queries: Tensor, *, last: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """Image tokens (B, T, width) and query tokens (B, N, width) after the block; where the queries looked.
+
+        After the last block nobody reads the image tokens: they come back as they were. Where a query looked is its
+        attention over the image in every head, (B, heads, N, T).
+        """
+        q, k, v = self._heads_of(image)
+        asked, own_key, own_value = self._heads_of(queries)
+        found, looked = _query_attention(asked, k, v, own_key, own_value)
+        queries = self._feed(queries + self._mixed(found))
+        if last:
+            return image, queries, looked
+        seen = functional.scaled_dot_product_attention(q, k, v)
+        return self._feed(image + self._mixed(seen)), queries, looked
+
+    def _heads_of(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values by head, (B, heads, L, width / heads) each."""
+        batch, length, width = tokens.shape
+        whole = self.qkv(self.before_attention(tokens)).view(batch, length, 3, self.heads, width // self.heads)
+        q, k, v = whole.unbind(dim=2)
+        return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+
+    def _mixed(self, by_head: Tensor) -> Tensor:
+        mixed: Tensor = self.mix(by_head.transpose(1, 2).flatten(2))
+        return mixed
+
+    def _feed(self, tokens: Tensor) -> Tensor:
+        """The second half of the block."""
+        fed: Tensor = tokens + self.narrow(functional.gelu(self.widen(self.before_widening(tokens))))
+        return fed
+
+
+def _query_attention(q: Tensor, k: Tensor, v: Tensor, own_key: Tensor, own_value: Tensor) -> tuple[Tensor, Tensor]:
+    """Queries look at the image and at themselves: (B, H, N, D), and their weights over the image (B, H, N, T)."""
+    q = q / math.sqrt(q.shape[-1])
+    to_self = (q * own_key).sum(dim=-1, keepdim=True)
+    weights = torch.cat((q @ k.transpose(-1, -2), to_self), dim=-1).float().softmax(dim=-1).to(v.dtype)
+    on_image, on_self = weights[..., :-1], weights[..., -1:]
+    return on_image @ v + on_self * own_value, on_image
+
+
+class Readout(nn.Module):
+    """Per predicate a perceptron with one hidden layer on the concatenated embeddings of subject and object.
+
+    The first layer on a concatenation is a sum of two layers: worked out once an object, not once a pair.
+    """
+
+    def __init__(self, config: SornetConfig) -> None:
+        super().__init__()
+        self.predicates, self.hidden = len(config.predicates), config.hidden
+        self.subject = nn.Linear(config.width, self.predicates * self.hidden)
+        self.object = nn.Linear(config.width, self.predicates * self.hidden, bias=False)
+        self.weight = nn.Parameter(torch.empty(self.predicates, self.hidden))
+        self.bias = nn.Parameter(torch.zeros(self.predicates))
+
+    def forward(self, embeddings: Tensor) -> Tensor:
+        """Logits (B, N, N, predicates), [subject, object], of embeddings (B, N, width)."""
+        batch, queries, _ = embeddings.shape
+        shape = (batch, queries, self.predicates, self.hidden)
+        first, second = self.subject(embeddings).view(shape), self.object(embeddings).view(shape)
+        hidden = functional.relu(first[:, :, None] + second[:, None, :])
+        logits: Tensor = (hidden * self.weight.to(hidden.dtype)).sum(dim=-1, dtype=torch.float32) + self.bias
+        return logits
+
+
+class Sornet(nn.Module):
+    """The network; `forward` gives logits, `embed` the embeddings of the queries."""
+
+    def __init__(self, config: SornetConfig) -> None:
+        super().__init__()
+        self.config = config
+        rows, columns = config.grid
+        pixels = 3 * config.patch**2
+        self.patches = nn.ModuleList(nn.Linear(pixels, config.width) for _ in config.views)
+        self.positions = nn.Parameter(torch.empty(len(config.views), rows * columns, config.width))
+        self.query = nn.Parameter(torch.empty(config.width))
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
+        self.last = nn.LayerNorm(config.width)
+        self.readout = Readout(config)
+        self._begin()
+
+    def forward(self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None) -> Tensor:
+        """Logits (B, N, N, predicates), [subject, object, predicate].
+
+        Args:
+            images: (B, V, H, W, 3), either uint8 or floats of [0, 1].
+            queries: (B, N, patch, patch, 3), likewise.
+            views: Which of the config's views the images are; by default the first V.
+        """
+        logits: Tensor = self.readout(self.embed(images, queries, views))
+        return logits
+
+    def embed(self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None) -> Tensor:
+        """Embeddings of the queries, (B, N, width)."""
+        tokens, asked = self.tokens(images, queries, views)
+        for i, block in enumerate(self.blocks, start=1):
+            tokens, asked, _ = block(tokens, asked, last=i == len(self.blocks))
+        embedded: Tensor = self.last(asked)
+        return embedded
+
+    def attention(self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None) -> Tensor:
+        """Where each query looks in every block, mean over heads: (depth, B, N, V, rows, columns)."""
+        tokens, asked = self.tokens(images, queries, views)
+        looked = []
+        for block in self.blocks:
+            tokens, asked, weights = block(tokens, asked)
+            looked.append(weights.float().mean(dim=1))
+        where = torch.stack(looked)
+        return where.view(*where.shape[:-1], images.shape[1], *self.config.grid)
+
+    def compile_parts(self) -> None:
+        """Compile the steps of `embed` and the readout, each by itself: all blocks share one compiled graph."""
+        for block in self.blocks:
+            block.compile(dynamic=False)
+        self.readout.compile(dynamic=False)
+        self.tokens = torch.compile(self.tokens, dynamic=False)  # type: ignore[method-assign]
+
+    def tokens(self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None) -> tuple[Tensor, Tensor]:
+        """What goes into the first block: image tokens (B, T, width), view by view, and queries (B, N, width)."""
+        shown = range(images.shape[1]) if views is None else views
+        if views is not None and len(views) != images.shape[1]:
+            raise ConfigError(f"{images.shape[1]} views are shown to SORNet, {len(views)} are named")
+        seen = [
+            self.patches[v](_cut(images[:, i], self.config.patch)) + self.positions[v] for i, v in enumerate(shown)
+        ]
+        asked = self.patches[0](_scaled(queries).flatten(2)) + self.query
+        kind = _stream_type(asked)
+        return torch.cat(seen, dim=1).to(kind), asked.to(kind)
+
+    def _begin(self) -> None:
+        """Random weights: small ones everywhere, smaller where a block adds to the stream."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        for block in self.blocks:
+            assert isinstance(block, Block)
+            for layer in (block.mix, block.narrow):
+                nn.init.trunc_normal_(layer.weight, std=0.02 / math.sqrt(2 * self.config.depth))
+        for layer in (self.readout.subject, self.readout.object):
+            nn.init.trunc_normal_(layer.weight, std=(2 * self.config.width) ** -0.5)
+        for table in (self.positions, self.query):
+            nn.init.trunc_normal_(table, std=0.02)
+        nn.init.trunc_normal_(self.readout.weight, std=self.config.hidden**-0.5)
+
+
+def consistent(logits: Tensor, predicates: Sequence[str] = PREDICATES) -> Tensor:
+    """Logits in which opposite directions agree: "a left of b" is "b right of a", and not "b left of a".
+
+    Each of the four is the mean of what was said of the pair in all four ways; other predicates stay as they are.
+    """
+    told = logits.clone()
+    for one, other in (("left", "right"), ("front", "behind")):
+        if one in predicates and other in predicates:
+            i, j = predicates.index(one), predicates.index(other)
+            mean = (logits[..., i] - logits[..., j]) / 2
+            mean = (mean - mean.transpose(-1, -2)) / 2
+            told[..., i], told[..., j] = mean, -mean
+    return told
+
+
+def _stream_type(like: Tensor) -> torch.dtype:
+    """Type of the tokens between blocks: the one autocast works in, where it does."""
+    device = like.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else like.dtype
+
+
+def _scaled(pixels: Tensor) -> Tensor:
+    if pixels.dtype == torch.uint8:
+        pixels = pixels.float() / 255.0
+    return (pixels - MEAN) / SPREAD
+
+
+def _cut(images: Tensor, side: int) -> Tensor:
+    """Patches row by row, (B, patches, side · side · 3)."""
+    batch, height, width, _ = images.shape
+    grid = _scaled(images).view(batch, height // side, side, width // side, side, 3)
+    return grid.permute(0, 1, 3, 2, 4, 5).reshape(batch, -1, side * side * 3)

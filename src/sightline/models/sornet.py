@@ -1,0 +1,139 @@
+"""SORNet as a model that sits the predicates exam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sightline.errors import DataError, ModelError
+from sightline.models.nets.checkpoints import load_sornet
+from sightline.models.nets.sornet import Sornet, SornetConfig, consistent
+from sightline.scenes.labels import PREDICATES
+from sightline.skills import UNKNOWN, Queries, Verdicts
+
+SHIPPED: Final = Path(__file__).parent / "weights" / "sornet-tiny.safetensors"
+"""The checkpoint that comes with Sightline; its card lies beside it."""
+
+
+class SornetModel:
+    """A trained SORNet; skill *predicates*.
+
+    It can be shown any of the views it was trained with, by their names.
+
+    Attributes:
+        name: How tables call it.
+        views: The views it knows, the original camera's first.
+        any_views: It may be shown only some of them.
+    """
+
+    any_views = True
+
+    def __init__(
+        self, net: Sornet, *, name: str = "sornet", told: Mapping[str, Any] | None = None, device: str = ""
+    ) -> None:
+        self.name, self.views, self.told = name, net.config.views, dict(told or {})
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._net = net.to(self.device).eval()
+
+    @property
+    def config(self) -> SornetConfig:
+        """The shape of the network."""
+        return self._net.config
+
+    @cached_property
+    def parameters(self) -> int:
+        """How many weights it has."""
+        return sum(weight.numel() for weight in self._net.parameters())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the weights: answers kept from other weights are not this model's."""
+        digest = blake2b(digest_size=16)
+        for name, weight in self._net.state_dict().items():
+            digest.update(name.encode())
+            digest.update(weight.cpu().numpy().tobytes())
+        return digest.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """Shape, and what the checkpoint says of its training."""
+        shape = {name: getattr(self.config, name) for name in ("width", "depth", "heads", "views", "patch")}
+        return {"parameters": self.parameters, **shape, **self.told}
+
+    def check(self, views: tuple[str, ...], most_objects: int, patch: int) -> None:
+        """ModelError if it could not answer about such scenes."""
+        self._places(views)
+        if most_objects > self.config.most_objects:
+            raise ModelError(
+                f"{self.name}: takes at most {self.config.most_objects} objects, a scene has {most_objects}"
+            )
+        if patch != self.config.patch:
+            raise ModelError(
+                f"{self.name}: takes query patches of {self.config.patch}×{self.config.patch} pixels, "
+                f"found {patch}×{patch}"
+            )
+
+    def predicates(self, queries: Queries) -> Verdicts:
+        """Every predicate of every ordered pair; unknown where the network has no readout for one."""
+        holds = (self.logits(queries) > 0).cpu().numpy()
+        answers = np.full((*holds.shape[:2], len(PREDICATES)), UNKNOWN, dtype=np.int8)
+        answers[:, :, [PREDICATES.index(predicate) for predicate in self.config.predicates]] = holds
+        return Verdicts(answers)
+
+    def logits(self, queries: Queries) -> Tensor:
+        """(n, n, predicates of the config) before the threshold at 0, opposite directions made to agree."""
+        images, patches, places = self._ready(queries)
+        with torch.inference_mode():
+            told: Tensor = consistent(self._net(images, patches, places), self.config.predicates)[0]
+        return told
+
+    def attention(self, queries: Queries) -> NDArray[np.float32]:
+        """Where each query looks, mean over heads and blocks: (n, views, rows, columns), the sum of a query ≤ 1."""
+        images, patches, places = self._ready(queries)
+        with torch.inference_mode():
+            looked: NDArray[np.float32] = (
+                self._net.attention(images, patches, places)[:, 0].mean(dim=0).cpu().numpy()
+            )
+        return looked
+
+    def _ready(self, queries: Queries) -> tuple[Tensor, Tensor, list[int]]:
+        names = tuple(view.id for view in queries.views)
+        self.check(names, len(queries), queries.patches.shape[1])
+        pixels = [view.image() for view in queries.views]
+        for view, image in zip(queries.views, pixels, strict=True):
+            if image.shape[1::-1] != self.config.image:
+                raise DataError(
+                    f"{self.name} takes views of another size", row=f"{queries.scene_id}/{view.id}",
+                    expected="×".join(map(str, self.config.image)), found="×".join(map(str, image.shape[1::-1])),
+                )  # fmt: skip
+        images = torch.from_numpy(np.stack(pixels)).to(self.device)[None]
+        patches = torch.from_numpy(np.array(queries.patches))  # a copy: theirs may be read-only
+        return images, patches.to(self.device)[None], self._places(names)
+
+    def _places(self, views: tuple[str, ...]) -> list[int]:
+        unknown = [view for view in views if view not in self.views]
+        if unknown or not views:
+            found = ", ".join(unknown) or "none"
+            raise ModelError(f"{self.name}: was trained with the views {', '.join(self.views)}; shown {found}")
+        if len(set(views)) < len(views):
+            raise ModelError(f"{self.name}: takes each view once; shown {', '.join(views)}")
+        return [self.views.index(view) for view in views]
+
+
+def load_file(path: str | Path, device: str = "") -> SornetModel:
+    """A checkpoint as a model."""
+    net, told = load_sornet(path)
+    return SornetModel(net, name=Path(path).stem, told=told, device=device)
+
+
+def shipped(device: str = "") -> SornetModel:
+    """The checkpoint that comes with Sightline."""
+    net, told = load_sornet(SHIPPED)
+    return SornetModel(net, name="sornet", told=told, device=device)

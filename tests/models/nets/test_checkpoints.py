@@ -1,0 +1,141 @@
+# ruff: noqa: E402 - without torch there is nothing to import
+"""Checkpoints come back as they went, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="networks need torch")
+pytest.importorskip("safetensors", reason="checkpoints need safetensors")
+
+from nets_made import BOTH, batch, net, shown
+from safetensors.torch import load, save
+
+from sightline.errors import ModelError
+from sightline.models.nets.checkpoints import KIND, dump_sornet, load_sornet
+
+NET = net()
+GOOD = dump_sornet(NET)
+TOLD = {"steps": 12, "data": ["geospa/train"], "scores": {"all": 0.97, "none": None}}
+
+
+def kept(folder: Path, content: bytes) -> Path:
+    file = folder / "net.safetensors"
+    file.write_bytes(content)
+    return file
+
+
+def header(content: bytes) -> dict[str, str]:
+    size = int.from_bytes(content[:8], "little")
+    found: dict[str, str] = json.loads(content[8 : 8 + size])["__metadata__"]
+    return found
+
+
+def test_single_precision_comes_back_exactly(tmp_path: Path) -> None:
+    found, told = load_sornet(kept(tmp_path, dump_sornet(NET, TOLD)))
+    assert (found.config, told) == (NET.config, TOLD)
+    assert not found.training
+    state = found.state_dict()
+    assert {name: value.dtype for name, value in state.items()} == dict.fromkeys(state, torch.float32)
+    assert all(torch.equal(value, state[name]) for name, value in NET.state_dict().items())
+    assert all(weight.requires_grad for weight in found.parameters())  # it can be trained further
+    scene = batch(*shown(3))
+    with torch.no_grad():
+        assert torch.equal(found(*scene), NET(*scene))
+
+
+def test_half_precision_comes_back_nearly(tmp_path: Path) -> None:
+    content = dump_sornet(NET, half=True)
+    assert len(content) < 0.6 * len(GOOD)
+    found, told = load_sornet(kept(tmp_path, content))
+    assert told == {}
+    assert {value.dtype for value in found.state_dict().values()} == {torch.float32}
+    for name, value in NET.state_dict().items():
+        torch.testing.assert_close(found.state_dict()[name], value, rtol=1e-3, atol=1e-6)
+
+
+def test_other_values_for_the_weights(tmp_path: Path) -> None:
+    mean = {name: value / 2 for name, value in NET.state_dict().items()}
+    found, _ = load_sornet(kept(tmp_path, dump_sornet(NET, weights=mean)))
+    assert all(torch.equal(value, mean[name]) for name, value in found.state_dict().items())
+
+
+def test_weights_of_another_network_are_not_kept() -> None:
+    wrapped = {f"_orig_mod.{name}": value for name, value in NET.state_dict().items()}
+    with pytest.raises(ModelError, match=r"cannot be kept: weights are missing: blocks\.0.* and 34 more"):
+        dump_sornet(NET, weights=wrapped)
+
+
+def test_the_same_bytes_every_time() -> None:
+    assert dump_sornet(NET, TOLD) == dump_sornet(NET, TOLD)
+
+
+def test_loading_draws_no_random_numbers(tmp_path: Path) -> None:
+    file, state = kept(tmp_path, GOOD), torch.get_rng_state()
+    load_sornet(file)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def without(name: str) -> bytes:
+    return save({key: value for key, value in load(GOOD).items() if key != name}, header(GOOD))
+
+
+def said(**changes: Any) -> bytes:
+    """The good file with another header."""
+    return save(load(GOOD), {key: value for key, value in {**header(GOOD), **changes}.items() if value is not None})
+
+
+def shaped(**changes: Any) -> bytes:
+    return said(config=json.dumps({**json.loads(header(GOOD)["config"]), **changes}))
+
+
+BAD: list[tuple[Callable[[], bytes], str]] = [
+    (lambda: b"", "not a readable safetensors file"),  # empty
+    (lambda: b"garbage, and a good deal of it", "not a readable safetensors file"),
+    (lambda: GOOD[:-40], "not a readable safetensors file"),  # cut short
+    (lambda: GOOD[:8] + b"x" + GOOD[9:], "not a readable safetensors file"),  # a header that is no JSON
+    (lambda: save({"conv.weight": torch.zeros(2)}), "another architecture.*without a kind.*'conv.weight'"),
+    (lambda: save({}, {"kind": "yolo"}), f"another architecture: expected kind '{KIND}', found yolo"),
+    (lambda: said(kind="sightline-sornet-9"), "another architecture.*found sightline-sornet-9"),  # of the future
+    (lambda: said(config=None), "damaged header: config: 'config'"),  # missing
+    (lambda: said(config="{"), "damaged header: config: "),  # no JSON
+    (lambda: said(config="[1]"), "damaged header: config: "),  # a list
+    (lambda: said(config="{}"), "damaged header: config: .*width"),  # nothing said
+    (lambda: shaped(colour=3), "damaged header: config: .*colour"),  # unknown field
+    (lambda: shaped(width="32"), "damaged header: config: .*width"),  # a text for a number
+    (lambda: shaped(width=32.0), "damaged header: config: .*width"),  # a float for a whole number
+    (lambda: shaped(heads=5), "damaged header: config: .*5 heads"),  # cannot be
+    (lambda: shaped(image=[96]), "damaged header: config: .*image"),  # one side
+    (lambda: shaped(image=7), "damaged header: config: "),  # no list
+    (lambda: said(told="{"), "damaged header: told: "),  # no JSON
+    (lambda: said(told="7"), "damaged header: told: "),  # no mapping
+    (lambda: shaped(width=64), r"weights of another size: .*: expected \(.*64.*\), found \(.*32.*\)"),
+    (lambda: shaped(width=1 << 20), "weights of another size"),  # never allocated
+    (lambda: shaped(depth=3), r"weights are missing: blocks\.2\..* and 9 more"),
+    (lambda: shaped(views=["original"]), r"weights of another architecture: patches\.1\.bias, patches\.1\.weight$"),
+    (lambda: without("positions"), "weights are missing: positions$"),
+]
+
+
+@pytest.mark.parametrize(("content", "words"), BAD)
+def test_bad_files_are_told(tmp_path: Path, content: Callable[[], bytes], words: str) -> None:
+    file = kept(tmp_path, content())
+    with pytest.raises(ModelError, match=words) as caught:
+        load_sornet(file)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_a_good_file_is_not_refused(tmp_path: Path) -> None:
+    assert load_sornet(kept(tmp_path, said())).net.config.views == BOTH
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"no\.safetensors: no such file"):
+        load_sornet(tmp_path / "no.safetensors")
+    with pytest.raises(ModelError, match="not a readable safetensors file"):
+        load_sornet(tmp_path)

@@ -1,0 +1,166 @@
+# ruff: noqa: E402 - without torch there is nothing to import
+"""SORNet as a model: what it refuses before any work, and that its answers are the network's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="networks need torch")
+pytest.importorskip("safetensors", reason="checkpoints need safetensors")
+
+from nets_made import BOTH, batch, net, shown
+from numpy.typing import NDArray
+
+from sightline.errors import DataError, ModelError, SightlineError
+from sightline.models.nets.checkpoints import dump_sornet
+from sightline.models.sornet import SornetModel, load_file
+from sightline.scenes import View
+from sightline.scenes.labels import PREDICATES
+from sightline.skills import Queries, Verdicts, skills_of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def asked(images: Sequence[NDArray[np.uint8]], patches: NDArray[np.uint8], views: Sequence[str] = BOTH) -> Queries:
+    """A question about pictures that cannot be written to, as those of a store may be."""
+    patches.flags.writeable = False
+    for image in images:
+        image.flags.writeable = False
+    shots = [View(name, load_image=lambda i=i: images[i]) for i, name in enumerate(views)]
+    return Queries("s", tuple(shots), patches, ({},) * len(patches))
+
+
+def model(seed: int = 0, **changes: object) -> SornetModel:
+    return SornetModel(net(seed, **changes), device="cpu")
+
+
+def test_answers_are_the_networks() -> None:
+    images, patches = shown(4)
+    made = model()
+    answers = made.predicates(asked(images, patches)).answers
+    Verdicts.checked(Verdicts(answers), 4, "sornet")
+    with torch.no_grad():
+        said = net()(*batch(images.copy(), patches.copy()))[0].numpy() > 0
+    assert (answers[..., 4:] == said[..., 4:]).all()  # geometry as it stands
+    off = ~np.eye(4, dtype=bool)
+    for one, other in ((0, 1), (2, 3)):  # of two opposite directions exactly one holds
+        assert (answers[..., one] == answers[..., other].T)[off].all()
+        assert (answers[..., one] != answers[..., other])[off].all()
+    assert 0 < answers[off].mean() < 1
+    assert skills_of(made) == ("predicates",)
+
+
+def test_a_view_goes_by_its_name() -> None:
+    images, patches = shown(3)
+    made = model()
+    plain = made.logits(asked(images, patches))
+    turned = made.logits(asked(images[::-1], patches, BOTH[::-1]))
+    torch.testing.assert_close(turned, plain, rtol=0.0, atol=2e-5)
+    top = made.logits(asked(images[1:], patches, ("top",)))
+    assert not torch.allclose(top, made.logits(asked(images[1:], patches, ("original",))), atol=1e-2)
+
+
+def test_predicates_come_in_the_order_of_all() -> None:
+    images, patches = shown(3)
+    made = model(predicates=("supports", "left"))
+    answers, logits = made.predicates(asked(images, patches)).answers, made.logits(asked(images, patches))
+    assert logits.shape == (3, 3, 2)
+    assert (answers[..., PREDICATES.index("supports")] == (logits[..., 0] > 0).numpy()).all()
+    assert (answers[..., PREDICATES.index("left")] == (logits[..., 1] > 0).numpy()).all()
+    others = [i for i, predicate in enumerate(PREDICATES) if predicate not in ("supports", "left")]
+    assert (answers[..., others] == -1).all()  # it cannot say
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_nothing_to_compare(n: int) -> None:
+    images, _ = shown(0)
+    patches = np.zeros((n, 32, 32, 3), np.uint8)
+    assert model().predicates(asked(images, patches)).answers.shape == (n, n, 8)
+
+
+def test_attention() -> None:
+    images, patches = shown(3)
+    made = model()
+    looked = made.attention(asked(images, patches))
+    assert looked.shape == (3, 2, 2, 3)  # queries, views, rows, columns
+    assert looked.dtype == np.float32
+    assert looked.min() >= 0.0
+    assert (looked.sum(axis=(1, 2, 3)) <= 1.0).all()
+    alone = made.attention(asked(images[:1], patches[1:2], BOTH[:1]))
+    assert alone.shape == (1, 1, 2, 3)
+
+
+BAD = [
+    # views, objects, side of a patch, words
+    (("original", "side_1"), 3, 32, "sornet: was trained with the views original, top; shown side_1"),
+    ((), 3, 32, "sornet: was trained with the views original, top; shown none"),
+    (("top", "top"), 3, 32, "sornet: takes each view once; shown top, top"),
+    (BOTH, 9, 32, "sornet: takes at most 8 objects, a scene has 9"),
+    (BOTH, 3, 16, "sornet: takes query patches of 32×32 pixels, found 16×16"),
+]
+
+
+class Unreadable(View):
+    """A view whose pixels nobody may ask for yet."""
+
+    def image(self) -> NDArray[np.uint8]:
+        raise AssertionError("work was begun")
+
+
+@pytest.mark.parametrize(("views", "objects", "side", "words"), BAD)
+def test_what_it_cannot_do_is_told_before_any_work(
+    views: tuple[str, ...], objects: int, side: int, words: str
+) -> None:
+    made = model()
+    with pytest.raises(ModelError, match=words):
+        made.check(views, objects, side)
+    patches = np.zeros((objects, side, side, 3), np.uint8)
+    question = Queries("s", tuple(map(Unreadable, views)), patches, ({},) * objects)
+    for answer in (made.predicates, made.logits, made.attention):
+        with pytest.raises(ModelError, match=words):
+            answer(question)
+
+
+@pytest.mark.parametrize("views", [BOTH, ("top",), ("top", "original")])
+def test_what_it_can_do(views: tuple[str, ...]) -> None:
+    model().check(views, 8, 32)
+
+
+def test_a_view_of_another_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = model()
+    monkeypatch.setattr(type(made._net), "forward", None)  # not called
+    images = [np.zeros(shape, np.uint8) for shape in ((64, 96, 3), (96, 64, 3))]
+    with pytest.raises(
+        DataError, match=r"row s/top: sornet takes views of another size \(expected 96×64, found '64×96'"
+    ):
+        made.predicates(asked(images, np.zeros((2, 32, 32, 3), np.uint8)))
+
+
+def test_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.safetensors"
+    file.write_bytes(dump_sornet(net(), {"steps": 5}))
+    made, images_and_patches = load_file(file, device="cpu"), shown(3)
+    assert (made.name, made.views, made.any_views) == ("mine", BOTH, True)
+    assert (
+        made.describe() | {"steps": 5, "width": 32, "views": BOTH, "parameters": made.parameters} == made.describe()
+    )
+    assert made.parameters == sum(weight.numel() for weight in net().parameters())
+    assert torch.equal(made.logits(asked(*images_and_patches)), model().logits(asked(*images_and_patches)))
+    with pytest.raises(SightlineError, match="no such file"):
+        load_file(tmp_path / "none.safetensors")
+
+
+def test_the_fingerprint_is_of_the_weights() -> None:
+    assert model().fingerprint == model().fingerprint
+    assert model().fingerprint != model(1).fingerprint
+    assert len(model().fingerprint) == 32
