@@ -51,7 +51,7 @@ def values(kind: Any, least: float | None) -> str:
         return f"{values(inner[0], least)}, several"
     if inner:
         return values(inner[0], least)
-    words = {Path: "path", int: "whole number", str: "text", bool: ""}[kind]
+    words = {Path: "path", int: "whole number", float: "number", str: "text", bool: ""}[kind]
     return words if least is None else f"{words} ≥\u00a0{least:g}"
 
 

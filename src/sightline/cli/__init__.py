@@ -17,7 +17,7 @@ from sightline.errors import SightlineError
 
 COMMANDS = (
     "generate", "look", "import", "export", "check", "stats", "audit", "models", "exam", "score",
-    "compare", "report", "blender", "demo",
+    "compare", "report", "train", "blender", "demo",
 )  # fmt: skip
 """In the order a user meets them; each lives in the module ``cli/<name>_command.py``."""
 

@@ -195,21 +195,21 @@ pairs = st.integers(0, 4).flatmap(
 
 @settings(max_examples=30, deadline=None)
 @given(logits=pairs)
-def test_opposite_directions_agree(logits: Any) -> None:
+def test_two_ways_to_say_one_thing_agree(logits: Any) -> None:
     told = consistent(logits)
     for one, other in (("left", "right"), ("front", "behind")):
         i, j = PREDICATES.index(one), PREDICATES.index(other)
         torch.testing.assert_close(told[..., i], told[..., j].T)  # a left of b: b right of a
-        torch.testing.assert_close(told[..., i], -told[..., i].T)  # and b not left of a
     assert torch.equal(told[..., 4:], logits[..., 4:])
     torch.testing.assert_close(consistent(told), told)  # nothing is left to mend
     assert torch.equal(consistent(logits[None])[0], told)  # with or without a batch
 
 
-def test_agreement_weighs_all_four_statements() -> None:
+def test_agreement_weighs_both_statements() -> None:
     logits = torch.zeros(2, 2, 8)
-    logits[0, 1, 0], logits[0, 1, 1], logits[1, 0, 0], logits[1, 0, 1] = 1.0, -2.0, 4.0, 3.0  # left, right
-    assert consistent(logits)[0, 1, 0] == pytest.approx((1.0 + 2.0 - 4.0 + 3.0) / 4)
+    logits[0, 1, 0], logits[0, 1, 1], logits[1, 0, 0], logits[1, 0, 1] = 1.0, -2.0, -4.0, 3.0  # left, right
+    assert consistent(logits)[0, 1, 0] == pytest.approx((1.0 + 3.0) / 2)
+    assert consistent(logits)[1, 0, 0] == pytest.approx((-4.0 - 2.0) / 2)  # told by its own two statements alone
     single = torch.ones(2, 2, 1)
     assert torch.equal(consistent(single, ("left",)), single)  # its opposite is not judged
 

@@ -192,7 +192,8 @@ class Sornet(nn.Module):
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
         self.last = nn.LayerNorm(config.width)
         self.readout = Readout(config)
-        self._begin()
+        if not self.positions.is_meta:  # there they wait for weights to be loaded
+            self._begin()
 
     def forward(self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None) -> Tensor:
         """Logits (B, N, N, predicates), [subject, object, predicate].
@@ -207,20 +208,23 @@ class Sornet(nn.Module):
 
     def embed(self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None) -> Tensor:
         """Embeddings of the queries, (B, N, width)."""
+        return self.trace(images, queries, views)[0]
+
+    def trace(
+        self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Embeddings of the queries, and for every block where they looked, (B, heads, N, T)."""
         tokens, asked = self.tokens(images, queries, views)
+        looked = []
         for i, block in enumerate(self.blocks, start=1):
-            tokens, asked, _ = block(tokens, asked, last=i == len(self.blocks))
-        embedded: Tensor = self.last(asked)
-        return embedded
+            tokens, asked, weights = block(tokens, asked, last=i == len(self.blocks))
+            looked.append(weights)
+        return self.last(asked), looked
 
     def attention(self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None) -> Tensor:
         """Where each query looks in every block, mean over heads: (depth, B, N, V, rows, columns)."""
-        tokens, asked = self.tokens(images, queries, views)
-        looked = []
-        for block in self.blocks:
-            tokens, asked, weights = block(tokens, asked)
-            looked.append(weights.float().mean(dim=1))
-        where = torch.stack(looked)
+        _, looked = self.trace(images, queries, views)
+        where = torch.stack([weights.float().mean(dim=1) for weights in looked])
         return where.view(*where.shape[:-1], images.shape[1], *self.config.grid)
 
     def compile_parts(self) -> None:
@@ -243,7 +247,11 @@ class Sornet(nn.Module):
         return torch.cat(seen, dim=1).to(kind), asked.to(kind)
 
     def _begin(self) -> None:
-        """Random weights: small ones everywhere, smaller where a block adds to the stream."""
+        """Random weights: small ones everywhere, smaller where a block adds to the stream.
+
+        Positions begin as waves, as large as what is seen there: small ones would have to grow before a network
+        can tell where an object is.
+        """
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.trunc_normal_(module.weight, std=0.02)
@@ -255,23 +263,41 @@ class Sornet(nn.Module):
                 nn.init.trunc_normal_(layer.weight, std=0.02 / math.sqrt(2 * self.config.depth))
         for layer in (self.readout.subject, self.readout.object):
             nn.init.trunc_normal_(layer.weight, std=(2 * self.config.width) ** -0.5)
-        for table in (self.positions, self.query):
-            nn.init.trunc_normal_(table, std=0.02)
+        for embedding in self.patches:
+            assert isinstance(embedding, nn.Linear)
+            nn.init.trunc_normal_(embedding.weight, std=0.5 * embedding.in_features**-0.5)
+        nn.init.trunc_normal_(self.query, std=0.5)
+        with torch.no_grad():
+            apart = nn.init.trunc_normal_(torch.empty(len(self.config.views), 1, self.config.width), std=0.5)
+            self.positions.copy_(_waves(self.config) + apart)
         nn.init.trunc_normal_(self.readout.weight, std=self.config.hidden**-0.5)
 
 
-def consistent(logits: Tensor, predicates: Sequence[str] = PREDICATES) -> Tensor:
-    """Logits in which opposite directions agree: "a left of b" is "b right of a", and not "b left of a".
+def _waves(config: SornetConfig) -> Tensor:
+    """(rows · columns, width): sines and cosines of row and column, from half a wave a view to half a patch."""
+    rows, columns = config.grid
+    quarter = -(-config.width // 4)
+    sides = []
+    for places in (torch.arange(rows).repeat_interleave(columns), torch.arange(columns).repeat(rows)):
+        widest = 2.0 * max(rows, columns)
+        often = torch.exp(torch.linspace(0.0, 0.8 * math.log(widest), quarter)) / widest
+        turns = 2.0 * math.pi * (places[:, None] + 0.5) * often
+        sides += [torch.sin(turns), torch.cos(turns)]
+    return torch.cat(sides, dim=1)[:, : config.width]
 
-    Each of the four is the mean of what was said of the pair in all four ways; other predicates stay as they are.
+
+def consistent(logits: Tensor, predicates: Sequence[str] = PREDICATES) -> Tensor:
+    """Logits in which the two ways to say one thing agree: "a is left of b" and "b is right of a".
+
+    Both become their mean; other predicates stay as they are. That a is not left of b does not make it right of b: a
+    thing that stands in the middle of another is neither.
     """
     told = logits.clone()
     for one, other in (("left", "right"), ("front", "behind")):
         if one in predicates and other in predicates:
             i, j = predicates.index(one), predicates.index(other)
-            mean = (logits[..., i] - logits[..., j]) / 2
-            mean = (mean - mean.transpose(-1, -2)) / 2
-            told[..., i], told[..., j] = mean, -mean
+            mean = (logits[..., i] + logits[..., j].transpose(-1, -2)) / 2
+            told[..., i], told[..., j] = mean, mean.transpose(-1, -2)
     return told
 
 

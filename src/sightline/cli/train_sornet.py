@@ -1,0 +1,210 @@
+"""``sightline train sornet``: plan and source from what the user asked for, and what is shown while it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sightline.cli.console import err, out, print_json, quiet_stdout
+from sightline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sightline.store import Dataset
+    from sightline.training.plan import Plan
+    from sightline.training.sources import Source
+    from sightline.worlds import World
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asked for."""
+
+    to: Path
+    world: str | None
+    data: Path | None
+    split: str | None
+    size: str
+    views: tuple[str, ...] | None
+    steps: int | None
+    batch: int | None
+    rate: float | None
+    seed: int
+    augmentation: bool
+    canonical: int
+    start: Path | None
+    workers: int
+    device: str
+    save_every: int
+    tensorboard: bool
+    json: bool
+
+
+def train_sornet(wish: Wishes) -> None:
+    """Train, and say where the weights are."""
+    from sightline.training.fitting import fit
+
+    device = device_of(wish.device)
+    plan = plan_of(wish, device)
+    with quiet_stdout(active=wish.json):
+        source = source_of(wish, plan, device)
+        with _bar(plan.steps, quiet=wish.json) as show, _board(wish) as note:
+
+            def tell(done: int, total: int, row: Mapping[str, float]) -> None:
+                show(done, total, row)
+                note(row)
+
+            every = max(1, min(50, plan.steps // 20))
+            try:
+                _, fitted = fit(
+                    plan, source, wish.to, log_every=every, save_every=wish.save_every, progress=tell, device=device
+                )
+            except KeyboardInterrupt:
+                err.print("interrupted: the same command goes on " + _whence(wish.to))
+                raise
+    if wish.json:
+        print_json(
+            {
+                "weights": str(fitted.weights), "steps": fitted.steps, "planned": fitted.planned,
+                "seconds": fitted.seconds, "device": device, "last": dict(fitted.last),
+            }
+        )  # fmt: skip
+        return
+    last = fitted.last
+    out.print(
+        f"{fitted.weights}: {fitted.steps:,} steps, loss {last['predicates']:.3f}, right {last['right']:.1%} "
+        f"in the last batch"
+    )
+    err.print(f"next: sightline exam predicates --data DIR --model {fitted.weights}")
+
+
+def _whence(folder: Path) -> str:
+    from sightline.training.fitting import STATE
+
+    return "at the last state" if (folder / STATE).exists() else "from the start, no state was saved yet"
+
+
+def device_of(asked: str) -> str:
+    """The device that is meant: ``cpu`` or ``cuda``."""
+    import torch
+
+    if asked == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("--device cuda: torch sees no card here")
+    return asked if asked != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def plan_of(wish: Wishes, device: str) -> Plan:
+    """The plan; where it begins with a checkpoint, the usual settings of fine-tuning."""
+    from sightline.training.augment import Augmentation
+    from sightline.training.finetuning import fine_plan
+    from sightline.training.plan import Plan
+
+    card = device == "cuda"
+    given = {"views": wish.views, "steps": wish.steps, "batch": wish.batch, "rate": wish.rate}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    changes |= {
+        "seed": wish.seed, "canonical": wish.canonical, "precision": "bf16" if card else "fp32",
+        "augmentation": Augmentation() if wish.augmentation else None,
+    }  # fmt: skip
+    if wish.start is not None:
+        return fine_plan(wish.start, **changes)
+    usual = Plan()
+    return Plan(
+        size=wish.size, warmup=min(usual.warmup, changes.get("steps", usual.steps) // 10), compiled=card, **changes
+    )
+
+
+def source_of(wish: Wishes, plan: Plan, device: str, *, seed: int | None = None) -> Source:
+    """The scenes to learn from, with the plan's seed or another one."""
+    if wish.data is not None:
+        from sightline.training.stored import StoredSource
+
+        return StoredSource(
+            dataset_of(wish), plan.views, batch=plan.batch, seed=plan.seed if seed is None else seed,
+            split=wish.split, most_objects=plan.most_objects, workers=wish.workers, device=device,
+        )  # fmt: skip
+    return world_source(wish, plan, device, batches=plan.steps, seed=seed)
+
+
+def dataset_of(wish: Wishes) -> Dataset:
+    """The dataset to learn from."""
+    from sightline.store import Dataset
+
+    assert wish.data is not None
+    return Dataset.open(wish.data)
+
+
+def world_source(wish: Wishes, plan: Plan, device: str, *, batches: int, seed: int | None = None) -> Source:
+    """Scenes of the world, drawn on the card where there is one."""
+    from sightline.training.sources import WorldSource
+
+    world = _checked_world(wish, plan)
+    if device == "cpu" and not wish.json and seed is None:
+        err.print("note: scenes are drawn on the CPU, a few a second: a stored dataset is faster to learn from")
+    return WorldSource(
+        world, plan.views, batch=plan.batch, batches=batches, canonical=plan.canonical,
+        seed=plan.seed if seed is None else seed, workers=wish.workers, cuda=device == "cuda",
+    )  # fmt: skip
+
+
+def _checked_world(wish: Wishes, plan: Plan) -> World:
+    from sightline.training.learning import begin
+    from sightline.worlds import load_world
+
+    assert wish.world is not None
+    world = load_world(wish.world)
+    if world.objects[1] > plan.most_objects:
+        raise ConfigError(
+            f"{world.name} has scenes of up to {world.objects[1]} objects, the network takes {plan.most_objects}"
+        )
+    begin(plan, world.resolution)  # a checkpoint that does not fit shows before canonical views are drawn
+    return world
+
+
+@contextmanager
+def _bar(steps: int, *, quiet: bool) -> Iterator[Any]:
+    """A progress bar with the log's last row; yields a `fitting.Progress`."""
+    if quiet or not err.is_terminal:
+        yield lambda *_: None
+        return
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("steps", total=steps, told="")
+
+        def show(done: int, total: int, row: Mapping[str, float]) -> None:
+            told = f"loss {row['predicates']:.3f}, right {row['right']:.1%}, {row['images_per_s']:,.0f} images/s"
+            bar.update(task, completed=done, total=total, told=told)
+
+        yield show
+
+
+@contextmanager
+def _board(wish: Wishes) -> Iterator[Any]:
+    """Where rows of the log go besides its file: nowhere, or to TensorBoard."""
+    if not wish.tensorboard:
+        yield lambda _: None
+        return
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ConfigError("--tensorboard needs the package tensorboard: pip install tensorboard") from None
+    begun: list[SummaryWriter] = []
+
+    def note(row: Mapping[str, float]) -> None:
+        if not begun:  # not before the training has begun: its folder may hold another one
+            begun.append(SummaryWriter(str(wish.to / "tensorboard")))
+        for name in row.keys() - {"step"}:
+            begun[0].add_scalar(name, row[name], int(row["step"]))
+
+    try:
+        yield note
+    finally:
+        for writer in begun:
+            writer.close()

@@ -1,0 +1,233 @@
+"""How many scenes with unseen objects does a trained network need? It learns from a few and is asked about others.
+
+Numpy and torch are enough here; Lightning is imported when training begins. `report.curves` draws the result.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sightline.atomic import atomic_write
+from sightline.errors import ConfigError
+from sightline.exams.predicates.scores import PredicateScores, scores
+from sightline.exams.predicates.tally import FN, TN, tally_many
+from sightline.models.nets.checkpoints import Checkpoint, load_sornet
+from sightline.training.drawing import SceneBatch, chosen_patches
+from sightline.training.evaluating import Answers, answers
+from sightline.training.plan import Plan
+from sightline.training.sources import Source, shuffled
+
+FEW: Final = (0, 8, 32, 128, 512)
+"""Scenes of a curve's points."""
+
+CURVE: Final = "curve.json"
+
+Told = Callable[[int, int, int], None]
+"""Called with (scenes of the point, steps done, steps in all)."""
+
+
+class FewScenes:
+    """The first scenes of another source, drawn once and kept on its device; shown epoch after epoch.
+
+    Args:
+        base: Where they come from.
+        scenes: How many.
+        views: How many views each.
+        batch: Scenes of a batch; with fewer scenes than that some are in it twice, each changed in its own way.
+        seed: Of the orders.
+    """
+
+    def __init__(self, base: Source, scenes: int, views: int, *, batch: int, seed: int) -> None:
+        _enough(base, scenes)
+        self._told, self.image, self.bank = base.describe(), base.image, base.bank
+        self.count, self.batch, self.seed = scenes, batch, seed
+        parts = []
+        for number, loaded in enumerate(base.loader(0, -(-scenes // base.batch))):
+            drawn = base.scenes(loaded, range(views))
+            if number == 0:  # all at once: joining parts would need the room twice
+                self._views = drawn.views.new_empty(scenes, *drawn.views.shape[1:])
+            here = self._views[number * base.batch : (number + 1) * base.batch]
+            here.copy_(drawn.views[: len(here)])
+            parts.append(replace(drawn, views=here[:, :0]))
+        self._looks = torch.cat([_known(part.looks) for part in parts])[:scenes]
+        self._present = torch.cat([part.present for part in parts])[:scenes]
+        self._labels = torch.cat([part.labels for part in parts])[:scenes]
+        self._facts = _whole([part.facts for part in parts], scenes)
+        self._ids = _whole([part.ids for part in parts], scenes)
+        self._sizes = _whole([part.sizes for part in parts], scenes)
+
+    def loader(self, start: int, stop: int) -> Iterator[NDArray[np.int64]]:
+        """Numbers of the scenes of each batch."""
+        return (shuffled(number, self.batch, self.count, self.seed) for number in range(start, stop))
+
+    def scenes(self, loaded: NDArray[np.int64], views: Sequence[int]) -> SceneBatch:
+        """The batch, each query by one of its canonical views chosen at random."""
+        rows = torch.from_numpy(loaded).to(self._views.device)
+        looks, present = self._looks[rows], self._present[rows]
+        return SceneBatch(
+            self._views[rows][:, list(views)],
+            chosen_patches(self.bank, looks, present),
+            present,
+            self._labels[rows],
+            None if self._facts is None else self._facts[rows],
+            looks,
+            None if self._ids is None else self._ids[rows][:, list(views)],
+            None if self._sizes is None else self._sizes[rows],
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The other source, and how many of its scenes."""
+        return {**self._told, "first_scenes": self.count}
+
+
+def _whole(parts: Sequence[Tensor | None], scenes: int) -> Tensor | None:
+    """The parts as one, or None where one of them is missing."""
+    known = [part for part in parts if part is not None]
+    return torch.cat(known)[:scenes] if len(known) == len(parts) else None
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Scores on held-out scenes after learning from so many scenes in so many steps."""
+
+    scenes: int
+    steps: int
+    scores: PredicateScores
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Scenes against accuracy.
+
+    Attributes:
+        points: In the order asked for.
+        majority: Scores of whoever gives the commoner answer to each predicate of the held-out scenes.
+        told: Checkpoint, sources and plan; JSON values.
+    """
+
+    points: tuple[CurvePoint, ...]
+    majority: PredicateScores
+    told: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        points = [{"scenes": p.scenes, "steps": p.steps, **p.scores.to_dict()} for p in self.points]
+        return {**self.told, "points": points, "majority": self.majority.to_dict()}
+
+
+def fine_plan(start: str | Path, **changes: Any) -> Plan:
+    """How a checkpoint is fine-tuned: few steps at a low rate, with the augmentation of any training.
+
+    Args:
+        start: The checkpoint.
+        changes: Other settings than the usual ones.
+
+    Raises:
+        ModelError: No such checkpoint.
+    """
+    net, told = load_sornet(start)
+    usual: dict[str, Any] = {
+        "size": told.get("plan", {}).get("size", ""), "views": net.config.views, "steps": 300, "batch": 32,
+        "rate": 1e-4, "warmup": 30, "most_objects": net.config.most_objects, "start": str(start),
+        "compiled": False,  # takes longer than the steps do
+    }  # fmt: skip
+    return Plan(**{**usual, **changes})
+
+
+def curve(
+    plan: Plan,
+    base: Source,
+    held: Source,
+    folder: str | Path,
+    *,
+    scenes: Sequence[int] = FEW,
+    held_out: int = 500,
+    device: str = "cpu",
+    progress: Told | None = None,
+) -> Curve:
+    """Fine-tune on few scenes, then on more, each time from the same checkpoint; ask about held-out scenes.
+
+    The scenes of a point are those of the smaller ones and more. Each fine-tuning lies in a folder of its own, and
+    goes on there if it was interrupted; ``curve.json`` is written at the end.
+
+    Args:
+        plan: See `fine_plan`.
+        base: Scenes to learn from, with all of the plan's views.
+        held: Others of the same kind to ask about.
+        folder: Where all goes.
+        scenes: How many scenes for each point; 0 is the checkpoint as it is.
+        held_out: How many scenes to ask about.
+        device: ``cpu`` or ``cuda``, that of the sources.
+        progress: Told now and then.
+
+    Raises:
+        ConfigError: A point that cannot be had, or fewer scenes than asked for.
+    """
+    _refuse(plan, scenes)
+    for source, wanted in ((base, max(scenes)), (held, held_out)):
+        _enough(source, wanted)
+    out = Path(folder)
+    points: list[CurvePoint] = []
+    asked: Answers | None = None
+    for count in scenes:
+        net = _tuned(plan, base, out / f"scenes-{count}", count, device, progress).net.to(device)
+        asked = answers(net, held, -(-held_out // held.batch), range(len(plan.views)), seed=plan.seed)
+        found = scores(tally_many(asked.truth, asked.said, asked.present)[:held_out])
+        points.append(CurvePoint(count, plan.steps if count else 0, found))
+    assert asked is not None
+    told = {"plan": plan.to_dict(), "source": base.describe(), "held_out": held.describe()}
+    made = Curve(tuple(points), majority(asked, held_out), told)
+    out.mkdir(parents=True, exist_ok=True)
+    atomic_write(out / CURVE, (json.dumps(made.to_dict(), indent=2) + "\n").encode())
+    return made
+
+
+def majority(asked: Answers, scenes: int) -> PredicateScores:
+    """Scores of the commoner answer to each predicate."""
+    counts = tally_many(asked.truth, np.zeros_like(asked.truth), asked.present)[:scenes].sum(axis=0)
+    commoner = counts[:, FN] > counts[:, TN]  # to say no to everything misses those that hold
+    said = np.broadcast_to(commoner, asked.truth.shape)
+    return scores(tally_many(asked.truth, said, asked.present)[:scenes])
+
+
+def _tuned(plan: Plan, base: Source, folder: Path, count: int, device: str, progress: Told | None) -> Checkpoint:
+    from sightline.training.fitting import fit
+
+    if not count:
+        return load_sornet(plan.start)
+
+    def tell(done: int, total: int, _: Mapping[str, float]) -> None:
+        if progress is not None:
+            progress(count, done, total)
+
+    few = FewScenes(base, count, len(plan.views), batch=plan.batch, seed=plan.seed)
+    _, fitted = fit(plan, few, folder, log_every=10, progress=tell, device=device)
+    return load_sornet(fitted.weights)
+
+
+def _refuse(plan: Plan, scenes: Sequence[int]) -> None:
+    if not plan.start:
+        raise ConfigError("fine-tuning begins with a checkpoint: the plan names none")
+    if not scenes or min(scenes) < 0 or len(set(scenes)) < len(scenes):
+        raise ConfigError(f"scenes of a curve must be different numbers ≥ 0, not {', '.join(map(str, scenes))!r}")
+
+
+def _enough(source: Source, wanted: int) -> None:
+    there = source.describe()["scenes"]
+    if wanted > there:
+        raise ConfigError(f"{wanted} scenes are asked for, there are {there}")
+
+
+def _known(looks: Tensor | None) -> Tensor:
+    if looks is None:
+        raise ConfigError("these scenes do not tell which objects their queries are")
+    return looks

@@ -1,0 +1,177 @@
+"""Invented scenes as arrays, batch by batch: what a card needs to draw them and what a loss needs to know.
+
+Batch k of a stream holds scenes k · size … (k + 1) · size − 1 of the world, so any batch can be made alone, by any
+worker, in any order, and no scene comes twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import ConfigError
+from sightline.render.canonical import Identity
+from sightline.render.fast.pack import Packed, Pool, packed
+from sightline.render.fast.settings import Settings
+from sightline.scenes.labels import PREDICATES
+from sightline.worlds import World, arrange, relations, solid
+from sightline.worlds.layout import Layout, Placed
+
+FACTS: Final = (
+    "left", "behind", "base", "long", "short", "height", "cavity_long", "cavity_short", "cavity_depth",
+    "contained", "supported", "containing", "supporting",
+)  # fmt: skip
+"""What is known of each object besides its predicates: where it stands along the original camera's left and behind,
+height of its base, half its longer and shorter side, its height, the same of its cavity (0 without one), all in
+metres; whether it stands in or on another, and holds or carries one (0 or 1)."""
+
+LENGTHS: Final = 9
+"""So many of them are lengths; the others are yes or no."""
+
+_ORDER: Final = {name: i for i, name in enumerate(PREDICATES)}
+
+
+@dataclass(frozen=True)
+class PlacedBatch:
+    """Scenes that are placed but not drawn.
+
+    Attributes:
+        first: Number of the first scene.
+        views: One packed set of views a camera.
+        looks: (B, N) int64 into the stream's looks; 0 where there is no object.
+        present: (B, N) bool.
+        labels: (B, N, N, 8) bool, [subject, object, predicate].
+        facts: (B, N, 13) float32, see `FACTS`.
+    """
+
+    first: int
+    views: tuple[Packed, ...]
+    looks: NDArray[np.int64]
+    present: NDArray[np.bool_]
+    labels: NDArray[np.bool_]
+    facts: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+
+class PlacedScenes:
+    """A stream of batches of one world: a sequence, so that worker processes can be asked for any of them.
+
+    Args:
+        world: Where the scenes come from.
+        views: Cameras that look.
+        seed: Of the scenes.
+        size: Scenes of a batch.
+        batches: Length of the stream.
+        most: Objects a scene may hold; by default the world's own limit.
+        first: Scene to begin with.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        views: Sequence[str],
+        *,
+        seed: int,
+        size: int,
+        batches: int,
+        most: int | None = None,
+        first: int = 0,
+    ) -> None:
+        unknown = [view for view in views if view not in [camera.name for camera in world.cameras]]
+        if unknown or not views:
+            there = ", ".join(camera.name for camera in world.cameras)
+            raise ConfigError(
+                f"{world.name} has no view {unknown[0] if unknown else '(none given)'!r}; it has {there}"
+            )
+        self.world, self.views, self.seed, self.size = world, tuple(views), seed, size
+        self.batches, self.most, self.first = batches, most or world.objects[1], first
+
+    @cached_property
+    def looks(self) -> tuple[Identity, ...]:
+        """Every object the world can hold, in a fixed order."""
+        return looks_of(self.world)
+
+    def __len__(self) -> int:
+        return self.batches
+
+    def __getitem__(self, number: int) -> PlacedBatch:
+        if not 0 <= number < self.batches:
+            raise IndexError(number)
+        start = self.first + number * self.size
+        layouts = [arrange(self.world, self.seed, start + i) for i in range(self.size)]
+        return self.batch(layouts, start)
+
+    def batch(self, layouts: Sequence[Layout], first: int = 0) -> PlacedBatch:
+        """Given layouts as one batch."""
+        half = Settings().map_half
+        known = {look: i for i, look in enumerate(self.looks)}
+        shape = (len(layouts), self.most)
+        looks, present = np.zeros(shape, np.int64), np.zeros(shape, bool)
+        labels = np.zeros((*shape, self.most, len(PREDICATES)), bool)
+        facts = np.zeros((*shape, len(FACTS)), np.float32)
+        for s, layout in enumerate(layouts):
+            n = len(layout.objects)
+            present[s, :n] = True
+            looks[s, :n] = [known[o.shape, o.color, o.material] for o in layout.objects]
+            for i, predicate, j in relations(layout):
+                labels[s, i, j, _ORDER[predicate]] = True
+            facts[s, :n] = object_facts(layout)
+        views = tuple(packed(_pool(shapes_of(self.world)), layouts, self.views, half))
+        return PlacedBatch(first, views, looks, present, labels, facts)
+
+
+def place_batch(stream: PlacedScenes, number: int) -> PlacedBatch:
+    """Batch `number` of a stream: what a worker process is asked for."""
+    return stream[number]
+
+
+@lru_cache(maxsize=8)
+def _pool(shapes: tuple[str, ...]) -> Pool:
+    """Knows the solids in that order."""
+    pool = Pool(solid)
+    pool.know(shapes)
+    return pool
+
+
+def shapes_of(world: World) -> tuple[str, ...]:
+    """Names of all solids of a world."""
+    return tuple(f"{shape}:{size}" for (shape, _), size in product(world.shapes, world.sizes))
+
+
+def looks_of(world: World) -> tuple[Identity, ...]:
+    """Shape with size, colour and material of every object a world can hold."""
+    return tuple(product(shapes_of(world), world.colors, world.materials))
+
+
+def object_facts(layout: Layout) -> NDArray[np.float32]:
+    """(n, 13) float32: the facts of a layout's objects."""
+    objects = layout.objects
+    rows = np.array([(*_place(layout, o), *measures(o.shape), 0, 0, 0, 0) for o in objects], np.float32)
+    for i, o in enumerate(objects):
+        if o.parent >= 0:
+            by = 0 if o.how == "contained" else 1
+            rows[i, LENGTHS + by] = rows[o.parent, LENGTHS + 2 + by] = 1.0
+    return rows
+
+
+def _place(layout: Layout, o: Placed) -> tuple[float, float, float]:
+    x, y, z = o.position
+    return layout.left[0] * x + layout.left[1] * y, layout.behind[0] * x + layout.behind[1] * y, z
+
+
+@lru_cache(maxsize=1024)
+def measures(shape: str) -> tuple[float, ...]:
+    """Half sides, height, half sides and depth of the cavity of a solid, by its name; metres."""
+    made = solid(shape)
+    outer = sorted(made.outline.half, reverse=True)
+    if made.cavity is None:
+        return *outer, made.height, 0.0, 0.0, 0.0
+    return *outer, made.height, *sorted(made.cavity.outline.half, reverse=True), made.cavity.depth

@@ -1,0 +1,228 @@
+"""The scenes of a stored dataset as arrays to learn from.
+
+Everything that could go wrong with the dataset but a damaged picture is found here, before training begins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sightline.errors import ConfigError, DataError
+from sightline.exams.predicates.items import FEWEST
+from sightline.exams.predicates.truth import ASPECTS, Facts, facts_of
+from sightline.generate import canonical_of
+from sightline.scenes import Camera, Object
+from sightline.scenes.labels import PREDICATES
+from sightline.store import Blobs, Dataset, Tables
+from sightline.training.placing import FACTS, LENGTHS, measures
+from sightline.worlds.arranging import directions
+
+ORIGINAL: Final = "original"
+"""The view whose camera says what is left and behind."""
+
+_CONTAINS, _SUPPORTS = PREDICATES.index("contains"), PREDICATES.index("supports")
+
+
+References = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class StoredScenes:
+    """S scenes of a dataset, with room for N objects each.
+
+    Attributes:
+        blobs: Where the pictures are.
+        pictures: S × views references.
+        maps: The same of their id maps; None where one is missing.
+        image: (width, height) of every picture, pixels.
+        looks: (S, N) int64 into the bank; 0 where there is no object.
+        present: (S, N) bool.
+        labels: (S, N, N) uint8, bit p set where predicate p holds of [subject, object].
+        facts: (S, N, 13) float32, see `placing.FACTS`; None where the dataset does not tell all of them.
+        bank: (looks, canonical views, 32, 32, 3) uint8.
+        left_out: Scenes without a pair of objects.
+    """
+
+    blobs: Blobs
+    pictures: References
+    maps: References | None
+    image: tuple[int, int]
+    looks: NDArray[np.int64]
+    present: NDArray[np.bool_]
+    labels: NDArray[np.uint8]
+    facts: NDArray[np.float32] | None
+    bank: NDArray[np.uint8]
+    left_out: int
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def part(self, rows: range) -> StoredScenes:
+        """Some of the scenes."""
+        at = slice(rows.start, rows.stop)
+        return replace(
+            self,
+            pictures=self.pictures[at],
+            maps=None if self.maps is None else self.maps[at],
+            looks=self.looks[at],
+            present=self.present[at],
+            labels=self.labels[at],
+            facts=None if self.facts is None else self.facts[at],
+        )
+
+
+def stored_scenes(
+    data: Dataset,
+    views: Sequence[str],
+    *,
+    split: str | None = None,
+    most_objects: int = 16,
+) -> StoredScenes:
+    """The scenes of a dataset that have a pair of objects.
+
+    Raises:
+        ConfigError: No such split or view.
+        DataError: No scene, no predicates, views of several sizes, a view or picture missing, more objects than
+            `most_objects`, or no canonical views of an object.
+    """
+    tables = _tables(data, split)
+    told = [facts for facts in facts_of(tables, data) if len(facts.objects) >= FEWEST]
+    if not told:
+        raise DataError("no scene with two objects to learn from", file=data.path)
+    most = max(told, key=lambda facts: len(facts.objects))
+    if len(most.objects) > most_objects:
+        raise DataError(
+            "more objects than the network takes", file=data.path, row=most.scene_id,
+            expected=f"at most {most_objects}", found=len(most.objects),
+        )  # fmt: skip
+    ids = [facts.scene_id for facts in told]
+    pictures, maps, image = _pictures(tables.views.filter(pl.col("scene_id").is_in(ids)), ids, views, data)
+    objects = tables.objects.filter(pl.col("scene_id").is_in(ids))
+    numbers, bank = _looks(objects, data)
+    n = np.array([len(facts.objects) for facts in told])
+    present = np.arange(n.max()) < n[:, None]
+    looks = np.zeros(present.shape, np.int64)
+    looks[present] = numbers
+    labels, facts = _labels(told, present), _known_facts(told, objects, tables, data)
+    left_out = tables.views["scene_id"].n_unique() - len(told)
+    return StoredScenes(data.blobs, pictures, maps, image, looks, present, labels, facts, bank, left_out)
+
+
+def _tables(data: Dataset, split: str | None) -> Tables:
+    """What is needed of the scenes: no sightings, no relations but the predicates."""
+    if split and split not in data.splits:
+        raise ConfigError(f"{data.path} has no split {split!r}: it has {', '.join(data.splits) or 'none'}")
+    views = data.scan("views").filter(pl.lit(True) if not split else pl.col("split") == split).collect()
+    within = partial(_of_scenes, scenes=views["scene_id"].unique().to_list())
+    relations = within(data.scan("relations").filter(pl.col("aspect").is_in(ASPECTS)))
+    return Tables.build(views=views, objects=within(data.scan("objects")), relations=relations)
+
+
+def _of_scenes(frame: pl.LazyFrame, scenes: list[str]) -> pl.DataFrame:
+    return frame.filter(pl.col("scene_id").is_in(scenes)).collect()
+
+
+def _pictures(
+    table: pl.DataFrame, ids: Sequence[str], views: Sequence[str], data: Dataset
+) -> tuple[References, References | None, tuple[int, int]]:
+    """References of the views of every scene and of their id maps, and their one size."""
+    there = table["view_id"].unique(maintain_order=True).to_list()
+    for view in views:
+        if view not in there:
+            raise ConfigError(f"{data.path} has no view {view!r}; it has {', '.join(there)}")
+    shown = table.filter(pl.col("view_id").is_in(list(views)))
+    rows = shown.select("scene_id", "view_id", "image", "ids").iter_rows()
+    found = {(scene, view): refs for scene, view, *refs in rows}
+    for scene in ids:
+        for view in views:
+            if found.get((scene, view), [None])[0] is None:
+                lacks = "picture" if (scene, view) in found else "view"
+                raise DataError(f"scene without this {lacks}", file=data.path, row=scene, field=view)
+    sizes = shown.select("scene_id", "view_id", "width", "height").unique(["width", "height"], maintain_order=True)
+    first, *others = sizes.iter_rows()
+    if others or None in first:
+        scene, view, width, height = others[0] if others else first
+        raise DataError(
+            "views must have one size", file=data.path, row=scene, field=view,
+            expected=f"{first[2]}×{first[3]}" if others else "a size", found=f"{width}×{height}",
+        )  # fmt: skip
+    pictures, maps = (tuple(tuple(found[s, v][which] for v in views) for s in ids) for which in (0, 1))
+    whole = not any(ref is None for scene in maps for ref in scene)
+    return pictures, maps if whole else None, (first[2], first[3])
+
+
+def _looks(objects: pl.DataFrame, data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Each object's place in the bank, and the bank: the canonical views of all distinct objects."""
+    keys = ("color", "material")
+    told = objects.select(
+        "category", "shape", *(pl.col("attributes").str.json_path_match(f"$.{key}").alias(key) for key in keys)
+    )
+    rows = [(shape, color or "", material or "") for _, shape, color, material in told.iter_rows()]
+    places = {look: i for i, look in enumerate(sorted(set(rows), key=str))}
+    strips = [
+        canonical_of(data, Object("", "", {"color": color, "material": material}, shape=shape))
+        for shape, color, material in places
+    ]
+    counts = [len(strip) for strip in strips]
+    if min(counts) < max(counts):
+        look = " ".join(filter(None, list(places)[int(np.argmin(counts))]))
+        raise DataError(
+            f"fewer canonical views of {look} than of others",
+            file=data.path,
+            expected=max(counts),
+            found=min(counts),
+        )
+    return np.array([places[row] for row in rows], np.int64), np.stack(strips)
+
+
+def _labels(told: Sequence[Facts], present: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    labels = np.zeros((*present.shape, present.shape[1]), np.uint8)
+    for of, facts in zip(labels, told, strict=True):
+        n = len(facts.objects)
+        of[:n, :n] = np.packbits(facts.truth, axis=-1, bitorder="little")[..., 0]
+    return labels
+
+
+def _known_facts(
+    told: Sequence[Facts], objects: pl.DataFrame, tables: Tables, data: Dataset
+) -> NDArray[np.float32] | None:
+    """`placing.FACTS` of every object; None where a pose, a shape or the original camera is not known.
+
+    A mesh of the world's own counts as not known: another one may go by its name here.
+    """
+    cameras = dict(tables.views.filter(view_id=ORIGINAL).select("scene_id", "camera").iter_rows())
+    poses, shapes = objects["pose"], objects["shape"]
+    own = ((data.recipe or {}).get("settings") or {}).get("meshes")
+    if own or poses.null_count() or any(cameras.get(facts.scene_id) is None for facts in told):
+        return None
+    try:
+        lengths = np.array([measures(shape or "") for shape in shapes.to_list()], np.float64)
+    except ConfigError:
+        return None
+    places = np.array(poses.to_list(), np.float64).reshape(-1, 4, 4)[:, :3, 3]
+    n = [len(facts.objects) for facts in told]
+    made = np.zeros((len(told), max(n), len(FACTS)), np.float32)
+    start = 0
+    for of, facts, many in zip(made, told, n, strict=True):
+        left, behind = directions(_camera(cameras[facts.scene_id]))
+        x, y, z = places[start : start + many].T
+        of[:many, 0], of[:many, 1] = left[0] * x + left[1] * y, behind[0] * x + behind[1] * y
+        of[:many, 2], of[:many, 3:LENGTHS] = z, lengths[start : start + many]
+        for by, code in enumerate((_CONTAINS, _SUPPORTS)):
+            of[:many, LENGTHS + by] = facts.truth[:, :, code].any(axis=0)
+            of[:many, LENGTHS + 2 + by] = facts.truth[:, :, code].any(axis=1)
+        start += many
+    return made
+
+
+def _camera(told: str) -> Camera:
+    values = json.loads(told)
+    return Camera(tuple(values["k"]), tuple(values["world_to_camera"]))

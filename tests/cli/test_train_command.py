@@ -1,0 +1,169 @@
+"""``sightline train``: small trainings from a dataset and a world, the exam after them, the curve, refusals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sightline.models.nets import sornet
+from sightline.models.nets.sornet import SornetConfig
+
+SMALL = ("--steps", 3, "--batch", 2, "--device", "cpu")
+
+
+@pytest.fixture(autouse=True)
+def mini(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``tiny`` is smaller still."""
+    torch.set_num_threads(1)
+    monkeypatch.setitem(sornet.SIZES, "tiny", SornetConfig(width=32, depth=1, heads=2, hidden=16))
+
+
+@pytest.fixture
+def small_world(tmp_path: Path) -> Path:
+    file = tmp_path / "small.yaml"
+    file.write_text("extends: geospa/train\nresolution: [96, 64]\ncolors: [red]\ndistinct: false\n")
+    return file
+
+
+def test_from_a_dataset_to_the_exam(cli: Any, generated: Path, tmp_path: Path) -> None:
+    made = cli("train", "sornet", "--data", generated, "--split", "train", "--out", tmp_path / "t", *SMALL)
+    assert made.code == 0, made.err
+    weights = tmp_path / "t" / "sornet.safetensors"
+    assert made.out.startswith(f"{weights}: 3 steps, loss 0.")
+    assert f"sightline exam predicates --data DIR --model {weights}" in made.err
+    again = cli(
+        "train", "sornet", "--data", generated, "--split", "train", "--out", tmp_path / "t", *SMALL, "--json"
+    )
+    assert again.json["weights"] == str(weights)
+    assert (again.json["steps"], again.json["planned"], again.json["device"]) == (3, 3, "cpu")
+    assert 0.0 <= again.json["last"]["right"] <= 1.0
+    sat = cli(
+        "exam",
+        "predicates",
+        "--data",
+        generated,
+        "--model",
+        weights,
+        "--no-baselines",
+        "--out",
+        tmp_path / "r",
+        "--json",
+    )
+    assert sat.code == 0, sat.err
+    assert sat.json["n_scenes"] == 6
+    assert sat.json["views"] == ["original", "top"]
+
+
+def test_from_a_world(cli: Any, small_world: Path, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    made = cli(
+        "train", "sornet", "--world", small_world, "--out", tmp_path / "t", *SMALL, "--views", "original",
+        "--canonical", 1, "--no-augmentation", "--rate", 1e-3, "--seed", 4, "--tensorboard",
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    assert "drawn on the CPU" in made.err
+    plan = json.loads((tmp_path / "t" / "plan.json").read_text())["plan"]
+    told = {name: plan[name] for name in ("augmentation", "views", "rate", "seed", "canonical", "steps")}
+    assert told == {
+        "augmentation": None, "views": ["original"], "rate": 1e-3, "seed": 4, "canonical": 1, "steps": 3,
+    }  # fmt: skip
+    assert [file.name.split(".")[0] for file in (tmp_path / "t" / "tensorboard").iterdir()] == ["events"]
+
+
+def test_curve(cli: Any, generated: Path, tmp_path: Path) -> None:
+    cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    start = tmp_path / "t" / "sornet.safetensors"
+    words = ("train", "curve", "--data", generated, "--start", start, "--out", tmp_path / "c", *SMALL)
+    made = cli(*words, "--scenes", "0,2", "--held-out", 3)
+    assert made.code == 0, made.err
+    assert "scene accuracy on 3 held-out scenes" in made.out
+    assert [line.split()[0] for line in made.out.splitlines()[2:]] == ["0", "2", "(commoner"]
+    assert (tmp_path / "c" / "curve.svg").read_text().startswith("<svg")
+    told = cli(*words, "--scenes", "0,2", "--held-out", 3, "--json").json
+    assert [point["scenes"] for point in told["points"]] == [0, 2]
+    assert told["source"]["part"] == [0, 3]
+    assert told["held_out"]["part"] == [3, 6]
+    many = cli(*words, "--scenes", "0,4", "--held-out", 3)
+    assert (many.code, many.err) == (2, "error: 4 scenes to learn from and 3 to ask about: there are only 6\n")
+
+
+def test_curve_of_a_world(cli: Any, small_world: Path, generated: Path, tmp_path: Path) -> None:
+    cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    made = cli(
+        "train", "curve", "--world", small_world, "--start", tmp_path / "t" / "sornet.safetensors",
+        "--out", tmp_path / "c", *SMALL, "--canonical", 1, "--scenes", "2", "--held-out", 3, "--json",
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    assert made.json["source"]["seed"] != made.json["held_out"]["seed"]
+    assert made.json["points"][0]["n_scenes"] == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["sornet"], "train on one of --world and --data"),
+        (["sornet", "--world", "geospa/train", "--data", "D"], "train on one of --world and --data"),
+        (["sornet", "--world", "geospa/train", "--split", "train"], "--split is for --data"),
+        (["sornet", "--world", "geospa/trian"], "did you mean"),
+        (["sornet", "--world", "geospa/train", "--views", "below"], "no view 'below'"),
+        (["sornet", "--world", "geospa/train", "--start", "none.safetensors"], "none.safetensors: no such file"),
+        (["sornet", "--data", "D", "--split", "val"], "no split 'val'"),
+        (["sornet", "--data", "D", "--views", "original,side_2"], "no view 'side_2'; it has original, top"),
+        (["sornet", "--data", "D", "--rate", "0"], "rate of a training must be above 0"),
+        (["sornet", "--data", "D", "--scenes", "0,8"], "--scenes and --held-out are for sightline train curve"),
+        (["sornet", "--data", "nowhere"], "nowhere"),
+        (["curve", "--data", "D"], "needs --start"),
+        (["curve", "--data", "D", "--start", "x", "--scenes", "few"], "expected whole numbers"),
+    ],
+)
+def test_refused(cli: Any, generated: Path, tmp_path: Path, words: list[str], problem: str) -> None:
+    given = [str(generated) if word == "D" else word for word in words]
+    done = cli("train", *given, "--out", tmp_path / "t", "--device", "cpu")
+    assert done.code == 2
+    assert problem in done.err
+    assert not (tmp_path / "t").exists()
+
+
+def test_interrupted(cli: Any, generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    words = ("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    with monkeypatch.context() as patched:
+        patched.setattr("sightline.training.learning.predicate_loss", press)
+        done = cli(*words)
+    assert (done.code, done.err.splitlines()[0]) == (
+        130, "interrupted: the same command goes on from the start, no state was saved yet",
+    )  # fmt: skip
+    assert cli(*words).code == 0
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
+def test_no_card(cli: Any, generated: Path, tmp_path: Path) -> None:
+    done = cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", "--device", "cuda")
+    assert (done.code, done.err) == (2, "error: --device cuda: torch sees no card here\n")
+
+
+@pytest.mark.parametrize("package", ["lightning", "torch", "safetensors"])
+def test_without_the_extra(
+    cli: Any, generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    done = cli("train", "sornet", "--data", generated, "--out", tmp_path / "t")
+    assert (done.code, done.err) == (
+        2,
+        f"error: this needs the package {package}: pip install 'sightline[train]'\n",
+    )
+
+
+def test_without_tensorboard(cli: Any, generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    done = cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL, "--tensorboard")
+    assert done.code == 2
+    assert "--tensorboard needs the package tensorboard" in done.err
+    assert not (tmp_path / "t").exists()

@@ -1,0 +1,180 @@
+"""Augmentation against a slow loop over pixels, and what must hold of any change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from reference import augment_oracle as oracle
+from sightline.training.augment import Augmentation, Change, _hue, apply, draw_changes, fill, moved_masks, unchanged
+
+NOTHING = Augmentation(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+STRONG = Augmentation(1.0, 0.5, 3.0, 1.0, 2.0, 1.0, 2.0, 1.0, 0.5, 1.0, 0.5)
+FEWER_ON_PATCHES = 0.3
+
+
+def pictures(scenes: int = 3, views: int = 2, queries: int = 4, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Views of 9 × 7 pixels and patches of 5 × 5."""
+    draw = torch.Generator().manual_seed(seed)
+    shapes = (scenes, views, 7, 9, 3), (scenes, queries, 5, 5, 3)
+    one, two = (torch.randint(0, 256, shape, generator=draw, dtype=torch.uint8) for shape in shapes)
+    return one, two
+
+
+def drawn(how: Augmentation, seed: int = 0, scenes: int = 3, views: int = 2) -> Change:
+    torch.manual_seed(seed)
+    return draw_changes(how, scenes, views)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000))
+def test_agrees_with_a_loop_over_pixels(seed: int) -> None:
+    change = drawn(replace(STRONG, noise=0.0, share=0.7, swap=0.5), seed)
+    views, patches = pictures(seed=seed)
+    seen, asked = apply(change, views, patches)
+    for s in range(len(views)):
+        how: dict[str, Any] = {
+            "colours": change.colours[s].double().numpy(), "offset": change.offset[s].double().numpy(),
+            "exponent": float(change.exponent[s]), "zoom": float(change.zoom[s]),
+        }  # fmt: skip
+        for v, made in enumerate(seen[s]):
+            shift = (float(change.shift[s, v, 0]), float(change.shift[s, v, 1]))
+            expected = oracle.changed(views[s, v].numpy(), **how, shift=shift, blur=float(change.blur[s]))
+            np.testing.assert_allclose(made.numpy(), expected, atol=2e-4)
+        for q, made in enumerate(asked[s]):
+            blur = FEWER_ON_PATCHES * float(change.blur[s])
+            expected = oracle.changed(patches[s, q].numpy(), **how, shift=(0.0, 0.0), blur=blur)
+            np.testing.assert_allclose(made.numpy(), expected, atol=2e-4)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000))
+def test_masks_move_with_the_views(seed: int) -> None:
+    change = drawn(replace(NOTHING, share=0.7, zoom=0.6, shift=0.3), seed)
+    masks = (torch.rand(3, 4, 2, 7, 9, generator=torch.Generator().manual_seed(seed)) < 0.5).float()
+    made = moved_masks(change, masks)
+    for s, n, v in np.ndindex(3, 4, 2):
+        shift = (float(change.shift[s, v, 0]), float(change.shift[s, v, 1]))
+        expected = oracle.moved_mask(masks[s, n, v].double().numpy(), float(change.zoom[s]), shift)
+        np.testing.assert_allclose(made[s, n, v].numpy(), expected, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        NOTHING,  # no scene, no strength
+        replace(NOTHING, share=1.0),  # all scenes, no strength
+        replace(STRONG, share=0.0, swap=0.0),  # full strength, no scene
+    ],
+)
+def test_no_change(how: Augmentation) -> None:
+    views, patches = pictures()
+    for made, kept in zip(apply(drawn(how), views, patches), unchanged(views, patches), strict=True):
+        torch.testing.assert_close(made, kept, atol=1.01e-4, rtol=0)  # black is lifted to 0.0001
+
+
+def test_unchanged_is_the_same_pixels() -> None:
+    views, patches = pictures()
+    seen, asked = unchanged(views, patches)
+    assert torch.equal((seen * 255).round().byte(), views)
+    assert torch.equal((asked * 255).round().byte(), patches)
+
+
+def test_views_and_patches_change_alike() -> None:
+    """A plain colour comes out the same in a view and in a patch, however it is moved and blurred."""
+    change = drawn(replace(STRONG, noise=0.0, contrast=0.3, brightness=0.1), scenes=8)
+    colour = torch.randint(0, 256, (8, 1, 1, 1, 3), generator=torch.Generator().manual_seed(1), dtype=torch.uint8)
+    seen, asked = apply(change, colour.expand(-1, 2, 7, 9, -1), colour.expand(-1, 3, 5, 5, -1))
+    torch.testing.assert_close(seen[:, :1, :1, :1].expand_as(seen), seen, atol=1e-5, rtol=0)
+    torch.testing.assert_close(seen[:, :1, :1, :1].expand_as(asked), asked, atol=1e-5, rtol=0)
+    assert (seen[:, 0, 0, 0] - colour[:, 0, 0, 0] / 255.0).abs().max() > 0.05
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_stays_in_range(seed: int) -> None:
+    for made in apply(drawn(STRONG, seed), *pictures(seed=seed)):
+        assert made.isfinite().all()
+        assert made.min() >= 0.0
+        assert made.max() <= 1.0
+
+
+def test_half_a_turn_twice_is_no_turn() -> None:
+    half = _hue(torch.tensor([math.pi]), torch.ones(1))
+    torch.testing.assert_close(half @ half, torch.eye(3)[None], atol=1e-6, rtol=0)
+    assert (half - torch.eye(3)).abs().max() > 0.5
+
+
+def test_a_third_of_a_turn_moves_red_to_green() -> None:
+    third = _hue(torch.tensor([2 * math.pi / 3]), torch.ones(1))[0]
+    torch.testing.assert_close(
+        third @ torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), atol=1e-6, rtol=0
+    )
+
+
+def test_no_saturation_is_grey_of_the_same_mean() -> None:
+    made = _hue(torch.tensor([0.3]), torch.zeros(1))[0] @ torch.tensor([0.9, 0.3, 0.0])
+    torch.testing.assert_close(made, torch.full((3,), 0.4))
+
+
+def test_seeded() -> None:
+    one, two, other = drawn(STRONG, 4), drawn(STRONG, 4), drawn(STRONG, 5)
+    assert all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
+    assert not torch.equal(one.colours, other.colours)
+
+
+def test_scenes_change_each_in_its_own_way() -> None:
+    change = drawn(STRONG, scenes=16)
+    assert len({tuple(c.ravel().tolist()) for c in change.colours}) == 16
+    assert len(change.zoom.unique()) == 16
+
+
+def test_share_of_the_scenes() -> None:
+    change = drawn(Augmentation(share=0.25, swap=0.0), scenes=4000)
+    assert (change.zoom != 1.0).float().mean() == pytest.approx(0.25, abs=0.03)
+    assert (change.exponent != 1.0).float().mean() == pytest.approx(0.25, abs=0.03)
+    assert (change.noise > 0.0).float().mean() == pytest.approx(0.25, abs=0.03)
+    assert (change.blur > 0.0).float().mean() == pytest.approx(0.125, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("name", "reach", "value"),
+    [
+        ("zoom", 0.3, lambda c: c.zoom.log().abs()),
+        ("gamma", 0.4, lambda c: c.exponent.log().abs()),
+        ("shift", 0.05, lambda c: c.shift.abs() / 2),  # half sides
+        ("noise", 0.1, lambda c: c.noise),
+        ("blur", 0.6, lambda c: c.blur),
+    ],
+)
+def test_strength_is_the_end_of_the_range(name: str, reach: float, value: Any) -> None:
+    change = drawn(replace(NOTHING, share=1.0, **{name: reach}), scenes=2000)
+    found = value(change)
+    assert 0.95 * reach < float(found.max()) <= reach * (1 + 1e-5)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000))
+def test_patches_grow_as_their_objects_would(seed: int) -> None:
+    """A medium object seen 1.5 times nearer is a large one, and fills its square as a large one does."""
+    change = drawn(replace(NOTHING, share=1.0, zoom=0.5), seed)
+    views, patches = pictures(seed=seed)
+    sizes = torch.tensor([0.5, 1.0, 1.5, 0.8]).expand(3, -1)
+    _, asked = apply(change, views, patches, sizes)
+    for s, q in np.ndindex(3, 4):
+        size, zoom = float(sizes[s, q]), float(change.zoom[s])
+        grown = (0.35 + 0.3 * size * zoom) / (0.35 + 0.3 * size)
+        expected = oracle.moved(patches[s, q].numpy() / 255.0, grown, (0.0, 0.0))
+        np.testing.assert_allclose(asked[s, q].numpy(), expected, atol=2e-4)
+
+
+def test_fill_of_the_three_sizes() -> None:
+    torch.testing.assert_close(fill(torch.tensor([0.5, 1.0, 1.5])), torch.tensor([0.5, 0.65, 0.8]))
