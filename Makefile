@@ -5,7 +5,7 @@ PYTEST_ARGS ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Two stamps: the demo needs Sightline alone, the rest also needs the development tools.
+# Two stamps: the demo needs Sightline and torch alone, the rest also needs the development tools.
 RUN := .venv/.sightline
 DEV := .venv/.sightline-dev
 
@@ -19,7 +19,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 $(RUN): pyproject.toml | $(BIN)/python
-	$(PIP) -e .
+	$(PIP) -e '.[torch]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python

@@ -30,7 +30,8 @@ def command(
     data: Annotated[Path | None, typer.Option(help="2.5VRD labels; found by itself, else simulated.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
 ) -> None:
-    """Import labels and generate scenes, describe and check both, let the baselines sit the exam, write reports."""
+    """Import labels and generate scenes, describe and check both, let models sit the exams, write reports."""
+    from sightline.cli.demo_predicates import show_predicates
     from sightline.cli.demo_worlds import show_worlds
     from sightline.exams.relations import RelationsExam, default_split
     from sightline.exams.relations.pairs import SETTINGS
@@ -59,7 +60,7 @@ def command(
     compare_command.command(first, second)
     say("report", runs, "--data", stored, "--out", report)
     report_command.command([runs], data=stored, to=report)
-    seen = [("2.5VRD: report card", report), *show_worlds(to / "worlds")]
+    seen = [("2.5VRD: report card", report), *show_predicates(to / "predicates"), *show_worlds(to / "worlds")]
     write_index(to / "index.html", seen)
     out.print(f"\nThe report card: {report}\nAll there is to see: {to / 'index.html'}")
 

@@ -31,8 +31,8 @@ def show_worlds(to: Path, scenes: int = 24, size: str = "480x320") -> list[tuple
     import sightline
 
     geospa, kitchen = to / "geospa", to / "kitchen"
-    _generate("geospa/train", geospa, scenes, size, views="original,top", canonical=2)
-    _generate("kitchen", kitchen, scenes // 3, size, views="original")
+    generate_scenes("geospa/train", geospa, scenes, size, views="original,top", canonical=2)
+    generate_scenes("kitchen", kitchen, scenes // 3, size, views="original")
     seen = [*_look(geospa, "relations"), *_look(kitchen, "depth")]
     for data in (geospa, kitchen):
         say("check", data)
@@ -52,7 +52,8 @@ def show_worlds(to: Path, scenes: int = 24, size: str = "480x320") -> list[tuple
     return [("geospa/train: report card of the rules that need no training", to / "report.html"), *seen]
 
 
-def _generate(world: str, to: Path, scenes: int, size: str, *, views: str, canonical: int = 0) -> None:
+def generate_scenes(world: str, to: Path, scenes: int, size: str, *, views: str, canonical: int = 0) -> None:
+    """Generate a dataset anew, and show the command."""
     more = ["--canonical", canonical] if canonical else []
     say("generate", world, "--scenes", scenes, "--views", views, *more, "--size", size, "--overwrite --out", to)
     generate_command.command(world, to, scenes, views, size=size, canonical=canonical, overwrite=True)

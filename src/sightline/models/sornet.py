@@ -88,7 +88,7 @@ class SornetModel:
         return Verdicts(answers)
 
     def logits(self, queries: Queries) -> Tensor:
-        """(n, n, predicates of the config) before the threshold at 0, opposite directions made to agree."""
+        """(n, n, predicates of the config) before the threshold at 0, two ways to say one thing made to agree."""
         images, patches, places = self._ready(queries)
         with torch.inference_mode():
             told: Tensor = consistent(self._net(images, patches, places), self.config.predicates)[0]

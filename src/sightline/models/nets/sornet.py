@@ -289,8 +289,8 @@ def _waves(config: SornetConfig) -> Tensor:
 def consistent(logits: Tensor, predicates: Sequence[str] = PREDICATES) -> Tensor:
     """Logits in which the two ways to say one thing agree: "a is left of b" and "b is right of a".
 
-    Both become their mean; other predicates stay as they are. That a is not left of b does not make it right of b: a
-    thing that stands in the middle of another is neither.
+    Both become their mean; other predicates stay as they are. That a is not left of b does not make it right of b:
+    a thing that stands in the middle of another is neither.
     """
     told = logits.clone()
     for one, other in (("left", "right"), ("front", "behind")):
