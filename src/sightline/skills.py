@@ -114,6 +114,26 @@ class Queries:
 
 
 @dataclass(frozen=True, slots=True)
+class Syllabus:
+    """What the queries of a predicates exam will be like.
+
+    A model may have a method ``check(syllabus)`` that raises a ModelError where it could not answer; it is called
+    before anything is written.
+
+    Attributes:
+        views: Ids of the views that will be shown.
+        most_objects: Objects of the fullest scene.
+        patch: Side of the query patches, pixels.
+        sizes: All (width, height) of the views to be shown; without those of views whose size nobody told.
+    """
+
+    views: tuple[str, ...]
+    most_objects: int
+    patch: int
+    sizes: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Verdicts:
     """A model's word on every ordered pair of n objects.
 

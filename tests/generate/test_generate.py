@@ -170,7 +170,8 @@ def test_folders_that_are_not_ours(small: Dataset, tmp_path: Path) -> None:
 
 
 def test_a_full_disk(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sightline.store import atomic, blobs
+    from sightline import atomic
+    from sightline.store import blobs
 
     written = 0
 

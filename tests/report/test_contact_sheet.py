@@ -369,7 +369,7 @@ def test_memory_holds_one_file_not_the_sheet(
 
     def counting(*args: Any, **options: Any) -> Exhibit:
         nonlocal most
-        most = max(most, sum(isinstance(o, Exhibit) for o in gc.get_objects()))
+        most = max(most, sum(type(o) is Exhibit for o in gc.get_objects()))
         return exhibit(*args, **options)
 
     monkeypatch.setattr(contact, "exhibit", counting)

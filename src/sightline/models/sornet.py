@@ -17,7 +17,7 @@ from sightline.errors import DataError, ModelError
 from sightline.models.nets.checkpoints import load_sornet
 from sightline.models.nets.sornet import Sornet, SornetConfig, consistent
 from sightline.scenes.labels import PREDICATES
-from sightline.skills import UNKNOWN, Queries, Verdicts
+from sightline.skills import UNKNOWN, Queries, Syllabus, Verdicts
 
 SHIPPED: Final = Path(__file__).parent / "weights" / "sornet-tiny.safetensors"
 """The checkpoint that comes with Sightline; its card lies beside it."""
@@ -67,17 +67,22 @@ class SornetModel:
         shape = {name: getattr(self.config, name) for name in ("width", "depth", "heads", "views", "patch")}
         return {"parameters": self.parameters, **shape, **self.told}
 
-    def check(self, views: tuple[str, ...], most_objects: int, patch: int) -> None:
+    def check(self, syllabus: Syllabus) -> None:
         """ModelError if it could not answer about such scenes."""
-        self._places(views)
-        if most_objects > self.config.most_objects:
+        self._places(syllabus.views)
+        config = self.config
+        if syllabus.most_objects > config.most_objects:
             raise ModelError(
-                f"{self.name}: takes at most {self.config.most_objects} objects, a scene has {most_objects}"
+                f"{self.name}: takes at most {config.most_objects} objects, a scene has {syllabus.most_objects}"
             )
-        if patch != self.config.patch:
+        if syllabus.patch != config.patch:
             raise ModelError(
-                f"{self.name}: takes query patches of {self.config.patch}×{self.config.patch} pixels, "
-                f"found {patch}×{patch}"
+                f"{self.name}: takes query patches of {config.patch}×{config.patch} pixels, "
+                f"found {syllabus.patch}×{syllabus.patch}"
+            )
+        for width, height in sorted(syllabus.sizes - {config.image}):
+            raise ModelError(
+                f"{self.name}: takes views of {config.image[0]}×{config.image[1]} pixels, found {width}×{height}"
             )
 
     def predicates(self, queries: Queries) -> Verdicts:
@@ -105,7 +110,7 @@ class SornetModel:
 
     def _ready(self, queries: Queries) -> tuple[Tensor, Tensor, list[int]]:
         names = tuple(view.id for view in queries.views)
-        self.check(names, len(queries), queries.patches.shape[1])
+        self.check(Syllabus(names, len(queries), queries.patches.shape[1]))
         pixels = [view.image() for view in queries.views]
         for view, image in zip(queries.views, pixels, strict=True):
             if image.shape[1::-1] != self.config.image:

@@ -23,7 +23,7 @@ from sightline.generate import canonical_of
 from sightline.models import candidate
 from sightline.scenes import Relation, Scene
 from sightline.scenes.labels import PREDICATES
-from sightline.skills import UNKNOWN, Queries, Verdicts
+from sightline.skills import UNKNOWN, Queries, Syllabus, Verdicts
 from sightline.store import Dataset, Tables, tables_from_scenes, write
 
 
@@ -172,8 +172,9 @@ def test_views(
 
 
 class Small(Oracle):
-    def check(self, views: tuple[str, ...], most_objects: int, patch: int) -> None:
-        raise ModelError(f"told {views}, {most_objects}, {patch}")
+    def check(self, syllabus: Syllabus) -> None:
+        told = syllabus
+        raise ModelError(f"told {told.views}, {told.most_objects}, {told.patch}, {sorted(told.sizes)}")
 
 
 def broken(views: object = None, check: object = None, any_views: bool = False) -> object:
@@ -213,7 +214,7 @@ def test_refused_before_anything_is_written(
 
 def test_the_models_own_check_is_told_everything(data: Dataset, tmp_path: Path) -> None:
     most = max(len(scene.objects) for scene in data)
-    with pytest.raises(ModelError, match=rf"told \('original', 'top'\), {most}, 32"):
+    with pytest.raises(ModelError, match=rf"told \('original', 'top'\), {most}, 32, \[\(\d+, \d+\)\]"):
         sat(Small(data), data, tmp_path / "r")
     assert not (tmp_path / "r").exists()
 

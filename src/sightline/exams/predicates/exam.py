@@ -13,7 +13,7 @@ from sightline.exams.predicates.items import PredicatesItem, Questions, question
 from sightline.exams.predicates.records import mark
 from sightline.exams.predicates.study import LearnsFromTruth, PredicateStudy
 from sightline.exams.run import Marks
-from sightline.skills import Predicates, Verdicts
+from sightline.skills import Predicates, Syllabus, Verdicts
 from sightline.store import Dataset
 
 BASELINES: Final[Mapping[str, str]] = {
@@ -61,9 +61,8 @@ class PredicatesExam:
         shown = self.views_for(model, data)
         refuse = getattr(model, "check", None)
         if callable(refuse):
-            most = max(len(item.facts.objects) for item in asked.items)
             with asking(model, "check"):
-                refuse(shown, most, asked.items[0].patches[0].shape[0])
+                refuse(_syllabus(asked.items, shown))
         return {"views": list(shown), "left_out": asked.left_out}
 
     def views_for(self, model: object, data: Dataset) -> tuple[str, ...]:
@@ -122,6 +121,15 @@ class PredicatesExam:
         if self.views is not None:
             return ConfigError(f"no view {view!r} in the data: {hint}")
         return ModelError(f"{type(model).__name__} wants the view {view!r}, which the data lacks: {hint}")
+
+
+def _syllabus(items: tuple[PredicatesItem, ...], shown: tuple[str, ...]) -> Syllabus:
+    return Syllabus(
+        views=shown,
+        most_objects=max(len(item.facts.objects) for item in items),
+        patch=items[0].patches[0].shape[0],
+        sizes=frozenset(size for item in items for view in shown if (size := item.views[view].size)),
+    )
 
 
 def _refuse_split(split: str | None, data: Dataset) -> None:

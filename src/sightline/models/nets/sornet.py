@@ -119,39 +119,45 @@ class Block(nn.Module):
         After the last block nobody reads the image tokens: they come back as they were. Where a query looked is its
         attention over the image in every head, (B, heads, N, T).
         """
-        q, k, v = self._heads_of(image)
-        asked, own_key, own_value = self._heads_of(queries)
-        found, looked = _query_attention(asked, k, v, own_key, own_value)
-        queries = self._feed(queries + self._mixed(found))
+        ready = self.before_attention(image)
+        found, looked = self._ask(queries, ready)
+        queries = self._feed(queries + self.mix(found))
         if last:
             return image, queries, looked
-        seen = functional.scaled_dot_product_attention(q, k, v)
-        return self._feed(image + self._mixed(seen)), queries, looked
+        q, k, v = (part.transpose(1, 2) for part in self._parts(ready))
+        seen = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+        return self._feed(image + self.mix(seen)), queries, looked
 
-    def _heads_of(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values by head, (B, heads, L, width / heads) each."""
-        batch, length, width = tokens.shape
-        whole = self.qkv(self.before_attention(tokens)).view(batch, length, 3, self.heads, width // self.heads)
-        q, k, v = whole.unbind(dim=2)
-        return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+    def _parts(self, ready: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of normalised tokens by head, (B, L, heads, width / heads) each."""
+        batch, length, width = ready.shape
+        q, k, v = self.qkv(ready).view(batch, length, 3, self.heads, width // self.heads).unbind(dim=2)
+        return q, k, v
 
-    def _mixed(self, by_head: Tensor) -> Tensor:
-        mixed: Tensor = self.mix(by_head.transpose(1, 2).flatten(2))
-        return mixed
+    def _ask(self, queries: Tensor, image: Tensor) -> tuple[Tensor, Tensor]:
+        """What the queries take from the image and from themselves (B, N, width), and where they looked.
+
+        The few queries are brought to the image, rather than all of the image to keys and values in a layout of
+        their own: q · (W x) is (qᵀ W) · x, and a sum of W x is W times a sum of x.
+        """
+        q, own_key, own_value = self._parts(self.before_attention(queries))
+        q = q / math.sqrt(q.shape[-1])
+        batch, count, heads, size = q.shape
+        weights, biases = self.qkv.weight.view(3, heads, size, -1), self.qkv.bias.view(3, heads, size)
+        asked = torch.einsum("bnhd,hdw->bnhw", q, weights[1]).flatten(1, 2)
+        to_image = (image @ asked.transpose(1, 2)).view(batch, image.shape[1], count, heads)
+        to_image = to_image + (q * biases[1]).sum(dim=-1)[:, None]
+        to_self = (q * own_key).sum(dim=-1)[:, None]
+        shares = torch.cat((to_image, to_self), dim=1).float().softmax(dim=1).to(image.dtype)
+        on_image, on_self = shares[:, :-1], shares[:, -1]
+        taken = (on_image.flatten(2).transpose(1, 2) @ image).view(batch, count, heads, heads * size)
+        found = torch.einsum("bnhw,hdw->bnhd", taken, weights[2]) + on_image.sum(dim=1)[..., None] * biases[2]
+        return (found + on_self[..., None] * own_value).flatten(2), on_image.permute(0, 3, 2, 1)
 
     def _feed(self, tokens: Tensor) -> Tensor:
         """The second half of the block."""
         fed: Tensor = tokens + self.narrow(functional.gelu(self.widen(self.before_widening(tokens))))
         return fed
-
-
-def _query_attention(q: Tensor, k: Tensor, v: Tensor, own_key: Tensor, own_value: Tensor) -> tuple[Tensor, Tensor]:
-    """Queries look at the image and at themselves: (B, H, N, D), and their weights over the image (B, H, N, T)."""
-    q = q / math.sqrt(q.shape[-1])
-    to_self = (q * own_key).sum(dim=-1, keepdim=True)
-    weights = torch.cat((q @ k.transpose(-1, -2), to_self), dim=-1).float().softmax(dim=-1).to(v.dtype)
-    on_image, on_self = weights[..., :-1], weights[..., -1:]
-    return on_image @ v + on_self * own_value, on_image
 
 
 class Readout(nn.Module):

@@ -285,7 +285,7 @@ def _extended_object(place: _Place, rest: _Place) -> Object:
         rest.text("category"),
         own_attributes(looks) | more,
         rest.numbers("pose", 16),
-        rest.optional("ref"),
+        rest.optional("ref") or None,
     )
     assert thing.pose is not None
     centre, told = middle(thing.pose, height_of(thing)), place.numbers("3d_coords", 3)
