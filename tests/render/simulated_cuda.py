@@ -91,7 +91,11 @@ def main() -> None:
             }
         )
     other = replace(layouts[0], shots=(shot(size=(12, 8)),))
+    strange = Pool(solid)
+    strange.know(["plate"])
+    [odd] = packed(strange, [other], ["original"], SETTINGS.map_half)
     errors = {
+        "other solids": problem(lambda: renderer.upload(odd)),
         "unknown view": problem(lambda: renderer.batch(layouts, "side")),
         "mixed sizes": problem(lambda: renderer.batch([layouts[0], other])),
         "empty": problem(lambda: renderer.batch([])),

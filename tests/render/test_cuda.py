@@ -53,6 +53,10 @@ def test_views_packed_elsewhere_look_the_same(simulated: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("case", "problem"),
     [
+        (
+            "other solids",
+            "ConfigError: views were packed with other solids than this renderer knows, such as 'plate'",
+        ),
         ("unknown view", "ConfigError: unknown view 'side'"),
         ("mixed sizes", "DataError: views of a batch differ in size (found [(12, 8), (24, 16)])"),
         ("empty", "ConfigError: no layouts to draw"),

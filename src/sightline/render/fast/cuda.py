@@ -130,7 +130,11 @@ class CudaRenderer:
         self._pool.know(shapes)
 
     def upload(self, views: Packed) -> Batch:
-        """Bring packed views to the card."""
+        """Bring packed views to the card; a ConfigError for those of a pool that begins with other solids."""
+        known = self._pool.shapes[: len(views.shapes)]
+        if known != views.shapes:
+            odd = next((a for a, b in zip(views.shapes, known, strict=False) if a != b), views.shapes[-1])
+            raise ConfigError(f"views were packed with other solids than this renderer knows, such as {odd!r}")
         there = cuda.to_device
         return Batch(there(views.bodies), there(views.lamps), there(views.cams), views.size)
 

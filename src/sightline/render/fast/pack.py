@@ -85,6 +85,11 @@ class Pool:
         self._entries: dict[str, _Entry] = {}
         self._end = (0, 0, 0)
 
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """Names of the solids, in order."""
+        return tuple(self._entries)
+
     def know(self, shapes: Sequence[str]) -> None:
         """Take solids in now, in this order: pools that know the same ones make the same rows."""
         for shape in shapes:
@@ -132,12 +137,14 @@ class Packed(NamedTuple):
     Attributes:
         bodies: (B, n, 25) float32; lamps: (B, 1 + m, 18) float32; cams: (B, 16) float32.
         size: (width, height) in pixels.
+        shapes: Solids of the pool that made the rows; they mean nothing to a pool with others.
     """
 
     bodies: F32
     lamps: F32
     cams: F32
     size: tuple[int, int]
+    shapes: tuple[str, ...]
 
 
 def packed(pool: Pool, layouts: Sequence[Layout], views: Sequence[str], half: float) -> list[Packed]:
@@ -147,7 +154,7 @@ def packed(pool: Pool, layouts: Sequence[Layout], views: Sequence[str], half: fl
     seen = [_seen(layouts, view) for view in views]
     bodies = _stacked([pool.bodies(layout).rows for layout in layouts])
     lights = _stacked([lamps(layout, half) for layout in layouts])
-    return [Packed(bodies, lights, cams, size) for cams, size in seen]
+    return [Packed(bodies, lights, cams, size, pool.shapes) for cams, size in seen]
 
 
 def _seen(layouts: Sequence[Layout], view: str) -> tuple[F32, tuple[int, int]]:
