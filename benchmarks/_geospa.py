@@ -20,7 +20,7 @@ from sightline.stats import Comparison, compare
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "geospa"
 
-PLANS = ("base", "tiny", "tiny-half", "tiny-plain", "tiny-diverse")
+PLANS = ("base", "tiny", "tiny-short", "tiny-plain", "tiny-diverse")
 SPLITS = (
     "train", "val_default", "val_color", "val_material", "val_size", "val_shape", "val_op", "val_kitchen",
     "val_kitchen_plain",
