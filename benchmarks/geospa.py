@@ -102,7 +102,7 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
     placers(workers).warm_up(PlacedScenes(load_world(told.world), VIEWS, seed=0, size=2, batches=1))
     source = WorldSource(
         load_world(told.world), VIEWS, batch=plan.batch, batches=batches, canonical=plan.canonical,
-        seed=plan.seed, workers=workers, cuda=torch.cuda.is_available(),
+        seed=plan.seed, workers=workers, cuda=torch.cuda.is_available(), crowded=plan.crowded,
     )  # fmt: skip
     say(name, "ready to draw", told.about)
     if told.kept:
@@ -225,7 +225,7 @@ def whole_way(args: argparse.Namespace) -> dict[str, Any]:
     plan = Plan(**{**PLANS["base"].settings, "steps": 160, "warmup": 20}, views=VIEWS)
     source = WorldSource(
         load_world("geospa/train"), VIEWS, batch=plan.batch, batches=plan.steps, canonical=plan.canonical,
-        seed=plan.seed, workers=args.workers, cuda=True,
+        seed=plan.seed, workers=args.workers, cuda=True, crowded=plan.crowded,
     )  # fmt: skip
     _, done = fit(plan, source, args.out / f"whole-way-{time.time():.0f}", log_every=80, save_every=10**9)
     return {

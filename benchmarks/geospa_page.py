@@ -291,8 +291,17 @@ def curves_part(results: Results, write: bool) -> Iterator[str]:
         of that world."""
     )
     for name, told in results.curves.items():
-        start = "src/sightline/models/weights/sornet-tiny.safetensors"
-        yield f"```console\n$ sightline train curve --world geospa/{name} --start {start} --out {name}\n```"
+        plan = told["plan"]
+        few = ",".join(str(point["scenes"]) for point in told["points"])
+        yield "\n".join(
+            (
+                "```console",
+                f"$ sightline train curve --world geospa/{name} --start {plan['start']} --out {name} \\",
+                f"    --scenes {few} --steps {plan['steps']} --batch {plan['batch']} "
+                f"--canonical {plan['canonical']} --held-out {told['points'][0]['n_scenes']}",
+                "```",
+            )
+        )
         rows = {}
         for point in [*told["points"], {"scenes": "majority", **told["majority"]}]:
             accuracy = point["scene_accuracy"]

@@ -14,7 +14,7 @@ def changed(
     colours: Floats,
     offset: Floats,
     exponent: float,
-    zoom: float,
+    zoom: tuple[float, float],
     shift: tuple[float, float],
     blur: float,
 ) -> Floats:
@@ -30,19 +30,19 @@ def changed(
     return out
 
 
-def moved(picture: Floats, zoom: float, shift: tuple[float, float]) -> Floats:
+def moved(picture: Floats, zoom: tuple[float, float], shift: tuple[float, float]) -> Floats:
     """Each pixel's middle is looked up at middle / zoom + shift, in half sides from the picture's middle."""
     height, width, _ = picture.shape
     out = np.empty_like(picture)
     for row in range(height):
         for column in range(width):
-            x = ((2 * column + 1) / width - 1) / zoom + shift[0]
-            y = ((2 * row + 1) / height - 1) / zoom + shift[1]
+            x = ((2 * column + 1) / width - 1) / zoom[0] + shift[0]
+            y = ((2 * row + 1) / height - 1) / zoom[1] + shift[1]
             out[row, column] = between(picture, ((y + 1) * height - 1) / 2, ((x + 1) * width - 1) / 2)
     return out
 
 
-def moved_mask(mask: Floats, zoom: float, shift: tuple[float, float]) -> Floats:
+def moved_mask(mask: Floats, zoom: tuple[float, float], shift: tuple[float, float]) -> Floats:
     """(H, W) likewise; outside there is nothing, so the mask is read from the middle of an empty field."""
     height, width = mask.shape
     wide = np.zeros((3 * height, 3 * width, 1))
@@ -50,8 +50,8 @@ def moved_mask(mask: Floats, zoom: float, shift: tuple[float, float]) -> Floats:
     out = np.empty_like(mask)
     for row in range(height):
         for column in range(width):
-            x = ((2 * column + 1) / width - 1) / zoom + shift[0]
-            y = ((2 * row + 1) / height - 1) / zoom + shift[1]
+            x = ((2 * column + 1) / width - 1) / zoom[0] + shift[0]
+            y = ((2 * row + 1) / height - 1) / zoom[1] + shift[1]
             at = ((y + 1) * height - 1) / 2 + height, ((x + 1) * width - 1) / 2 + width
             out[row, column] = between(wide, *at)[0]
     return out
@@ -78,4 +78,18 @@ def smoothed(picture: Floats) -> Floats:
         for column in range(width):
             near = picture[max(row - 1, 0) : row + 2, max(column - 1, 0) : column + 2]
             out[row, column] = near.mean(axis=(0, 1))
+    return out
+
+
+def dulled(view: NDArray[np.uint8], ids: NDArray[np.uint8], matte: float) -> Floats:
+    """A view whose objects are moved towards their mean colour; the mean is of the pixels in the cells' middles."""
+    cell = len(view) // len(ids)
+    height, width = ids.shape
+    out = view.astype(np.float64)
+    for own in set(ids.ravel().tolist()) - {0}:
+        places = [(y, x) for y, x in np.ndindex(height, width) if ids[y, x] == own]
+        mean = np.mean([view[y * cell + cell // 2, x * cell + cell // 2] for y, x in places], axis=0)
+        for y, x in places:
+            here = np.s_[y * cell : (y + 1) * cell, x * cell : (x + 1) * cell]
+            out[here] += matte * (mean - out[here])
     return out

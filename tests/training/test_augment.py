@@ -14,10 +14,21 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from reference import augment_oracle as oracle
-from sightline.training.augment import Augmentation, Change, _hue, apply, draw_changes, fill, moved_masks, unchanged
+from sightline.training.augment import (
+    Augmentation,
+    Change,
+    _hue,
+    apply,
+    draw_changes,
+    dulled_patches,
+    dulled_views,
+    fill,
+    moved_masks,
+    unchanged,
+)
 
-NOTHING = Augmentation(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-STRONG = Augmentation(1.0, 0.5, 3.0, 1.0, 2.0, 1.0, 2.0, 1.0, 0.5, 1.0, 0.5)
+NOTHING = Augmentation(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+STRONG = Augmentation(1.0, 0.5, 3.0, 1.0, 2.0, 1.0, 2.0, 1.0, 0.5, 1.0, 0.5, 0.3, 0.7, 0.9)
 FEWER_ON_PATCHES = 0.3
 
 
@@ -35,35 +46,45 @@ def drawn(how: Augmentation, seed: int = 0, scenes: int = 3, views: int = 2) -> 
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.integers(0, 10_000))
-def test_agrees_with_a_loop_over_pixels(seed: int) -> None:
+@given(st.integers(0, 10_000), st.booleans())
+def test_agrees_with_a_loop_over_pixels(seed: int, first: bool) -> None:
     change = drawn(replace(STRONG, noise=0.0, share=0.7, swap=0.5), seed)
     views, patches = pictures(seed=seed)
-    seen, asked = apply(change, views, patches)
+    seen, asked = apply(change, views, patches, first=first)
     for s in range(len(views)):
         how: dict[str, Any] = {
             "colours": change.colours[s].double().numpy(), "offset": change.offset[s].double().numpy(),
-            "exponent": float(change.exponent[s]), "zoom": float(change.zoom[s]),
+            "exponent": float(change.exponent[s]),
         }  # fmt: skip
         for v, made in enumerate(seen[s]):
             shift = (float(change.shift[s, v, 0]), float(change.shift[s, v, 1]))
-            expected = oracle.changed(views[s, v].numpy(), **how, shift=shift, blur=float(change.blur[s]))
+            zoom = scale(change, s, stretched=first and v == 0)
+            expected = oracle.changed(
+                views[s, v].numpy(), **how, zoom=zoom, shift=shift, blur=float(change.blur[s])
+            )
             np.testing.assert_allclose(made.numpy(), expected, atol=2e-4)
         for q, made in enumerate(asked[s]):
-            blur = FEWER_ON_PATCHES * float(change.blur[s])
-            expected = oracle.changed(patches[s, q].numpy(), **how, shift=(0.0, 0.0), blur=blur)
+            blur, zoom = FEWER_ON_PATCHES * float(change.blur[s]), scale(change, s, stretched=first)
+            expected = oracle.changed(patches[s, q].numpy(), **how, zoom=zoom, shift=(0.0, 0.0), blur=blur)
             np.testing.assert_allclose(made.numpy(), expected, atol=2e-4)
+
+
+def scale(change: Change, scene: int, *, stretched: bool) -> tuple[float, float]:
+    """Of one picture along x and y."""
+    zoom = float(change.zoom[scene])
+    return zoom, zoom * float(change.stretch[scene]) if stretched else zoom
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.integers(0, 10_000))
-def test_masks_move_with_the_views(seed: int) -> None:
-    change = drawn(replace(NOTHING, share=0.7, zoom=0.6, shift=0.3), seed)
+@given(st.integers(0, 10_000), st.booleans())
+def test_masks_move_with_the_views(seed: int, first: bool) -> None:
+    change = drawn(replace(NOTHING, share=0.7, zoom=0.6, shift=0.3, stretch=0.5), seed)
     masks = (torch.rand(3, 4, 2, 7, 9, generator=torch.Generator().manual_seed(seed)) < 0.5).float()
-    made = moved_masks(change, masks)
+    made = moved_masks(change, masks, first=first)
     for s, n, v in np.ndindex(3, 4, 2):
         shift = (float(change.shift[s, v, 0]), float(change.shift[s, v, 1]))
-        expected = oracle.moved_mask(masks[s, n, v].double().numpy(), float(change.zoom[s]), shift)
+        zoom = scale(change, s, stretched=first and v == 0)
+        expected = oracle.moved_mask(masks[s, n, v].double().numpy(), zoom, shift)
         np.testing.assert_allclose(made[s, n, v].numpy(), expected, atol=2e-4)
 
 
@@ -72,7 +93,7 @@ def test_masks_move_with_the_views(seed: int) -> None:
     [
         NOTHING,  # no scene, no strength
         replace(NOTHING, share=1.0),  # all scenes, no strength
-        replace(STRONG, share=0.0, swap=0.0),  # full strength, no scene
+        replace(STRONG, share=0.0, swap=0.0, grey=0.0),  # full strength, no scene
     ],
 )
 def test_no_change(how: Augmentation) -> None:
@@ -172,9 +193,53 @@ def test_patches_grow_as_their_objects_would(seed: int) -> None:
     for s, q in np.ndindex(3, 4):
         size, zoom = float(sizes[s, q]), float(change.zoom[s])
         grown = (0.35 + 0.3 * size * zoom) / (0.35 + 0.3 * size)
-        expected = oracle.moved(patches[s, q].numpy() / 255.0, grown, (0.0, 0.0))
+        expected = oracle.moved(patches[s, q].numpy() / 255.0, (grown, grown), (0.0, 0.0))
         np.testing.assert_allclose(asked[s, q].numpy(), expected, atol=2e-4)
 
 
 def test_fill_of_the_three_sizes() -> None:
     torch.testing.assert_close(fill(torch.tensor([0.5, 1.0, 1.5])), torch.tensor([0.5, 0.65, 0.8]))
+
+
+def test_stretched_things_are_mostly_lower() -> None:
+    stretch = drawn(replace(NOTHING, share=1.0, stretch=0.5), scenes=4000).stretch
+    assert math.exp(-0.5) < stretch.min() < 0.62
+    assert 1.23 < stretch.max() < math.exp(0.45 * 0.5)
+    assert (stretch < 1).float().mean() == pytest.approx(1 / 1.45, abs=0.03)
+
+
+def test_a_grey_scene_has_no_colour_left() -> None:
+    seen, asked = apply(drawn(replace(NOTHING, grey=1.0)), *pictures())
+    for made in (seen, asked):
+        torch.testing.assert_close(made, made[..., :1].expand_as(made))
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000))
+def test_dull_views_agree_with_a_loop_over_pixels(seed: int) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    views = torch.randint(0, 256, (2, 2, 24, 32, 3), generator=draw, dtype=torch.uint8)
+    ids = torch.randint(0, 3, (2, 2, 2, 2), generator=draw, dtype=torch.uint8)
+    ids = ids.repeat_interleave(3, dim=2).repeat_interleave(4, dim=3)  # (2, 2, 6, 8): cells of four pixels
+    matte = torch.rand(2, generator=draw)
+    made = dulled_views(views, ids, 2, matte)
+    for s, v in np.ndindex(2, 2):
+        expected = oracle.dulled(views[s, v].numpy(), ids[s, v].numpy(), float(matte[s]))
+        np.testing.assert_allclose(made[s, v].numpy(), expected, atol=0.51)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000))
+def test_dull_patches_agree_with_a_loop_over_pixels(seed: int) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    patches = torch.randint(0, 256, (2, 3, 4, 4, 3), generator=draw, dtype=torch.uint8)
+    outlines = torch.randint(0, 256, (2, 3, 4, 4), generator=draw, dtype=torch.uint8)
+    outlines[1, 2] = 0  # nothing there
+    matte = torch.rand(2, generator=draw)
+    made = dulled_patches(patches, outlines, matte)
+    for s, q in np.ndindex(2, 3):
+        share = outlines[s, q].double().numpy()[..., None] / 255.0
+        pixels = patches[s, q].double().numpy()
+        mean = (pixels * share).sum(axis=(0, 1)) / max(share.sum(), 1e-6)
+        expected = pixels + float(matte[s]) * share * (mean - pixels)
+        np.testing.assert_allclose(made[s, q].numpy(), expected, atol=0.51)

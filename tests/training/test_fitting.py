@@ -182,8 +182,8 @@ def test_masks_by_patch() -> None:
     """An object that fills the lower left patch of the second view is in that token and no other."""
     learner = SornetLearner(toy_plan(), ToySource())
     learner.net = Sornet(SornetConfig(32, 1, 2, 16, views=VIEWS, image=(96, 64)))
-    masks = torch.zeros(1, 3, 2, 16, 24)
-    masks[0, 1, 1, 8:, :8] = 1.0
+    masks = torch.zeros(1, 3, 2, 32, 48)
+    masks[0, 1, 1, 16:, :16] = 1.0
     covers = learner._covers(masks)
     assert covers is not None
     assert covers.shape == (1, 3, 12)

@@ -62,7 +62,7 @@ def test_pointing_agrees_with_loops(seed: int, depth: int, heads: int) -> None:
 
 
 def test_pointing_asks_only_for_what_is_seen() -> None:
-    """What is hidden or not there, the first block of three and the second half of the heads teach nothing."""
+    """What is hidden or not there, the first block of three and the last quarter of the heads teach nothing."""
     looked = [torch.full((1, 4, 3, 5), 0.2, requires_grad=True) for _ in range(3)]
     covers = torch.zeros(1, 3, 5)
     covers[0, 0, 1] = covers[0, 2, 2] = 0.5  # the second is hidden
@@ -70,8 +70,8 @@ def test_pointing_asks_only_for_what_is_seen() -> None:
     assert looked[0].grad is None
     for look in looked[1:]:
         assert look.grad is not None
-        assert (look.grad[0, :2, 0, 1] < 0).all()
-        look.grad[0, :2, 0, 1] = 0
+        assert (look.grad[0, :3, 0, 1] < 0).all()
+        look.grad[0, :3, 0, 1] = 0
         assert not look.grad.any()
 
 
@@ -119,8 +119,11 @@ def test_head_tells_as_many_facts_as_there_are() -> None:
 
 def test_lengths_grow_with_the_view_and_flags_do_not() -> None:
     facts = torch.rand(2, 3, len(FACTS))
-    grown = enlarged(facts, torch.tensor([2.0, 0.5]))
-    torch.testing.assert_close(grown[0, :, :LENGTHS], 2.0 * facts[0, :, :LENGTHS])
-    torch.testing.assert_close(grown[1, :, :LENGTHS], 0.5 * facts[1, :, :LENGTHS])
-    assert torch.equal(grown[..., LENGTHS:], facts[..., LENGTHS:])
+    zoom, stretch = torch.tensor([2.0, 0.5]), torch.tensor([0.6, 1.2])
+    upright = torch.tensor([name in ("behind", "base", "height", "cavity_depth") for name in FACTS[:LENGTHS]])
+    for grown, higher in ((enlarged(facts, zoom), zoom), (enlarged(facts, zoom, stretch), zoom * stretch)):
+        for s in range(2):
+            expected = facts[s, :, :LENGTHS] * torch.where(upright, higher[s], zoom[s])
+            torch.testing.assert_close(grown[s, :, :LENGTHS], expected)
+        assert torch.equal(grown[..., LENGTHS:], facts[..., LENGTHS:])
     assert enlarged(facts, None) is facts

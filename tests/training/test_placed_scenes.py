@@ -10,7 +10,7 @@ import pytest
 from sightline.errors import ConfigError
 from sightline.scenes.labels import PREDICATES
 from sightline.training.placing import FACTS, LENGTHS, PlacedBatch, PlacedScenes, looks_of, object_facts
-from sightline.worlds import World, arrange, relations, solid
+from sightline.worlds import World, arrange, load_world, relations, solid
 from sightline.worlds.layout import Layout
 
 SEED, FIRST, SIZE = 7, 20, 4
@@ -129,3 +129,19 @@ def test_views_the_world_does_not_have(world: World, views: tuple[str, ...], pro
 
 def test_facts_of_a_layout_stand_in_order(layouts: list[Layout], batch: PlacedBatch) -> None:
     assert np.array_equal(object_facts(layouts[0]), batch.facts[0, : len(layouts[0].objects)])
+
+
+def test_crowded_scenes_have_one_or_two_colours_of_the_world() -> None:
+    world = load_world("geospa/train")
+    plain = PlacedScenes(world, ("original",), seed=3, size=4, batches=8)
+    crowded = PlacedScenes(world, ("original",), seed=3, size=4, batches=8, crowded=0.5)
+    counts = [len({o.color for o in crowded.layout(i).objects}) for i in range(32)]
+    changed = [crowded.layout(i) != plain.layout(i) for i in range(32)]
+    assert 8 <= sum(changed) <= 24
+    assert all(count <= 2 for count, other in zip(counts, changed, strict=True) if other)
+    assert {o.color for i in range(32) for o in crowded.layout(i).objects} <= set(world.colors)
+    looks = [{(o.shape, o.color, o.material) for o in crowded.layout(i).objects} for i in range(32)]
+    assert [len(seen) for seen in looks] == [len(crowded.layout(i).objects) for i in range(32)]  # still told apart
+    assert (
+        crowded[2].looks == PlacedScenes(world, ("original",), seed=3, size=4, batches=8, crowded=0.5)[2].looks
+    ).all()

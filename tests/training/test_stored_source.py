@@ -45,7 +45,7 @@ def test_a_batch_is_what_is_stored(data: Dataset) -> None:
         for v, name in enumerate(("top", "original")):
             assert np.array_equal(batch.views[s, v].numpy(), scene.view(name).image())
             assert batch.ids is not None
-            assert np.array_equal(batch.ids[s, v].numpy(), scene.view(name).ids()[2::4, 2::4])
+            assert np.array_equal(batch.ids[s, v].numpy(), scene.view(name).ids()[1::2, 1::2])
         assert batch.present[s].tolist() == [i < n for i in range(batch.present.shape[1])]
         ids = [thing.id for thing in scene.objects]
         told = {

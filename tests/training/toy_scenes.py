@@ -20,6 +20,7 @@ class ToySource:
 
     image = (64, 32)
     bank: Tensor = torch.zeros(1, 1, 32, 32, 3, dtype=torch.uint8)
+    outlines: Tensor | None = None
 
     def __init__(self, batch: int = 4, facts: bool = True, name: str = "toy") -> None:
         self.batch, self.facts, self.name = batch, facts, name
@@ -41,7 +42,9 @@ class ToySource:
         labels = torch.zeros(self.batch, 3, 3, len(PREDICATES), dtype=torch.bool)
         labels[..., 0], labels[..., 4] = brighter, brighter
         facts = torch.rand(self.batch, 3, 13, generator=draw).round() if self.facts else None
-        ids = torch.randint(0, 4, (self.batch, 2, 8, 16), generator=draw, dtype=torch.uint8) if self.facts else None
+        ids = (
+            torch.randint(0, 4, (self.batch, 2, 16, 32), generator=draw, dtype=torch.uint8) if self.facts else None
+        )
         return SceneBatch(
             noise[:, list(views)], patches, present, labels, facts, ids=None if ids is None else ids[:, list(views)]
         )

@@ -148,6 +148,7 @@ def world_source(wish: Wishes, plan: Plan, device: str, *, batches: int, seed: i
     return WorldSource(
         world, plan.views, batch=plan.batch, batches=batches, canonical=plan.canonical,
         seed=plan.seed if seed is None else seed, workers=wish.workers, cuda=device == "cuda",
+        crowded=plan.crowded,
     )  # fmt: skip
 
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sightline.render.canonical import SIZE, canonical_layouts, canonical_views, shrunk
+from sightline.render.canonical import SIZE, canonical_layouts, shrunk
 from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
 from sightline.training.placing import PlacedBatch, PlacedScenes, looks_of, shapes_of
-from sightline.worlds import SIZES, World, arrange
+from sightline.worlds import SIZES, World
 from sightline.worlds.shapes import split_name
 
 if TYPE_CHECKING:
     from sightline.render.fast.cuda import CudaRenderer
 
-COARSE = 4
+COARSE = 2
 """Of an id map every so many-th pixel is kept, both ways."""
 
 _AT_ONCE = 256  # canonical pictures drawn in one batch
@@ -38,8 +38,9 @@ class SceneBatch:
         labels: (B, N, N, 8) bool.
         facts: (B, N, 13) float32, or None where the source does not know them.
         looks: (B, N) int64: which of the source's objects each query is, or None.
-        ids: (B, V, H / 4, W / 4) uint8: what every fourth pixel shows, 0 the table, i + 1 query i; or None.
+        ids: (B, V, H / 2, W / 2) uint8: what every second pixel shows, 0 the table, i + 1 query i; or None.
         sizes: (B, N) float32: size of each query's object, 1 for medium; or None.
+        outlines: (B, N, 32, 32) uint8: how much of a patch's pixel shows the object, 255 for all; or None.
     """
 
     views: Tensor
@@ -50,6 +51,7 @@ class SceneBatch:
     looks: Tensor | None = None
     ids: Tensor | None = None
     sizes: Tensor | None = None
+    outlines: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.present)
@@ -59,6 +61,7 @@ class Drawing(Protocol):
     """Draws placed scenes."""
 
     bank: Tensor
+    outlines: Tensor
 
     def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:
         """The scenes by some of their views, each query by one of its canonical views chosen at random."""
@@ -67,9 +70,9 @@ class Drawing(Protocol):
 class _Drawn:
     """What drawing on either device has in common: canonical views kept ready, and everything but the pixels."""
 
-    def __init__(self, world: World, bank: NDArray[np.uint8], device: str) -> None:
+    def __init__(self, world: World, bank: Bank, device: str) -> None:
         self.device = torch.device(device)
-        self.bank = torch.from_numpy(bank).to(self.device)
+        self.bank, self.outlines = (torch.from_numpy(part).to(self.device) for part in bank)
         factors = [SIZES[split_name(shape)[1]] for shape, _, _ in looks_of(world)]
         self._sizes = torch.tensor(factors, dtype=torch.float32, device=self.device)
 
@@ -80,10 +83,9 @@ class _Drawn:
             return torch.from_numpy(array).to(self.device, non_blocking=True)
 
         looks, present = there(batch.looks), there(batch.present)
-        patches = chosen_patches(self.bank, looks, present)
-        return SceneBatch(
-            views, patches, present, there(batch.labels), there(batch.facts), looks, ids, self._sizes[looks]
-        )
+        patches, outlines = chosen_patches(self.bank, looks, present, self.outlines)
+        labels, facts, sizes = there(batch.labels), there(batch.facts), self._sizes[looks]
+        return SceneBatch(views, patches, present, labels, facts, looks, ids, sizes, outlines)
 
 
 class CudaDrawing(_Drawn):
@@ -111,14 +113,11 @@ class CpuDrawing(_Drawn):
 
     def __init__(self, stream: PlacedScenes, *, canonical: int, seed: int, device: str = "cpu") -> None:
         self._renderer, self._stream = FastRenderer(), stream
-        world = stream.world
-        views = canonical_views(stream.looks, count=canonical, seed=seed, renderer=self._renderer, world=world)
-        super().__init__(world, views, device)
+        super().__init__(stream.world, cpu_bank(stream.world, self._renderer, count=canonical, seed=seed), device)
 
     def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:
         """The scenes by some of their views, each query by one of its canonical views chosen at random."""
-        world, seed = self._stream.world, self._stream.seed
-        layouts = (arrange(world, seed, batch.first + i) for i in range(len(batch)))
+        layouts = (self._stream.layout(batch.first + i) for i in range(len(batch)))
         names = [self._stream.views[view] for view in views]
         frames = [self._renderer.frames(layout, names) for layout in layouts]
         pixels = np.stack([np.stack([_image(frame) for frame in scene]) for scene in frames])
@@ -129,25 +128,65 @@ class CpuDrawing(_Drawn):
 
 
 def coarse(ids: Tensor) -> Tensor:
-    """Every fourth pixel of id maps (…, H, W), as uint8."""
+    """Every second pixel of id maps (…, H, W), as uint8."""
     return ids[..., COARSE // 2 :: COARSE, COARSE // 2 :: COARSE].to(torch.uint8)
 
 
-def chosen_patches(bank: Tensor, looks: Tensor, present: Tensor) -> Tensor:
-    """One of its canonical views at random for each query, (B, N, 32, 32, 3); black where there is no object."""
+def chosen_patches(
+    bank: Tensor, looks: Tensor, present: Tensor, outlines: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """One of its canonical views at random for each query, (B, N, 32, 32, 3), and its outline (B, N, 32, 32).
+
+    Both are black where there is no object.
+    """
     number = torch.randint(bank.shape[1], looks.shape, device=bank.device)
-    return bank[looks, number] * present[..., None, None, None]
+    patches = bank[looks, number] * present[..., None, None, None]
+    return patches, None if outlines is None else outlines[looks, number] * present[..., None, None]
 
 
-def canonical_bank(world: World, card: CudaRenderer, *, count: int, seed: int) -> NDArray[np.uint8]:
-    """Canonical views of every object of a world in the order of `looks_of`, drawn on the card."""
+class Bank(NamedTuple):
+    """Canonical views of every object of a world, in the order of `looks_of`.
+
+    Attributes:
+        views: (looks, count, 32, 32, 3) uint8.
+        outlines: (looks, count, 32, 32) uint8: how much of a pixel shows the object, 255 for all.
+    """
+
+    views: NDArray[np.uint8]
+    outlines: NDArray[np.uint8]
+
+
+def canonical_bank(world: World, card: CudaRenderer, *, count: int, seed: int) -> Bank:
+    """Drawn on the card, many at a time."""
     layouts = [one for look in looks_of(world) for one in canonical_layouts(look, world, count=count, seed=seed)]
-    views: list[NDArray[np.uint8]] = []
+    drawn: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
     for at in range(0, len(layouts), _AT_ONCE):
         few = layouts[at : at + _AT_ONCE]
         full = [few[i % len(few)] for i in range(_AT_ONCE)]  # one size: the card's arrays are made only once
-        views += [shrunk(image) for image in card.images(full, "canonical")[: len(few)]]
-    return np.stack(views).reshape(-1, count, SIZE, SIZE, 3)
+        pictures = card.pictures(card.batch(full, "canonical"))
+        images, ids = pictures.image.copy_to_host(), pictures.ids.copy_to_host()
+        drawn += [(shrunk(image), _outline(own)) for image, own in zip(images[: len(few)], ids, strict=False)]
+    return _banked(drawn, count)
+
+
+def cpu_bank(world: World, renderer: FastRenderer, *, count: int, seed: int) -> Bank:
+    """Drawn one after the other."""
+    layouts = [one for look in looks_of(world) for one in canonical_layouts(look, world, count=count, seed=seed)]
+    frames = (renderer.frame(layout, layout.shots[0]) for layout in layouts)
+    return _banked([(shrunk(_image(frame)), _outline(frame.ids)) for frame in frames], count)
+
+
+def _banked(drawn: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]], count: int) -> Bank:
+    views, outlines = (np.stack(part) for part in zip(*drawn, strict=True))
+    return Bank(views.reshape(-1, count, SIZE, SIZE, 3), outlines.reshape(-1, count, SIZE, SIZE))
+
+
+def _outline(ids: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """An id map at the size of the patch: how much of each pixel is object."""
+    finer = len(ids) // SIZE
+    share = (ids > 0).reshape(SIZE, finer, SIZE, finer).mean(axis=(1, 3))
+    outline: NDArray[np.uint8] = np.round(255.0 * share).astype(np.uint8)
+    return outline
 
 
 def _image(frame: Frame) -> NDArray[np.uint8]:

@@ -49,6 +49,7 @@ class FewScenes:
     def __init__(self, base: Source, scenes: int, views: int, *, batch: int, seed: int) -> None:
         _enough(base, scenes)
         self._told, self.image, self.bank = base.describe(), base.image, base.bank
+        self.outlines = base.outlines
         self.count, self.batch, self.seed = scenes, batch, seed
         parts = []
         for number, loaded in enumerate(base.loader(0, -(-scenes // base.batch))):
@@ -73,15 +74,17 @@ class FewScenes:
         """The batch, each query by one of its canonical views chosen at random."""
         rows = torch.from_numpy(loaded).to(self._views.device)
         looks, present = self._looks[rows], self._present[rows]
+        patches, outlines = chosen_patches(self.bank, looks, present, self.outlines)
         return SceneBatch(
             self._views[rows][:, list(views)],
-            chosen_patches(self.bank, looks, present),
+            patches,
             present,
             self._labels[rows],
             None if self._facts is None else self._facts[rows],
             looks,
             None if self._ids is None else self._ids[rows][:, list(views)],
             None if self._sizes is None else self._sizes[rows],
+            outlines,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -139,6 +142,7 @@ def fine_plan(start: str | Path, **changes: Any) -> Plan:
         "size": told.get("plan", {}).get("size", ""), "views": net.config.views, "steps": 300, "batch": 32,
         "rate": 1e-4, "warmup": 30, "most_objects": net.config.most_objects, "start": str(start),
         "compiled": False,  # takes longer than the steps do
+        "crowded": 0.0,  # the scenes as they are: there are few of them
     }  # fmt: skip
     return Plan(**{**usual, **changes})
 

@@ -13,7 +13,15 @@ from torch.nn import functional
 from sightline.errors import ConfigError
 from sightline.models.nets.checkpoints import load_sornet
 from sightline.models.nets.sornet import Sornet, sornet_config
-from sightline.training.augment import apply, draw_changes, moved_masks, unchanged
+from sightline.training.augment import (
+    Change,
+    apply,
+    draw_changes,
+    dulled_patches,
+    dulled_views,
+    moved_masks,
+    unchanged,
+)
 from sightline.training.drawing import COARSE, SceneBatch
 from sightline.training.losses import (
     FactsHead,
@@ -52,13 +60,14 @@ class SornetLearner(lightning.LightningModule):
         torch.manual_seed((plan.seed * 1_000_003 + step) % 2**63)
         shown = plan.shown(step)
         scenes = self.source.scenes(loaded, shown)
-        images, patches, covers, zoom = self._pixels(scenes)
+        images, patches, covers, change = self._pixels(scenes, first=shown[0] == 0)
         embedded, looked = self.net.trace(images, patches, shown)
         logits = self.net.readout(embedded)
         loss = predicate_loss(logits, scenes.labels, scenes.present)
         self.told = {"predicates": loss.detach(), "right": _right(logits, scenes).detach()}
         if plan.facts and scenes.facts is not None:
-            aside = facts_loss(self.head(embedded), enlarged(scenes.facts, zoom), scenes.present)
+            facts = scenes.facts if change is None else _grown(scenes.facts, change, first=shown[0] == 0)
+            aside = facts_loss(self.head(embedded), facts, scenes.present)
             self.told["facts"] = aside.detach()
             loss = loss + plan.facts * aside
         if covers is not None:
@@ -104,8 +113,8 @@ class SornetLearner(lightning.LightningModule):
         """The running mean under the names of the network's weights."""
         return dict(zip(dict(self.net.named_parameters()), self.mean, strict=True))
 
-    def _pixels(self, scenes: SceneBatch) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Views and patches as the network gets them, the share of each patch that shows each object, the zoom."""
+    def _pixels(self, scenes: SceneBatch, *, first: bool) -> tuple[Tensor, Tensor, Tensor | None, Change | None]:
+        """Views and patches as the network gets them, the share of each patch that shows an object, the change."""
         how = self.plan.augmentation
         masks = None
         if self.plan.pointing and scenes.ids is not None:
@@ -114,8 +123,13 @@ class SornetLearner(lightning.LightningModule):
         if how is None:
             return *unchanged(scenes.views, scenes.patches), self._covers(masks), None
         change = draw_changes(how, len(scenes), scenes.views.shape[1], scenes.views.device)
-        moved = None if masks is None else moved_masks(change, masks)
-        return *apply(change, scenes.views, scenes.patches, scenes.sizes), self._covers(moved), change.zoom
+        moved = None if masks is None else moved_masks(change, masks, first=first)
+        views, patches = scenes.views, scenes.patches
+        if how.matte and scenes.ids is not None and scenes.outlines is not None:  # both or neither
+            views = dulled_views(views, scenes.ids, scenes.present.shape[1], change.matte)
+            patches = dulled_patches(patches, scenes.outlines, change.matte)
+        pixels = apply(change, views, patches, scenes.sizes, first=first)
+        return *pixels, self._covers(moved), change
 
     def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
         """Clip here: Lightning refuses to where the optimiser is a fused one."""
@@ -195,6 +209,11 @@ def optimizers(net: nn.Module, head: nn.Module, plan: Plan) -> list[torch.optim.
 
 def _taken(views: Sequence[str], image: tuple[int, int], objects: int) -> str:
     return f"views {', '.join(views)} of {image[0]}×{image[1]} pixels and up to {objects} objects"
+
+
+def _grown(facts: Tensor, change: Change, *, first: bool) -> Tensor:
+    """Facts of changed scenes; without the original camera's view nothing is stretched."""
+    return enlarged(facts, change.zoom, change.stretch if first else None)
 
 
 def _right(logits: Tensor, scenes: SceneBatch) -> Tensor:

@@ -7,7 +7,7 @@ worker, in any order, and no scene comes twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Final
@@ -72,6 +72,8 @@ class PlacedScenes:
         batches: Length of the stream.
         most: Objects a scene may hold; by default the world's own limit.
         first: Scene to begin with.
+        crowded: Share of the scenes whose objects have only one or two of the world's colours: there shape and size
+            must tell them apart.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class PlacedScenes:
         batches: int,
         most: int | None = None,
         first: int = 0,
+        crowded: float = 0.0,
     ) -> None:
         unknown = [view for view in views if view not in [camera.name for camera in world.cameras]]
         if unknown or not views:
@@ -93,6 +96,7 @@ class PlacedScenes:
             )
         self.world, self.views, self.seed, self.size = world, tuple(views), seed, size
         self.batches, self.most, self.first = batches, most or world.objects[1], first
+        self.crowded = crowded
 
     @cached_property
     def looks(self) -> tuple[Identity, ...]:
@@ -106,8 +110,18 @@ class PlacedScenes:
         if not 0 <= number < self.batches:
             raise IndexError(number)
         start = self.first + number * self.size
-        layouts = [arrange(self.world, self.seed, start + i) for i in range(self.size)]
-        return self.batch(layouts, start)
+        return self.batch([self.layout(start + i) for i in range(self.size)], start)
+
+    def layout(self, index: int) -> Layout:
+        """Scene number `index`; the world's own unless it is a crowded one."""
+        if not self.crowded:
+            return arrange(self.world, self.seed, index)
+        draw = np.random.default_rng([self.seed, index, 3])
+        if draw.random() >= self.crowded:
+            return arrange(self.world, self.seed, index)
+        few = draw.choice(len(self.world.colors), size=min(2, len(self.world.colors)), replace=False)
+        colors = tuple(self.world.colors[i] for i in few[: draw.integers(1, 3)])
+        return arrange(replace(self.world, colors=colors), self.seed, index)
 
     def batch(self, layouts: Sequence[Layout], first: int = 0) -> PlacedBatch:
         """Given layouts as one batch."""

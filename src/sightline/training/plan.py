@@ -29,6 +29,7 @@ class Plan:
         pointing: Weight of the loss on where queries look; 0 leaves it out.
         fewer_views: Share of the steps that show only one of several views; nine in ten of them the first.
         augmentation: How pictures are changed; None leaves them as they are.
+        crowded: Share of a world's scenes whose objects have one or two colours only.
         canonical: Canonical views an object has to choose from.
         most_objects: Queries the network takes.
         seed: Of weights, scenes and changes.
@@ -51,6 +52,7 @@ class Plan:
     pointing: float = 0.3
     fewer_views: float = 0.4
     augmentation: Augmentation | None = field(default_factory=Augmentation)
+    crowded: float = 0.3
     canonical: int = 32
     most_objects: int = 16
     seed: int = 0
@@ -62,7 +64,7 @@ class Plan:
         for name, least in (("steps", 1), ("batch", 1), ("canonical", 1), ("most_objects", 2), ("warmup", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} of a training must be at least {least}, not {getattr(self, name)}")
-        for name in ("average", "fewer_views"):
+        for name in ("average", "fewer_views", "crowded"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} of a training must lie in [0, 1], not {getattr(self, name)}")
         if self.rate <= 0.0:

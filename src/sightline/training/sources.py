@@ -29,6 +29,10 @@ class Source(Protocol):
         """(looks, canonical views, 32, 32, 3) uint8: what queries are chosen from."""
 
     @property
+    def outlines(self) -> Tensor | None:
+        """(looks, canonical views, 32, 32) uint8: how much of each pixel shows the object; None where unknown."""
+
+    @property
     def image(self) -> tuple[int, int]:
         """(width, height) of a view, pixels."""
 
@@ -54,6 +58,7 @@ class WorldSource:
         workers: Processes that place; 0 places in this one.
         cuda: Draw on the card.
         device: Where scenes drawn by the CPU go.
+        crowded: Share of the scenes with one or two colours only; see `PlacedScenes`.
     """
 
     def __init__(
@@ -68,8 +73,9 @@ class WorldSource:
         workers: int = 0,
         cuda: bool = False,
         device: str = "cpu",
+        crowded: float = 0.0,
     ) -> None:
-        self.stream = PlacedScenes(world, views, seed=seed, size=batch, batches=batches)
+        self.stream = PlacedScenes(world, views, seed=seed, size=batch, batches=batches, crowded=crowded)
         self.workers = workers
         self.drawing: Drawing = (
             CudaDrawing(world, canonical=canonical, seed=seed)
@@ -92,6 +98,11 @@ class WorldSource:
         """(looks, canonical views, 32, 32, 3) uint8: what queries are chosen from."""
         return self.drawing.bank
 
+    @property
+    def outlines(self) -> Tensor | None:
+        """(looks, canonical views, 32, 32) uint8: how much of each pixel shows the object."""
+        return self.drawing.outlines
+
     def loader(self, start: int, stop: int) -> Iterable[PlacedBatch]:
         """Placed batches, made ahead by the workers."""
         return placers(self.workers).batches(self.stream, start, stop)
@@ -103,7 +114,8 @@ class WorldSource:
     def describe(self) -> dict[str, Any]:
         """World, seed and how many scenes."""
         stream = self.stream
-        return {"world": stream.world.name, "seed": stream.seed, "scenes": stream.size * stream.batches}
+        told = {"world": stream.world.name, "seed": stream.seed, "scenes": stream.size * stream.batches}
+        return told | ({"crowded": stream.crowded} if stream.crowded else {})
 
 
 def ahead(stream: Any, start: int, stop: int, workers: int) -> Iterable[Any]:

@@ -49,6 +49,7 @@ class StoredSource:
         self.scenes_there = stored_scenes(data, views, split=split, most_objects=most_objects)
         self.batch, self.seed, self.workers, self.device = batch, seed, workers, torch.device(device)
         self.bank = torch.from_numpy(self.scenes_there.bank).to(self.device)
+        self.outlines: Tensor | None = None  # stored canonical views come without
         self._told: dict[str, Any] = {
             "data": data.path.name, "fingerprint": data.fingerprint, "split": split,
             "scenes": len(self.scenes_there), "left_out": self.scenes_there.left_out, "seed": seed,
@@ -86,7 +87,7 @@ class StoredSource:
         bits = np.unpackbits(there.labels[rows][..., None], axis=-1, bitorder="little")
         return SceneBatch(
             sent(loaded.views[:, list(views)]),
-            chosen_patches(self.bank, looks, present),
+            chosen_patches(self.bank, looks, present)[0],
             present,
             sent(bits.astype(bool)),
             None if there.facts is None else sent(there.facts[rows]),
