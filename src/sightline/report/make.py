@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -26,6 +26,7 @@ from sightline.report.cards import ReportCard, Sitting
 from sightline.report.facts import data_facts
 from sightline.report.failures import worst
 from sightline.report.listings import BOXES_WORDS
+from sightline.report.sentences import cautions
 from sightline.skills import Setting
 from sightline.store import Dataset
 
@@ -76,7 +77,7 @@ def card(
         focus=chosen.label,
         grids={s: grids(a, protocol=protocol, resamples=resamples, seed=seed) for s, a in close.items()},
         failures=worst(close, data, each=each),
-        warnings=tuple(_warnings(made)),
+        warnings=tuple(cautions(made, "items")),
     )
 
 
@@ -210,15 +211,3 @@ def _focus(made: Sequence[Sitting], wanted: str | None) -> Sitting:
             )
         return max(known, key=lambda s: (s.standard, s.rank))
     return max(made, key=lambda s: (s.standard, not s.blind, s.rank))
-
-
-def _warnings(made: Sequence[Sitting]) -> Iterator[str]:
-    for sitting in made:
-        if not sitting.finished:
-            of = f" of {sitting.items:,}" if sitting.items else ""
-            yield (
-                f"{sitting.label} is unfinished ({sitting.status}): {sitting.done:,}{of} items answered. "
-                "Its scores cover only those and cannot be compared with the others."
-            )
-    if not any(s.blind for s in made):
-        yield "No blind baseline is among the runs: how much of these scores needs no picture is not shown."

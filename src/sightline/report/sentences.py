@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sightline.exams.relations.protocols import Protocol
@@ -13,6 +13,7 @@ from sightline.report.listings import SUBTASK_TITLES, figure
 
 if TYPE_CHECKING:
     from sightline.report.cards import ReportCard, Sitting
+    from sightline.report.predicates.cards import Sitting as PredicatesSitting
     from sightline.stats import Interval
 
 PROTOCOLS = {
@@ -203,3 +204,16 @@ def _told(interval: Interval | None) -> str:
         f" (95 % interval {figure(interval.low)}–{figure(interval.high)})" if math.isfinite(interval.low) else ""
     )
     return figure(interval.value) + limits
+
+
+def cautions(sittings: Sequence[Sitting] | Sequence[PredicatesSitting], items: str) -> Iterator[str]:
+    """What a reader must know before trusting the figures: unfinished runs, no blind one; `items` in a word."""
+    for sitting in sittings:
+        if not sitting.finished:
+            of = f" of {sitting.items:,}" if sitting.items else ""
+            yield (
+                f"{sitting.label} is unfinished ({sitting.status}): {sitting.done:,}{of} {items} answered. "
+                "Its scores cover only those and cannot be compared with the others."
+            )
+    if not any(sitting.blind for sitting in sittings):
+        yield "No blind baseline is among the runs: how much of these scores needs no picture is not shown."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +24,7 @@ from sightline.report.predicates.attention import attention_of
 from sightline.report.predicates.cards import Gallery, PredicatesCard, Sitting
 from sightline.report.predicates.choosing import choose
 from sightline.report.predicates.exhibits import SceneExhibit, scene_exhibit
+from sightline.report.sentences import cautions
 from sightline.scenes.labels import PREDICATES
 from sightline.store import Dataset
 
@@ -74,7 +75,7 @@ def card(
     made = [_sitting(*one, resamples, seed) for one in zip(runs, called, records, strict=True)]
     chosen = _focus(made, focus)
     at = made.index(chosen)
-    warnings = list(_warnings(made))
+    warnings = list(cautions(made, "scenes"))
     looking = _looking(runs[at], attention, warnings)
     return PredicatesCard(
         made=datetime.now(UTC).isoformat(timespec="minutes"),
@@ -193,15 +194,3 @@ def _exhibit(
         hidden=facts.hidden,
         attention=None if looking is None else attention_of(looking, queries, focus.label),
     )
-
-
-def _warnings(made: Sequence[Sitting]) -> Iterator[str]:
-    for sitting in made:
-        if not sitting.finished:
-            of = f" of {sitting.items:,}" if sitting.items else ""
-            yield (
-                f"{sitting.label} is unfinished ({sitting.status}): {sitting.done:,}{of} scenes answered. "
-                "Its scores cover only those and cannot be compared with the others."
-            )
-    if not any(s.blind for s in made):
-        yield "No blind baseline is among the runs: how much of these scores needs no picture is not shown."
