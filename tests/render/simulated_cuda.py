@@ -94,7 +94,9 @@ def main() -> None:
     strange = Pool(solid)
     strange.know(["plate"])
     [odd] = packed(strange, [other], ["original"], SETTINGS.map_half)
+    buried = replace(layouts[0], shots=(shot((0.1, 0.0, 0.3), (1.0, 1.0, 0.0), size=(12, 8)),))
     errors = {
+        "camera inside": problem(lambda: renderer.batch([buried])),
         "other solids": problem(lambda: renderer.upload(odd)),
         "unknown view": problem(lambda: renderer.batch(layouts, "side")),
         "mixed sizes": problem(lambda: renderer.batch([layouts[0], other])),

@@ -53,6 +53,7 @@ def test_views_packed_elsewhere_look_the_same(simulated: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("case", "problem"),
     [
+        ("camera inside", "DataError: row original: camera inside an object (found 'object 0, cube')"),
         (
             "other solids",
             "ConfigError: views were packed with other solids than this renderer knows, such as 'plate'",

@@ -25,7 +25,7 @@ from numba import config, cuda
 from sightline.errors import ConfigError
 from sightline.render.fast.ambient import fill_covered, table_cell
 from sightline.render.fast.compiling import STAMP
-from sightline.render.fast.pack import Packed, Pool, packed
+from sightline.render.fast.pack import Packed, Pool, eye, packed
 from sightline.render.fast.pixels import (
     BETWEEN,
     UNKNOWN,
@@ -39,6 +39,7 @@ from sightline.render.fast.pixels import (
     ray,
     sparkling,
 )
+from sightline.render.fast.places import check_camera
 from sightline.render.fast.rays import FAR, everything, nearest, normal_at
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import TONES
@@ -121,8 +122,14 @@ class CudaRenderer:
         self._room: dict[tuple[int, ...], dict[str, Any]] = {}
 
     def batch(self, layouts: Sequence[Layout], view: str = "original") -> Batch:
-        """Bring layouts to the card, all seen by the view of that name."""
+        """Bring layouts to the card, all seen by the view of that name; a DataError for a camera that sees nothing.
+
+        Views packed elsewhere are not checked again: worlds place no camera inside an object.
+        """
         [views] = packed(self._pool, layouts, [view], self.settings.map_half)
+        for layout in layouts:
+            shot = next(s for s in layout.shots if s.name == view)
+            check_camera(self._pool, layout, shot, self._pool.bodies(layout), eye(shot))
         return self.upload(views)
 
     def know(self, shapes: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, eye, lamps
+from sightline.render.fast.places import check_camera
 from sightline.render.fast.raster import Surfaces, raster
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import Ground, State, light_table, new_state, shade
@@ -68,7 +69,7 @@ class FastRenderer:
             )
             return _frame(shot, mine, worked.image.copy())
         bodies, camera = self._pool.bodies(layout), eye(shot)
-        self._check_camera(layout, shot, bodies, camera)
+        check_camera(self._pool, layout, shot, bodies, camera)
         return _frame(shot, raster(self._pool.meshes, bodies, camera, shot.size), None)
 
     def counterfactual(self, layout: Layout, shot: Shot, index: int) -> Frame:
@@ -100,7 +101,7 @@ class FastRenderer:
             self._worked.move_to_end(key)
             return self._worked[key]
         bodies, camera = self._pool.bodies(layout), eye(shot)
-        self._check_camera(layout, shot, bodies, camera)
+        check_camera(self._pool, layout, shot, bodies, camera)
         meshes, plan, lights = self._pool.meshes, self._plan, lamps(layout, self.settings.map_half)
         if self._lit is None or self._lit[0] is not layout:
             self._lit = (layout, light_table(meshes, bodies, lights, plan, self.settings.map_cells, None, -1))
@@ -112,18 +113,6 @@ class FastRenderer:
         if len(self._worked) > KEPT:
             self._worked.popitem(last=False)
         return self._worked[key]
-
-    def _check_camera(self, layout: Layout, shot: Shot, bodies: Bodies, camera: Eye) -> None:
-        if camera.centre[2] <= 0.0:
-            raise DataError(
-                "camera under the table", row=shot.name, expected="z > 0", found=float(camera.centre[2])
-            )
-        for k, row in enumerate(bodies.rows):
-            away2 = ((camera.centre - row[[0, 1, 5]]) ** 2).sum()
-            if away2 <= row[6] ** 2 and _inside(self._pool, bodies, k, camera.centre):
-                raise DataError(
-                    "camera inside an object", row=shot.name, found=f"object {k}, {layout.objects[k].shape}"
-                )
 
 
 def _frame(shot: Shot, seen: Surfaces, image: NDArray[np.uint8] | None) -> Frame:
@@ -138,21 +127,3 @@ def _without(seen: Surfaces, index: int) -> Surfaces:
     return seen._replace(
         ids=ids, amodal=np.delete(seen.amodal, index, axis=0), sums=np.delete(seen.sums, index, axis=0)
     )
-
-
-def _inside(pool: Pool, bodies: Bodies, k: int, point: NDArray[np.float64]) -> bool:
-    """Whether a point lies within a body: a ray upwards leaves it once more than it enters."""
-    row = bodies.rows[k].astype(np.float64)
-    x, y, z = point - row[:3]
-    x, y = row[3] * x + row[4] * y, row[3] * y - row[4] * x
-    first, last = bodies.ranges[k, 2:]
-    t = pool.meshes.tris[first:last].astype(np.float64)
-    # Slightly off the vertical, so that the ray meets no edge of an upright prism.
-    d = np.array((1.234e-3, 0.567e-3, 1.0))
-    p = np.cross(d, t[:, 6:9])
-    det = (p * t[:, 3:6]).sum(axis=1)
-    det[det == 0.0] = np.inf
-    s = np.array((x, y, z)) - t[:, :3]
-    q = np.cross(s, t[:, 3:6])
-    u, v, w = (p * s).sum(axis=1) / det, (q @ d) / det, (q * t[:, 6:9]).sum(axis=1) / det
-    return bool(((u >= 0) & (v >= 0) & (u + v <= 1) & (w > 0)).sum() % 2)
