@@ -31,9 +31,9 @@ class Unsure(Never):
         return Verdicts(np.full((len(queries), len(queries), 8), -1))
 
 class Narrow(Never):
-    def check(self, views, most_objects, patch):
+    def check(self, syllabus):
         from sightline.errors import ModelError
-        raise ModelError(f"takes 2 objects, found {most_objects}")
+        raise ModelError(f"takes 2 objects, found {syllabus.most_objects}")
 """
 
 
