@@ -163,7 +163,8 @@ def dulled_views(views: Tensor, ids: Tensor, objects: int, matte: Tensor) -> Ten
     """
     cell = views.shape[2] // ids.shape[2]
     seen = views[:, :, cell // 2 :: cell, cell // 2 :: cell].float()
-    owners = functional.one_hot(ids.long(), objects + 1).flatten(2, 3).float()  # (B, V, cells, ids)
+    numbers = torch.arange(objects + 1, device=ids.device)
+    owners = (ids.flatten(2)[..., None] == numbers).float()  # (B, V, cells, ids)
     total = owners.transpose(2, 3) @ seen.flatten(2, 3)
     means = total / owners.sum(dim=2)[..., None].clamp(min=1.0)
     wanted = means.gather(2, ids.long().flatten(2)[..., None].expand(-1, -1, -1, 3)).view(seen.shape)
