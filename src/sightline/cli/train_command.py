@@ -38,7 +38,10 @@ def command(
         int | None, typer.Option(min=1, help="Scenes of a step; by default 256, 32 from a checkpoint.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(help="Highest learning rate; by default 5e-4, 1e-4 from a checkpoint.")
+        float | None, typer.Option(help="Highest learning rate; by default 1e-3, 1e-4 from a checkpoint.")
+    ] = None,
+    optimizer: Annotated[
+        Literal["muon", "adamw"] | None, typer.Option(help="By default muon, adamw from a checkpoint.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of weights, scenes and changes.")] = 0,
     augmentation: Annotated[bool, typer.Option(help="Change colours, focus, noise and scale of pictures.")] = True,
@@ -67,8 +70,9 @@ def command(
     wish = Wishes(
         to=to, world=world, data=data, split=split, size=size,
         views=None if views is None else tuple(v.strip() for v in views.split(",") if v.strip()),
-        steps=steps, batch=batch, rate=rate, seed=seed, augmentation=augmentation, canonical=canonical,
-        start=start, workers=workers, device=device, save_every=save_every, tensorboard=tensorboard, json=json,
+        steps=steps, batch=batch, rate=rate, optimizer=optimizer, seed=seed, augmentation=augmentation,
+        canonical=canonical, start=start, workers=workers, device=device, save_every=save_every,
+        tensorboard=tensorboard, json=json,
     )  # fmt: skip
     if what == "sornet":
         if scenes is not None or held_out is not None:

@@ -33,6 +33,7 @@ class Wishes:
     steps: int | None
     batch: int | None
     rate: float | None
+    optimizer: str | None
     seed: int
     augmentation: bool
     canonical: int
@@ -104,7 +105,7 @@ def plan_of(wish: Wishes, device: str) -> Plan:
     from sightline.training.plan import Plan
 
     card = device == "cuda"
-    given = {"views": wish.views, "steps": wish.steps, "batch": wish.batch, "rate": wish.rate}
+    given = {name: getattr(wish, name) for name in ("views", "steps", "batch", "rate", "optimizer")}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     changes |= {
         "seed": wish.seed, "canonical": wish.canonical, "precision": "bf16" if card else "fp32",

@@ -140,7 +140,8 @@ def fine_plan(start: str | Path, **changes: Any) -> Plan:
     net, told = load_sornet(start)
     usual: dict[str, Any] = {
         "size": told.get("plan", {}).get("size", ""), "views": net.config.views, "steps": 300, "batch": 32,
-        "rate": 1e-4, "warmup": 30, "most_objects": net.config.most_objects, "start": str(start),
+        "rate": 1e-4, "optimizer": "adamw", "warmup": 30, "most_objects": net.config.most_objects,
+        "start": str(start),
         "compiled": False,  # takes longer than the steps do
         "crowded": 0.0,  # the scenes as they are: there are few of them
     }  # fmt: skip

@@ -42,9 +42,9 @@ class Plan:
     views: tuple[str, ...] = ("original", "top")
     steps: int = 2000
     batch: int = 256
-    rate: float = 5e-4
+    rate: float = 1e-3
     warmup: int = 200
-    optimizer: Literal["adamw", "muon"] = "adamw"
+    optimizer: Literal["adamw", "muon"] = "muon"
     decay: float = 0.05
     clip: float = 1.0
     average: float = 0.998
