@@ -41,6 +41,7 @@ from sightline.report.listings import Cell, Listing, Row, percent, shared
 from sightline.report.markdown import table
 from sightline.scenes.labels import PREDICATES
 from sightline.stats import Comparison, Interval, holm
+from sightline.training.plan import Plan
 
 PAGE = ROOT / "docs" / "results" / "geospa.md"
 BLENDER = ROOT / "docs" / "results" / "geospa_blender.json"
@@ -415,11 +416,31 @@ def _ends(percents: float | None) -> tuple[float, float]:
     return low / 100, high / 100
 
 
+def newer(results: Results) -> set[str]:
+    """Settings of a training that the stored plans do not know yet, in words."""
+    now = Plan().to_dict()
+    found: set[str] = set()
+    for told in results.told.values():
+        found |= {f"`{name}`" for name in now.keys() - told["plan"].keys()}
+        if told["plan"]["augmentation"]:
+            found |= {
+                f"augmentation `{name}`" for name in now["augmentation"].keys() - told["plan"]["augmentation"]
+            }
+    return found
+
+
 def page(results: Results, blender: Path = BLENDER, *, write: bool = False) -> str:
     """The page as Markdown."""
     scenes = min(told["scenes"] for told in results.told.values())
     but = " (`tiny-diverse` does, on purpose)" if "tiny-diverse" in results.plans else ""
     parts = [wrapped(HEAD.format(scenes=scenes, plans=" ".join(results.plans), but=but))]
+    if since := sorted(newer(results)):
+        parts.append(
+            wrapped(
+                f"""Trained before these settings existed, which the commands now use: {", ".join(since)}. The
+                plan of each training stands in its `.npz` file, under `told`."""
+            )
+        )
     for part in (
         against_part(results),
         targets_part(results),
