@@ -85,8 +85,8 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
     import torch
 
     from sightline.models.nets.checkpoints import dump_sornet, load_sornet
-    from sightline.training.finetuning import FewScenes
     from sightline.training.fitting import fit
+    from sightline.training.kept import FewScenes
     from sightline.training.placing import PlacedScenes
     from sightline.training.plan import Plan
     from sightline.training.sources import WorldSource
@@ -164,6 +164,7 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dic
         source = WorldSource(
             load_world(f"geospa/{split}"), VIEWS, batch=batch, batches=scenes // batch, canonical=4, seed=0,
             workers=workers, cuda=torch.cuda.is_available(),
+            crowded=told["plan"]["crowded"] if split == "train" else 0.0,  # the very scenes it learned from
         )  # fmt: skip
         found = answers_by(net, source, scenes // batch, list(SHOWN.values()))
         for words, told_by in zip(SHOWN, found, strict=True):

@@ -15,8 +15,9 @@ from sightline.errors import ConfigError, ModelError
 from sightline.models.nets.checkpoints import dump_sornet, load_sornet
 from sightline.models.nets.sornet import Sornet, SornetConfig
 from sightline.training.evaluating import Answers, answers
-from sightline.training.finetuning import CURVE, FewScenes, curve, fine_plan, majority
+from sightline.training.finetuning import CURVE, curve, fine_plan, majority
 from sightline.training.fitting import WEIGHTS
+from sightline.training.kept import FewScenes
 from sightline.training.plan import Plan
 from sightline.training.sources import WorldSource
 from sightline.worlds import World

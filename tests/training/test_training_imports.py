@@ -40,7 +40,8 @@ for module in MODULES:
 from dataclasses import replace
 from sightline.models.nets.sornet import Sornet, SornetConfig
 from sightline.training.evaluating import answers
-from sightline.training.finetuning import FewScenes, majority
+from sightline.training.finetuning import majority
+from sightline.training.kept import FewScenes
 from sightline.training.sources import WorldSource
 from sightline.worlds import load_world
 import torch

@@ -82,14 +82,19 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 def scored(interval: Interval | None) -> Cell:
     """A score over its interval."""
-    if interval is None or not math.isfinite(interval.value):
+    if interval is None or not known(interval):
         return Cell("–")
     return Cell(figure(interval.value), _limits(figure(interval.low), figure(interval.high)))
 
 
+def known(interval: Interval | None) -> bool:
+    """Whether there is a value to be told."""
+    return interval is not None and math.isfinite(interval.value)
+
+
 def shared(interval: Interval | None, digits: int = 1) -> Cell:
     """A share in per cent over its interval."""
-    if interval is None or not math.isfinite(interval.value):
+    if interval is None or not known(interval):
         return Cell("–")
     ends = (f"{100 * end:.{digits}f}" if math.isfinite(end) else "–" for end in (interval.low, interval.high))
     return Cell(percent(interval.value, digits), _limits(*ends))

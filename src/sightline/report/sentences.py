@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sightline.exams.relations.protocols import Protocol
-from sightline.report.listings import SUBTASK_TITLES, figure
+from sightline.report.listings import SUBTASK_TITLES, figure, known
 
 if TYPE_CHECKING:
     from sightline.report.cards import ReportCard, Sitting
@@ -62,7 +62,7 @@ def human_paragraph(card: ReportCard) -> str:
 def headline(card: ReportCard) -> list[str]:
     """What the scores mean, in a few sentences."""
     measure = _measure(card)
-    ranked = [s for s in card.main if _known(s.f1(measure)) and s.finished]
+    ranked = [s for s in card.main if known(s.f1(measure)) and s.finished]
     models, blind = [s for s in ranked if not s.blind], [s for s in ranked if s.blind]
     best = max(models, key=lambda s: _value(s, measure), default=None)
     rule = max(blind, key=lambda s: _value(s, measure), default=None)
@@ -159,7 +159,7 @@ def _plain(value: object) -> str:
 def _measure(card: ReportCard) -> str:
     """The average where some finished run has one, else the first sub-task that has a score."""
     names = ("average", *SUBTASK_TITLES)
-    return next((n for n in names if any(s.finished and _known(s.f1(n)) for s in card.main)), "average")
+    return next((n for n in names if any(s.finished and known(s.f1(n)) for s in card.main)), "average")
 
 
 def _called(measure: str) -> str:
@@ -181,16 +181,12 @@ def _against(best: Sitting | None, rule: Sitting, measure: str, *, alone: bool) 
 
 
 def _weakest(sitting: Sitting) -> list[str]:
-    known = {t.name: t.micro["all"].f1.value for t in sitting.scores.subtasks}
-    known = {name: value for name, value in known.items() if math.isfinite(value)}
-    if len(known) < 2:
+    values = {t.name: t.micro["all"].f1.value for t in sitting.scores.subtasks}
+    values = {name: value for name, value in values.items() if math.isfinite(value)}
+    if len(values) < 2:
         return []
-    name = min(known, key=lambda n: known[n])
-    return [f"{sitting.label} is weakest in {SUBTASK_TITLES[name].lower()} ({figure(known[name])})."]
-
-
-def _known(interval: Interval | None) -> bool:
-    return interval is not None and math.isfinite(interval.value)
+    name = min(values, key=lambda n: values[n])
+    return [f"{sitting.label} is weakest in {SUBTASK_TITLES[name].lower()} ({figure(values[name])})."]
 
 
 def _value(sitting: Sitting, measure: str) -> float:

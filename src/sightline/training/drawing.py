@@ -14,7 +14,7 @@ from torch import Tensor
 from sightline.render.canonical import SIZE, canonical_layouts, shrunk
 from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
-from sightline.training.placing import PlacedBatch, PlacedScenes, looks_of, shapes_of
+from sightline.training.placing import PlacedBatch, PlacedScenes, looks_of
 from sightline.worlds import SIZES, World
 from sightline.worlds.shapes import split_name
 
@@ -95,7 +95,7 @@ class CudaDrawing(_Drawn):
         from sightline.render.fast.cuda import CudaRenderer
 
         self._card = CudaRenderer()
-        self._card.know(shapes_of(world))
+        self._card.know(world.solids())
         super().__init__(world, canonical_bank(world, self._card, count=canonical, seed=seed), "cuda")
 
     def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:

@@ -6,25 +6,22 @@ Numpy and torch are enough here; Lightning is imported when training begins. `re
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
 from sightline.atomic import atomic_write
 from sightline.errors import ConfigError
 from sightline.exams.predicates.scores import PredicateScores, scores
 from sightline.exams.predicates.tally import FN, TN, tally_many
 from sightline.models.nets.checkpoints import Checkpoint, load_sornet
-from sightline.training.drawing import SceneBatch, chosen_patches
 from sightline.training.evaluating import Answers, answers
+from sightline.training.kept import FewScenes, require
 from sightline.training.plan import Plan
-from sightline.training.sources import Source, shuffled
+from sightline.training.sources import Source
 
 FEW: Final = (0, 8, 32, 128, 512)
 """Scenes of a curve's points."""
@@ -33,69 +30,6 @@ CURVE: Final = "curve.json"
 
 Told = Callable[[int, int, int], None]
 """Called with (scenes of the point, steps done, steps in all)."""
-
-
-class FewScenes:
-    """The first scenes of another source, drawn once and kept on its device; shown epoch after epoch.
-
-    Args:
-        base: Where they come from.
-        scenes: How many.
-        views: How many views each.
-        batch: Scenes of a batch; with fewer scenes than that some are in it twice, each changed in its own way.
-        seed: Of the orders.
-    """
-
-    def __init__(self, base: Source, scenes: int, views: int, *, batch: int, seed: int) -> None:
-        _enough(base, scenes)
-        self._told, self.image, self.bank = base.describe(), base.image, base.bank
-        self.outlines = base.outlines
-        self.count, self.batch, self.seed = scenes, batch, seed
-        parts = []
-        for number, loaded in enumerate(base.loader(0, -(-scenes // base.batch))):
-            drawn = base.scenes(loaded, range(views))
-            if number == 0:  # all at once: joining parts would need the room twice
-                self._views = drawn.views.new_empty(scenes, *drawn.views.shape[1:])
-            here = self._views[number * base.batch : (number + 1) * base.batch]
-            here.copy_(drawn.views[: len(here)])
-            parts.append(replace(drawn, views=here[:, :0]))
-        self._looks = torch.cat([_known(part.looks) for part in parts])[:scenes]
-        self._present = torch.cat([part.present for part in parts])[:scenes]
-        self._labels = torch.cat([part.labels for part in parts])[:scenes]
-        self._facts = _whole([part.facts for part in parts], scenes)
-        self._ids = _whole([part.ids for part in parts], scenes)
-        self._sizes = _whole([part.sizes for part in parts], scenes)
-
-    def loader(self, start: int, stop: int) -> Iterator[NDArray[np.int64]]:
-        """Numbers of the scenes of each batch."""
-        return (shuffled(number, self.batch, self.count, self.seed) for number in range(start, stop))
-
-    def scenes(self, loaded: NDArray[np.int64], views: Sequence[int]) -> SceneBatch:
-        """The batch, each query by one of its canonical views chosen at random."""
-        rows = torch.from_numpy(loaded).to(self._views.device)
-        looks, present = self._looks[rows], self._present[rows]
-        patches, outlines = chosen_patches(self.bank, looks, present, self.outlines)
-        return SceneBatch(
-            self._views[rows][:, list(views)],
-            patches,
-            present,
-            self._labels[rows],
-            None if self._facts is None else self._facts[rows],
-            looks,
-            None if self._ids is None else self._ids[rows][:, list(views)],
-            None if self._sizes is None else self._sizes[rows],
-            outlines,
-        )
-
-    def describe(self) -> dict[str, Any]:
-        """The other source, and how many of its scenes."""
-        return {**self._told, "first_scenes": self.count}
-
-
-def _whole(parts: Sequence[Tensor | None], scenes: int) -> Tensor | None:
-    """The parts as one, or None where one of them is missing."""
-    known = [part for part in parts if part is not None]
-    return torch.cat(known)[:scenes] if len(known) == len(parts) else None
 
 
 @dataclass(frozen=True)
@@ -179,7 +113,7 @@ def curve(
     """
     _refuse(plan, scenes)
     for source, wanted in ((base, max(scenes)), (held, held_out)):
-        _enough(source, wanted)
+        require(source, wanted)
     out = Path(folder)
     points: list[CurvePoint] = []
     asked: Answers | None = None
@@ -224,15 +158,3 @@ def _refuse(plan: Plan, scenes: Sequence[int]) -> None:
         raise ConfigError("fine-tuning begins with a checkpoint: the plan names none")
     if not scenes or min(scenes) < 0 or len(set(scenes)) < len(scenes):
         raise ConfigError(f"scenes of a curve must be different numbers ≥ 0, not {', '.join(map(str, scenes))!r}")
-
-
-def _enough(source: Source, wanted: int) -> None:
-    there = source.describe()["scenes"]
-    if wanted > there:
-        raise ConfigError(f"{wanted} scenes are asked for, there are {there}")
-
-
-def _known(looks: Tensor | None) -> Tensor:
-    if looks is None:
-        raise ConfigError("these scenes do not tell which objects their queries are")
-    return looks

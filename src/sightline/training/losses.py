@@ -22,8 +22,8 @@ _SEEN = 0.01  # patches' worth of visible pixels below which an object cannot be
 class FactsHead(nn.Module):
     """Tells the facts of an object (`placing.FACTS`) from its embedding; used in training only.
 
-    Predicates say little about where an object is, a bit a pair. Asking for its place and measures as well makes
-    training shorter; the network that is kept has no such head.
+    Predicates say little about where an object is, a bit a pair; its place and measures say more. The network that
+    is kept has no such head.
     """
 
     def __init__(self, width: int, hidden: int = 256) -> None:

@@ -138,7 +138,7 @@ class PlacedScenes:
             for i, predicate, j in relations(layout):
                 labels[s, i, j, _ORDER[predicate]] = True
             facts[s, :n] = object_facts(layout)
-        views = tuple(packed(_pool(shapes_of(self.world)), layouts, self.views, half))
+        views = tuple(packed(_pool(self.world.solids()), layouts, self.views, half))
         return PlacedBatch(first, views, looks, present, labels, facts)
 
 
@@ -155,14 +155,9 @@ def _pool(shapes: tuple[str, ...]) -> Pool:
     return pool
 
 
-def shapes_of(world: World) -> tuple[str, ...]:
-    """Names of all solids of a world."""
-    return tuple(f"{shape}:{size}" for (shape, _), size in product(world.shapes, world.sizes))
-
-
 def looks_of(world: World) -> tuple[Identity, ...]:
     """Shape with size, colour and material of every object a world can hold."""
-    return tuple(product(shapes_of(world), world.colors, world.materials))
+    return tuple(product(world.solids(), world.colors, world.materials))
 
 
 def object_facts(layout: Layout) -> NDArray[np.float32]:

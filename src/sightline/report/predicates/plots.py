@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sightline.report.charts import Kind, Scale
+from sightline.report.listings import known
 from sightline.report.svg import (
     ACCENT,
     BASELINE,
@@ -62,7 +63,7 @@ def part_chart(
         joined: Whether the parts have an order, so that a line may join them.
         width: Width of the drawing.
     """
-    if not parts or not any(_known(v) for s in series for v in s.values):
+    if not parts or not any(known(v) for s in series for v in s.values):
         return nothing(title, width)
     low, high = domain
     right, bottom = width - _NAMES, _TOP + _HEIGHT
@@ -85,7 +86,7 @@ def part_chart(
         points = [
             (x + shift, part, v)
             for x, part, v in zip(columns, parts, own.values, strict=True)
-            if v is not None and _known(v)
+            if v is not None and known(v)
         ]
         body.append(_drawn(own, points, y, joined=joined))
     body += _end_names(series, y, right + 8)
@@ -129,7 +130,7 @@ def _drawn(own: Series, points: Sequence[tuple[float, str, Interval]], y: Scale,
 
 def _end_names(series: Sequence[Series], y: Scale, x: float) -> list[str]:
     """The names at the height of their last values, pushed apart downwards, then up from the foot."""
-    ends = [([v.value for v in s.values if v is not None and _known(v)], s) for s in series]
+    ends = [([v.value for v in s.values if v is not None and known(v)], s) for s in series]
     last = sorted(((y(values[-1]), s) for values, s in ends if values), key=lambda found: found[0])
     places: list[float] = []
     for place, _ in last:
@@ -145,10 +146,6 @@ def _end_names(series: Sequence[Series], y: Scale, x: float) -> list[str]:
     ]  # fmt: skip
 
 
-def _known(value: Interval | None) -> bool:
-    return value is not None and math.isfinite(value.value)
-
-
 def _percent(value: Interval) -> str:
     limits = f" ({100 * value.low:.1f}–{100 * value.high:.1f})" if math.isfinite(value.low + value.high) else ""
     return f"{100 * value.value:.1f} %{limits}, {value.n:,} scenes"
@@ -156,4 +153,4 @@ def _percent(value: Interval) -> str:
 
 def _said(parts: Sequence[str], series: Series) -> str:
     told = zip(parts, series.values, strict=True)
-    return ", ".join(f"{part} {_percent(v)}" for part, v in told if v is not None and _known(v)) or "nothing"
+    return ", ".join(f"{part} {_percent(v)}" for part, v in told if v is not None and known(v)) or "nothing"

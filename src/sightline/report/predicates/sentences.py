@@ -6,7 +6,7 @@ import math
 import shlex
 from typing import TYPE_CHECKING
 
-from sightline.report.listings import percent
+from sightline.report.listings import known, percent
 from sightline.report.predicates.listings import spoken
 from sightline.scenes.labels import PREDICATES
 
@@ -23,7 +23,7 @@ HIDDEN_NOTE = (
 
 def headline(card: PredicatesCard) -> list[str]:
     """What the scores mean, in a few sentences."""
-    ranked = [s for s in card.scored if s.finished and _known(s.accuracy())]
+    ranked = [s for s in card.scored if s.finished and known(s.accuracy())]
     models, blind = [s for s in ranked if not s.blind], [s for s in ranked if s.blind]
     best = max(models, key=_value, default=None)
     rule = max(blind, key=_value, default=None)
@@ -81,7 +81,7 @@ def commands(card: PredicatesCard) -> list[str]:
 def _whole(sitting: Sitting) -> str:
     assert sitting.scores is not None
     found = sitting.scores.scene_all
-    share = percent(found.value) if _known(found) else "none"
+    share = percent(found.value) if known(found) else "none"
     return f"and every single one in {share} of the scenes"
 
 
@@ -99,23 +99,19 @@ def _against(best: Sitting | None, rule: Sitting) -> str:
 
 def _weakest(sitting: Sitting) -> list[str]:
     """The groups, and the predicate with the lowest scene accuracy."""
-    known = {name: v.value for name in PREDICATES if (v := sitting.accuracy(name)) is not None and _known(v)}
+    values = {name: v.value for name in PREDICATES if (v := sitting.accuracy(name)) is not None and known(v)}
     spatial, geometric = sitting.accuracy("spatial"), sitting.accuracy("geometric")
     said = []
-    if spatial is not None and geometric is not None and _known(spatial) and _known(geometric):
+    if spatial is not None and geometric is not None and known(spatial) and known(geometric):
         said.append(
             f"{sitting.label} has {percent(spatial.value)} of the spatial predicates right and "
             f"{percent(geometric.value)} of the geometric ones"
         )
-    if len(known) > 1:
-        name = min(known, key=lambda n: known[n])
-        last = f"is weakest in “{spoken(name)}” ({percent(known[name])})."
+    if len(values) > 1:
+        name = min(values, key=lambda n: values[n])
+        last = f"is weakest in “{spoken(name)}” ({percent(values[name])})."
         said = [f"{said[0]}; it {last}"] if said else [f"{sitting.label} {last}"]
     return said
-
-
-def _known(interval: Interval | None) -> bool:
-    return interval is not None and math.isfinite(interval.value)
 
 
 def _value(sitting: Sitting) -> float:
