@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,6 +160,50 @@ class Verdicts:
         return cls(answers.astype(np.int8))
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One yes–no question about an image, and all that was asked about it before.
+
+    Attributes:
+        scene_id: The image.
+        view: Its picture, without truth.
+        question: The structured form, JSON values: ``type`` (exist, unique, attribute, relation) and so on.
+        text: In English, as in "Is there a unique person in the designated region?".
+        long_text: The same with everything that is implied said aloud.
+        region: The designated region, xyxy in fractions of the image; None for the whole image or no region.
+        labels: Regions that the labelled objects were found in, by label ("person 1"), in order.
+        history: Questions before, with their true answers; None for an answer where those are withheld.
+    """
+
+    scene_id: str
+    view: View
+    question: Mapping[str, Any]
+    text: str
+    long_text: str
+    region: tuple[float, float, float, float] | None
+    labels: Mapping[str, tuple[float, float, float, float] | None]
+    history: tuple[tuple[Mapping[str, Any], str, bool | None], ...]
+    """(structured, English, true answer) each."""
+
+
+ABSTAIN = "abstain"
+"""Reply of a model that does not want to answer; not right, and counted apart."""
+
+UNPARSED = "unparsed"
+"""What a reply becomes that is neither yes nor no nor an abstention."""
+
+
+@runtime_checkable
+class Answer(Protocol):
+    """Skill *answer*: answer yes–no questions about an image, one at a time.
+
+    A model may also have ``hear(asked, truth)``, called after each answer with the true one, unless it is withheld.
+    """
+
+    def answer(self, asked: Asked) -> str | bool:
+        """``yes``, ``no`` or ``abstain``; a bool will do, as will a sentence that begins with one of the words."""
+
+
 @runtime_checkable
 class Predicates(Protocol):
     """Skill *predicates*: say which of the eight predicates hold between the objects of a scene."""
@@ -184,10 +228,11 @@ class Detect(Protocol):
         """All objects found."""
 
 
-SKILLS: dict[str, type[Relate] | type[Detect] | type[Predicates]] = {
+SKILLS: dict[str, type[Relate] | type[Detect] | type[Predicates] | type[Answer]] = {
     "relate": Relate,
     "detect": Detect,
     "predicates": Predicates,
+    "answer": Answer,
 }
 
 

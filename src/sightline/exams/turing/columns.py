@@ -1,0 +1,112 @@
+"""Annotated images as flat columns: what the questions of a vocabulary need to know of each, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One image.
+
+    Attributes:
+        id: Scene id.
+        objects: Ids of its n objects that have a type of the vocabulary and are at least partly visible.
+        types: (n,) positions in `Vocabulary.types`.
+        crowd: (n,) True where an entry stands for a group: it counts as two, so it is never unique.
+        yes: (n, A) bool: has the attribute at that position of its type. `no`: has it not. Neither: nobody knows.
+        seen: (n, W) bool: partly visible in the region.
+        holds: (n, n, R) bool, [subject, object, relation]. `fails`: it does not hold. Neither: nobody knows.
+    """
+
+    id: str
+    objects: tuple[str, ...]
+    types: NDArray[np.int16]
+    crowd: NDArray[np.bool_]
+    yes: NDArray[np.bool_]
+    no: NDArray[np.bool_]
+    seen: NDArray[np.bool_]
+    holds: NDArray[np.bool_]
+    fails: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Many images; objects lie image by image, pairs image by image in row-major order [subject, object].
+
+    Attributes:
+        ids: (N,) scene ids, object array of str.
+        starts: (N + 1,) int64: objects of image i are ``starts[i]:starts[i + 1]``.
+        objects: (O,) object ids, object array of str.
+        types: (O,) int16.
+        crowd: (O,) bool.
+        yes: (O, words) uint64, bit k of word k // 64 for the attribute at position k; `no` likewise.
+        seen: (O,) uint64, bit k for region k.
+        pair_starts: (N + 1,) int64: pair (a, b) of image i with n objects stands at ``pair_starts[i] + a * n + b``.
+        holds: (P, words) uint64, bit k for relation k; `fails` likewise. Nothing is set on the diagonal.
+        n_attributes: Most attributes of any type; `n_regions` and `n_links` likewise: how many bits are meant.
+    """
+
+    ids: NDArray[np.object_]
+    starts: NDArray[np.int64]
+    objects: NDArray[np.object_]
+    types: NDArray[np.int16]
+    crowd: NDArray[np.bool_]
+    yes: NDArray[np.uint64]
+    no: NDArray[np.uint64]
+    seen: NDArray[np.uint64]
+    pair_starts: NDArray[np.int64]
+    holds: NDArray[np.uint64]
+    fails: NDArray[np.uint64]
+    n_attributes: int
+    n_regions: int
+    n_links: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def image(self, i: int) -> Annotation:
+        """One image's facts, unpacked."""
+        a, b = int(self.starts[i]), int(self.starts[i + 1])
+        n, pairs = b - a, slice(int(self.pair_starts[i]), int(self.pair_starts[i + 1]))
+
+        def relations(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+            return unpacked(words[pairs], self.n_links).reshape(n, n, self.n_links)
+
+        return Annotation(
+            id=str(self.ids[i]),
+            objects=tuple(self.objects[a:b]),
+            types=self.types[a:b],
+            crowd=self.crowd[a:b],
+            yes=unpacked(self.yes[a:b], self.n_attributes),
+            no=unpacked(self.no[a:b], self.n_attributes),
+            seen=unpacked(self.seen[a:b, None], self.n_regions),
+            holds=relations(self.holds),
+            fails=relations(self.fails),
+        )
+
+
+def unpacked(words: NDArray[np.uint64], bits: int) -> NDArray[np.bool_]:
+    """(n, words) uint64 → (n, bits) bool, bit 0 of word 0 first.
+
+    >>> unpacked(np.array([[5]], dtype=np.uint64), 3)
+    array([[ True, False,  True]])
+    """
+    columns = np.arange(bits)
+    return (words[:, columns // 64] >> (columns % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
+
+
+def packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """(n, bits) bool → (n, words) uint64; the opposite of `unpacked`, one word at least.
+
+    >>> packed(np.array([[True, False, True]]))
+    array([[5]], dtype=uint64)
+    """
+    n, width = bits.shape
+    words = max(1, -(-width // 64))
+    padded = np.zeros((n, words * 64), dtype=bool)
+    padded[:, :width] = bits
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64).reshape(n, words)
