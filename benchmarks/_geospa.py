@@ -20,7 +20,7 @@ from sightline.stats import Comparison, compare
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "geospa"
 
-PLANS = ("base", "tiny", "tiny-short", "tiny-plain", "tiny-diverse")
+PLANS = ("base", "base-varied", "tiny", "tiny-short", "tiny-plain", "tiny-diverse")
 SPLITS = (
     "train", "val_default", "val_color", "val_material", "val_size", "val_shape", "val_op", "val_kitchen",
     "val_kitchen_plain",
@@ -99,6 +99,10 @@ class Results:
         if key not in self._scored:
             self._scored[key] = scores(self.counts[plan][f"{split}|{views}"])
         return self._scored[key]
+
+    def as_said(self, plan: str, split: str, views: str = TWO) -> str:
+        """Name of the views under which answers are counted as the network said them, none of them averaged."""
+        return f"{views} plain" if f"{split}|{views} plain" in self.counts[plan] else views
 
     def majority(self, split: str) -> PredicateScores:
         """Scores of whoever gives the commoner answer to each predicate of the split."""
