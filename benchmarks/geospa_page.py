@@ -191,10 +191,10 @@ def _short_part(results: Results) -> Iterator[str]:
     told = ", ".join(spatial(plan) for plan in results.plans)
     yield wrapped(
         f"""What falls short are the splits of things never seen. Where all attributes are new, most spatial
-        mistakes are queries that found another object of the same colour, so scenes of one or two colours, grey, stretched
-        and dulled pictures were tried; they gain little there and cost more elsewhere than ten minutes can win
-        back. What helps is to have seen more kinds of things: `tiny-diverse`, which breaks the split. Spatial
-        accuracy on val_op, two views: {told}."""
+        mistakes are queries that found another object of the same colour, so scenes of one or two colours, grey,
+        stretched and dulled pictures were tried; they gain little there and cost more elsewhere than ten minutes
+        can win back. What helps is to have seen more kinds of things: `tiny-diverse`, which breaks the split.
+        Spatial accuracy on val_op, two views: {told}."""
     )
 
 
