@@ -99,6 +99,21 @@ def test_any_scene_can_be_made_alone(small: Dataset, tmp_path: Path) -> None:
     assert scene == list(small)[4]
 
 
+def test_truth_alone(small: Dataset, tmp_path: Path) -> None:
+    bare = generate(WORLD, tmp_path / "d", scenes=6, image_format=None, **SAME)
+    assert not (bare.path / "images").exists()
+    assert bare.verify() == []
+    for scene, whole in zip(bare, small, strict=True):
+        assert (scene.objects, scene.sightings, scene.relations) == (
+            whole.objects, whole.sightings, whole.relations,
+        )  # fmt: skip
+        with pytest.raises(DataError, match="view has no image"):
+            scene.views[0].image()
+        reduced = scene.without(scene.objects[0].id)
+        assert reduced.sightings == whole.without(whole.objects[0].id).sightings
+        assert reduced.views[0].load_image is None
+
+
 def test_nothing_to_do(small: Dataset) -> None:
     before = (small.path / "dataset.json").read_bytes()
     again = generate(WORLD, small.path, scenes=6, **SAME)

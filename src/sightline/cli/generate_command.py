@@ -26,7 +26,7 @@ def command(
     start: Annotated[int, typer.Option(min=0, help="Index of the first scene.")] = 0,
     size: Annotated[str, typer.Option(metavar="WxH", help="Pixels, 480x320; by default the world's.")] = "",
     image_format: Annotated[
-        str, typer.Option("--format", help="png, jpeg or webp; jpeg:90 or webp:80 with a quality.")
+        str, typer.Option("--format", help="png, jpeg or webp; jpeg:90 with a quality; none: truth alone.")
     ] = "png",
     depth: Annotated[
         Literal["png", "npz", "none"], typer.Option(help="16-bit millimetres, float32 metres, or no depth maps.")
@@ -59,8 +59,8 @@ def command(
         try:
             data = generate(
                 world, to, scenes=scenes, views=names, seed=seed, start=start, size=_size(size),
-                image_format=image_format, depth=None if depth == "none" else depth, renderer=renderer,
-                canonical=canonical, overwrite=overwrite,
+                image_format=_kept(image_format), depth=_kept(depth), renderer=renderer, canonical=canonical,
+                overwrite=overwrite,
                 workers=_workers(workers, renderer, scenes * len(names) * _pixels(size)),
                 progress=tell, say=None if json else lambda words: err.print(f"note: {words}"),
             )  # fmt: skip
@@ -80,6 +80,10 @@ def command(
         err.print(f"note: {counted(done_before[0], 'scene')} there already")
     rate = f", {made / seconds:.1f} a second" if made else ""
     out.print(f"{to}: {counted(len(data), 'scene')}{rate}, fingerprint {data.fingerprint[:12]}")
+
+
+def _kept(form: str) -> str | None:
+    return None if form == "none" else form
 
 
 def _size(text: str) -> tuple[int, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -43,11 +43,19 @@ class Maker:
             return self._stored(shot, frame, blobs)
 
         layouts = [self.layout(index) for index in range(start, stop)]
-        drawn = self.renderer.stream(layouts, self.recipe.views)
+        drawn = self.renderer.stream(layouts, self.recipe.views) if self.recipe.image else self._outlined(layouts)
         for layout, frames in zip(layouts, drawn, strict=True):
             yield scene_from(layout, frames, tolerance=self.world.depth_tolerance, view_of=view_of)
 
+    def _outlined(self, layouts: Iterable[Layout]) -> Iterator[list[Frame]]:
+        """Frames without pictures, for truth alone."""
+        for layout in layouts:
+            shots = {shot.name: shot for shot in layout.shots}
+            yield [self.renderer.frame(layout, shots[name], shade=False) for name in self.recipe.views]
+
     def _stored(self, shot: Shot, frame: Frame, blobs: Blobs) -> View:
+        if self.recipe.image is None:
+            return bare_view(shot)
         assert frame.image is not None
         image = blobs.put_array("image", frame.image, self.recipe.image)
         depth = None if self.recipe.depth is None else blobs.put_array("depth", frame.depth, self.recipe.depth)
@@ -70,6 +78,8 @@ class Maker:
 
         def view_of(shot: Shot, frame: Frame) -> View:
             depth, form = frame.depth, self.recipe.depth
+            if self.recipe.image is None:
+                return bare_view(shot)
             return replace(
                 in_memory(shot, frame),
                 load_image=Picture(self, layout, shot, gone),
@@ -110,5 +120,7 @@ class Picture:
     @cached_property
     def _pixels(self) -> NDArray[Any]:
         image = self.maker.renderer.counterfactual(self.layout, self.shot, self.gone).image
+        form = self.maker.recipe.image
         assert image is not None
-        return round_trip("image", image, self.maker.recipe.image)
+        assert form is not None
+        return round_trip("image", image, form)

@@ -30,7 +30,7 @@ class Recipe:
         seed: Of all scenes.
         start: Index of the first scene.
         views: Names of the cameras whose views are kept, in this order.
-        image: Form of the pictures, see `store.encodings`.
+        image: Form of the pictures, see `store.encodings`; None keeps no pixels at all, only what is true of them.
         depth: Form of the depth maps; None keeps none.
         renderer: Back end that shades.
         render: Its settings.
@@ -43,7 +43,7 @@ class Recipe:
     seed: int
     start: int
     views: tuple[str, ...]
-    image: str
+    image: str | None
     depth: str | None
     renderer: BackendName
     render: Mapping[str, Any]
@@ -80,7 +80,7 @@ def recipe_for(
     seed: int = 0,
     start: int = 0,
     size: tuple[int, int] | None = None,
-    image: str = "png",
+    image: str | None = "png",
     depth: str | None = "png",
     renderer: BackendName = "fast",
     render: Mapping[str, Any] | None = None,
@@ -101,8 +101,8 @@ def recipe_for(
     if min(width, height) < 1 or width * height > MOST_PIXELS:
         limits = f"at least 1×1 and at most {MOST_PIXELS:,} pixels"
         raise ConfigError(f"size must be {limits}, not {width}×{height}")
-    if image.partition(":")[0] not in FORMS["image"]:
-        raise ConfigError(f"unknown image format {image!r}: choose one of {', '.join(FORMS['image'])}")
+    if image is not None and image.partition(":")[0] not in FORMS["image"]:
+        raise ConfigError(f"unknown image format {image!r}: choose one of {', '.join(FORMS['image'])}, none")
     if depth is not None and depth not in FORMS["depth"]:
         raise ConfigError(f"unknown depth format {depth!r}: choose one of {', '.join(FORMS['depth'])}")
     return Recipe(
@@ -112,7 +112,7 @@ def recipe_for(
         start,
         _checked_views(world, views),
         image,
-        depth,
+        depth if image else None,
         renderer,
         _plain(all_settings(renderer, render)),
         canonical,

@@ -58,7 +58,7 @@ def generate(
     seed: int = 0,
     start: int = 0,
     size: tuple[int, int] | None = None,
-    image_format: str = "png",
+    image_format: str | None = "png",
     depth: str | None = "png",
     renderer: BackendName = "fast",
     settings: Mapping[str, Any] | None = None,
@@ -81,7 +81,8 @@ def generate(
         seed: Of the scenes; (world, seed, index) is one scene, always.
         start: Index of the first scene.
         size: Width and height in pixels; by default the world's.
-        image_format: ``png``, ``jpeg`` or ``webp``, with a quality if need be (``jpeg:90``).
+        image_format: ``png``, ``jpeg`` or ``webp``, with a quality if need be (``jpeg:90``); None keeps truth
+            alone: no pictures, no id or depth maps, and is many times faster.
         depth: ``png``: 16 bits, whole millimetres; ``npz``: float32 metres; None: no depth maps.
         renderer: ``fast``, or ``blender`` for pictures by Cycles.
         settings: The renderer's, those that differ from its own defaults.
