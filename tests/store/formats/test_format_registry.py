@@ -35,6 +35,15 @@ def test_unknown_things(tmp_path: Path) -> None:
 def test_what_each_can_do() -> None:
     assert {name for name, form in FORMATS.items() if form.write} == {"2.5vrd", "clevr", "coco"}
     assert all(form.name == name and form.describe for name, form in FORMATS.items())
+    assert list(FORMATS)[-1] == "ade20k"  # it looks through all folders below: tried when nothing else fits
+
+
+def test_no_folder_is_taken_for_another(tmp_path: Path) -> None:
+    for name in ("objects", "predicates", "annotations_test"):
+        (tmp_path / f"{name}.json").write_text("{}")
+    assert [name for name, form in FORMATS.items() if form.detect(tmp_path)] == ["vrd"]
+    with pytest.raises(ConfigError, match="vrd has no import option 'relationships'"):
+        named("vrd").read(tmp_path, relationships="x")
 
 
 def test_notes_tell_what_is_left_out(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Outside formats, one module each, imported when first used.
 
 >>> sorted(FORMATS)
-['2.5vrd', 'clevr', 'coco', 'openimages']
+['2.5vrd', 'ade20k', 'clevr', 'coco', 'openimages', 'vrd']
 """
 
 from __future__ import annotations
@@ -137,5 +137,19 @@ FORMATS: Final[dict[str, Format]] = {
         _function("openimages", "detect"),
         _reader("openimages", "openimages", ("images", "split", "relationships", "descriptions")),
     ),
+    "vrd": Format(
+        "vrd",
+        "a vrd.json file, or a folder with objects.json, predicates.json and annotations_{train,test}.json",
+        _function("vrd", "detect"),
+        _reader("vrd", "vrd", ("images", "split")),
+        notes=_function("vrd", "notes"),
+    ),
+    "ade20k": Format(
+        "ade20k",
+        "a folder with X.jpg, X.json and a folder X of instance masks for every photo X, at any depth",
+        _function("ade20k", "detect"),
+        _reader("ade20k", "ade20k", ("split",)),
+        notes=_function("ade20k", "notes"),
+    ),
 }
-"""Name → format."""
+"""Name → format, in the order in which a path is tried: ADE20K last, for it looks through all folders below."""

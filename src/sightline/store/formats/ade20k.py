@@ -1,0 +1,306 @@
+"""ADE20K's full annotation (the layout of 2021): attributes, parts, who hides whom, masks; import only.
+
+Below the folder ``images/ADE/{training,validation}/…`` every photo ``X.jpg`` has ``X.json`` and a folder ``X`` with
+one mask an object, 255 where it is seen and 128 where its outline goes on behind others. ``X_seg.png`` and
+``X_parts_N.png`` repeat these masks and are not read.
+
+A scene is ``<split>/<folders below it>/X`` with one view, ``"0"``, of the size told by ``imsize``; photos are taken
+where they lie beside. Of each object:
+
+- *category* is the first of its names; attributes ``name`` (all of them), ``raw_name`` (as the annotator wrote it)
+  and ``hypernyms`` (nearest first, ``; `` between) keep the rest.
+- each of the annotator's attributes is an attribute of that name with the value ``yes``, and all of them stand in
+  ``attributes``; silence means nothing.
+- ``occluded`` becomes the flag ``occluded``, or ``occluded_unknown`` where nobody said; the flag ``hidden`` says
+  that no pixel is seen.
+- ``crop`` is more than cut by the image's edge: it is 1 of occluded objects in the middle too. The flag
+  ``truncated`` is set where crop is 1 and the outline comes within `EDGE` pixels of the edge; the attribute
+  ``crop`` keeps the 1.
+- the box is that of the seen pixels (of the whole outline where none is seen). The amodal mask is the outline, and
+  ``occluded_fraction`` its hidden share, where part of it is hidden or the annotator said that nothing is;
+  elsewhere the outline may have been drawn around the seen part only, and both stay unknown.
+
+Relations: whole –has_part→ part (aspect ``part``), and who hides whom (aspect ``occlusion``) between objects that
+are no parts, where at least `HIDES` of one's outline lies under pixels of the other; a pair that is not told may
+still be one, hidden behind an outline drawn short. ``depth_ordering_rank`` is kept as the attribute ``depth_order``
+and makes no relation: it numbers the outlines as they stand in the file, and neither low nor high means near (a sky
+of rank 4 lies behind a building of rank 5, a tree of rank 1 before a car of rank 2). The masks tell which outline
+lies in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from PIL import Image
+
+from sightline.errors import DataError
+from sightline.geometry import masks
+from sightline.scenes import Object, Relation, Scene, Sighting, View
+from sightline.store.convert import tables_from_scenes
+from sightline.store.encodings import UNREADABLE
+from sightline.store.formats.ade20k_masks import HIDES, VALUES, Outline, hiding, outline
+from sightline.store.formats.coco_entries import Entry, is_text
+from sightline.store.formats.jsonio import names_keys, parse
+from sightline.store.tables import Tables
+
+__all__ = ["EDGE", "HIDES", "detect", "notes", "read"]
+
+EDGE: Final = 2.0
+"""Pixels from the edge of the image at which an outline counts as reaching it: outlines are drawn by hand."""
+
+_SPLITS: Final = {"training": "train", "validation": "validation"}
+_VIEW: Final = "0"
+_SCENES_A_PART: Final = 200
+_LOOKED_AT: Final = 10  # files, to tell the format
+
+
+def detect(path: Path) -> bool:
+    """Whether the path is such a JSON file, or a folder with one somewhere below."""
+    try:
+        return any(names_keys(file, "annotation", "imsize") for file in islice(_files(Path(path)), _LOOKED_AT))
+    except OSError:
+        return False
+
+
+def notes(path: str | Path) -> list[str]:
+    """How many annotations come without their photo."""
+    bare = sum(not file.with_suffix(".jpg").is_file() for file in _files(Path(path)))
+    return [f"{bare} annotations without their photo beside: kept, without a picture"] if bare else []
+
+
+def read(path: str | Path, *, split: str = "") -> Iterator[Tables]:
+    """Read annotated photos, two hundred at a time, in the order of their paths.
+
+    Args:
+        path: One JSON file, or a folder with such files, and no other JSON files, at any depth.
+        split: Read only this split (``train`` or ``validation``); also the split of photos whose annotation tells
+            none.
+
+    Raises:
+        DataError: Naming file, object (``object 17``, by its id), key, what was expected and what stood there.
+    """
+    scenes = _scenes(Path(path), split)
+    while part := list(islice(scenes, _SCENES_A_PART)):
+        yield tables_from_scenes(part)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    return path.rglob("*.json") if path.is_dir() else iter([path])
+
+
+def _scenes(path: Path, split: str) -> Iterator[Scene]:
+    known: set[str] = set()
+    files = sorted(_files(path))
+    if not files:
+        raise DataError("folder has no ADE20K annotation", file=path, expected="X.json beside X.jpg")
+    for file in files:
+        annotation = _annotation(file)
+        place = _place(annotation, split)
+        if split and place[0] != split:
+            continue
+        scene_id = "/".join((*filter(None, place), Path(annotation.text("filename")).stem))
+        if scene_id in known:
+            raise annotation.error("photo stands twice", "filename", "a photo of its own", scene_id)
+        known.add(scene_id)
+        yield _scene(annotation, scene_id, place[0])
+
+
+def _annotation(file: Path) -> Entry:
+    content = parse(file, encodings=("utf-8", "latin-1"))  # names were typed by hand, in both
+    told = content.get("annotation") if isinstance(content, dict) else None
+    if not isinstance(told, dict):
+        raise DataError("not an annotation of ADE20K", file=file, field="annotation", expected="a JSON object")
+    return Entry(file, "annotation", told)
+
+
+def _place(annotation: Entry, split: str) -> tuple[str, ...]:
+    """The split, then the folders below it: what kind of scene it is."""
+    parts = annotation.text("folder", default="").split("/")
+    for name, ours in _SPLITS.items():
+        if name in parts:
+            return ours, *parts[parts.index(name) + 1 :]
+    return (split,)
+
+
+def _scene(annotation: Entry, scene_id: str, split: str) -> Scene:
+    size = _size(annotation)
+    things = _things(annotation)
+    outlines = [_outline(thing, size) for thing in things]
+    ids = [thing.row.removeprefix("object ") for thing in things]
+    return Scene(
+        id=scene_id,
+        split=split,
+        source="ade20k",
+        views=(View(_VIEW, _photo(annotation, size), size),),
+        objects=tuple(Object(i, *_named(thing)) for i, thing in zip(ids, things, strict=True)),
+        sightings=tuple(
+            _sighting(i, thing, outline, size)
+            for i, thing, outline in zip(ids, things, outlines, strict=True)
+            if masks.area(outline.whole)
+        ),
+        relations=(*_parts(things, ids), *_occlusions(things, ids, outlines)),
+    )
+
+
+def _size(annotation: Entry) -> tuple[int, int]:
+    told = annotation.get("imsize")
+    if not isinstance(told, list) or len(told) < 2 or any(type(v) is not int or not 0 < v < 2**31 for v in told):
+        raise annotation.error("not an image size", "imsize", "[height, width, 3] in pixels", told)
+    return told[1], told[0]
+
+
+def _photo(annotation: Entry, size: tuple[int, int]) -> str | None:
+    """The photo beside the annotation, if it is there."""
+    name = annotation.text("filename")
+    photo = annotation.file.with_name(Path(name).name)
+    if not photo.is_file():
+        return None
+    with _opened(photo, annotation, "filename") as picture:
+        if picture.size != size:
+            raise annotation.error("photo of another size", "imsize", f"{picture.size[::-1]}", size[::-1])
+    return str(photo.resolve())
+
+
+def _opened(file: Path, entry: Entry, field: str) -> Image.Image:
+    try:
+        return Image.open(file)
+    except FileNotFoundError:
+        raise entry.error("file is missing", field, "a file beside the annotation", file.name) from None
+    except UNREADABLE as error:
+        raise entry.error(f"picture cannot be read: {error}", field, found=file.name) from None
+
+
+def _several(value: Any) -> list[Any]:
+    """A list; what stands alone is a list of one, as the files write it."""
+    return value if isinstance(value, list) else [value]
+
+
+def _things(annotation: Entry) -> list[Entry]:
+    """The objects, each called by its id; ids are whole numbers and unique."""
+    found: dict[int, Entry] = {}
+    for i, values in enumerate(_several(annotation.get("object"))):
+        entry = Entry(annotation.file, f"object[{i}]", values if isinstance(values, dict) else {})
+        if entry.values is not values:
+            raise entry.error("entry is not an object", "object", "a JSON object", values)
+        number = entry.integer("id")
+        if number in found:
+            raise entry.error("id stands twice", "id", "an id of its own", number)
+        found[number] = Entry(annotation.file, f"object {number}", values)
+    return list(found.values())
+
+
+def _words(thing: Entry, key: str, *, cut: str | None = None) -> list[str]:
+    """The words of a key, which may be missing; the files write one word without a list, and none as ``[]``."""
+    words = []
+    for value in _several(thing.values.get(key, [])):
+        if not isinstance(value, str):
+            raise thing.error("not text", key, "a string or a list of them", value)
+        words += [" ".join(word.split()) for word in (value.split(cut) if cut else [value])]
+    if not all(map(is_text, words)):
+        raise thing.error("not text", key, "strings without control characters", words)
+    return [word for word in words if word]
+
+
+def _named(thing: Entry) -> tuple[str, Mapping[str, str]]:
+    """Category and attributes."""
+    name, raw = ("; ".join(_words(thing, key)) for key in ("name", "raw_name"))
+    category = (name or raw).split(",")[0].strip()
+    if not category:
+        raise thing.error("object without a name", "name", "a string", thing.values.get("name"))
+    own = _words(thing, "attributes", cut=",")
+    told = {
+        "name": name,
+        "raw_name": raw,
+        "hypernyms": "; ".join(_words(thing, "hypernym")),
+        "attributes": ", ".join(own),
+        "crop": "1" if _is_cropped(thing) else "",
+        "depth_order": str(thing.integer("depth_ordering_rank")) if "depth_ordering_rank" in thing.values else "",
+    }
+    return category, dict.fromkeys(own, "yes") | {key: value for key, value in told.items() if value}
+
+
+def _is_cropped(thing: Entry) -> bool:
+    value = thing.values.get("crop", "0")
+    if str(value) not in ("0", "1", "[]"):
+        raise thing.error("not a mark", "crop", "0 or 1", value)
+    return str(value) == "1"
+
+
+def _occluded(thing: Entry) -> str:
+    """``yes``, ``no`` or, where nobody said, nothing."""
+    value = "".join(_words(thing, "occluded"))
+    if value not in ("yes", "no", ""):
+        raise thing.error("not a mark", "occluded", "yes, no or []", value)
+    return value
+
+
+def _outline(thing: Entry, size: tuple[int, int]) -> Outline:
+    name = thing.text("instance_mask")
+    folder = thing.file.parent.resolve()
+    file = (folder / name).resolve()
+    if not file.is_relative_to(folder):
+        raise thing.error("mask lies elsewhere", "instance_mask", "a file beside the annotation", name)
+    with _opened(file, thing, "instance_mask") as picture:
+        if picture.size != size or picture.mode != "L":
+            expected = "a grey picture of {}×{} pixels".format(*size)
+            found = "{} of {}×{}".format(picture.mode, *picture.size)
+            raise thing.error("mask of another size or kind", "instance_mask", expected, found)
+        try:
+            box = picture.getbbox() or (0, 0, 0, 0)
+            pixels = np.asarray(picture.crop((box[0], 0, box[2], size[1])))
+        except UNREADABLE as error:
+            raise thing.error(f"picture cannot be read: {error}", "instance_mask", found=name) from None
+    if not np.isin(pixels, VALUES).all():
+        values = ", ".join(map(str, np.unique(pixels)))
+        raise thing.error("mask has other values", "instance_mask", ", ".join(map(str, VALUES)), values)
+    return outline(pixels, box[0], size)
+
+
+def _sighting(object_id: str, thing: Entry, outline: Outline, size: tuple[int, int]) -> Sighting:
+    seen, whole = masks.area(outline.seen), masks.area(outline.whole)
+    x0, y0, x1, y1 = around = masks.box(outline.whole, size[1])
+    at_edge = min(x0, y0, size[0] - x1, size[1] - y1) <= EDGE
+    occluded = _occluded(thing)
+    told = seen < whole or occluded == "no"
+    flags = {
+        "occluded": occluded == "yes",
+        "occluded_unknown": not occluded,
+        "hidden": not seen,
+        "truncated": at_edge and _is_cropped(thing),
+    }
+    return Sighting(
+        _VIEW,
+        object_id,
+        masks.box(outline.seen, size[1]) if seen else around,
+        masks.compress(outline.seen),
+        masks.compress(outline.whole) if told else None,
+        1.0 - seen / whole if told else None,
+        frozenset(flag for flag, holds in flags.items() if holds),
+    )
+
+
+def _parts(things: Sequence[Entry], ids: Sequence[str]) -> Iterator[Relation]:
+    """Relations from wholes to their parts, told by either of the two or by both."""
+    told: dict[tuple[str, str], None] = {}
+    for thing, own in zip(things, ids, strict=True):
+        parts = thing.values.get("parts", {})
+        if not isinstance(parts, dict):
+            raise thing.error("not parts", "parts", "hasparts and ispartof", parts)
+        for key in ("hasparts", "ispartof"):
+            for other in _several(parts.get(key, [])):
+                if type(other) is not int or str(other) not in ids or str(other) == own:
+                    raise thing.error("relation to an unknown object", f"parts.{key}", "another object's id", other)
+                told[(own, str(other)) if key == "hasparts" else (str(other), own)] = None
+    return (Relation(whole, part, "part", "has_part") for whole, part in told)
+
+
+def _occlusions(things: Sequence[Entry], ids: Sequence[str], outlines: Sequence[Outline]) -> Iterator[Relation]:
+    """Who hides whom among the objects that are no parts, each pair once, the earlier object first."""
+    alone = [k for k, thing in enumerate(things) if not _several(thing.values.get("parts", {}).get("ispartof", []))]
+    for i, j, label in hiding([outlines[k] for k in alone]):
+        yield Relation(ids[alone[i]], ids[alone[j]], "occlusion", label.word)
