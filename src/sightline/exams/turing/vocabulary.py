@@ -40,10 +40,12 @@ class Source:
 
     Attributes:
         kind: ``attribute``: `Object.attributes` [`key`] is one of `values`. ``category``: the object's category is
-            one of `values`. ``flag``: its sighting has the flag `key`. ``occluded``: its sighting is hidden by more
-            than the share `above`. ``relation``: it stands in the relation whose predicate is one of `values`
-            (aspect `key`, or any aspect where that is empty) with another object, as its `role` says.
+            one of `values`; it is not if one of `others`, or, where those are empty, any other. ``flag``: its
+            sighting has the flag `key`. ``occluded``: its sighting is hidden by more than the share `above`.
+            ``relation``: it stands in the relation whose predicate is one of `values` (aspect `key`, or any aspect
+            where that is empty) with another object, as its `role` says.
         role: Which side of the relation the object is.
+        reverse: Predicates that say the same of the object on the other side of the relation.
         others: Categories the partners must have; empty for any.
         exactly: So many partners; None for at least one.
         above: Hidden share above which an object counts as occluded.
@@ -54,6 +56,7 @@ class Source:
     key: str = ""
     values: tuple[str, ...] = ()
     role: Literal["subject", "object"] = "subject"
+    reverse: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     exactly: int | None = None
     above: float = 0.0
@@ -110,7 +113,8 @@ class Link:
         group: Relations of one group depend on each other; those of different groups are taken as independent.
         given: Attribute groups of the two objects it depends on, ``region`` for where they were found; empty: it is
             taken as independent of all attributes.
-        verb: ``is``; or ``does`` for a phrase that is a bare verb ("Does person 1 hold umbrella 1?").
+        verb: ``is``; or ``does`` for a phrase that is a bare verb ("Does person 1 hold umbrella 1?"); or ``there``
+            ("Is there an interaction between person 1 and person 2?").
         aspect: Aspect of the data's relations, or empty for any; ``box`` to measure boxes instead.
         values: Predicates that say it of (subject, object); with ``box`` one of ``larger``, ``taller``.
         reverse: Predicates that say it of (object, subject).
@@ -126,7 +130,7 @@ class Link:
     camera: bool = False
     group: str = ""
     given: tuple[str, ...] = ()
-    verb: Literal["is", "does"] = "is"
+    verb: Literal["is", "does", "there"] = "is"
     aspect: str = ""
     values: tuple[str, ...] = ()
     reverse: tuple[str, ...] = ()
@@ -136,6 +140,10 @@ class Link:
     def joins(self, subject: str, other: str) -> bool:
         """Whether it can be asked of these two types, in this order."""
         return (not self.subjects or subject in self.subjects) and (not self.objects or other in self.objects)
+
+    def asked_of(self, subject: str, other: str) -> bool:
+        """Whether it can be asked of these two types, in either order where it is not ordered."""
+        return self.joins(subject, other) or (not self.ordered and self.joins(other, subject))
 
 
 @dataclass(frozen=True)
