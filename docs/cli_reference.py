@@ -6,7 +6,6 @@ Run it after changing a command; tests/test_docs.py checks that the page is curr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -22,13 +21,23 @@ def page() -> str:
     """The whole page: what stands above the mark, then the commands."""
     head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
     group: Any = typer.main.get_command(app)
-    sections = ("\n".join(section(name, command)) for name, command in group.commands.items())
+    sections = ("\n".join(section(name, command)) for name, command in commands(group))
     return head + MARK + "\n" + "\n\n".join(sections) + "\n"
+
+
+def commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its words, as in ``turing ask``, in the order of the program's own help."""
+    for name in group.list_commands(None):
+        command = group.commands[name]
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", command
 
 
 def section(name: str, command: Any) -> Iterator[str]:
     """Heading, usage, what the command does, and a table of what it takes."""
-    hints = get_type_hints(import_module(f"sightline.cli.{name}_command").command, include_extras=True)
+    hints = get_type_hints(command.callback, include_extras=True)
     taken = [p for p in command.params if p.name in hints]
     places = [p.metavar or p.name.upper() for p in taken if not p.opts[0].startswith("-")]
     yield f"## {name}\n"

@@ -8,21 +8,31 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from sightline.cli.console import err
 from sightline.errors import SightlineError
 
 COMMANDS = (
     "generate", "look", "import", "export", "check", "stats", "audit", "models", "exam", "score",
-    "compare", "report", "train", "blender", "demo",
+    "compare", "report", "turing", "train", "blender", "demo",
 )  # fmt: skip
 """In the order a user meets them; each lives in the module ``cli/<name>_command.py``."""
 
+
+class _InOrder(TyperGroup):
+    """Lists commands and groups of commands as a user meets them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is click's
+        return [*COMMANDS]
+
+
 app = typer.Typer(
     name="sightline",
+    cls=_InOrder,
     help="Exams for vision models: what does a model understand of a scene, and what does it guess?",
     no_args_is_help=True,
     add_completion=False,
@@ -31,7 +41,10 @@ app = typer.Typer(
 
 for _name in COMMANDS:
     _module = import_module(f"sightline.cli.{_name}_command")
-    app.command(_name)(_module.command)
+    if hasattr(_module, "app"):
+        app.add_typer(_module.app, name=_name)
+    else:
+        app.command(_name)(_module.command)
 
 
 @app.callback(invoke_without_command=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sightline.exams.predicates.compare import PredicatesComparison
     from sightline.exams.relations import RunComparison
     from sightline.exams.run import Run
+    from sightline.exams.turing.compare import TuringComparison
 
 
 def command(
@@ -33,11 +34,12 @@ def command(
     exam, other = (run.manifest["identity"]["exam"] for run in (a, b))
     if exam != other:
         raise ConfigError(f"runs cannot be compared: one is of the {exam} exam, the other of the {other} exam")
-    found: PredicatesComparison | RunComparison
-    if exam == "predicates":
+    found: PredicatesComparison | RunComparison | TuringComparison
+    if exam in ("predicates", "turing"):
         if protocol != "default":
-            raise ConfigError("the predicates exam has no --protocol")
-        named, found = {}, compare_predicates(a, b, resamples=resamples, seed=seed)
+            raise ConfigError(f"the {exam} exam has no --protocol")
+        chosen = compare_predicates if exam == "predicates" else compare_turing
+        named, found = {}, chosen(a, b, resamples=resamples, seed=seed)
     else:
         named, found = (
             {"protocol": protocol},
@@ -46,15 +48,22 @@ def command(
     if json:
         print_json({"a": a.name, "b": b.name, **named, **found.to_dict()})
         return
-    out.print(f"a = {a.name}, b = {b.name}; " + (f"F1, {protocol} protocol" if named else "predicates"))
+    out.print(f"a = {a.name}, b = {b.name}; " + (f"F1, {protocol} protocol" if named else exam))
     out.print(str(found.comparisons))
     if found.dropped:
-        err.print(f"note: {found.dropped} scenes or image pairs not asked in full in both runs were left out")
+        err.print(f"note: {found.dropped} scenes or image pairs not asked the same in both runs were left out")
 
 
 def compare_predicates(a: Run, b: Run, *, resamples: int, seed: int) -> PredicatesComparison:
     """Two runs of the predicates exam."""
     from sightline.exams.predicates.compare import compare_runs
+
+    return compare_runs(a, b, resamples=resamples, seed=seed)
+
+
+def compare_turing(a: Run, b: Run, *, resamples: int, seed: int) -> TuringComparison:
+    """Two runs of the Turing exam."""
+    from sightline.exams.turing.compare import compare_runs
 
     return compare_runs(a, b, resamples=resamples, seed=seed)
 

@@ -32,6 +32,7 @@ def command(
 ) -> None:
     """Import labels and generate scenes, describe and check both, let models sit the exams, write reports."""
     from sightline.cli.demo_predicates import show_predicates
+    from sightline.cli.demo_turing import show_turing
     from sightline.cli.demo_worlds import show_worlds
     from sightline.exams.relations import RelationsExam, default_split
     from sightline.exams.relations.pairs import SETTINGS
@@ -60,7 +61,8 @@ def command(
     compare_command.command(first, second)
     say("report", runs, "--data", stored, "--out", report)
     report_command.command([runs], data=stored, to=report)
-    seen = [("2.5VRD: report card", report), *show_predicates(to / "predicates"), *show_worlds(to / "worlds")]
+    seen = [("2.5VRD: report card", report), *show_predicates(to / "predicates"), *show_turing(to / "turing")]
+    seen += show_worlds(to / "worlds")
     write_index(to / "index.html", seen)
     out.print(f"\nThe report card: {report}\nAll there is to see: {to / 'index.html'}")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sightline.cli import exam_predicates, exam_relations
+from sightline.cli import exam_predicates, exam_relations, exam_turing
 from sightline.cli.console import Json, ProtocolName
 from sightline.cli.exam_relations import TRANSFERS, slug
 from sightline.errors import ConfigError
@@ -16,8 +16,8 @@ __all__ = ["TRANSFERS", "command", "slug"]
 
 
 def command(
-    exam: Annotated[Literal["relations", "predicates"], typer.Argument(help="Which exam.")],
-    data: Annotated[Path, typer.Option(help="A Sightline dataset, or a folder of a known format.")],
+    exam: Annotated[Literal["relations", "predicates", "turing"], typer.Argument(help="Which exam.")],
+    data: Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(help="Name, name:key=value,…, file.py:object or a file of answers; may be repeated."),
@@ -27,11 +27,13 @@ def command(
     ),
     baselines: Annotated[bool, typer.Option(help="Let the blind baselines sit beside the models.")] = True,
     split: Annotated[
-        str | None, typer.Option(help="Split to sit; by default test (relations) or all scenes (predicates).")
+        str | None, typer.Option(help="Split to sit; by default test (relations) or all scenes.")
     ] = None,
     train_split: Annotated[
         str | None,
-        typer.Option(help="Relations: split models may fit and tune on; by default validation, '' for none."),
+        typer.Option(
+            help="Split to learn from. Relations: by default validation, '' for none. Turing: all of --train."
+        ),
     ] = None,
     boxes: Annotated[
         Literal["truth", "detected", "perfect"],
@@ -45,15 +47,78 @@ def command(
         typer.Option(help="Relations: which setting's pairs models learn from (the paper's Table 8)."),
     ] = "same",
     protocol: ProtocolName = "default",
-    limit: Annotated[int | None, typer.Option(min=0, help="Only the first so many items.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="Only the first so many items; of the Turing exam images.")
+    ] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 0,
     json: Json = False,
     views: Annotated[
         str | None,
         typer.Option(help="Predicates: views to show, as in original,top; by default those the model wants."),
     ] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(help="Turing: annotated images the questions are learned from; by default --data."),
+    ] = None,
+    halves: Annotated[
+        bool, typer.Option("--halves", help="Turing: learn from one half of the images, ask about the other.")
+    ] = False,
+    vocabulary: Annotated[
+        str | None, typer.Option(help="Turing: a ready vocabulary or a YAML file; by default one that fits.")
+    ] = None,
+    streams: Annotated[int | None, typer.Option(min=1, help="Turing: streams an image, by default 1.")] = None,
+    questions: Annotated[
+        int | None, typer.Option(min=1, help="Turing: most questions of a stream; by default as many as there are.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Turing: seed of the streams, by default 0.")] = None,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Turing: keep the true answers from the model.")
+    ] = False,
+    deadline: Annotated[float | None, typer.Option(help="Turing: seconds for an answer.")] = None,
+    closed: Annotated[
+        bool, typer.Option("--closed", help="Turing: what the annotations do not say is not so.")
+    ] = False,
+    min_support: Annotated[
+        int | None, typer.Option(min=1, help="Turing: what a chance must rest on at least, by default 30.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Turing: how far from one half a chance may lie, by default 0.15.")
+    ] = None,
+    view: Annotated[str | None, typer.Option(help="Turing: view to ask about; by default the first.")] = None,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(help="Turing: make only these assumptions, or all but -name; may be repeated."),
+    ] = None,
+    no_assumptions: Annotated[
+        bool, typer.Option("--no-assumptions", help="Turing: learn from images that fit the whole history.")
+    ] = False,
+    test: Annotated[
+        Path | None, typer.Option(help="Turing: folder of a written test, instead of --data and --train.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="Turing: the key of the written test.")] = None,
 ) -> None:
     """Sit an exam and print the scores with 95 % intervals by scene."""
+    if exam == "turing":
+        _refuse_others(exam, boxes, detections, study, protocol, views)
+        exam_turing.sit_turing(
+            exam_turing.Wishes(
+                data=data, train=train, models=model or [], to=to, baselines=baselines, split=split,
+                train_split=train_split, halves=halves, vocabulary=vocabulary, streams=streams or 1,
+                questions=questions, seed=seed or 0, withhold=withhold, deadline=deadline, closed=closed,
+                min_support=min_support or 30, epsilon=0.15 if epsilon is None else epsilon, view=view,
+                assume=assume or [], no_assumptions=no_assumptions, test=test, key=key, limit=limit,
+                workers=workers, json=json,
+            )
+        )  # fmt: skip
+        return
+    _refuse(
+        exam, train=train, halves=halves or None, vocabulary=vocabulary, streams=streams, questions=questions,
+        seed=seed, withhold=withhold or None, deadline=deadline, closed=closed or None, min_support=min_support,
+        epsilon=epsilon, view=view, assume=assume or None, no_assumptions=no_assumptions or None, test=test,
+        key=key,
+    )  # fmt: skip
+    if data is None:
+        raise typer.BadParameter("the exam needs a dataset", param_hint="'--data'")
     if exam == "relations":
         _refuse(exam, views=views)
         exam_relations.sit_relations(
@@ -64,10 +129,8 @@ def command(
             )
         )  # fmt: skip
         return
-    _refuse(
-        exam, train_split=train_split, detections=detections, boxes=None if boxes == "truth" else boxes,
-        study=None if study == "same" else study, protocol=None if protocol == "default" else protocol,
-    )  # fmt: skip
+    _refuse(exam, train_split=train_split)
+    _refuse_others(exam, boxes, detections, study, protocol, None)
     exam_predicates.sit_predicates(
         exam_predicates.Wishes(
             data=data, models=model or [], to=to, baselines=baselines, split=split,
@@ -77,8 +140,18 @@ def command(
     )  # fmt: skip
 
 
+def _refuse_others(
+    exam: str, boxes: str, detections: Path | None, study: str, protocol: str, views: str | None
+) -> None:
+    """ConfigError for what only the relations exam has, and for views."""
+    _refuse(
+        exam, detections=detections, boxes=None if boxes == "truth" else boxes,
+        study=None if study == "same" else study, protocol=None if protocol == "default" else protocol, views=views,
+    )  # fmt: skip
+
+
 def _refuse(exam: str, **given: object) -> None:
-    """ConfigError for an option that only the other exam has."""
+    """ConfigError for an option that only another exam has."""
     for name, value in given.items():
         if value is not None:
             raise ConfigError(f"the {exam} exam has no --{name.replace('_', '-')}")

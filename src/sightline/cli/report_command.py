@@ -25,7 +25,7 @@ def command(
     protocol: ProtocolName = "default",
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
     exam: Annotated[
-        Literal["relations", "predicates"] | None,
+        Literal["relations", "predicates", "turing"] | None,
         typer.Option(help="Of which exam, where the runs are of several."),
     ] = None,
     attention: Annotated[
@@ -36,15 +36,12 @@ def command(
     """Write one self-contained HTML page: scores, baselines, where the mistakes are, single scenes."""
     from sightline.exams.run import Run
     from sightline.report.make import of_exam
-    from sightline.store import open_dataset
 
     chosen, found = of_exam([Run.open(folder) for folder in run_folders(runs)], exam)
-    opened = open_dataset(data or data_of(found))
+    opened = asked_about(data or data_of(found), found)
     shared = {"focus": focus or None, "resamples": resamples}
-    if chosen == "predicates":
-        written, plain = predicates_page(found, opened, to, protocol, attention=attention, **shared)
-    else:
-        written, plain = relations_page(found, opened, to, protocol, attention=attention, **shared)
+    page = {"predicates": predicates_page, "turing": turing_page}.get(chosen, relations_page)
+    written, plain = page(found, opened, to, protocol, attention=attention, **shared)
     if json:
         print_json(plain)
     else:
@@ -73,6 +70,29 @@ def predicates_page(
         raise ConfigError(f"--protocol {protocol} goes with the relations exam; these are runs of predicates")
     made = card(runs, data, attention=attention, **options)
     return write_report(made, to), made.to_dict()
+
+
+def turing_page(
+    runs: list[Run], data: Dataset, to: Path, protocol: str, *, attention: bool, **options: Any
+) -> tuple[tuple[Path, ...], dict[str, Any]]:
+    """Write the page of the Turing exam; the files and the plain values."""
+    from sightline.report.turing import card, write_report
+
+    if protocol != "default":
+        raise ConfigError(f"--protocol {protocol} goes with the relations exam; these are runs of turing")
+    if attention:
+        raise ConfigError("--attention goes with the predicates exam; these are runs of turing")
+    made = card(runs, data, **options)
+    return write_report(made, to), made.to_dict()
+
+
+def asked_about(path: Path, runs: list[Run]) -> Dataset:
+    """The data of the runs: a dataset, or the pictures of a written test."""
+    from sightline.exams.turing.written import MARKER
+    from sightline.report.turing.written import pictures_of
+    from sightline.store import open_dataset
+
+    return pictures_of(path, runs) if (path / MARKER).is_file() else open_dataset(path)
 
 
 def run_folders(places: list[Path]) -> list[Path]:

@@ -5,8 +5,8 @@ Nothing is imported until it is asked for. A spec is one of::
     bottom_edge                          a name
     size:margin=0.05,overlap=0.01        a name with options
     path/to/file.py:object               an object, class or factory in a Python file
-    path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV, or predicate answers, which
-                                         may also be .jsonl), or a detections CSV
+    path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV; predicate answers and those
+                                         to the Turing exam may also be .jsonl), or a detections CSV
     path/to/weights.safetensors          a SORNet checkpoint
     bottom_edge+path/to/detections.csv   the first one relates, the second one detects
 """
@@ -64,8 +64,11 @@ _BASELINES = "sightline.models.baselines"
 _SEEN = f"{_BASELINES}.predicates"
 _FILES = "sightline.models.adapters.file"
 _ANSWERS = "sightline.models.adapters.predicate_file:PredicateAnswers"
+_REPLIES = "sightline.models.adapters.answer_file"
+_TURING = f"{_BASELINES}.turing"
 _SORNET = "sightline.models.sornet"
 _ASKED = ("predicates",)
+_REPLYING = ("answer",)
 _TORCH = ("torch", "safetensors")
 _TUNED = MappingProxyType({"margin": "tuned"})
 _blind = partial(Entry, blind=True)
@@ -99,6 +102,12 @@ _BUILT_IN = (
     _prior("shape_size_prior", "shape+size"),
     Entry("predicate_answers", _ANSWERS, "predicate answers from a CSV or JSONL; path=PATH", _ASKED),
     Entry("sornet", f"{_SORNET}:shipped", "the trained SORNet that comes with Sightline", _ASKED),
+    _blind("always_yes", f"{_TURING}:Always", "yes to every question", _REPLYING, options={"word": "yes"}),
+    _blind("always_no", f"{_TURING}:Always", "no to every question", _REPLYING, options={"word": "no"}),
+    _blind("coin", f"{_TURING}:Coin", "a fair coin, seeded by question and history", _REPLYING),
+    _taught("turing_engine", f"{_TURING}:TuringEngine", "yes where the engine's own estimate says so", _REPLYING),
+    _taught("turing_history", f"{_TURING}:TuringHistory", "learned from questions and true answers", _REPLYING),
+    Entry("answers", f"{_REPLIES}:AnswerFile", "Turing answers from a CSV or JSONL; path=PATH", _REPLYING),
 )
 
 MANIFEST: Final[Mapping[str, Entry]] = MappingProxyType({entry.name: entry for entry in _BUILT_IN})
@@ -222,7 +231,7 @@ def _load_one(spec: str) -> Any:
     if suffix == ".csv":
         return _resolve(f"{_FILES}:open_csv")(Path(spec))
     if suffix == ".jsonl":
-        return _resolve(_ANSWERS)(Path(spec))
+        return _resolve(f"{_REPLIES}:open_jsonl")(Path(spec))
     if suffix == ".safetensors":
         return _checkpoint(Path(spec))
     raise _unknown(head, entries)

@@ -115,7 +115,7 @@ def common_split(runs: Sequence[Run], data: Dataset, exam: str) -> str | None:
                 f"{run.folder} was made on other data: fingerprint {identity['data_fingerprint'][:12]}, "
                 f"{data.path} has {data.fingerprint[:12]}"
             )
-    splits = {run.options["split"] for run in runs}
+    splits = {run.options.get("split") for run in runs}
     if len(splits) > 1:
         told = ", ".join(sorted("all" if split is None else str(split) for split in splits))
         raise ConfigError(f"runs of several splits ({told}): report one split at a time")

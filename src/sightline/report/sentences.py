@@ -14,6 +14,7 @@ from sightline.report.listings import SUBTASK_TITLES, figure, known
 if TYPE_CHECKING:
     from sightline.report.cards import ReportCard, Sitting
     from sightline.report.predicates.cards import Sitting as PredicatesSitting
+    from sightline.report.turing.cards import Sitting as TuringSitting
     from sightline.stats import Interval
 
 PROTOCOLS = {
@@ -202,7 +203,9 @@ def _told(interval: Interval | None) -> str:
     return figure(interval.value) + limits
 
 
-def cautions(sittings: Sequence[Sitting] | Sequence[PredicatesSitting], items: str) -> Iterator[str]:
+def cautions(
+    sittings: Sequence[Sitting] | Sequence[PredicatesSitting] | Sequence[TuringSitting], items: str
+) -> Iterator[str]:
     """What a reader must know before trusting the figures: unfinished runs, no blind one; `items` in a word."""
     for sitting in sittings:
         if not sitting.finished:

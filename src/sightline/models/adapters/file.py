@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sightline.errors import ModelError
 from sightline.exams.relations.study import Prepares, Study
 from sightline.geometry import iou_matrix
+from sightline.models.adapters.answer_file import AnswerFile
 from sightline.models.adapters.names import image_ids, names_of, scene_ids
 from sightline.models.adapters.predicate_file import PredicateAnswers
 from sightline.scenes import REVERSE, View
@@ -26,14 +27,19 @@ _DETECTION_COLUMNS = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
 _REVERSE = np.array(REVERSE, dtype=np.int8)
 
 
-def open_csv(path: Path) -> Predictions | DetectionsFile | PredicateAnswers:
-    """A prediction CSV; a detections CSV if the header speaks of one image; predicate answers if of predicates."""
+def open_csv(path: Path) -> Predictions | DetectionsFile | PredicateAnswers | AnswerFile:
+    """A prediction CSV, unless the header speaks of something else.
+
+    Of one image: a detections CSV. Of predicates: answers to those. Of steps: answers to the Turing exam.
+    """
     if not path.is_file():
         raise ModelError(f"{path}: no such file")
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header = next(csv.reader(file), [])
     if "predicate" in header:
         return PredicateAnswers(path)
+    if "step" in header:
+        return AnswerFile(path)
     return DetectionsFile(path) if {"image_id", "score"} & set(header) else Predictions(path)
 
 

@@ -1,0 +1,229 @@
+"""``sightline exam turing``: who sits, over what, and the JSON document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sightline.cli.console import (
+    counted,
+    err,
+    file_name,
+    print_json,
+    progress,
+    quiet_stdout,
+)
+from sightline.cli.exam_turing_print import print_scores
+from sightline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sightline.exams.core import Candidate
+    from sightline.exams.run import Run
+    from sightline.exams.turing.exam import TuringExam
+    from sightline.exams.turing.written_exam import WrittenExam
+    from sightline.stats import Interval
+    from sightline.store import Dataset
+
+_RESAMPLES: Final = 2000
+_SEED: Final = 0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asked for."""
+
+    data: Path | None
+    train: Path | None
+    models: list[str]
+    to: Path
+    baselines: bool
+    split: str | None
+    train_split: str | None
+    halves: bool
+    vocabulary: str | None
+    streams: int
+    questions: int | None
+    seed: int
+    withhold: bool
+    deadline: float | None
+    closed: bool
+    min_support: int
+    epsilon: float
+    view: str | None
+    assume: list[str]
+    no_assumptions: bool
+    test: Path | None
+    key: Path | None
+    limit: int | None
+    workers: int
+    json: bool
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """One model's sitting, small enough to send to a worker process."""
+
+    wish: Wishes
+    spec: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Room:
+    """An exam with its data at hand."""
+
+    exam: TuringExam | WrittenExam
+    data: Dataset
+
+    def first(self, images: int | None) -> int | None:
+        """How many items are about the first so many images."""
+        if images is None:
+            return None
+        items = self.exam.items(self.data)
+        wanted = set(list(dict.fromkeys(item.scene_id for item in items))[:images])
+        return sum(item.scene_id in wanted for item in items)
+
+
+def sit_turing(wish: Wishes) -> None:
+    """Sit the Turing exam and print the scores."""
+    from sightline.engine import Task
+    from sightline.engine import run as run_tasks
+    from sightline.exams.run import Run
+    from sightline.exams.turing.exam import BASELINES
+
+    beside = dict(BASELINES) if wish.baselines else {}
+    specs = list(dict.fromkeys([*wish.models, *beside.values()]))
+    if not specs:
+        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
+    with quiet_stdout(active=wish.json):
+        ready = {spec: checked(spec) for spec in specs}
+        room = entered(wish)
+        to = wish.to / room.exam.name
+        work = sit_one if wish.workers else partial(sit_one, ready=ready, room=room)
+        tasks = [Task(s, Sitting(wish, s, to / slug(s, room.exam))) for s in specs]
+        done = (lambda task, _: err.print(f"{task.name}: done")) if wish.workers and not wish.json else None
+        folders = dict(zip(specs, run_tasks(tasks, work, workers=wish.workers, on_done=done), strict=True))
+    told = document(
+        {s: Run.open(f) for s, f in folders.items()}, wish.models or specs[:1], beside, room.exam.epsilon
+    )
+    if wish.json:
+        print_json(told)
+        return
+    print_scores(told)
+    err.print(f"runs in {to}; next: sightline report {wish.to} --out report.html")
+
+
+def entered(wish: Wishes) -> Room:
+    """The exam and its data, all of it checked."""
+    from sightline.cli.turing_asking import assumptions_of
+    from sightline.exams.turing.exam import TuringExam
+    from sightline.exams.turing.vocabulary_files import load_vocabulary
+    from sightline.exams.turing.written_exam import WrittenExam
+    from sightline.generate import open_any
+
+    if wish.test is not None:
+        refuse_with_test(wish)
+        assert wish.key is not None
+        written = WrittenExam(wish.test, wish.key, withhold=wish.withhold, deadline=wish.deadline)
+        return Room(written, written.dataset())
+    if wish.key is not None:
+        raise ConfigError("--key goes with --test")
+    if wish.data is None:
+        raise ConfigError("nothing to ask about: give --data, or --test and --key")
+    data = open_any(wish.data)
+    train = data if wish.train is None or wish.train.resolve() == wish.data.resolve() else open_any(wish.train)
+    exam = TuringExam(
+        train, None if wish.vocabulary is None else load_vocabulary(wish.vocabulary), streams=wish.streams,
+        questions=wish.questions, seed=wish.seed, withhold=wish.withhold, deadline=wish.deadline,
+        closed=wish.closed, min_support=wish.min_support, epsilon=wish.epsilon, view=wish.view, split=wish.split,
+        train_split=wish.train_split, halves=wish.halves,
+        assumptions=assumptions_of(wish.assume, none=wish.no_assumptions),
+    )  # fmt: skip
+    noted = exam.check(None, data)
+    if noted["shared_ids"]:
+        shared = counted(noted["shared_ids"], "scene id")
+        err.print(f"note: {shared} in both datasets; if those are the same images, answers were learned")
+    return Room(exam, data)
+
+
+def refuse_with_test(wish: Wishes) -> None:
+    """ConfigError for what a written test has settled, and for one without its key."""
+    if wish.key is None:
+        raise ConfigError("a written test is marked with its key: give --key")
+    settled = ("data", "train", "split", "train_split", "vocabulary", "questions", "view", "halves", "closed",
+               "assume", "no_assumptions")  # fmt: skip
+    for name in settled:
+        if getattr(wish, name):
+            raise ConfigError(f"--{name.replace('_', '-')} was settled when the test was written; leave it out")
+
+
+def checked(spec: str) -> Candidate:
+    """The model, if it can answer; all are asked before the first begins."""
+    from sightline.exams.core import require_skills
+    from sightline.models import candidate
+
+    who = candidate(spec)
+    require_skills(who, ("answer",))
+    return who
+
+
+def sit_one(sitting: Sitting, ready: Mapping[str, Candidate] | None = None, room: Room | None = None) -> Path:
+    """Load the model and the data where that is still to be done, sit, return the run's folder."""
+    from sightline.exams.core import sit
+    from sightline.models import candidate
+
+    wish = sitting.wish
+    who = candidate(sitting.spec) if ready is None else ready[sitting.spec]
+    room = entered(wish) if room is None else room
+    with progress(who.name, quiet=wish.json or wish.workers > 0) as update:
+        run = sit(
+            room.exam, who, room.data, sitting.folder, limit=room.first(wish.limit), progress=update
+        )  # fmt: skip
+    return run.folder
+
+
+def slug(spec: str, exam: TuringExam | WrittenExam) -> str:
+    """Folder name of a model's run, telling apart what must not be mixed."""
+    told = json.dumps(exam.options(), sort_keys=True)
+    return f"{file_name(spec) or 'model'}@{blake2b(told.encode(), digest_size=4).hexdigest()}"
+
+
+def document(
+    runs: Mapping[str, Run], models: list[str], baselines: Mapping[str, str], epsilon: float
+) -> dict[str, Any]:
+    """The JSON document: the first model's scores, then all of them, the baselines by name, and the monitor.
+
+    Scores are computed from the records on disk and kept beside them.
+    """
+    from sightline.exams.turing.exam import BLIND
+    from sightline.exams.turing.monitor import monitor
+    from sightline.exams.turing.records import asked_of, score_run
+
+    found = {spec: score_run(run, resamples=_RESAMPLES, seed=_SEED) for spec, run in runs.items()}
+    blind: dict[str, Interval] = {name: found[name].accuracy["all"] for name in BLIND if name in found}
+    asked = asked_of(runs[models[0]].records())
+    watched = monitor(asked, blind, epsilon=epsilon, resamples=_RESAMPLES, seed=_SEED).to_dict()
+    results = {}
+    for spec, run in runs.items():
+        scored = found[spec].to_dict()
+        run.write_metrics({**scored, "monitor": watched, "resamples": _RESAMPLES, "seed": _SEED})
+        results[spec] = {
+            "model": run.name,
+            "run": str(run.folder),
+            "status": run.status,
+            "options": run.options,
+            **scored,
+        }
+    chosen = [results[spec] for spec in dict.fromkeys(models)]
+    return {
+        "exam": "turing",
+        **chosen[0],
+        "monitor": watched,
+        "models": chosen,
+        "baselines": {name: results[spec] for name, spec in baselines.items()},
+    }

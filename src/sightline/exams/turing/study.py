@@ -1,0 +1,150 @@
+"""What a model may learn from before the Turing exam: the training annotations the questions were learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.exams.turing.asking import ask
+from sightline.exams.turing.belief import Assumptions, Belief
+from sightline.exams.turing.candidates import Candidates
+from sightline.exams.turing.columns import Columns
+from sightline.exams.turing.corpus import Corpus
+from sightline.exams.turing.frequencies import Frequencies
+from sightline.exams.turing.operators import GroundTruth
+from sightline.exams.turing.streams import Stream
+from sightline.exams.turing.vocabulary import Vocabulary
+
+_HELD: Final = 4
+"""One training image in so many, at most, is kept from the belief its practice stream is asked by."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How questions are chosen.
+
+    Attributes:
+        vocabulary: Words of the questions.
+        assumptions: Made about independence.
+        epsilon: How far from one half the chance of a yes may lie.
+        min_support: Training images, objects or pairs a chance must rest on.
+        questions: Most questions of a stream; None for as many as there are.
+        seed: Of the random choices.
+    """
+
+    vocabulary: Vocabulary
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    epsilon: float = 0.15
+    min_support: int = 30
+    questions: int | None = None
+    seed: int = 0
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """All questions of the vocabulary, made once for all streams."""
+        return Candidates(self.vocabulary)
+
+    def belief(self, columns: Columns) -> Frequencies:
+        """What those images say, before the first question."""
+        corpus = Corpus.build(columns, self.vocabulary)
+        return Frequencies(corpus, assumptions=self.assumptions, min_support=self.min_support)
+
+    def stream(self, belief: Belief, columns: Columns, row: int, number: int = 0) -> Stream:
+        """A stream about an annotated image.
+
+        Args:
+            belief: A fresh one, over the training images.
+            columns: Annotated images.
+            row: Which of them.
+            number: Which stream of that image, from 0.
+        """
+        annotation = columns.image(row)
+        return ask(
+            belief, self.vocabulary, GroundTruth(annotation, self.vocabulary), scene_id=annotation.id,
+            seed=self.seed, number=number, questions=self.questions, epsilon=self.epsilon,
+            min_support=self.min_support, candidates=self.candidates,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TuringStudy:
+    """The training images, and how the exam asks.
+
+    Attributes:
+        recipe: How questions are chosen, and of what words.
+        columns: The annotated training images.
+        belief: Makes a fresh belief over them: the one the exam's streams are asked by.
+    """
+
+    recipe: Recipe
+    columns: Columns
+    belief: Callable[[], Belief]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words of the questions."""
+        return self.recipe.vocabulary
+
+    def practice(self, images: int) -> list[Stream]:
+        """Streams about training images, asked by a belief that has not seen those images.
+
+        An image that is itself among those counted makes its own answers look likelier than they are: at the usual
+        support by as much as the chances differ.
+
+        Args:
+            images: So many at most; a quarter of the training images at most.
+        """
+        n = len(self.columns)
+        held = np.sort(np.random.default_rng(self.recipe.seed).permutation(n)[: min(images, n // _HELD)])
+        if not len(held):
+            return []
+        rest = subset(self.columns, np.setdiff1d(np.arange(n), held))
+        belief = self.recipe.belief(rest)
+        return [self.recipe.stream(belief.fork(), self.columns, int(row)) for row in held]
+
+
+@runtime_checkable
+class Studies(Protocol):
+    """A model that wants the training annotations before the exam."""
+
+    def prepare(self, study: TuringStudy) -> None:
+        """Fit."""
+
+
+def subset(columns: Columns, rows: NDArray[np.int64]) -> Columns:
+    """Some of the images, in the order of `rows`."""
+    objects, starts = _gathered(columns.starts, rows)
+    pairs, pair_starts = _gathered(columns.pair_starts, rows)
+    return Columns(
+        ids=columns.ids[rows],
+        starts=starts,
+        objects=columns.objects[objects],
+        types=columns.types[objects],
+        crowd=columns.crowd[objects],
+        yes=columns.yes[objects],
+        no=columns.no[objects],
+        seen=columns.seen[objects],
+        pair_starts=pair_starts,
+        holds=columns.holds[pairs],
+        fails=columns.fails[pairs],
+        n_attributes=columns.n_attributes,
+        n_regions=columns.n_regions,
+        n_links=columns.n_links,
+    )
+
+
+def _gathered(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of what belongs to some rows, one after the other, and where each begins among them.
+
+    >>> [part.tolist() for part in _gathered(np.array([0, 2, 3, 6]), np.array([2, 0]))]
+    [[3, 4, 5, 0, 1], [0, 3, 5]]
+    """
+    lengths = starts[rows + 1] - starts[rows]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths) + np.repeat(starts[rows], lengths)
+    return places, ends

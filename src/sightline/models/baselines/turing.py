@@ -1,0 +1,160 @@
+"""Answers to yes–no questions without looking: one word, a coin, and guessers that know the whole history.
+
+The last two are what a stream must not let succeed. Both are told the training annotations (`TuringStudy`), which
+every competitor may have, and follow a stream as the engine does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+from zlib import crc32
+
+import numpy as np
+
+from sightline.errors import ConfigError
+from sightline.exams.turing.belief import Belief
+from sightline.exams.turing.questions import Question, Truth
+from sightline.exams.turing.streams import Stream
+from sightline.exams.turing.structured import from_json
+from sightline.exams.turing.study import TuringStudy
+from sightline.models.baselines.turing_features import Answered, features
+from sightline.models.baselines.turing_learning import Fit, Rows, fitted
+from sightline.skills import Asked
+
+Entry = tuple[Mapping[str, Any], str, bool | None]
+
+
+class Always:
+    """The same answer to everything.
+
+    Args:
+        word: That answer.
+    """
+
+    def __init__(self, word: Literal["yes", "no"] = "yes") -> None:
+        self.word = word
+
+    def answer(self, asked: Asked) -> str:  # noqa: ARG002 — the skill's protocol
+        """The word."""
+        return self.word
+
+
+class Coin:
+    """A fair coin, the same for the same question at the same step of the same image.
+
+    Args:
+        seed: Seeds it.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        if seed < 0:
+            raise ConfigError(f"seed must not be negative, found {seed}")
+        self.seed = seed
+
+    def answer(self, asked: Asked) -> bool:
+        """Heads."""
+        told = [asked.scene_id, str(len(asked.history)), asked.text, *(text for _, text, _ in asked.history)]
+        return bool(np.random.default_rng([self.seed, crc32("\n".join(told).encode())]).random() < 0.5)
+
+
+class _Follower:
+    """Keeps a belief in step with what a model is told of a stream."""
+
+    def __init__(self, study: TuringStudy) -> None:
+        self._study = study
+        self._scene: str | None = None
+        self._told: tuple[Entry, ...] = ()
+        self._labels = 0
+        self._belief: Belief = study.belief()
+        self.history: list[Answered] = []
+
+    def follow(self, asked: Asked) -> tuple[Question, float]:
+        """The question, and the chance of a yes given all that was told before it."""
+        seen = len(self._told)
+        if asked.scene_id != self._scene or asked.history[:seen] != self._told or not asked.history:
+            self._scene, self._told, self._labels, seen = asked.scene_id, (), 0, 0
+            self._belief, self.history = self._study.belief(), []
+        fresh = asked.history[seen:]
+        for form, _, answer in fresh:
+            question = from_json(form, self._study.vocabulary)
+            if answer is None and question.kind == "unique" and len(fresh) == 1:
+                # A withheld answer still shows where it labelled something.
+                answer = len(asked.labels) > self._labels
+            if answer is not None:
+                self._belief.learn(question, answer)
+                self.history.append((question, answer))
+        self._told, self._labels = asked.history, len(asked.labels)
+        question = from_json(asked.question, self._study.vocabulary)
+        return question, self._belief.chances([question])[0].p_yes
+
+
+class TuringEngine:
+    """Says yes where the engine's own estimate is above one half: what the choice of questions leaves over."""
+
+    def __init__(self) -> None:
+        self._follower: _Follower | None = None
+
+    def prepare(self, study: TuringStudy) -> None:
+        """Take over the engine's belief."""
+        self._follower = _Follower(study)
+
+    def answer(self, asked: Asked) -> bool:
+        """Whether a yes is the likelier; without an estimate no."""
+        if self._follower is None:
+            raise _unprepared("turing_engine")
+        return self._follower.follow(asked)[1] > 0.5
+
+
+class TuringHistory:
+    """A logistic regression on question and history, fitted to streams about training images.
+
+    It starts from the engine's own estimate and learns where that is wrong: which words, regions and steps lean one
+    way, what earlier answers about overlapping regions, the same attributes and the same objects say. How far it
+    may leave the estimate is settled on images kept apart.
+
+    Args:
+        images: Training images to practise on, at most.
+    """
+
+    def __init__(self, images: int = 200) -> None:
+        if images < 1:
+            raise ConfigError(f"images must be at least 1, found {images}")
+        self.images = images
+        self._follower: _Follower | None = None
+        self._fit: Fit | None = None
+        self._study: TuringStudy | None = None
+
+    def prepare(self, study: TuringStudy) -> None:
+        """Practise on streams about training images."""
+        self._study, self._follower = study, _Follower(study)
+        self._fit = fitted([rows_of(stream, study) for stream in study.practice(self.images)])
+
+    def describe(self) -> dict[str, Any]:
+        """What it practised on, and how far it leaves the engine's estimate."""
+        return {} if self._fit is None else {"images": self.images, **self._fit.to_dict()}
+
+    def answer(self, asked: Asked) -> bool:
+        """The likelier answer."""
+        if self._follower is None or self._fit is None or self._study is None:
+            raise _unprepared("turing_history")
+        question, p_yes = self._follower.follow(asked)
+        told = features(question, self._follower.history, p_yes, self._study.vocabulary)
+        return self._fit.score(told, p_yes) > 0
+
+
+def rows_of(stream: Stream, study: TuringStudy) -> Rows:
+    """The questions of one stream as rows to learn from."""
+    steps = [step for step in stream.steps if step.truth is not Truth.AMBIGUOUS]
+    answered = [(step.question, step.truth is Truth.YES) for step in steps]
+    return Rows(
+        features=[
+            features(step.question, answered[:k], step.p_yes, study.vocabulary) for k, step in enumerate(steps)
+        ],
+        p_yes=np.array([step.p_yes for step in steps], dtype=np.float64),
+        yes=np.array([yes for _, yes in answered], dtype=bool),
+    )
+
+
+def _unprepared(who: str) -> ConfigError:
+    return ConfigError(f"{who} answers only in an exam: it learns from the training annotations")

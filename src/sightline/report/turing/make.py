@@ -1,0 +1,169 @@
+"""From runs of the Turing exam to a report card; every score is computed from the records on disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import polars as pl
+
+from sightline.errors import ConfigError
+from sightline.exams.run import Run
+from sightline.exams.turing.monitor import Monitor, monitor
+from sightline.exams.turing.records import asked_of, score_run, streams_of
+from sightline.models import is_blind
+from sightline.report.make import common_split, labels
+from sightline.report.predicates.choosing import choose
+from sightline.report.sentences import cautions
+from sightline.report.turing.cards import Gallery, Sitting, TuringCard
+from sightline.report.turing.exhibits import StreamExhibit, stream_exhibit
+from sightline.report.turing.scripts import transcripts
+from sightline.report.turing.stage import stage
+from sightline.report.turing.transcript import Transcript
+from sightline.store import Dataset
+
+GALLERIES: Final[Mapping[str, str]] = {
+    "Worst": "The streams with the lowest share of right answers.",
+    "Typical": "Streams in the middle of all those with a mistake.",
+    "Perfect": "Streams without a mistake, the longest first.",
+}
+"""Why streams are shown → in words."""
+
+_MODELS_OWN: Final = ("withhold", "deadline")
+"""Options of how a model is asked; the others shape the questions, and must agree between runs."""
+
+
+def card(
+    runs: Sequence[Run],
+    data: Dataset,
+    *,
+    focus: str | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    worst: int = 4,
+    typical: int = 2,
+    perfect: int = 2,
+) -> TuringCard:
+    """Everything the report shows.
+
+    Args:
+        runs: Runs of the Turing exam over the same streams, finished or not.
+        data: The images they were asked about.
+        focus: Name or spec of the model whose streams are shown; by default the best that is not blind, else the
+            best.
+        resamples: Bootstrap resamples behind every interval.
+        seed: Of the resampling.
+        worst: How many of the worst streams to show at most.
+        typical: How many typical ones.
+        perfect: How many perfect ones.
+
+    Raises:
+        ConfigError: No runs, runs of another exam, of other streams or of other data, or no such focus.
+    """
+    split = common_split(runs, data, "turing")
+    _same_streams(runs)
+    called = labels([run.name for run in runs], [_apart(run) for run in runs])
+    made = [_sitting(run, label, resamples, seed) for run, label in zip(runs, called, strict=True)]
+    chosen = _focus(made, focus)
+    run = runs[made.index(chosen)]
+    records, options = run.records(), run.options
+    return TuringCard(
+        made=datetime.now(UTC).isoformat(timespec="minutes"),
+        resamples=resamples,
+        seed=seed,
+        data=data.path.name,
+        source=data.source,
+        fingerprint=data.fingerprint,
+        split=split or "",
+        options={key: value for key, value in options.items() if key not in ("split", "withhold")},
+        sittings=tuple(sorted(made, key=lambda s: s.rank, reverse=True)),
+        focus=chosen.label,
+        monitor=_watched(records, made, options, resamples, seed),
+        lengths=dict(sorted(Counter(streams_of(run)["length"].to_list()).items())),
+        galleries=_galleries(
+            transcripts(records), data, options,
+            {"worst": worst, "typical": typical, "perfect": perfect},
+        ),
+        warnings=tuple(cautions(made, "streams")),
+    )  # fmt: skip
+
+
+def _same_streams(runs: Sequence[Run]) -> None:
+    """ConfigError where the runs were not asked the same questions."""
+    first = {k: v for k, v in runs[0].options.items() if k not in _MODELS_OWN}
+    for run in runs[1:]:
+        own = run.options
+        for key in sorted({*first, *own} - {*_MODELS_OWN}):
+            if own.get(key) != first.get(key):
+                raise ConfigError(
+                    f"runs of different streams: {key.replace('_', ' ')} is {first.get(key)!r} in {runs[0].folder} "
+                    f"and {own.get(key)!r} in {run.folder}; report them one by one"
+                )
+
+
+def _apart(run: Run) -> list[str]:
+    deadline = run.options.get("deadline")
+    told = ["true answers withheld"] if run.options.get("withhold") else []
+    return told + ([f"{deadline:g} s a question"] if deadline else [])
+
+
+def _sitting(run: Run, label: str, resamples: int, seed: int) -> Sitting:
+    manifest, spec = run.manifest, str(run.manifest["identity"]["model"])
+    streams = streams_of(run)
+    asked = int(streams["length"].sum()) if len(streams) else 0
+    return Sitting(
+        label=label,
+        name=run.name,
+        spec=spec,
+        blind=is_blind(spec),
+        withheld=bool(run.options.get("withhold")),
+        status=run.status,
+        done=len(streams),
+        items=int(manifest.get("items", 0)),
+        told=dict(manifest.get("model", {})),
+        versions=dict(manifest.get("versions", {})),
+        scores=score_run(run, resamples=resamples, seed=seed) if asked else None,
+    )
+
+
+def _watched(
+    records: pl.DataFrame, made: Sequence[Sitting], options: Mapping[str, Any], resamples: int, seed: int
+) -> Monitor:
+    """The monitor of the streams, with what the baselines reach without looking."""
+    known = {s.label: s.accuracy() for s in made if s.blind and s.finished}
+    blind = {label: found for label, found in known.items() if found is not None}
+    epsilon = float(options.get("epsilon") or 0.15)
+    return monitor(asked_of(records), blind, epsilon=epsilon, resamples=resamples, seed=seed)
+
+
+def _focus(made: Sequence[Sitting], wanted: str | None) -> Sitting:
+    if wanted is not None:
+        known = [s for s in made if wanted in (s.label, s.name, s.spec)]
+        if not known:
+            raise ConfigError(
+                f"no run of {wanted!r} to look at closely; there are {', '.join(s.label for s in made)}"
+            )
+        return max(known, key=lambda s: s.rank)
+    return max(made, key=lambda s: (s.scores is not None, not s.blind, s.rank))
+
+
+def _galleries(
+    told: Sequence[Transcript], data: Dataset, options: Mapping[str, Any], sizes: Mapping[str, int]
+) -> tuple[Gallery, ...]:
+    names = [f"{t.scene_id}#{t.stream:06d}" for t in told]
+    asked = pl.Series([t.asked for t in told], dtype=pl.Int64).to_numpy()
+    right = pl.Series([t.right for t in told], dtype=pl.Int64).to_numpy()
+    chosen = choose(names, asked, right, **sizes)
+    by_name = dict(zip(names, told, strict=True))
+    shown = []
+    for (title, words), own in zip(GALLERIES.items(), (chosen.worst, chosen.typical, chosen.perfect), strict=True):
+        exhibits = tuple(_exhibit(by_name[name], data, options) for name in own)
+        shown += [Gallery(title, words, exhibits)] if exhibits else []
+    return tuple(shown)
+
+
+def _exhibit(told: Transcript, data: Dataset, options: Mapping[str, Any]) -> StreamExhibit:
+    on = stage(data.scene(told.scene_id), options.get("view"), extent=options.get("extent", "size"))
+    return stream_exhibit(on, told)

@@ -1,0 +1,53 @@
+"""The Turing card as Markdown: headline, tables, and the shown streams as transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sightline.report.listings import Cell, Listing, Row
+from sightline.report.markdown import plain, section
+from sightline.report.turing import listings, sentences
+from sightline.report.turing.exhibits import MARKS, StreamExhibit
+
+if TYPE_CHECKING:
+    from sightline.report.turing.cards import TuringCard
+
+
+def markdown(card: TuringCard) -> str:
+    """The whole card."""
+    return "\n".join(_lines(card)) + "\n"
+
+
+def stream_table(shown: StreamExhibit, model: str) -> Listing:
+    """One stream: every question with its answers."""
+    rows = []
+    for one in shown.questions:
+        said = shown.transcript.said(one.line)
+        said += f" (Label this {one.line.label})" if one.line.label else ""
+        replied = f"{MARKS[one.outcome][0]} {one.line.reply or ''}".strip() if one.outcome else ""
+        rows.append(Row(str(one.line.number), (Cell(said), Cell(one.answer), Cell(replied))))
+    at = shown.transcript
+    title = f"{at.scene_id}, stream {at.stream}: {at.right} of {at.asked} right"
+    return Listing(title, ("", "question", "true answer", model), tuple(rows))
+
+
+def _lines(card: TuringCard) -> Iterator[str]:
+    yield f"# Report card: {plain(card.focus)}"
+    yield ""
+    split = f", split {plain(card.split)}" if card.split else ""
+    yield f"Turing exam; data {plain(card.data)} ({card.fingerprint[:12]}){split}; {card.made}."
+    for warning in card.warnings:
+        yield f"\n> **Note:** {plain(warning)}"
+    yield "\n" + plain(" ".join(sentences.headline(card)))
+    parts = [listings.axis_table(card, axis) for axis in listings.AXES]
+    yield from section("Scores", [listings.overview_table(card), *parts])
+    yield from section(
+        "Could it be guessed?",
+        [*listings.monitor_tables(card), listings.calibration_table(card), listings.streams_table(card)],
+    )
+    yield "\n" + plain(sentences.verdict(card))
+    for gallery in card.galleries:
+        yield from section(f"{gallery.title} streams", [stream_table(s, card.focus) for s in gallery.streams])
+    yield "\n## How this was made\n"
+    yield plain(sentences.intervals_paragraph(card))

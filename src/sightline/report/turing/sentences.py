@@ -1,0 +1,137 @@
+"""What the figures of the Turing card say, in words: computed from the card, never canned."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from sightline.exams.turing.monitor import GUESSED
+from sightline.report.listings import known, percent
+from sightline.report.turing.listings import TYPES
+
+if TYPE_CHECKING:
+    from sightline.report.turing.cards import Sitting, TuringCard
+    from sightline.stats import Interval
+
+
+def headline(card: TuringCard) -> list[str]:
+    """What the scores mean, in a few sentences."""
+    ranked = [s for s in card.scored if s.finished and known(s.accuracy())]
+    models, blind = [s for s in ranked if not s.blind], [s for s in ranked if s.blind]
+    best, rule = max(models, key=_value, default=None), max(blind, key=_value, default=None)
+    said = []
+    if best is not None:
+        lead = f"The best of the {len(models)} models, {best.label}," if len(models) > 1 else best.label
+        said.append(f"{lead} answers {_told(best.accuracy())} of the questions as is true.")
+    if rule is not None:
+        lead = "Without a look at any picture" if best is not None else "Only blind baselines have sat; the best"
+        said.append(f"{lead}, {rule.label} reaches {_told(rule.accuracy())}{_against(best, rule)}.")
+    if ranked:
+        said += _weakest(best or ranked[0])
+    return [sentence.replace(" %", "\u00a0%") for sentence in said] or ["No finished run has a score yet."]
+
+
+def verdict(card: TuringCard) -> str:
+    """Whether the answers could have been guessed."""
+    if not card.monitor.yes_by_step:
+        return "No question was asked, so there is nothing to watch."
+    if card.monitor.leaky:
+        return "The stream leaks: " + "; ".join(card.monitor.reasons) + "."
+    return (
+        "Nothing speaks for the answers being predictable: of no question type and in no stretch of steps does the "
+        f"share of yes lie wholly outside the band, and no blind baseline is clearly above {percent(GUESSED, 0)}."
+    )
+
+
+def beside(card: TuringCard) -> str:
+    """What other runs the card holds; empty where there are none."""
+    others = [s for s in card.sittings if s.label != card.focus]
+    blind = sum(s.blind for s in others)
+    counts = [
+        (len(others) - blind, "another model", "other models"),
+        (blind, "a blind baseline", "blind baselines"),
+    ]
+    return " and ".join(f"{n} {many}" if n > 1 else one for n, one, many in counts if n)
+
+
+def intervals_paragraph(card: TuringCard) -> str:
+    """How the intervals were made."""
+    return (
+        "All intervals are 95 %. The independent unit is the image: questions about one image, of all its streams, "
+        "stand or fall together. From 200 images on, percentile bootstrap with "
+        f"{card.resamples:,} resamples (seed {card.seed}); below that, or close to 0 and 1, a closed formula. "
+        "Every question counts the same. An abstention, a reply nobody can read and a late one are not right. "
+        "Ambiguous questions are never asked and never count."
+    )
+
+
+def options_table(card: TuringCard) -> list[tuple[str, str]]:
+    """How the streams were made: the exam's options, in words."""
+    return [(name.replace("_", " "), _plain(value)) for name, value in card.options.items() if value is not None]
+
+
+def commands(card: TuringCard) -> list[str]:
+    """Command lines that make these runs and this report again."""
+    words = ["sightline exam turing --data", shlex.quote(card.data)]
+    train = card.options.get("train")
+    words += [f"--train {shlex.quote(str(train))}"] if isinstance(train, str) and train else []
+    words += [f"--split {shlex.quote(card.split)}"] if card.split else []
+    words += [f"--model {shlex.quote(spec)}" for spec in dict.fromkeys(s.spec for s in card.sittings)]
+    return [
+        " ".join([*words, "--out runs"]),
+        f"sightline report runs --exam turing --data {shlex.quote(card.data)} --out report.html",
+    ]
+
+
+def _plain(value: Any) -> str:
+    """An option's value in words; of switches those that are on, or off, whichever are fewer."""
+    if isinstance(value, dict):
+        off = [name.replace("_", " ") for name, on in value.items() if on is False]
+        if off and all(isinstance(on, bool) for on in value.values()):
+            return f"all but {', '.join(off)}" if len(off) < len(value) else "none"
+        if value and all(on is True for on in value.values()):
+            return "all: " + ", ".join(name.replace("_", " ") for name in value)
+        return ", ".join(f"{name} {_plain(one)}" for name, one in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _against(best: Sitting | None, rule: Sitting) -> str:
+    """How the best baseline stands to the best model."""
+    ours, blind = None if best is None else best.accuracy(), rule.accuracy()
+    if ours is None or blind is None:
+        return ""
+    if blind.low > ours.high:
+        return ": more than any model does"
+    if ours.low > blind.high:
+        return f", {100 * (ours.value - blind.value):.1f} points less"
+    return ": their intervals overlap"
+
+
+def _weakest(sitting: Sitting) -> list[str]:
+    """The question type with the lowest accuracy."""
+    values = {k: v.value for k in TYPES if k != "all" and (v := sitting.accuracy(k)) is not None and known(v)}
+    if len(values) < 2:
+        return []
+    low, high = min(values, key=lambda k: values[k]), max(values, key=lambda k: values[k])
+    return [
+        f"{sitting.label} is weakest in {TYPES[low]} questions ({percent(values[low])}) and best in {TYPES[high]} "
+        f"questions ({percent(values[high])})."
+    ]
+
+
+def _value(sitting: Sitting) -> float:
+    found = sitting.accuracy()
+    return found.value if found is not None else math.nan
+
+
+def _told(interval: Interval | None) -> str:
+    assert interval is not None
+    limits = (
+        f" (95 % interval {100 * interval.low:.1f}–{100 * interval.high:.1f})"
+        if math.isfinite(interval.low)
+        else ""
+    )
+    return percent(interval.value) + limits

@@ -1,0 +1,254 @@
+"""``sightline turing``: asking, writing a test, vocabularies, corpora, and a person who answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import sightline
+from sightline.cli.demo_turing import show_turing
+from sightline.cli.turing_asking import assumptions_of
+from sightline.cli.turing_person import Answers, Session
+from sightline.cli.turing_print import transcript_of
+from sightline.errors import ConfigError, DataError
+from sightline.exams.turing.annotating import annotate
+from sightline.exams.turing.asking import Engine, Settings
+from sightline.exams.turing.belief import NONE_MADE, Assumptions
+from sightline.exams.turing.corpus import Corpus
+from sightline.exams.turing.frequencies import Frequencies
+from sightline.exams.turing.questions import Truth
+from sightline.exams.turing.vocabulary_files import load_vocabulary, parse_vocabulary
+from sightline.generate import generate
+from sightline.report.turing.stage import stage
+
+Cli = Callable[..., Any]
+KEYS = {"step", "type", "text", "region", "p_yes", "support", "answer", "labels"}
+
+
+@pytest.fixture
+def first(generated: Path) -> str:
+    return next(iter(sightline.open(generated))).id
+
+
+def asked(cli: Cli, data: Path, image: str, *more: object) -> list[dict[str, Any]]:
+    got = cli("turing", "ask", data, "--image", image, "--min-support", 2, "--json", *more)
+    assert got.code == 0, got.err
+    steps: list[dict[str, Any]] = got.json
+    return steps
+
+
+def test_ask_prints_the_fixed_json(cli: Cli, generated: Path, first: str) -> None:
+    steps = asked(cli, generated, first)
+    assert [s["step"] for s in steps] == [*range(1, len(steps) + 1)]
+    assert len(steps) > 3
+    for s in steps:
+        assert s.keys() >= KEYS
+        assert s["type"] in ("exist", "unique", "attribute", "relation")
+        assert s["answer"] in ("yes", "no", "ambiguous")
+        assert 0.35 - 1e-9 <= s["p_yes"] <= 0.65 + 1e-9
+        assert s["support"] >= 2
+        assert s["text"].endswith("?")
+        if s["region"] is not None:
+            assert s["type"] in ("exist", "unique")
+            assert 0 <= s["region"][0] < s["region"][2] <= 1
+            assert "designated region" in s["text"]
+    searches = [s for s in steps if s["type"] in ("exist", "unique")]
+    assert searches[0]["support"] <= 5  # six images, and the one asked about is not learned from
+    given = [s["label"] for s in steps if s["label"]]
+    assert steps[-1]["labels"] == given[: len(steps[-1]["labels"])]
+
+
+def test_seeds_streams_and_lengths(cli: Cli, generated: Path, first: str) -> None:
+    whole = asked(cli, generated, first)
+    assert asked(cli, generated, first) == whole
+    assert asked(cli, generated, first, "--questions", 3)[:2] == whole[:2]
+    assert any(asked(cli, generated, first, "--seed", seed) != whole for seed in (1, 2))
+    assert any(asked(cli, generated, first, "--stream", k) != whole for k in (1, 2))
+
+
+def test_the_transcript_reads_as_in_the_paper(cli: Cli, generated: Path, first: str, tmp_path: Path) -> None:
+    steps = asked(cli, generated, first)
+    sheet = tmp_path / "new" / "story.png"
+    got = cli("turing", "ask", generated, "--image", first, "--min-support", 2, "--save", sheet)
+    assert got.code == 0, got.err
+    assert "learned from 5 images" in got.out
+    assert "designated" not in got.out
+    for s in steps:
+        assert f"{s['step']}.  Q: " in got.out
+        if s["label"]:
+            assert f"(Label this {s['label']})" in got.out
+    if any(s["region"] for s in steps):
+        assert "blue region" in got.out
+    assert str(sheet) in got.err
+    with Image.open(sheet) as picture:
+        assert picture.width > 800
+
+
+def test_a_corpus_learns_the_same(cli: Cli, generated: Path, first: str, tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    made = cli("turing", "corpus", generated, "--out", folder, "--json")
+    assert made.json["images"] == 6
+    assert asked(cli, generated, first, "--corpus", folder) != []
+    again = cli("turing", "corpus", generated, "--out", folder)
+    assert again.code == 2
+    assert cli("turing", "corpus", generated, "--out", folder, "--overwrite").code == 0
+
+
+def test_a_written_test_and_its_key(cli: Cli, generated: Path, first: str, tmp_path: Path) -> None:
+    train, out = tmp_path / "train", tmp_path / "hand"
+    generate("geospa/train", train, scenes=6, views=["original"], seed=9, size=(96, 64), depth=None)
+    words = ("--train", train, "--out", out, "--images", 2, "--streams", 2, "--min-support", 2)
+    told = cli("turing", "write", generated, *words, "--json")
+    assert told.code == 0, told.err
+    key = Path(told.json["key"])
+    assert key.parent == out.parent
+    assert (told.json["images"], told.json["streams"]) == (2, 4)
+    lines = [json.loads(line) for line in (out / "questions.jsonl").read_text().splitlines()]
+    assert len(lines) == told.json["questions"] > 0
+    assert not {"answer", "p_yes", "truth", "object_id"} & {k for line in lines for k in line}
+    rows = [json.loads(line) for line in key.read_text().splitlines()]
+    kept = [row for row in rows if (row["scene_id"], row["stream"]) == (first, 0)]
+    said = asked(cli, generated, first, "--train", train, "--operator", key)
+    assert [s["answer"] for s in said] == [row["answer"] for row in kept]
+    assert cli("turing", "write", generated, *words).code == 2  # there already
+    assert cli("turing", "write", generated, *words, "--overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--image", "nowhere"], "no such image"),  # another scene's id
+        (["--image", "{first}x"], "did you mean"),  # nearly right
+        (["--image", "{first}", "--assume", "forget_fact"], "did you mean 'forget_facts'"),  # misspelt
+        (["--image", "{first}", "--assume", "negatives", "--no-assumptions"], "contradict"),  # both at once
+        (["--image", "{first}", "--corpus", "c", "--vocabulary", "worlds"], "--corpus, or the others"),
+        (["--image", "{first}", "--operator", "person", "--json"], "terminal"),  # nobody to talk to
+        (["--image", "{first}", "--answers", "a.jsonl"], "--operator person"),  # no person
+        (["--image", "{first}", "--operator", "gone.jsonl"], "gone.jsonl"),  # no such file
+        (["--image", "{first}", "--vocabulary", "urbn"], "did you mean 'urban'"),  # no such words
+        (["--image", "{first}", "--view", "below"], "below"),  # no such view
+        (["--image", "{first}", "--train-split", "winter"], "winter"),  # no such split
+    ],
+)
+def test_bad_wishes_are_told(cli: Cli, generated: Path, first: str, words: list[str], told: str) -> None:
+    got = cli("turing", "ask", generated, *(w.replace("{first}", first) for w in words))
+    assert got.code == 2
+    assert told in got.err
+    assert got.out == ""
+
+
+def test_vocabularies(cli: Cli, generated: Path) -> None:
+    listed = cli("turing", "vocabulary", "--json").json
+    assert {row["name"] for row in listed} >= {"urban", "worlds", "vrd", "vrd25"}
+    assert "urban" in cli("turing", "vocabulary").out
+    assert parse_vocabulary(cli("turing", "vocabulary", "urban").out) == load_vocabulary("urban")
+    assert parse_vocabulary(cli("turing", "vocabulary", generated).out).types
+    assert cli("turing", "vocabulary", "urban", "--counts").code == 2
+    found = cli("turing", "vocabulary", generated, "--json").json
+    assert found["images"] == 6
+    for kind in found["types"]:
+        assert all(sum(told.values()) == kind["objects"] for told in kind["attributes"].values())
+    assert all(sum(told.values()) == found["pairs"] for told in found["relations"].values())
+    shown = cli("turing", "vocabulary", generated, "--counts").out
+    assert f"{found['types'][0]['objects']:,}" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "none", "made"),
+    [
+        ([], False, Assumptions()),  # all of them
+        ([], True, NONE_MADE),  # none
+        (["forget_facts,objects_pooled"], False, Assumptions(True, False, False, False, False, True, True)),
+        (["-negatives"], False, Assumptions(negatives=False)),  # all but one
+        (["forget_facts", "-negatives"], False, Assumptions(True, False, False, False, False, False, False)),
+    ],
+)
+def test_assumptions(words: list[str], none: bool, made: Assumptions) -> None:
+    assert assumptions_of(words, none=none) == made
+
+
+def test_unknown_assumptions() -> None:
+    with pytest.raises(ConfigError, match="no assumption 'nothing'"):
+        assumptions_of(["nothing"], none=False)
+
+
+@pytest.fixture
+def sit_down(generated: Path, first: str, tmp_path: Path) -> Callable[[str], Session]:
+    """A session over the first scene, answered by the letters of a word."""
+    data, words = sightline.open(generated), load_vocabulary("worlds")
+    corpus = Corpus.build(annotate(data, words), words)
+
+    def make(letters: str) -> Session:
+        said: Iterator[str] = iter(letters)
+
+        def read(_: str) -> str:
+            try:
+                return next(said)
+            except StopIteration:
+                raise EOFError from None
+
+        settings = Settings(min_support=2)
+        engine = Engine(Frequencies(corpus, min_support=2), words, scene_id=first, seed=0, settings=settings)
+        answers = Answers(tmp_path / "a.jsonl", first, words)
+        return Session(engine, words, answers, stage(data.scene(first)), tmp_path / "a.png", read)
+
+    return make
+
+
+def test_a_person_answers(sit_down: Callable[[str], Session], capsys: pytest.CaptureFixture[str]) -> None:
+    session = sit_down("n?ayq")  # the question mark is not understood
+    stream = session.run()
+    assert [s.truth for s in stream.steps] == [Truth.NO, Truth.AMBIGUOUS, Truth.YES]
+    assert stream.halted == "operator"
+    shown = capsys.readouterr().out
+    assert "please type y, n, a, u or q" in shown
+    assert str(session.picture) in shown.replace("\n", "")
+    assert [row["answer"] for row in session.answers.rows()] == ["no", "ambiguous", "yes"]
+    with Image.open(session.picture) as picture:
+        assert picture.width > 100
+
+
+def test_undo_takes_the_last_answer_back(sit_down: Callable[[str], Session]) -> None:
+    undone, plain = sit_down("unnuyq"), "nyq"
+    stream = undone.run()
+    kept = [row["answer"] for row in undone.answers.rows()]
+    assert kept == ["no", "yes"] == [s.truth.value for s in stream.steps]
+    undone.answers.path.unlink()
+    assert sit_down(plain).run().steps == stream.steps
+
+
+def test_an_interrupted_session_goes_on(sit_down: Callable[[str], Session], first: str) -> None:
+    whole = sit_down("nynyq")
+    expected = whole.run()
+    whole.answers.path.write_text(json.dumps({"scene_id": "another", "question": {}, "answer": "yes"}) + "\n")
+    sit_down("ny").run()  # the terminal closed
+    second = sit_down("nyq").run()
+    assert second == expected
+    rows = whole.answers.rows()
+    assert [row["scene_id"] for row in rows] == ["another", *[first] * len(expected.steps)]
+    lines = transcript_of(second, whole.vocabulary).lines
+    assert [line.truth for line in lines] == ["no", "yes", "no", "yes"]
+
+
+def test_answers_of_another_stream_are_refused(sit_down: Callable[[str], Session]) -> None:
+    session = sit_down("nnq")
+    session.run()
+    rows = session.answers.rows()[1:]
+    session.answers.path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match="another stream"):
+        sit_down("q").run()
+
+
+def test_the_demo_asks_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seen = show_turing(tmp_path, train=40, scenes=2, size="96x64", streams=1)
+    assert all(file.exists() for _, file in seen)
+    shown = capsys.readouterr().out
+    for words in ("turing ask", "exam turing", "report"):
+        assert f"$ sightline {words}" in shown
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert {run["name"] for run in told["runs"]} >= {"always_yes", "always_no", "turing_engine"}

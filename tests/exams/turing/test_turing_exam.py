@@ -1,0 +1,354 @@
+"""The Turing exam: what is asked, what a model may know, deadlines, and runs on disk."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reference.turing_toy import toy_data, toy_scenes, toy_vocabulary
+from sightline.errors import ConfigError, DataError, ModelError
+from sightline.exams.core import Candidate, sit
+from sightline.exams.run import Run
+from sightline.exams.turing.annotating import annotate
+from sightline.exams.turing.compare import compare_runs
+from sightline.exams.turing.exam import TuringExam, half_of
+from sightline.exams.turing.records import asked_of, score_run, streams_of
+from sightline.exams.turing.semantics import answer, walk
+from sightline.exams.turing.structured import from_json
+from sightline.exams.turing.study import subset
+from sightline.exams.turing.written import write_test
+from sightline.exams.turing.written_exam import WrittenExam
+from sightline.skills import Asked
+from sightline.store import Dataset
+from sightline.store.convert import tables_from_scenes
+
+VOCABULARY = toy_vocabulary()
+TRAIN = toy_data(150, seed=1)
+TEST = toy_data(12, seed=2)
+
+
+def make(**options: Any) -> TuringExam:
+    return TuringExam(TRAIN, VOCABULARY, **{"min_support": 10, "questions": 12, "seed": 3} | options)
+
+
+@pytest.fixture(scope="module")
+def exam() -> TuringExam:
+    return make(streams=2)
+
+
+class Keen:
+    """Notes everything it is told, and says yes."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.heard: list[tuple[str, bool]] = []
+
+    def answer(self, asked: Asked) -> str:
+        self.asked.append(asked)
+        return "Yes, certainly."
+
+    def hear(self, asked: Asked, truth: bool) -> None:
+        assert asked is self.asked[-1]
+        self.heard.append((asked.text, truth))
+
+
+def run(exam: TuringExam | WrittenExam, model: object, folder: Path, data: Dataset = TEST, **how: Any) -> Run:
+    return sit(exam, Candidate("m", "m", model), data, folder, **how)
+
+
+def test_every_record_is_true_of_its_image(exam: TuringExam, tmp_path: Path) -> None:
+    """Each question of a run, answered anew by the plain semantics from the history before it."""
+    columns = annotate(TEST, VOCABULARY)
+    images = {columns.image(i).id: columns.image(i) for i in range(len(columns))}
+    made = run(exam, Keen(), tmp_path / "r")
+    records = made.records()
+    assert len(asked_of(records)) > 100
+    for (scene, _), rows in records.group_by(["scene_id", "item"], maintain_order=True):
+        history = []
+        for row in rows.iter_rows(named=True):
+            question = from_json(json.loads(row["question"]), VOCABULARY)
+            holds, labelled = walk(images[str(scene)], tuple(history), VOCABULARY)
+            assert holds
+            truth, _ = answer(images[str(scene)], question, labelled, VOCABULARY)
+            assert truth.value == row["truth"]
+            assert row["right"] == (row["reply"] == row["truth"])
+            assert (row["type"], row["reply"]) == (question.kind, "" if truth.value == "ambiguous" else "yes")
+            if row["p_yes"] is not None and truth.value != "ambiguous":
+                assert 0.35 - 1e-9 <= row["p_yes"] <= 0.65 + 1e-9
+                assert row["support"] >= 10
+                history.append((question, truth.value == "yes"))
+    found = streams_of(made)
+    assert len(found) == 24
+    assert found["length"].sum() == len(asked_of(records))
+    assert set(found["halted"]) <= {"exhausted", "limit"}
+    assert score_run(made, resamples=100).n_streams == 24
+
+
+def test_the_first_images_are_a_fair_sample(exam: TuringExam) -> None:
+    """Data is often stored by kind, so the exam has an order of its own; streams of an image stay together."""
+    stored = annotate(TEST, VOCABULARY).ids.tolist()
+    items = exam.items(TEST)
+    assert [item.scene_id for item in items[::2]] != stored
+    assert sorted(item.scene_id for item in items[::2]) == sorted(stored)
+    assert [(item.scene_id, item.number) for item in items[1::2]] == [(item.scene_id, 1) for item in items[::2]]
+    assert [stored[item.row] for item in items] == [item.scene_id for item in items]
+    some = {scene.id for scene in list(TEST)[:5]}
+    fewer = Dataset.from_tables(tables_from_scenes([scene for scene in TEST if scene.id in some]))
+    own = [item.scene_id for item in make(streams=2).items(fewer)]
+    assert own == [item.scene_id for item in items if item.scene_id in some]
+
+
+def test_a_model_is_told_what_was_true_and_nothing_else(exam: TuringExam) -> None:
+    model = Keen()
+    for item in exam.items(TEST)[:4]:
+        model.asked, model.heard = [], []
+        exam.examine(model, item)
+        stream = exam.stream(item)
+        truths = [told.answer for told in stream.history]
+        assert [truth for _, truth in model.heard] == truths
+        for k, asked in enumerate(model.asked):
+            assert [answer for _, _, answer in asked.history] == truths[:k]
+            assert [text for _, text, _ in asked.history] == [before.text for before in model.asked[:k]]
+            assert asked.view.load_depth is asked.view.load_ids is None
+            assert from_json(asked.question, VOCABULARY) == stream.history[k].question
+            whole = stream.history[k].question.region == "image"
+            assert (asked.region is None) == (whole or asked.question["type"] in ("attribute", "relation"))
+        given = [str(step.label) for step in stream.steps if step.label]
+        assert list(model.asked[-1].labels) == given[: len(model.asked[-1].labels)]
+        assert len(given) - len(model.asked[-1].labels) <= 1
+
+
+def test_withheld_answers_stay_withheld() -> None:
+    class Deaf(Keen):
+        def hear(self, asked: Asked, truth: bool) -> None:
+            raise AssertionError("told")
+
+    exam, model = make(withhold=True), Deaf()
+    for item in exam.items(TEST)[:5]:
+        exam.examine(model, item)
+    assert {answer for asked in model.asked for _, _, answer in asked.history} == {None}
+    assert any(asked.labels for asked in model.asked)
+
+
+def test_streams_do_not_depend_on_the_model_but_on_the_seed(tmp_path: Path) -> None:
+    class Contrary(Keen):
+        def answer(self, asked: Asked) -> str:
+            super().answer(asked)
+            return "no"
+
+    a, b = run(make(), Keen(), tmp_path / "a"), run(make(), Contrary(), tmp_path / "b")
+    other = run(make(seed=4), Keen(), tmp_path / "c")
+    questions = [r.records().select("item", "step", "question", "truth").rows() for r in (a, b, other)]
+    assert questions[0] == questions[1] != questions[2]
+    found = compare_runs(a, b, resamples=100)
+    assert found.dropped == 0
+    right = asked_of(a.records())["right"].mean()
+    assert found.comparisons[0].a == pytest.approx(right)
+    assert found.comparisons[0].b == pytest.approx(1 - right)
+    with pytest.raises(ConfigError, match="seed is 3 in one and 4 in the other"):
+        compare_runs(a, other)
+
+
+def test_a_stopped_run_goes_on(exam: TuringExam, tmp_path: Path) -> None:
+    part = run(exam, Keen(), tmp_path / "r", limit=5)
+    assert part.status == "stopped"
+    whole = run(exam, Keen(), tmp_path / "r")
+    assert (whole.status, len(whole.done)) == ("finished", 24)
+    fresh = run(make(streams=2), Keen(), tmp_path / "s")
+    timeless = [r.records().drop("seconds") for r in (whole, fresh)]
+    assert timeless[0].equals(timeless[1])
+    with pytest.raises(ConfigError, match="holds another run: its options"):
+        run(make(seed=9, streams=2), Keen(), tmp_path / "r")
+
+
+class Slow:
+    """Answers some questions after a pause that anybody can end."""
+
+    def __init__(self, slow: set[int], forever: bool = False) -> None:
+        self.slow, self.forever, self.n, self.at_work, self.most = slow, forever, 0, 0, 0
+        self.go_on = threading.Event()
+        self.heard: list[int] = []
+
+    def answer(self, asked: Asked) -> str:
+        self.at_work += 1
+        self.most = max(self.most, self.at_work)
+        self.n += 1
+        if self.n in self.slow:
+            self.go_on.wait(None if self.forever else 0.5)
+        self.at_work -= 1
+        return "no"
+
+    def hear(self, asked: Asked, truth: bool) -> None:
+        assert not self.at_work
+        self.heard.append(len(asked.history))
+
+
+def test_a_late_answer_is_recorded_and_the_run_goes_on() -> None:
+    exam, model = make(deadline=0.3), Slow({2})
+    item = next(i for i in exam.items(TEST) if len(exam.stream(i).history) > 5)
+    marks = exam.examine(model, item)
+    asked = [reply for reply in marks.columns["reply"] if reply]
+    assert asked[:4] == ["no", "late", "no", "no"]
+    assert model.most == 1
+    assert model.heard == sorted(model.heard)
+    assert len(model.heard) == len(asked)  # what it missed while it was busy it heard later
+    late = marks.columns["reply"].index("late")
+    assert not marks.columns["right"][late]
+    assert marks.columns["seconds"][late] >= 0.3
+
+
+def test_a_model_that_hangs_is_late_for_ever_and_never_called_twice_at_once() -> None:
+    exam, model = make(deadline=0.02), Slow({1}, forever=True)
+    start = time.perf_counter()
+    replies = [exam.examine(model, item).columns["reply"] for item in exam.items(TEST)[:2]]
+    assert {reply for of in replies for reply in of if reply} == {"late"}
+    assert (model.n, model.most) == (1, 1)
+    assert time.perf_counter() - start < 0.02 * 2 * 24 + 2
+    model.go_on.set()
+
+
+BROKEN = """
+class Broken:
+    def answer(self, asked):
+        return self.helper(asked)
+    def helper(self, asked):
+        raise ValueError("no eyes")
+class Sullen:
+    def answer(self, asked):
+        return "yes"
+    def hear(self, asked, truth):
+        raise KeyError(truth)
+class Lazy:
+    def prepare(self, study):
+        raise RuntimeError("no wish to learn")
+    def answer(self, asked):
+        return "yes"
+"""
+
+
+@pytest.mark.parametrize("deadline", [None, 5.0])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Broken", r"answer\(\) failed: ValueError: no eyes \(models.py, line 6\)"),  # where it is raised
+        ("Sullen", r"hear\(\) failed: KeyError: (True|False) \(models.py, line 11\)"),
+        ("Lazy", r"prepare\(\) failed: RuntimeError: no wish to learn \(models.py, line 14\)"),
+    ],
+)
+def test_a_model_that_raises(name: str, says: str, deadline: float | None, tmp_path: Path) -> None:
+    from sightline.models import load
+
+    (tmp_path / "models.py").write_text(BROKEN)
+    with pytest.raises(ModelError, match=says):
+        run(make(deadline=deadline), load(f"{tmp_path / 'models.py'}:{name}"), tmp_path / "r")
+    assert Run.open(tmp_path / "r").status == "failed"
+
+
+def test_replies_nobody_can_read_are_kept() -> None:
+    class Vague(Keen):
+        def answer(self, asked: Asked) -> Any:
+            super().answer(asked)
+            return [None, "perhaps", "abstain"][len(asked.history) % 3]
+
+    exam = make()
+    item = next(i for i in exam.items(TEST) if len(exam.stream(i).history) > 3)
+    marks = exam.examine(Vague(), item)
+    asked = [(r, s) for r, s in zip(marks.columns["reply"], marks.columns["said"], strict=True) if r]
+    assert asked[:3] == [("unparsed", "NoneType: None"), ("unparsed", "perhaps"), ("abstain", "")]
+
+
+def test_what_was_learned_is_not_asked(tmp_path: Path) -> None:
+    both = Dataset.from_tables(
+        tables_from_scenes([*toy_scenes(20, seed=1, split="test"), *toy_scenes(60, seed=1, split="train")])
+    )
+    with pytest.raises(ConfigError, match=r"80 images would be learned from .* \(test, train\)"):
+        run(TuringExam(both, VOCABULARY), Keen(), tmp_path / "r", both)
+    with pytest.raises(ConfigError, match="20 images would be learned from"):
+        run(TuringExam(both, VOCABULARY, split="test"), Keen(), tmp_path / "r", both)
+    apart = TuringExam(both, VOCABULARY, min_support=10, split="test", train_split="train")
+    assert apart.check(None, both) == {"images": 20, "train_images": 60, "shared_ids": 0}
+    halves = TuringExam(both, VOCABULARY, min_support=10, halves=True)
+    noted = halves.check(None, both)
+    assert noted["images"] + noted["train_images"] == 80
+    assert noted["shared_ids"] == 0
+    assert {half_of(item.scene_id) for item in halves.items(both)} == {1}
+    with pytest.raises(ConfigError, match="halves are of one dataset"):
+        make(halves=True).items(TEST)
+    with pytest.raises(DataError, match="no such split"):
+        TuringExam(both, VOCABULARY, split="tset", train_split="train").items(both)
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"streams": 0},  # none
+        {"questions": 0},
+        {"min_support": 0},
+        {"seed": -1},
+        {"epsilon": 0.0},  # nothing would be unpredictable
+        {"epsilon": 0.6},
+        {"deadline": 0.0},
+        {"deadline": float("nan")},
+    ],
+)
+def test_options_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        make(**wrong)
+
+
+def test_a_subset_of_the_columns_holds_the_same_images() -> None:
+    columns = annotate(TEST, VOCABULARY)
+    rows = np.array([7, 0, 3])
+    some = subset(columns, rows)
+    assert len(some) == 3
+    for i, row in enumerate(rows.tolist()):
+        mine, theirs = some.image(i), columns.image(row)
+        assert (mine.id, mine.objects) == (theirs.id, theirs.objects)
+        for name in ("types", "crowd", "yes", "no", "seen", "holds", "fails"):
+            assert np.array_equal(getattr(mine, name), getattr(theirs, name))
+
+
+def test_practice_streams_are_about_training_images_the_belief_has_not_seen(exam: TuringExam) -> None:
+    streams = exam.study().practice(1000)
+    assert len(streams) == len(TRAIN) // 4
+    assert {stream.scene_id for stream in streams} <= set(exam.training.ids.tolist())
+    assert exam.study().practice(3) == exam.study().practice(3)
+    assert len(exam.study().practice(3)) == 3
+
+
+def test_a_written_test_asks_the_same(tmp_path: Path) -> None:
+    exam = make()
+    streams = [exam.stream(item) for item in exam.items(TEST)]
+    write_test(tmp_path / "t", streams, TEST, VOCABULARY, exam.training, key=tmp_path / "key.jsonl",
+               about={"settings": {"min_support": 10, "epsilon": 0.2}})  # fmt: skip
+    written = WrittenExam(tmp_path / "t", tmp_path / "key.jsonl")
+    assert written.epsilon == 0.2
+    online = run(exam, Keen(), tmp_path / "a")
+    offline = run(written, Keen(), tmp_path / "b", written.dataset())
+    told = ("item", "step", "type", "story", "question", "text", "p_yes", "support", "truth", "reply", "right")
+    assert online.records().select(told).rows() == offline.records().select(told).rows()
+    with pytest.raises(DataError):
+        WrittenExam(tmp_path / "t", tmp_path / "none.jsonl").items(written.dataset())
+    lines = (tmp_path / "key.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "turned.jsonl").write_text("".join(lines[::-1]))  # order does not matter, but what was asked does
+    turned = WrittenExam(tmp_path / "t", tmp_path / "turned.jsonl")
+    assert sorted(map(str, turned.streams)) == sorted(map(str, written.streams))
+    other = json.loads(lines[0])
+    other["question"] = json.loads(lines[1])["question"]
+    (tmp_path / "other.jsonl").write_text(json.dumps(other) + "\n" + "".join(lines[1:]))
+    with pytest.raises(DataError, match="row 1, question: not a question of the test"):
+        _ = WrittenExam(tmp_path / "t", tmp_path / "other.jsonl").streams
+
+
+def test_streams_without_a_question_are_counted(tmp_path: Path) -> None:
+    made = run(make(min_support=10_000), Keen(), tmp_path / "r")
+    found = score_run(made, resamples=100).to_dict()
+    assert (found["n_streams"], found["n_questions"], found["streams"]["empty"]) == (12, 0, 12)
+    assert found["streams"]["halted"] == {"exhausted": 12}

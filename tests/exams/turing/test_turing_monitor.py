@@ -1,0 +1,92 @@
+"""The monitor: a stream whose answers can be guessed must be flagged, one whose answers cannot must not."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from turing_records_made import records, streams
+
+from sightline.exams.turing.monitor import monitor
+from sightline.exams.turing.scores import scores
+from sightline.stats import Interval
+
+
+def _blind(asked: pl.DataFrame) -> dict[str, Interval]:
+    return {"turing_history": scores(asked, streams(asked), resamples=200).accuracy["all"]}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_fair_stream_is_not_leaky(seed: int) -> None:
+    asked = records(100, 20, seed=seed)
+    found = monitor(asked, _blind(asked), resamples=200)
+    assert not found.leaky
+    assert found.reasons == ()
+    assert found.yes_by_type["all"].value == pytest.approx(0.5, abs=0.05)
+    assert found.calibration_error < 0.05
+
+
+def test_a_type_that_is_mostly_yes_leaks() -> None:
+    asked = records(100, 20, yes=lambda rng, step, kind: bool(rng.random() < (0.9 if kind == "relation" else 0.45)))
+    found = monitor(asked, resamples=200)
+    assert found.leaky
+    assert [reason.partition(":")[0] for reason in found.reasons] == ["type relation"]
+
+
+def test_a_step_that_is_mostly_no_leaks() -> None:
+    asked = records(100, 20, yes=lambda rng, step, kind: bool(rng.random() < (0.1 if step <= 5 else 0.55)))
+    assert [reason.partition(":")[0] for reason in monitor(asked, resamples=200).reasons] == ["steps 1–5"]
+
+
+def test_answers_that_can_be_guessed_leak_even_where_yes_and_no_are_as_common() -> None:
+    asked = records(
+        100, 20,
+        yes=lambda rng, step, kind: step % 2 == 0,
+        reply=lambda rng, truth: "yes" if truth == (rng.random() < 0.8) else "no",
+    )  # fmt: skip
+    assert not monitor(asked, resamples=200).leaky
+    found = monitor(asked, _blind(asked), resamples=200)
+    assert found.leaky
+    assert "turing_history answers without looking" in found.reasons[0]
+
+
+def test_a_rate_at_the_edge_is_given_the_benefit_of_the_doubt() -> None:
+    asked = records(100, 20, yes=lambda rng, step, kind: bool(rng.random() < 0.65))
+    assert not monitor(asked, resamples=200).leaky
+    assert monitor(asked, epsilon=0.05, resamples=200).leaky
+
+
+def test_one_image_proves_nothing() -> None:
+    asked = records(1, 20, yes=lambda rng, step, kind: True)
+    found = monitor(asked, _blind(asked), resamples=200)
+    assert not found.leaky
+    assert found.to_dict()["yes_by_type"]["all"]["low"] is None
+
+
+def test_steps_and_calibration_are_told_apart() -> None:
+    rng = np.random.default_rng(0)
+    asked = records(200, 6, yes=lambda _, step, kind: False)
+    p = rng.uniform(0.35, 0.65, len(asked))
+    yes = rng.random(len(asked)) < p
+    asked = asked.with_columns(p_yes=p, truth=pl.Series(["yes" if one else "no" for one in yes]))
+    found = monitor(asked, resamples=200)
+    assert list(found.yes_by_step) == [1, 2, 3, 4, 5, 6]
+    assert found.yes_by_step[1].value == pytest.approx(yes[asked["step"].to_numpy() == 1].mean())
+    assert sum(one.n for one in found.calibration) == len(asked)
+    for one in found.calibration:
+        inside = (p >= one.low) & (p < one.high)
+        assert one.estimated == pytest.approx(p[inside].mean())
+        assert one.seen.value == pytest.approx(yes[inside].mean())
+    # Estimates that have nothing to do with the answers are called so.
+    turned = asked.with_columns(p_yes=1 - pl.col("p_yes"))
+    assert monitor(turned, resamples=200).calibration_error > 2 * found.calibration_error
+
+
+def test_nothing_asked() -> None:
+    told = monitor(records(1, 1).clear()).to_dict()
+    assert (told["leaky"], told["calibration"], told["calibration_error"]) == (False, [], None)
+
+
+def test_questions_without_an_estimate_have_no_place_in_the_calibration() -> None:
+    asked = records(3, 4, p_yes=None).with_columns(pl.col("p_yes").cast(pl.Float64))
+    assert monitor(asked, resamples=100).calibration == ()

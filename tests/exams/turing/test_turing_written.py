@@ -1,0 +1,339 @@
+"""Written tests and streams as JSON: there and back, whole or not at all, and without the truth."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from reference.turing_cases import random_columns, random_vocabulary
+from reference.turing_oracle import SlowBelief
+from sightline.errors import ConfigError, DataError
+from sightline.exams.turing.asking import ask
+from sightline.exams.turing.column_files import read_columns, write_columns
+from sightline.exams.turing.columns import Columns
+from sightline.exams.turing.operators import FromFile, GroundTruth
+from sightline.exams.turing.questions import Question, Truth
+from sightline.exams.turing.regions import region_set
+from sightline.exams.turing.stream_json import from_json, steps_to_json, to_json
+from sightline.exams.turing.streams import Step, Stream
+from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Source, Vocabulary
+from sightline.exams.turing.written import read_key, read_test, single_questions, write_test
+from sightline.store import Dataset, Tables
+
+SEED = 28
+
+
+def attribute(name: str, group: str) -> Attribute:
+    return Attribute(name, group, name, Source("flag", name))
+
+
+WORDS = Vocabulary(
+    "street",
+    (
+        Kind(
+            "person", ("person",), (attribute("tall", "size"), attribute("wet", "state"), attribute("old", "age"))
+        ),
+        Kind("car", ("car",), (attribute("red", "colour"), attribute("blue", "colour")), frozenset({"colour"})),
+    ),
+    (
+        Link("near", "near each other", ordered=False, values=("near",)),
+        Link("closer", "closer to the camera than", camera=True, values=("closer",)),
+    ),
+    region_set(["halves", "quarters"]),
+)
+
+
+class World:
+    """A vocabulary, training images, and streams about other images, one of them without questions."""
+
+    def __init__(self, seed: int = SEED) -> None:
+        rng = np.random.default_rng(seed)
+        self.words = WORDS
+        self.training: Columns = random_columns(rng, self.words, 80, most_objects=4)
+        self.asked: Columns = random_columns(rng, self.words, 3, most_objects=4)
+        belief = SlowBelief(self.training, self.words, min_support=3)
+        made = [
+            ask(belief.fork(), WORDS, GroundTruth(self.asked.image(i), WORDS), scene_id=f"t{i}", seed=seed,
+                number=number, min_support=3, epsilon=0.25)
+            for i in range(3) for number in (0, 1)
+        ]  # fmt: skip
+        self.streams: list[Stream] = [*made, Stream("t2", seed, 2, (), "exhausted")]
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World()
+
+
+def dataset(folder: Path, *, pictures: bool) -> Dataset:
+    """Scenes t0, t1 and t2; the last without a picture."""
+    rows: dict[str, list[Any]] = {"scene_id": ["t0", "t1", "t2"], "view_id": ["0"] * 3, "image": [None] * 3}
+    for i in range(2 if pictures else 0):
+        header = Image.Exif()
+        header[270] = "a person on the left"  # ImageDescription
+        Image.new("RGB", (8, 6), (40 * i, 9, 9)).save(folder / f"truth_{i}.png", exif=header)
+        rows["image"][i] = f"truth_{i}.png"
+    views = pl.DataFrame(rows, schema_overrides={"image": pl.String})
+    return Dataset.from_tables(Tables.build(views=views), folder)
+
+
+def test_the_world_has_all_that_matters(world: World) -> None:
+    steps = [step for stream in world.streams for step in stream.steps]
+    assert any(step.truth is Truth.AMBIGUOUS for step in steps)
+    assert {step.question.kind for step in steps} == {"exist", "unique", "attribute", "relation"}
+
+
+def test_a_test_comes_back_as_written(world: World, tmp_path: Path) -> None:
+    data, key = dataset(tmp_path, pictures=True), tmp_path / "keys" / "key.jsonl"
+    about = {"epsilon": 0.25, "nothing": float("nan")}
+    name = write_test(tmp_path / "t", world.streams, data, world.words, world.training, key=key, about=about)
+    test = read_test(tmp_path / "t")
+    assert (test.id, test.vocabulary, test.about) == (name, world.words, {"epsilon": 0.25, "nothing": None})
+    asked = [(s.scene_id, s.number, p) for s in world.streams for p in s.steps if p.truth is not Truth.AMBIGUOUS]
+    assert [(q.scene_id, q.stream, q.step, q.question) for q in test.questions] == [
+        (scene, number, step.number, step.question) for scene, number, step in asked
+    ]
+    answers = read_key(key, test)
+    assert [answers[q.place] for q in test.questions] == [step.truth is Truth.YES for _, _, step in asked]
+    assert len(answers) == len(asked)
+    assert same(test.training(), world.training)
+    for question in test.questions:
+        assert (question.picture is None) is (question.scene_id == "t2")
+        if question.picture is not None:
+            with Image.open(tmp_path / "t" / question.picture) as picture:
+                assert picture.size == (8, 6)
+                assert picture.getpixel((0, 0)) == (40 * int(question.scene_id[1]), 9, 9)
+
+
+def test_a_line_names_only_labels_given_before_it(world: World, tmp_path: Path) -> None:
+    write_test(
+        tmp_path / "t", world.streams, dataset(tmp_path, pictures=False), world.words, world.training,
+        key=tmp_path / "key.jsonl",
+    )  # fmt: skip
+    lines = {q.place: q for q in read_test(tmp_path / "t").questions}
+    for stream in world.streams:
+        before: dict[str, tuple[float, ...] | None] = {}
+        for step in stream.steps:
+            if (line := lines.get((stream.scene_id, stream.number, step.number))) is not None:
+                assert line.labels == before
+            if step.label is not None:
+                region = step.question.region
+                before[str(step.label)] = None if region == "image" else world.words.region(region).box
+    assert any(line.labels for line in lines.values())
+
+
+def test_the_folder_does_not_depend_on_the_answers_but_for_labels(world: World, tmp_path: Path) -> None:
+    lied = [replace(s, steps=tuple(map(contrary, s.steps))) for s in world.streams]
+    data = dataset(tmp_path, pictures=True)
+    for name, streams in (("true", world.streams), ("lied", lied)):
+        write_test(tmp_path / name, streams, data, world.words, world.training, key=tmp_path / f"{name}.key")
+    files = sorted(p.relative_to(tmp_path / "true") for p in (tmp_path / "true").rglob("*") if p.is_file())
+    assert len(files) == 9
+    for file in files:
+        assert (tmp_path / "true" / file).read_bytes() == (tmp_path / "lied" / file).read_bytes()
+        assert b"a person on the left" not in (tmp_path / "true" / file).read_bytes()
+    assert (tmp_path / "true.key").read_bytes() != (tmp_path / "lied.key").read_bytes()
+
+
+def contrary(step: Step) -> Step:
+    """The step with another answer, chance and object, where that gives and takes no label."""
+    if step.question.kind == "unique" or step.truth is Truth.AMBIGUOUS:
+        return replace(step, object_id="other")
+    return replace(step, truth=Truth.NO if step.truth is Truth.YES else Truth.YES, p_yes=0.123, support=7, among=3)
+
+
+def test_the_key_answers_as_an_operator(world: World, tmp_path: Path) -> None:
+    key = tmp_path / "key.jsonl"
+    first = world.streams[:1]
+    write_test(tmp_path / "t", first, dataset(tmp_path, pictures=False), world.words, world.training, key=key)
+    again = ask(
+        SlowBelief(world.training, world.words, min_support=3), world.words, FromFile(key, "t0", world.words),
+        scene_id="t0", seed=SEED, min_support=3, epsilon=0.25,
+    )  # fmt: skip
+    assert again == first[0]
+
+
+def test_the_images_asked_about_are_not_handed_out(world: World, tmp_path: Path) -> None:
+    asked = replace(world.asked, ids=np.array(["t0", "t1", "t2"], dtype=object))
+    data = dataset(tmp_path, pictures=False)
+    with pytest.raises(ConfigError, match="among the training images"):
+        write_test(tmp_path / "t", world.streams, data, world.words, asked, key=tmp_path / "k")
+    others = replace(world.training, ids=np.array([f"t{i}" for i in range(80)], dtype=object))
+    write_test(tmp_path / "t", world.streams, data, world.words, others, key=tmp_path / "k")  # only called alike
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"key": "t/key.jsonl"}, "inside the test's folder"),
+        ({"key": "there.jsonl"}, "is there already"),
+        ({"double": True}, "same number"),
+        ({"view": "top"}, "no such view"),
+        ({"scene": True}, "no such scene"),
+    ],
+)
+def test_a_write_that_fails_leaves_nothing(
+    world: World, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    (tmp_path / "there.jsonl").write_text("mine")
+    streams = world.streams * (2 if change.get("double") else 1)
+    streams = [*streams, Stream("nowhere", 0, 0, (), "exhausted")] if change.get("scene") else streams
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises((ConfigError, DataError), match=message):
+        write_test(
+            tmp_path / "t", streams, dataset(tmp_path, pictures=False), world.words, world.training,
+            key=tmp_path / change.get("key", "key.jsonl"), view=change.get("view"),
+        )  # fmt: skip
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "there.jsonl").read_text() == "mine"
+
+
+@pytest.fixture
+def folder(world: World, tmp_path: Path) -> Path:
+    write_test(
+        tmp_path / "t", world.streams, dataset(tmp_path, pictures=False), world.words, world.training,
+        key=tmp_path / "key.jsonl",
+    )  # fmt: skip
+    return tmp_path
+
+
+def test_an_old_test_is_replaced_only_when_told(folder: Path, world: World) -> None:
+    data = dataset(folder, pictures=False)
+    old = read_test(folder / "t").id
+
+    def again(**more: Any) -> str:
+        key = folder / more.pop("key", "key.jsonl")
+        return write_test(folder / "t", world.streams[:2], data, world.words, world.training, key=key, **more)
+
+    with pytest.raises(ConfigError, match="overwrite"):
+        again(key="other.jsonl")
+    assert read_test(folder / "t").id == old
+    assert again(overwrite=True) == read_test(folder / "t").id != old
+    read_key(folder / "key.jsonl", read_test(folder / "t"))
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("test.json", "{", "", "not a written test"),
+        ("test.json", '"format": 1', '"format": 9', "another format"),
+        ("questions.jsonl", "{", "", "row 1: not JSON"),
+        ("questions.jsonl", '"labels"', '"label"', "row 1: not a question of a test"),
+        ("questions.jsonl", '"question": {', '"question": {"x": 1}, "y": {', "row 1"),
+        ("questions.jsonl", '"text": "', '"text": "x', "were changed"),
+    ],
+)
+def test_a_damaged_test_is_refused(folder: Path, file: str, old: str, new: str, message: str) -> None:
+    edit(folder / "t" / file, old, new)
+    with pytest.raises(DataError, match=message):
+        read_test(folder / "t")
+
+
+def test_a_key_must_fit(folder: Path, world: World) -> None:
+    test, key = read_test(folder / "t"), folder / "key.jsonl"
+    lines = key.read_text().splitlines()
+    key.write_text("\n".join(line for line in lines if json.loads(line)["step"] != 1))
+    with pytest.raises(DataError, match="no answer to a question"):
+        read_key(key, test)
+    key.write_text("\n".join([lines[0], '{"test": "1234"}']))
+    with pytest.raises(DataError, match="row 2, test: key of another test"):
+        read_key(key, test)
+    key.write_text(json.dumps({"test": test.id, "answer": "no"}))
+    with pytest.raises(DataError, match="row 1: not a line of a key"):
+        read_key(key, test)
+
+
+def test_damaged_training_annotations_are_refused(folder: Path) -> None:
+    (folder / "t" / "training" / "pairs.parquet").write_bytes(b"no table")
+    with pytest.raises(DataError, match="training annotations cannot be read"):
+        read_test(folder / "t").training()
+
+
+def test_the_list_of_questions_has_each_once(world: World) -> None:
+    rows = list(single_questions(world.words))
+    kinds = [row["type"] for row in rows]
+    words = world.words
+    searches = 2 * len(words.regions) * sum(1 + len(kind.attributes) for kind in words.types)
+    assert kinds.count("exist") + kinds.count("unique") == searches
+    assert kinds.count("attribute") == sum(len(kind.attributes) for kind in words.types)
+    assert kinds.count("relation") == len(words.links)
+    assert len({json.dumps(row["question"]) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_annotations_come_back_as_written(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    words = random_vocabulary(rng, links=70 if seed == 3 else seed % 3)
+    columns = random_columns(rng, words, 9, most_objects=0 if seed == 7 else 5)  # and empty ones
+    write_columns(columns, words, tmp_path)
+    assert same(read_columns(tmp_path, words), columns)
+
+
+def same(a: Columns, b: Columns) -> bool:
+    for name in Columns.__dataclass_fields__:
+        left, right = getattr(a, name), getattr(b, name)
+        if not np.array_equal(left, right) or getattr(left, "dtype", 0) != getattr(right, "dtype", 0):
+            return False
+    return True
+
+
+def test_streams_come_back_from_json(world: World) -> None:
+    for stream in world.streams:
+        assert from_json(json.loads(json.dumps(to_json(stream, world.words))), world.words) == stream
+
+
+def test_steps_have_the_fixed_fields(world: World) -> None:
+    stream = world.streams[0]
+    rows = steps_to_json(stream, world.words)
+    given: list[str] = []
+    for row, step in zip(rows, stream.steps, strict=True):
+        assert list(row)[:8] == ["step", "type", "text", "region", "p_yes", "support", "answer", "labels"]
+        assert row["labels"] == given
+        assert row["answer"] in ("yes", "no", "ambiguous")
+        region = step.question.region
+        whole = region == "image" or not step.question.instantiates
+        assert row["region"] == (None if whole else list(world.words.region(region).box))
+        given += [row["label"]] if row["label"] else []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answer": "maybe"}, "row 1: not a step: 'maybe'"),  # no such answer
+        ({"question": {}}, "row 1"),  # no such question
+        ({"label": "person"}, "row 1: .*not the label of an object"),  # a label without a number
+        ({"support": None}, "row 1: not a step"),  # no number
+    ],
+)
+def test_a_step_that_is_none(world: World, change: dict[str, Any], message: str) -> None:
+    data = to_json(world.streams[0], world.words)
+    data["steps"][0] |= change
+    with pytest.raises(DataError, match=message):
+        from_json(data, world.words)
+
+
+def test_a_stream_that_is_none(world: World) -> None:
+    with pytest.raises(DataError, match="not a stream: no 'scene_id'"):
+        from_json({}, world.words)
+
+
+def test_a_chance_of_nothing_is_null(world: World) -> None:
+    kind = world.words.types[0].name
+    step = Step(1, Question("exist", kind), float("nan"), 0, Truth.NO)
+    stream = Stream("s", 0, 0, (step,), "operator")
+    rows = steps_to_json(stream, world.words)
+    assert rows[0]["p_yes"] is None
+    assert np.isnan(from_json(to_json(stream, world.words), world.words).steps[0].p_yes)

@@ -1,0 +1,235 @@
+"""Those who answer without looking: constants, a coin, the engine's own estimate, and a learner of histories."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reference.turing_toy import toy_data, toy_vocabulary
+from sightline.errors import ConfigError, DataError, ModelError
+from sightline.exams.core import Candidate, sit
+from sightline.exams.turing.exam import TuringExam
+from sightline.exams.turing.monitor import monitor
+from sightline.exams.turing.questions import Question, Truth
+from sightline.exams.turing.records import asked_of, score_run
+from sightline.exams.turing.streams import Stream
+from sightline.exams.turing.study import TuringStudy
+from sightline.models import load
+from sightline.models.adapters.answer_file import AnswerFile
+from sightline.models.baselines.turing_features import features, instantiated
+from sightline.models.baselines.turing_learning import Fit, Rows, fitted
+from sightline.skills import Asked
+
+VOCABULARY = toy_vocabulary()
+TRAIN, TEST = toy_data(160, seed=1), toy_data(30, seed=2)
+
+
+@pytest.fixture(scope="module")
+def exam() -> TuringExam:
+    return TuringExam(TRAIN, VOCABULARY, min_support=10, questions=12, seed=3)
+
+
+def replies(exam: TuringExam, model: object, folder: Path) -> list[dict[str, Any]]:
+    run = sit(exam, Candidate("m", "m", model), TEST, folder)
+    return asked_of(run.records()).rows(named=True)
+
+
+def test_constants_and_the_coin(exam: TuringExam, tmp_path: Path) -> None:
+    yes, no, coin = (load(name) for name in ("always_yes", "always_no", "coin"))
+    assert {row["reply"] for row in replies(exam, yes, tmp_path / "yes")} == {"yes"}
+    assert {row["reply"] for row in replies(exam, no, tmp_path / "no")} == {"no"}
+    first = [row["reply"] for row in replies(exam, coin, tmp_path / "coin")]
+    assert 0.35 < first.count("yes") / len(first) < 0.65
+    assert first == [row["reply"] for row in replies(exam, load("coin"), tmp_path / "again")]
+    assert first != [row["reply"] for row in replies(exam, load("coin:seed=1"), tmp_path / "other")]
+    with pytest.raises(ConfigError, match="seed must not be negative"):
+        load("coin:seed=-1")
+
+
+def test_the_engine_says_what_its_estimate_says(exam: TuringExam, tmp_path: Path) -> None:
+    """Following the stream from what it is told, it comes to the very estimates the questions were chosen by."""
+    rows = replies(exam, load("turing_engine"), tmp_path / "r")
+    assert {row["type"] for row in rows} >= {"exist", "unique", "attribute"}
+    assert [row["reply"] for row in rows] == ["yes" if row["p_yes"] > 0.5 else "no" for row in rows]
+
+
+@pytest.mark.parametrize("name", ["turing_engine", "turing_history:images=20"])
+def test_withheld_answers_do_not_stop_them(name: str, exam: TuringExam, tmp_path: Path) -> None:
+    withheld = TuringExam(TRAIN, VOCABULARY, min_support=10, questions=12, seed=3, withhold=True)
+    rows = replies(withheld, load(name), tmp_path / "r")
+    assert len(rows) == len(replies(exam, load("always_yes"), tmp_path / "s"))
+
+
+@pytest.mark.parametrize("name", ["turing_engine", "turing_history"])
+def test_they_must_be_taught(name: str) -> None:
+    asked = Asked("s", TEST.scene(next(iter(TEST)).id).views[0], {}, "", "", None, {}, ())
+    with pytest.raises(ConfigError, match="answers only in an exam"):
+        load(name).answer(asked)  # type: ignore[attr-defined]
+
+
+def test_histories_of_fair_streams_teach_little(exam: TuringExam, tmp_path: Path) -> None:
+    model: Any = load("turing_history")
+    run = sit(exam, Candidate("m", "m", model), TEST, tmp_path / "r")
+    found = score_run(run, resamples=200)
+    assert 0.3 < found.accuracy["all"].value < 0.7
+    told = run.manifest["model"]
+    assert told["practice_streams"] == len(TRAIN) // 4
+    assert told["practice_questions"] > 200
+
+
+class Leaky(TuringExam):
+    """Streams whose answers follow from the history: yes and no in turn, as common as each other.
+
+    Its truth has nothing to do with the images; the questions are those of searches only.
+    """
+
+    def stream(self, item: Any) -> Stream:
+        return alternating(item.scene_id, item.row)
+
+    def study(self) -> TuringStudy:
+        return _LeakyStudy(self.recipe, self.training, self.belief.fork)
+
+
+class _LeakyStudy(TuringStudy):
+    def practice(self, images: int) -> list[Stream]:
+        return [alternating(f"p{i}", i) for i in range(images)]
+
+
+def alternating(scene_id: str, row: int) -> Stream:
+    from sightline.exams.turing.streams import Step
+
+    kinds = [
+        Question("exist", kind, (), region) for kind in ("ball", "cube") for region in ("image", "left", "right")
+    ]
+    turn = np.random.default_rng(row).permutation(len(kinds))
+    first = row % 2
+    return Stream(
+        scene_id, 0, 0,
+        tuple(
+            Step(k + 1, kinds[q], 0.5, 100, Truth.YES if (k + first) % 2 else Truth.NO)
+            for k, q in enumerate(turn.tolist())
+        ),
+        "limit",
+    )  # fmt: skip
+
+
+def test_a_stream_with_predictable_answers_is_flagged(exam: TuringExam, tmp_path: Path) -> None:
+    """The history learner finds that answers take turns, though yes and no are as common; the monitor says so."""
+    leaky = Leaky(TRAIN, VOCABULARY, min_support=10, seed=3)
+    found = {}
+    for made, folder in ((leaky, tmp_path / "leaky"), (exam, tmp_path / "fair")):
+        run = sit(made, Candidate("m", "m", load("turing_history:images=60")), TEST, folder)
+        blind = {"turing_history": score_run(run, resamples=200).accuracy["all"]}
+        found[folder.name] = monitor(asked_of(run.records()), blind, resamples=200)
+    assert found["leaky"].blind["turing_history"].value > 0.7
+    assert found["leaky"].leaky
+    assert any("turing_history answers without looking" in reason for reason in found["leaky"].reasons)
+    assert not found["fair"].leaky
+
+
+def _rows(rng: np.random.Generator, lean: float) -> Rows:
+    words = [{f"w{int(rng.integers(4))}": 1.0, "one": 1.0} for _ in range(10)]
+    yes = np.array([rng.random() < (0.5 + lean * (1 if "w0" in told else -1)) for told in words])
+    return Rows(words, np.full(10, 0.5), yes)
+
+
+def test_the_fit_finds_a_word_that_tells_and_leaves_noise_alone() -> None:
+    rng = np.random.default_rng(0)
+    telling = fitted([_rows(rng, 0.3) for _ in range(60)])
+    assert telling.ridge is not None
+    assert telling.score({"w0": 1.0, "one": 1.0}, 0.5) > 0.5
+    assert telling.score({"w1": 1.0, "one": 1.0}, 0.5) < -0.5
+    assert telling.score({"new": 1.0}, 0.6) == pytest.approx(np.log(0.6 / 0.4))
+    noise = fitted([_rows(rng, 0.0) for _ in range(60)])
+    assert abs(noise.score({"w0": 1.0, "one": 1.0}, 0.5)) < 0.3
+    few = fitted([_rows(rng, 0.3) for _ in range(5)])
+    assert (few.ridge, few.questions, np.abs(few.weights).max()) == (None, 50, 0.0)
+    assert isinstance(fitted([]), Fit)
+
+
+def test_the_fit_reaches_the_least_loss() -> None:
+    """Against scipy on the same penalised likelihood."""
+    from scipy.optimize import minimize
+
+    from sightline.models.baselines import turing_learning as learning
+
+    design = learning._Design([_rows(np.random.default_rng(1), 0.3) for _ in range(30)])
+    used, place = np.unique(design.column, return_inverse=True)
+    dense = np.zeros((len(design.yes), len(used)))
+    dense[design.row, place] = design.value
+
+    def loss(w: Any) -> float:
+        z = design.offset + dense @ w
+        return float(np.sum(np.logaddexp(0, z) - design.yes * z) + 3.0 / 2 * w @ w)
+
+    best = minimize(loss, np.zeros(len(used)), tol=1e-10)
+    found = learning.regress(design, 3.0, np.zeros(learning.BUCKETS))
+    assert found[used] == pytest.approx(best.x, abs=1e-3)
+
+
+def test_features_speak_of_overlapping_questions_and_known_facts(exam: TuringExam) -> None:
+    stream = max((exam.stream(item) for item in exam.items(TEST)), key=lambda s: len(s.history))
+    history = [(told.question, told.answer) for told in stream.history]
+    given = instantiated(history)
+    assert [str(label) for label in given] == [str(step.label) for step in stream.steps if step.label]
+    left = (Question("exist", "ball", (), "left"), True)
+    words = features(Question("unique", "ball", ("red",), "image"), [left], 0.5, VOCABULARY)
+    assert "unique|exist True around more" in words
+    labelled = (Question("unique", "ball", ("red",), "left"), True)
+    (label,) = instantiated([labelled])
+    asked = Question("attribute", attributes=("rough",), subject=label)
+    assert "attribute|ball|rough|is red True" in features(asked, [labelled], 0.5, VOCABULARY)
+    assert features(asked, [labelled], 0.5, VOCABULARY) != features(asked, [labelled, left], 0.5, VOCABULARY)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_answers_from_a_file(suffix: str, exam: TuringExam, tmp_path: Path) -> None:
+    import json
+
+    rows = replies(exam, load("always_yes"), tmp_path / "truth")
+    told = [{"scene_id": r["scene_id"], "stream": 0, "step": r["step"], "answer": r["truth"]} for r in rows[3:]]
+    file = tmp_path / f"answers.{suffix}"
+    if suffix == "csv":
+        lines = [",".join(map(str, r.values())) for r in told]
+        file.write_text("\n".join(["scene_id,stream,step,answer", *lines]) + "\n")
+    else:
+        file.write_text("".join(json.dumps(r | {"text": "?"}) + "\n" for r in told))
+    found = replies(exam, load(str(file)), tmp_path / "r")
+    assert [r["reply"] for r in found[:3]] == ["abstain"] * 3
+    assert all(r["right"] for r in found[3:])
+    assert load(f"answers:path={file}")
+
+
+GOOD = '{"scene_id": "s", "stream": 0, "step": 1, "answer": "yes"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.jsonl", GOOD + GOOD, "row 2, step: answered twice"),  # twice
+        ("a.jsonl", '{"scene_id": "s", "step": 1, "answer": "yes"}\n', "expected an object with scene_id, stream"),
+        ("a.jsonl", GOOD + "{\n", "row 2: not JSON"),
+        ("a.jsonl", GOOD.replace("1", "-1"), "row 1, step: not a step"),
+        ("a.jsonl", GOOD.replace('"yes"', "1"), "row 1, answer: not a answer"),
+        ("a.csv", "scene_id,stream,step,answer\ns,0,one,yes\n", "row 2, step: not a step"),
+        ("a.csv", "scene_id,stream,step,answer\n", "no rows"),
+    ],
+)
+def test_bad_answer_files(name: str, text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=says):
+        AnswerFile(tmp_path / name)
+
+
+def test_an_answer_file_must_be_there_and_be_told_the_place(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no such file"):
+        load(str(tmp_path / "none.jsonl"))
+    (tmp_path / "a.jsonl").write_text(GOOD)
+    model = AnswerFile(tmp_path / "a.jsonl")
+    view = dataclasses.replace(next(iter(TEST)).views[0])
+    with pytest.raises(ModelError, match="which stream and step"):
+        model.answer(Asked("s", view, {}, "", "", None, {}, ()))
