@@ -35,17 +35,17 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sightline.exams.turing.asking import ask
-from sightline.exams.turing.belief import Chance
-from sightline.exams.turing.candidates import Candidates
-from sightline.exams.turing.columns import Annotation, Columns
-from sightline.exams.turing.corpus import Corpus
-from sightline.exams.turing.frequencies import Frequencies
-from sightline.exams.turing.operators import GroundTruth
-from sightline.exams.turing.questions import History, Question, Told, Truth
-from sightline.exams.turing.semantics import answer, walk
-from sightline.exams.turing.vocabulary import Vocabulary
-from sightline.exams.turing.vocabulary_files import load_vocabulary
+from sightline.exams.turing.annotations.columns import Annotation, Columns
+from sightline.exams.turing.annotations.semantics import answer, walk
+from sightline.exams.turing.asking.candidates import Candidates
+from sightline.exams.turing.asking.engine import ask
+from sightline.exams.turing.asking.operators import GroundTruth
+from sightline.exams.turing.chances.belief import Chance
+from sightline.exams.turing.chances.corpus import Corpus
+from sightline.exams.turing.chances.frequencies import Frequencies
+from sightline.exams.turing.words.files import load_vocabulary
+from sightline.exams.turing.words.questions import History, Question, Told, Truth
+from sightline.exams.turing.words.vocabulary import Vocabulary
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results" / "turing_speed.json"
 FEW = ("image", "left half", "right half", "top half", "bottom half")

@@ -35,7 +35,7 @@ class Dumb:
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``train`` and ``test``, ``both`` with splits, and the vocabulary."""
-    from sightline.exams.turing.vocabulary_files import dump_vocabulary
+    from sightline.exams.turing.words.files import dump_vocabulary
     from sightline.store import write_scenes
 
     home = tmp_path_factory.mktemp("toys")
@@ -132,9 +132,9 @@ def test_deadline_and_withheld_truth(cli: Cli, toys: Path, own: Path, tmp_path: 
 
 
 def test_a_written_test(cli: Cli, toys: Path, tmp_path: Path) -> None:
+    from sightline.exams.turing.asking.written import write_test
     from sightline.exams.turing.exam import TuringExam
-    from sightline.exams.turing.vocabulary_files import load_vocabulary
-    from sightline.exams.turing.written import write_test
+    from sightline.exams.turing.words.files import load_vocabulary
     from sightline.store import open_dataset
 
     data, vocabulary = open_dataset(toys / "test"), load_vocabulary(toys / "toy.yaml")

@@ -11,10 +11,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from reference.turing_oracle import picture_of, truth, walked
-from sightline.exams.turing.belief import Assumptions
-from sightline.exams.turing.columns import Columns, packed
-from sightline.exams.turing.questions import History, Label, Question, Told, labels_of
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.annotations.columns import Columns, packed
+from sightline.exams.turing.chances.belief import Assumptions
+from sightline.exams.turing.words.questions import History, Label, Question, Told, labels_of
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
 
 NAMES = ("person", "car", "tree")
 GROUPS = ("colour", "doing", "carrying")

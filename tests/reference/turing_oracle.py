@@ -1,6 +1,6 @@
 """The Turing exam's chances straight from the definitions: walks every image, object and pair, one at a time.
 
-Shares nothing with `sightline.exams.turing.semantics` but the nouns.
+Shares nothing with `sightline.exams.turing.annotations.semantics` but the nouns.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sightline.exams.turing.belief import Assumptions, Chance
-from sightline.exams.turing.columns import Annotation, Columns
-from sightline.exams.turing.questions import Label, Question, Told
-from sightline.exams.turing.vocabulary import Vocabulary
+from sightline.exams.turing.annotations.columns import Annotation, Columns
+from sightline.exams.turing.chances.belief import Assumptions, Chance
+from sightline.exams.turing.words.questions import Label, Question, Told
+from sightline.exams.turing.words.vocabulary import Vocabulary
 
 ANY_GROUP = None
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from sightline.exams.turing.columns import Annotation
-from sightline.exams.turing.vocabulary import Link, Source, Vocabulary
+from sightline.exams.turing.annotations.columns import Annotation
+from sightline.exams.turing.words.vocabulary import Link, Source, Vocabulary
 from sightline.geometry.masks import decode
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store import Dataset
 from sightline.store.convert import tables_from_scenes

@@ -10,16 +10,16 @@ import numpy as np
 
 from sightline.cli.console import counted, err
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.belief import NONE_MADE, Assumptions
+from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions
 from sightline.worlds.hints import did_you_mean, hint
 
 if TYPE_CHECKING:
-    from sightline.exams.turing.asking import Engine
-    from sightline.exams.turing.columns import Annotation
-    from sightline.exams.turing.corpus import Corpus
-    from sightline.exams.turing.frequencies import Frequencies
-    from sightline.exams.turing.streams import Operator, Stream
-    from sightline.exams.turing.vocabulary import Vocabulary
+    from sightline.exams.turing.annotations.columns import Annotation
+    from sightline.exams.turing.asking.engine import Engine
+    from sightline.exams.turing.asking.streams import Operator, Stream
+    from sightline.exams.turing.chances.corpus import Corpus
+    from sightline.exams.turing.chances.frequencies import Frequencies
+    from sightline.exams.turing.words.vocabulary import Vocabulary
     from sightline.scenes import Scene
     from sightline.store import Dataset
 
@@ -63,7 +63,7 @@ class Asked:
 
 def ask_image(wish: Wishes) -> Asked:
     """Make a stream about one image."""
-    from sightline.exams.turing.asking import Engine, Settings
+    from sightline.exams.turing.asking.engine import Engine, Settings
     from sightline.generate import open_any
 
     data = open_any(wish.data)
@@ -114,8 +114,8 @@ def _scene(data: Dataset, scene_id: str) -> Scene:
 
 def _belief(wish: Wishes, data: Dataset) -> tuple[Frequencies, Vocabulary, str]:
     """What the training images say, the vocabulary, and what was learned from in words."""
-    from sightline.exams.turing.corpus import Corpus
-    from sightline.exams.turing.frequencies import Frequencies
+    from sightline.exams.turing.chances.corpus import Corpus
+    from sightline.exams.turing.chances.frequencies import Frequencies
 
     if wish.corpus is not None:
         corpus = Corpus.open(wish.corpus)
@@ -127,8 +127,8 @@ def _belief(wish: Wishes, data: Dataset) -> tuple[Frequencies, Vocabulary, str]:
 
 
 def _learned(wish: Wishes, data: Dataset) -> tuple[Vocabulary, Corpus]:
-    from sightline.exams.turing.annotating import annotate
-    from sightline.exams.turing.corpus import Corpus
+    from sightline.exams.turing.annotations.annotating import annotate
+    from sightline.exams.turing.chances.corpus import Corpus
     from sightline.exams.turing.study import subset
     from sightline.generate import open_any
 
@@ -145,7 +145,7 @@ def _learned(wish: Wishes, data: Dataset) -> tuple[Vocabulary, Corpus]:
 
 def vocabulary_named(name: str, data: Dataset) -> Vocabulary:
     """The vocabulary of that name or file, checked against the data; without a name the one that fits it."""
-    from sightline.exams.turing.vocabulary_files import check_against, load_vocabulary, vocabulary_for
+    from sightline.exams.turing.words.files import check_against, load_vocabulary, vocabulary_for
 
     if not name:
         return vocabulary_for(data)
@@ -157,7 +157,7 @@ def vocabulary_named(name: str, data: Dataset) -> Vocabulary:
 
 def _answered(engine: Engine, wish: Wishes, data: Dataset, scene: Scene, vocabulary: Vocabulary) -> Stream:
     """Let the wished operator answer."""
-    from sightline.exams.turing.operators import FromFile, GroundTruth
+    from sightline.exams.turing.asking.operators import FromFile, GroundTruth
 
     if wish.operator == "person":
         return _person(engine, wish, scene, vocabulary)
@@ -171,7 +171,7 @@ def _answered(engine: Engine, wish: Wishes, data: Dataset, scene: Scene, vocabul
 
 def answered(engine: Engine, operator: Operator) -> Stream:
     """The whole stream; it ends early where the operator will not go on."""
-    from sightline.exams.turing.operators import StoppedError
+    from sightline.exams.turing.asking.operators import StoppedError
 
     while (proposal := engine.propose()) is not None:
         try:
@@ -185,7 +185,7 @@ def answered(engine: Engine, operator: Operator) -> Stream:
 
 
 def _annotation(wish: Wishes, data: Dataset, scene: Scene, vocabulary: Vocabulary) -> Annotation:
-    from sightline.exams.turing.annotating import annotate
+    from sightline.exams.turing.annotations.annotating import annotate
 
     columns = annotate(data, vocabulary, view=wish.view, closed=wish.closed, scenes=[scene.id])
     if not len(columns):

@@ -15,13 +15,13 @@ from sightline.cli.console import out
 from sightline.cli.turing_print import question as worded
 from sightline.cli.turing_print import transcript_of
 from sightline.errors import DataError
-from sightline.exams.turing.asking import Engine, Proposal
-from sightline.exams.turing.operators import FromFile, StoppedError, read_lines
-from sightline.exams.turing.questions import Truth
-from sightline.exams.turing.stream_json import region_box
-from sightline.exams.turing.streams import Step, Stream
-from sightline.exams.turing.structured import to_json
-from sightline.exams.turing.vocabulary import Vocabulary
+from sightline.exams.turing.asking.engine import Engine, Proposal
+from sightline.exams.turing.asking.operators import FromFile, StoppedError, read_lines
+from sightline.exams.turing.asking.stream_json import region_box
+from sightline.exams.turing.asking.streams import Step, Stream
+from sightline.exams.turing.words.questions import Truth
+from sightline.exams.turing.words.structured import to_json
+from sightline.exams.turing.words.vocabulary import Vocabulary
 from sightline.report.turing.drawing import asked_picture, save_picture
 from sightline.report.turing.stage import Stage
 from sightline.report.turing.transcript import Line, Transcript
@@ -163,7 +163,7 @@ class Session:
             self.answers.drop()
 
     def _line(self, proposal: Proposal) -> Line:
-        from sightline.exams.turing.english import say
+        from sightline.exams.turing.words.english import say
 
         asked, chance = proposal.question, proposal.chance
         box = region_box(asked, self.vocabulary)

@@ -12,13 +12,13 @@ from sightline.cli.console import counted, out, table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sightline.exams.turing.columns import Columns
-    from sightline.exams.turing.vocabulary import Vocabulary
+    from sightline.exams.turing.annotations.columns import Columns
+    from sightline.exams.turing.words.vocabulary import Vocabulary
 
 
 def ready_words() -> list[dict[str, Any]]:
     """The vocabularies that come with Sightline, with their sizes."""
-    from sightline.exams.turing.vocabulary_files import load_vocabulary, vocabularies
+    from sightline.exams.turing.words.files import load_vocabulary, vocabularies
 
     return [sizes(load_vocabulary(name)) for name in vocabularies()]
 
@@ -44,7 +44,7 @@ def print_ready(listed: list[dict[str, Any]]) -> None:
 
 def counts(columns: Columns, vocabulary: Vocabulary) -> dict[str, Any]:
     """What annotated images tell: objects a type, and of each attribute and relation yes, no and unknown."""
-    from sightline.exams.turing.columns import unpacked
+    from sightline.exams.turing.annotations.columns import unpacked
 
     types = []
     yes, no = (unpacked(words, columns.n_attributes) for words in (columns.yes, columns.no))

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from reference.turing_reading import annotation as read_slowly
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing import annotating
-from sightline.exams.turing.annotating import annotate, annotation_of
-from sightline.exams.turing.columns import Annotation
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
-from sightline.exams.turing.vocabulary_files import load_vocabulary
+from sightline.exams.turing.annotations import annotating
+from sightline.exams.turing.annotations.annotating import annotate, annotation_of
+from sightline.exams.turing.annotations.columns import Annotation
+from sightline.exams.turing.words.files import load_vocabulary
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
 from sightline.geometry.masks import encode
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset

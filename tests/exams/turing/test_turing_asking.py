@@ -12,14 +12,14 @@ import pytest
 from reference.turing_cases import all_questions, random_columns, random_vocabulary
 from reference.turing_oracle import SlowBelief
 from sightline.errors import ConfigError
-from sightline.exams.turing.asking import Engine, Settings, ask
-from sightline.exams.turing.belief import Chance
-from sightline.exams.turing.candidates import Candidates, Focus
-from sightline.exams.turing.implied import Knowledge
-from sightline.exams.turing.operators import GroundTruth, StoppedError
-from sightline.exams.turing.questions import History, Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.streams import Stream
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.asking.candidates import Candidates, Focus
+from sightline.exams.turing.asking.engine import Engine, Settings, ask
+from sightline.exams.turing.asking.implied import Knowledge
+from sightline.exams.turing.asking.operators import GroundTruth, StoppedError
+from sightline.exams.turing.asking.streams import Stream
+from sightline.exams.turing.chances.belief import Chance
+from sightline.exams.turing.words.questions import History, Label, Question, Told, Truth, labels_of
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
 
 YES, NO, OPEN = Truth.YES, Truth.NO, Truth.AMBIGUOUS
 SMALL = Settings(epsilon=0.25, min_support=3)

@@ -14,15 +14,15 @@ import pytest
 
 from reference.turing_cases import Case, all_questions, random_case
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing import building
-from sightline.exams.turing.belief import Chance
-from sightline.exams.turing.bits import turn
-from sightline.exams.turing.columns import Columns
-from sightline.exams.turing.corpus import MARKER, OWNED, Corpus, fingerprint_of
-from sightline.exams.turing.frequencies import Frequencies
-from sightline.exams.turing.questions import Question, labels_of
-from sightline.exams.turing.vocabulary import Vocabulary
-from sightline.exams.turing.vocabulary_files import load_vocabulary
+from sightline.exams.turing.annotations.columns import Columns
+from sightline.exams.turing.chances import building
+from sightline.exams.turing.chances.belief import Chance
+from sightline.exams.turing.chances.bits import turn
+from sightline.exams.turing.chances.corpus import MARKER, OWNED, Corpus, fingerprint_of
+from sightline.exams.turing.chances.frequencies import Frequencies
+from sightline.exams.turing.words.files import load_vocabulary
+from sightline.exams.turing.words.questions import Question, labels_of
+from sightline.exams.turing.words.vocabulary import Vocabulary
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmarks" / "turing.py"
 

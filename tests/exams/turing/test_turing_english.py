@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import DataError
-from sightline.exams.turing.english import parse, say, say_long, with_article
-from sightline.exams.turing.questions import Label, Question
-from sightline.exams.turing.structured import check_question, from_json, to_json
-from sightline.exams.turing.vocabulary import WHOLE, Vocabulary
-from sightline.exams.turing.vocabulary_files import load_vocabulary, vocabularies
+from sightline.exams.turing.words.english import parse, say, say_long, with_article
+from sightline.exams.turing.words.files import load_vocabulary, vocabularies
+from sightline.exams.turing.words.questions import Label, Question
+from sightline.exams.turing.words.structured import check_question, from_json, to_json
+from sightline.exams.turing.words.vocabulary import WHOLE, Vocabulary
 
 URBAN = load_vocabulary("urban")
 P1, P2, P3, V1 = Label("person", 1), Label("person", 2), Label("person", 3), Label("vehicle", 1)

@@ -15,14 +15,14 @@ from reference.turing_toy import toy_data, toy_scenes, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.core import Candidate, sit
 from sightline.exams.run import Run
-from sightline.exams.turing.annotating import annotate
+from sightline.exams.turing.annotations.annotating import annotate
+from sightline.exams.turing.annotations.semantics import answer, walk
+from sightline.exams.turing.asking.written import write_test
 from sightline.exams.turing.compare import compare_runs
 from sightline.exams.turing.exam import TuringExam, half_of
 from sightline.exams.turing.records import asked_of, score_run, streams_of
-from sightline.exams.turing.semantics import answer, walk
-from sightline.exams.turing.structured import from_json
 from sightline.exams.turing.study import subset
-from sightline.exams.turing.written import write_test
+from sightline.exams.turing.words.structured import from_json
 from sightline.exams.turing.written_exam import WrittenExam
 from sightline.skills import Asked
 from sightline.store import Dataset

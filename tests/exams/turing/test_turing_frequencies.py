@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from reference.turing_cases import Case, all_questions, assumptions, cases, random_case, random_columns
 from reference.turing_oracle import SlowBelief
 from sightline.errors import ConfigError
-from sightline.exams.turing import labelled as labelled_module
-from sightline.exams.turing.belief import NONE_MADE, Assumptions, Belief, Chance
-from sightline.exams.turing.corpus import Corpus
-from sightline.exams.turing.frequencies import Frequencies
-from sightline.exams.turing.questions import Label, Question, labels_of
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.chances import labelled as labelled_module
+from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions, Belief, Chance
+from sightline.exams.turing.chances.corpus import Corpus
+from sightline.exams.turing.chances.frequencies import Frequencies
+from sightline.exams.turing.words.questions import Label, Question, labels_of
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
 
 SWITCHED = [Assumptions(), NONE_MADE, *(replace(Assumptions(), **{f.name: False}) for f in fields(Assumptions))]
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from reference.turing_cases import all_questions, random_columns, random_history, random_vocabulary
-from sightline.exams.turing.columns import Columns, packed, unpacked
-from sightline.exams.turing.implied import Knowledge
-from sightline.exams.turing.questions import History, Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.semantics import answer, walk
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.annotations.columns import Columns, packed, unpacked
+from sightline.exams.turing.annotations.semantics import answer, walk
+from sightline.exams.turing.asking.implied import Knowledge
+from sightline.exams.turing.words.questions import History, Label, Question, Told, Truth, labels_of
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
 
 COLOURS = tuple(
     Attribute(n, g, n, Source("flag")) for n, g in (("red", "colour"), ("blue", "colour"), ("old", "age"))

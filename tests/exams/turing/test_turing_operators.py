@@ -12,14 +12,14 @@ import pytest
 from reference.turing_cases import random_case
 from reference.turing_oracle import picture_of, truth, walked
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.asking import ask
-from sightline.exams.turing.belief import Chance
-from sightline.exams.turing.english import say
-from sightline.exams.turing.operators import FromFile, GroundTruth, StoppedError
-from sightline.exams.turing.questions import Label, Question, Told, Truth
-from sightline.exams.turing.stream_json import steps_to_json
-from sightline.exams.turing.structured import to_json
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.asking.engine import ask
+from sightline.exams.turing.asking.operators import FromFile, GroundTruth, StoppedError
+from sightline.exams.turing.asking.stream_json import steps_to_json
+from sightline.exams.turing.chances.belief import Chance
+from sightline.exams.turing.words.english import say
+from sightline.exams.turing.words.questions import Label, Question, Told, Truth
+from sightline.exams.turing.words.structured import to_json
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
 
 YES, NO, OPEN = Truth.YES, Truth.NO, Truth.AMBIGUOUS
 WORDS = Vocabulary(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from reference.turing_cases import Case, all_questions, cases
 from reference.turing_oracle import SlowBelief, picture_of, truth, walked
 from sightline.errors import ConfigError
-from sightline.exams.turing.belief import Assumptions
-from sightline.exams.turing.columns import Annotation, Columns, packed
-from sightline.exams.turing.questions import Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.semantics import answer, walk
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.annotations.columns import Annotation, Columns, packed
+from sightline.exams.turing.annotations.semantics import answer, walk
+from sightline.exams.turing.chances.belief import Assumptions
+from sightline.exams.turing.words.questions import Label, Question, Told, Truth, labels_of
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
 
 FLAG = Source("flag")
 WORDS = Vocabulary(

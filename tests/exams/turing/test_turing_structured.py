@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sightline.errors import DataError
-from sightline.exams.turing.questions import Label, Question
-from sightline.exams.turing.structured import check_question, from_json, parse_label, to_json
-from sightline.exams.turing.vocabulary_files import load_vocabulary
+from sightline.exams.turing.words.files import load_vocabulary
+from sightline.exams.turing.words.questions import Label, Question
+from sightline.exams.turing.words.structured import check_question, from_json, parse_label, to_json
 
 URBAN = load_vocabulary("urban")
 ONE, TWO, CAR = Label("person", 1), Label("person", 2), Label("vehicle", 1)

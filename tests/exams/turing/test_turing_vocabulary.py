@@ -14,10 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.regions import region_set
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Source, Vocabulary
-from sightline.exams.turing.vocabulary_checks import check_words
-from sightline.exams.turing.vocabulary_files import (
+from sightline.exams.turing.words.checks import check_words
+from sightline.exams.turing.words.files import (
     check_against,
     dump_vocabulary,
     load_vocabulary,
@@ -26,6 +24,8 @@ from sightline.exams.turing.vocabulary_files import (
     vocabulary_for,
     vocabulary_from_data,
 )
+from sightline.exams.turing.words.regions import region_set
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Source, Vocabulary
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset, open_dataset
 from sightline.store.convert import tables_from_scenes

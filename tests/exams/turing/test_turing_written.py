@@ -15,16 +15,16 @@ from PIL import Image
 from reference.turing_cases import random_columns, random_vocabulary
 from reference.turing_oracle import SlowBelief
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.asking import ask
-from sightline.exams.turing.column_files import read_columns, write_columns
-from sightline.exams.turing.columns import Columns
-from sightline.exams.turing.operators import FromFile, GroundTruth
-from sightline.exams.turing.questions import Question, Truth
-from sightline.exams.turing.regions import region_set
-from sightline.exams.turing.stream_json import from_json, steps_to_json, to_json
-from sightline.exams.turing.streams import Step, Stream
-from sightline.exams.turing.vocabulary import Attribute, Kind, Link, Source, Vocabulary
-from sightline.exams.turing.written import read_key, read_test, single_questions, write_test
+from sightline.exams.turing.annotations.columns import Columns
+from sightline.exams.turing.annotations.files import read_columns, write_columns
+from sightline.exams.turing.asking.engine import ask
+from sightline.exams.turing.asking.operators import FromFile, GroundTruth
+from sightline.exams.turing.asking.stream_json import from_json, steps_to_json, to_json
+from sightline.exams.turing.asking.streams import Step, Stream
+from sightline.exams.turing.asking.written import read_key, read_test, single_questions, write_test
+from sightline.exams.turing.words.questions import Question, Truth
+from sightline.exams.turing.words.regions import region_set
+from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Source, Vocabulary
 from sightline.store import Dataset, Tables
 
 SEED = 28

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sightline.exams.core import asking
-from sightline.exams.turing.english import say, say_long
-from sightline.exams.turing.questions import Question, Truth
+from sightline.exams.turing.asking.streams import Step, Stream
 from sightline.exams.turing.records import Replied
 from sightline.exams.turing.replies import LATE, quoted, read_reply
-from sightline.exams.turing.streams import Step, Stream
-from sightline.exams.turing.structured import to_json
-from sightline.exams.turing.vocabulary import WHOLE, Vocabulary
+from sightline.exams.turing.words.english import say, say_long
+from sightline.exams.turing.words.questions import Question, Truth
+from sightline.exams.turing.words.structured import to_json
+from sightline.exams.turing.words.vocabulary import WHOLE, Vocabulary
 from sightline.scenes import View
 from sightline.skills import UNPARSED, Answer, Asked
 

@@ -14,15 +14,15 @@ from sightline.errors import ConfigError, DataError
 from sightline.exams.core import asking
 from sightline.exams.run import Marks
 from sightline.exams.turing.administering import Desk, administer
-from sightline.exams.turing.annotating import annotate
-from sightline.exams.turing.belief import Assumptions
-from sightline.exams.turing.columns import Columns
-from sightline.exams.turing.frequencies import Frequencies
+from sightline.exams.turing.annotations.annotating import annotate
+from sightline.exams.turing.annotations.columns import Columns
+from sightline.exams.turing.asking.streams import Stream
+from sightline.exams.turing.chances.belief import Assumptions
+from sightline.exams.turing.chances.frequencies import Frequencies
 from sightline.exams.turing.records import mark
-from sightline.exams.turing.streams import Stream
 from sightline.exams.turing.study import Recipe, Studies, TuringStudy
-from sightline.exams.turing.vocabulary import Vocabulary
-from sightline.exams.turing.vocabulary_files import check_against, dump_vocabulary, vocabulary_for
+from sightline.exams.turing.words.files import check_against, dump_vocabulary, vocabulary_for
+from sightline.exams.turing.words.vocabulary import Vocabulary
 from sightline.scenes import View
 from sightline.skills import Answer
 from sightline.store import Dataset, Tables, scenes_from_tables

@@ -10,15 +10,15 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.turing.asking import ask
-from sightline.exams.turing.belief import Assumptions, Belief
-from sightline.exams.turing.candidates import Candidates
-from sightline.exams.turing.columns import Columns
-from sightline.exams.turing.corpus import Corpus
-from sightline.exams.turing.frequencies import Frequencies
-from sightline.exams.turing.operators import GroundTruth
-from sightline.exams.turing.streams import Stream
-from sightline.exams.turing.vocabulary import Vocabulary
+from sightline.exams.turing.annotations.columns import Columns
+from sightline.exams.turing.asking.candidates import Candidates
+from sightline.exams.turing.asking.engine import ask
+from sightline.exams.turing.asking.operators import GroundTruth
+from sightline.exams.turing.asking.streams import Stream
+from sightline.exams.turing.chances.belief import Assumptions, Belief
+from sightline.exams.turing.chances.corpus import Corpus
+from sightline.exams.turing.chances.frequencies import Frequencies
+from sightline.exams.turing.words.vocabulary import Vocabulary
 
 _HELD: Final = 4
 """One training image in so many, at most, is kept from the belief its practice stream is asked by."""

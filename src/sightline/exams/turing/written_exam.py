@@ -13,15 +13,15 @@ from sightline.errors import DataError
 from sightline.exams.core import asking
 from sightline.exams.run import Marks
 from sightline.exams.turing.administering import Desk, administer
-from sightline.exams.turing.belief import Assumptions
+from sightline.exams.turing.asking.operators import read_lines
+from sightline.exams.turing.asking.stream_json import step_from_json
+from sightline.exams.turing.asking.streams import Step, Stream
+from sightline.exams.turing.asking.written import WrittenTest, read_key, read_test
+from sightline.exams.turing.chances.belief import Assumptions
 from sightline.exams.turing.exam import TuringItem, views_of
-from sightline.exams.turing.operators import read_lines
-from sightline.exams.turing.questions import Truth
 from sightline.exams.turing.records import mark
-from sightline.exams.turing.stream_json import step_from_json
-from sightline.exams.turing.streams import Step, Stream
 from sightline.exams.turing.study import Recipe, Studies, TuringStudy
-from sightline.exams.turing.written import WrittenTest, read_key, read_test
+from sightline.exams.turing.words.questions import Truth
 from sightline.skills import Answer
 from sightline.store import Dataset, Tables
 

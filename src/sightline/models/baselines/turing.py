@@ -13,11 +13,11 @@ from zlib import crc32
 import numpy as np
 
 from sightline.errors import ConfigError
-from sightline.exams.turing.belief import Belief
-from sightline.exams.turing.questions import Question, Truth
-from sightline.exams.turing.streams import Stream
-from sightline.exams.turing.structured import from_json
+from sightline.exams.turing.asking.streams import Stream
+from sightline.exams.turing.chances.belief import Belief
 from sightline.exams.turing.study import TuringStudy
+from sightline.exams.turing.words.questions import Question, Truth
+from sightline.exams.turing.words.structured import from_json
 from sightline.models.baselines.turing_features import Answered, features
 from sightline.models.baselines.turing_learning import Fit, Rows, fitted
 from sightline.skills import Asked

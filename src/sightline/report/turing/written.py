@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from sightline.exams.run import Run
-from sightline.exams.turing.written import read_test
+from sightline.exams.turing.asking.written import read_test
 from sightline.store import Dataset, Tables
 
 

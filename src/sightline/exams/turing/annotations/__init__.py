@@ -1,0 +1,1 @@
+"""Annotated images as questions see them, and what every question means of one."""

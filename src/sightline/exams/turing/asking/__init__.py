@@ -1,0 +1,1 @@
+"""Which question comes next, who tells the truth about it, and what was asked so far."""

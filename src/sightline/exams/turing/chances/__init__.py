@@ -1,0 +1,1 @@
+"""How likely a yes is, counted over the training images, their objects and pairs."""

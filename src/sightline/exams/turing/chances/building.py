@@ -1,0 +1,176 @@
+"""How annotated images are laid out for counting over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.exams.turing.annotations.columns import Columns
+from sightline.exams.turing.chances.bits import MOST, Ints, Longs, Things, Words
+from sightline.exams.turing.chances.laying import count_pairs, fill_pairs, fill_planes, object_planes
+from sightline.exams.turing.words.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The arrays of a corpus of N images with O objects; all are read-only.
+
+    Attributes:
+        type_starts: (T + 1,) objects of type t are ``type_starts[t]:type_starts[t + 1]``.
+        image_of: (O,) see `Things`. `records`: (O, 2 words + 2) likewise.
+        sure: (predicates, W, `MOST`) rows of the planes of the objects that surely fit; row 0 is empty. Predicate
+            ``first[t]`` is type t as such, the ones after it each of its attributes.
+        possible: The same for objects that may fit; the same rows where nothing is unknown.
+        first: (T,) see `sure`.
+        object_starts: (T + 1,) words of type t are ``object_starts[t]:object_starts[t + 1]`` of `object_planes`.
+        object_planes: (2, A, words) one bit an object of a type, crowds left out: has the attribute, has it not.
+        pair_starts: (T, T) first word of those types in `pair_planes`.
+        pair_counts: (T, T) how many ordered pairs of those types there are.
+        pair_things: (2, 64 × words) subject and object of each pair, −1 where there is none.
+        pair_planes: (2, links, words) one bit an ordered pair: the relation holds, it fails.
+    """
+
+    type_starts: Longs
+    image_of: Ints
+    records: Words
+    sure: Ints
+    possible: Ints
+    first: Ints
+    object_starts: Longs
+    object_planes: Words
+    pair_starts: Longs
+    pair_counts: Longs
+    pair_things: Ints
+    pair_planes: Words
+
+    def things(self, t: int) -> Things:
+        """The objects of one type."""
+        part = slice(int(self.type_starts[t]), int(self.type_starts[t + 1]))
+        return Things(self.image_of[part], self.records[part])
+
+    @property
+    def attribute_words(self) -> int:
+        """Words of one bit an attribute."""
+        return int(self.records.shape[1]) // 2 - 1
+
+
+def fixed(values: NDArray[Any]) -> NDArray[Any]:
+    """Read-only and of numpy's plain class, whether mapped or not, so that kernels are compiled once for both."""
+    out = np.ascontiguousarray(values).view(np.ndarray)
+    out.flags.writeable = False
+    return out
+
+
+class Rows(NamedTuple):
+    """Where the planes of each predicate lie; see `Tables`."""
+
+    sure: Ints
+    possible: Ints
+    first: Ints
+
+
+def no_rows(vocabulary: Vocabulary) -> Rows:
+    """Before any plane is laid out."""
+    sizes = [1 + len(kind.attributes) for kind in vocabulary.types]
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    shape = int(first[-1]), len(vocabulary.regions), MOST
+    return Rows(np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32), first[:-1])
+
+
+class Sorted(NamedTuple):
+    """All objects by type, and image by image within a type."""
+
+    type_starts: Longs
+    image_of: Ints
+    records: Words
+    ranks: Ints
+
+    def things(self, t: int) -> Things:
+        """The objects of one type."""
+        part = slice(int(self.type_starts[t]), int(self.type_starts[t + 1]))
+        return Things(self.image_of[part], self.records[part])
+
+
+def by_type(columns: Columns, vocabulary: Vocabulary) -> Sorted:
+    """Sort the objects."""
+    order = np.argsort(columns.types, kind="stable").astype(np.int32)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    starts = np.searchsorted(columns.types[order], np.arange(len(vocabulary.types) + 1)).astype(np.int64)
+    image_of = np.repeat(np.arange(len(columns), dtype=np.int32), np.diff(columns.starts))[order]
+    records = np.column_stack([columns.yes, columns.no, columns.seen, columns.crowd.astype(np.uint64)])[order]
+    return Sorted(starts, fixed(image_of), fixed(records), ranks)
+
+
+def planes_of(columns: Columns, vocabulary: Vocabulary, objects: Sorted, rows: Rows) -> Iterator[Words]:
+    """All planes that are not empty, in parts, an empty one first; which is which is written to `rows`."""
+    words = max(1, -(-len(columns) // 64))
+    yield np.zeros((1, words), dtype=np.uint64)
+    used = 1
+    for t, kind in enumerate(vocabulary.types):
+        things = objects.things(t)
+        for k in range(-1, len(kind.attributes)):
+            predicate, unknown = rows.first[t] + 1 + k, _unknown(things, k)
+            for flip in (False, True) if unknown else (False,):
+                out = np.zeros((MOST, columns.n_regions, words), dtype=np.uint64)
+                lacking = 64 * columns.yes.shape[1] if flip else 0  # what it has not comes after what it has
+                fill_planes(things, k + lacking, flip, out)
+                there = out.any(axis=2)
+                (rows.possible if flip else rows.sure)[predicate].T[there] = used + np.arange(there.sum())
+                used += int(there.sum())
+                yield out[there]
+            if not unknown:
+                rows.possible[predicate] = rows.sure[predicate]
+
+
+def _unknown(things: Things, k: int) -> bool:
+    """Whether of some object nobody knows if it has the attribute."""
+    if k < 0:
+        return False
+    words = things.records.shape[1] // 2 - 1
+    told = things.records[:, k // 64] | things.records[:, words + k // 64]
+    return not (told >> np.uint64(k % 64) & np.uint64(1)).all()
+
+
+def tables_of(columns: Columns, vocabulary: Vocabulary, objects: Sorted, rows: Rows) -> Tables:
+    """Everything but the planes."""
+    arrays: dict[str, NDArray[Any]] = {**objects._asdict(), **rows._asdict()}
+    arrays |= {**_objects(columns, vocabulary, objects), **_pairs(columns, vocabulary, arrays.pop("ranks"))}
+    return Tables(**{name: fixed(values) for name, values in arrays.items()})
+
+
+def _objects(columns: Columns, vocabulary: Vocabulary, objects: Sorted) -> dict[str, NDArray[Any]]:
+    kinds = [objects.things(t) for t in range(len(vocabulary.types))]
+    members = [np.flatnonzero(things.records[:, -1] == 0).astype(np.int32) for things in kinds]
+    starts = np.concatenate([[0], np.cumsum([-(-len(m) // 64) for m in members])]).astype(np.int64)
+    planes = np.zeros((2, columns.n_attributes, int(starts[-1])), dtype=np.uint64)
+    for t, things in enumerate(kinds):
+        width, places = len(vocabulary.types[t].attributes), slice(int(starts[t]), int(starts[t + 1]))
+        for side, column in product((0, 1), range(-(-width // 64))):
+            out = np.zeros((min(64, width - 64 * column), places.stop - places.start), dtype=np.uint64)
+            object_planes(things, members[t], side * columns.yes.shape[1] + column, out)
+            planes[side, 64 * column : 64 * column + len(out), places] = out
+    return {"object_starts": starts, "object_planes": planes}
+
+
+def _pairs(columns: Columns, vocabulary: Vocabulary, ranks: Ints) -> dict[str, NDArray[Any]]:
+    names = [kind.name for kind in vocabulary.types]
+    counts = np.zeros((len(names), len(names)), dtype=np.int64)
+    count_pairs(columns.starts, columns.types, counts)
+    asked = np.array([[any(link.joins(a, b) for link in vocabulary.links) for b in names] for a in names])
+    counts *= asked | asked.T  # a fact about (b, a) tells of (a, b) too
+    ends = np.cumsum(-(-counts // 64)).reshape(counts.shape)
+    starts, words = ends - -(-counts // 64), int(ends.max(initial=0))
+    pairs = np.full((2, words * 64), -1, dtype=np.int32)
+    planes = np.zeros((2, columns.n_links, words), dtype=np.uint64)
+    cursor = np.where(counts > 0, starts * 64, -1)
+    fill_pairs(
+        columns.starts, columns.types, ranks, columns.pair_starts, columns.holds, columns.fails, cursor, pairs,
+        planes,
+    )  # fmt: skip
+    return {"pair_starts": starts, "pair_counts": counts, "pair_things": pairs, "pair_planes": planes}

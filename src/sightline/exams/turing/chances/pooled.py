@@ -1,0 +1,194 @@
+"""Attributes and relations counted over all training objects and pairs that agree with what is known (eq. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sightline.exams.turing.chances.belief import Assumptions
+from sightline.exams.turing.chances.bits import Words
+from sightline.exams.turing.chances.corpus import Corpus
+from sightline.exams.turing.chances.labelled import Labelled
+from sightline.exams.turing.chances.pair_ends import PairEnds
+from sightline.exams.turing.words.questions import Label, Question, Told
+
+REGION = "region"
+"""Group of `Link.given` that stands for where an object was found."""
+
+_EVEN = np.uint64(0x5555555555555555)
+
+
+class Counts(NamedTuple):
+    """How many are surely yes, and how many are decided."""
+
+    yes: int
+    decided: int
+
+
+class Fact(NamedTuple):
+    """Of a labelled object: it has all of these attributes, or (not `said`) surely lacks one of them."""
+
+    attributes: tuple[str, ...]
+    said: bool
+
+
+class Pooled:
+    """Counts after one state of the history; what several questions ask for is worked out once.
+
+    Args:
+        corpus: Training images.
+        labelled: Labels given so far.
+        told: Answered attribute and relation questions.
+        assumptions: Which of them are made.
+        min_support: Known negatives are dropped where fewer than this would be left.
+        ends: What is true of one end of pairs.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        labelled: Labelled,
+        told: Sequence[Told],
+        assumptions: Assumptions,
+        min_support: int,
+        ends: PairEnds,
+    ) -> None:
+        self._corpus, self._labelled, self._told, self._ends = corpus, labelled, told, ends
+        self._assumptions, self._min_support = assumptions, min_support
+        self._conditions: dict[tuple[object, ...], Words] = {}
+
+    def count(self, question: Question) -> Counts:
+        """Over the objects or pairs that agree with what is known of the question's own."""
+        tally = self._over_objects if question.kind == "attribute" else self._over_pairs
+        if self._assumptions.negatives:
+            counts = tally(question, True)
+            if counts.decided >= self._min_support:
+                return counts
+        return tally(question, False)
+
+    def _over_objects(self, question: Question, negatives: bool) -> Counts:
+        label = question.subject
+        assert label is not None
+        vocabulary = self._corpus.vocabulary
+        groups = None
+        if self._assumptions.independent_groups:
+            groups = frozenset(vocabulary.attribute(label.type, name).group for name in question.attributes)
+        planes = self._object_planes(label.type)
+        key = label, groups, negatives
+        if key not in self._conditions:
+            facts = self._facts(label, groups, negatives)
+            self._conditions[key] = _all_of(
+                (self._meeting(label.type, planes, fact) for fact in facts), planes.shape[2]
+            )
+        agreeing = self._conditions[key]
+        yes = self._meeting(label.type, planes, Fact(question.attributes, True))
+        no = self._meeting(label.type, planes, Fact(question.attributes, False))
+        return _counts(agreeing & yes, agreeing & no)
+
+    def _object_planes(self, kind: str) -> Words:
+        place, starts = self._corpus.vocabulary.type_index[kind], self._corpus.tables.object_starts
+        return self._corpus.tables.object_planes[:, :, int(starts[place]) : int(starts[place + 1])]
+
+    def _meeting(self, kind: str, planes: Words, fact: Fact) -> Words:
+        """Objects of a type a fact is true of."""
+        index = self._corpus.vocabulary.attribute_index
+        places = [index[kind, name] for name in fact.attributes]
+        if fact.said:
+            return _all_of((planes[0, k] for k in places), planes.shape[2])
+        lacking: Words = np.bitwise_or.reduce(planes[1, places], axis=0)
+        return lacking
+
+    def _facts(self, label: Label, groups: Collection[str] | None, negatives: bool) -> list[Fact]:
+        """What is known of a labelled object, as far as it concerns the groups (None: all)."""
+        known = [Fact(self._labelled.found[label].attributes, True)]
+        known += [
+            Fact(q.attributes, answer)
+            for q, answer in self._told
+            if q.kind == "attribute" and q.subject == label and (answer or negatives)
+        ]
+        if groups is None:
+            return known
+        vocabulary, facts = self._corpus.vocabulary, []
+        for attributes, said in known:
+            inside = tuple(name for name in attributes if vocabulary.attribute(label.type, name).group in groups)
+            if said or len(inside) == len(attributes):
+                facts.append(Fact(inside, said))
+        return facts
+
+    def _over_pairs(self, question: Question, negatives: bool) -> Counts:
+        link = self._corpus.vocabulary.link(question.relation)
+        group = link.group if self._assumptions.independent_relations else None
+        given = frozenset(link.given) if self._assumptions.relations_alone else None
+        key = question.subject, question.object, group, given, negatives
+        if key not in self._conditions:
+            self._conditions[key] = self._pairs_agreeing(question, group, given, negatives)
+        yes, no = (self._pair_plane(question, side) for side in (0, 1))
+        return _counts(self._conditions[key] & yes, self._conditions[key] & no)
+
+    def _pairs_agreeing(
+        self, question: Question, group: str | None, given: Collection[str] | None, negatives: bool
+    ) -> Words:
+        a, b = question.subject, question.object
+        assert a is not None
+        assert b is not None
+        vocabulary, tables = self._corpus.vocabulary, self._corpus.tables
+        s, t = vocabulary.type_index[a.type], vocabulary.type_index[b.type]
+        words = -(-int(tables.pair_counts[s, t]) // 64)
+        related = [
+            self._pair_plane(q, 0 if answer else 1, turned=q.subject != a)
+            for q, answer in self._told
+            if q.kind == "relation"
+            and {q.subject, q.object} == {a, b}
+            and (group is None or vocabulary.link(q.relation).group == group)
+            and (answer or negatives)
+        ]
+        apart = [
+            plane
+            for end, label in enumerate((a, b))
+            for plane in self._end_conditions(label, given, negatives, (s, t), end)
+        ]
+        return _all_of([*related, *apart], words)
+
+    def _pair_plane(self, question: Question, side: int, *, turned: bool = False) -> Words:
+        """Pairs of which the relation holds (side 0) or fails (1); if `turned`, in the order of pairs (b, a)."""
+        assert question.subject is not None
+        assert question.object is not None
+        vocabulary, tables = self._corpus.vocabulary, self._corpus.tables
+        s, t = (vocabulary.type_index[label.type] for label in (question.subject, question.object))
+        start = int(tables.pair_starts[s, t])
+        end = start + -(-int(tables.pair_counts[s, t]) // 64)
+        plane = tables.pair_planes[side, vocabulary.link_index[question.relation], start:end]
+        if turned and s == t:  # there (a, b) and (b, a) are neighbours; pairs of two types stand in the same order
+            return (plane & _EVEN) << np.uint64(1) | (plane >> np.uint64(1)) & _EVEN
+        return plane
+
+    def _end_conditions(
+        self, label: Label, given: Collection[str] | None, negatives: bool, types: tuple[int, int], end: int
+    ) -> Iterator[Words]:
+        """What a relation is taken to depend on of one of its two objects, as planes over all pairs."""
+        index = self._corpus.vocabulary.attribute_index
+        for attributes, said in self._facts(label, given, negatives):
+            planes = [
+                self._ends.having(types, end, index[label.type, name], lacking=not said) for name in attributes
+            ]
+            if said:
+                yield from planes
+            elif planes:
+                yield np.bitwise_or.reduce(planes)
+        if given is None or REGION in given:
+            region = self._corpus.vocabulary.region_index[self._labelled.found[label].region]
+            yield self._ends.seen(types, end, region)
+
+
+def _all_of(planes: Iterable[Words], words: int) -> Words:
+    out = np.full(words, ~np.uint64(0))
+    for plane in planes:
+        out &= plane
+    return out
+
+
+def _counts(yes: Words, no: Words) -> Counts:
+    right = int(np.bitwise_count(yes).sum())
+    return Counts(right, right + int(np.bitwise_count(no).sum()))
