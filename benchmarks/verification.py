@@ -13,15 +13,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import _geospa
+import _turing_page
 import geospa_tables
 from sightline.exams.relations import Protocol, RelationsExam, audit, describe_dataset, score_files
 from sightline.exams.relations.boxed import Window
@@ -223,6 +226,57 @@ def training_rows() -> Iterator[Row]:
             yield asked("base, scenes placed and drawn as needed", "≥ 2,000", str(row["images_per_s"]))
 
 
+def turing_rows() -> Iterator[Row]:
+    for name, told in _turing_results().items():
+        one, title = told["main"]["all assumptions"], _turing_page.SETS[name].title
+        length = one["mean_length"]["value"]
+        if name == "worlds":
+            yield asked(f"{title}, questions a stream", f"≥ {_turing_page.LEAST_LENGTH:.0f}", f"{length:.1f}")
+        else:
+            yield Row(f"{title}, questions a stream", "–", f"{length:.1f}", "–")
+        for kind in _turing_page.KINDS:
+            found = one["monitor"]["yes_by_type"][kind]["value"]
+            if found is not None:
+                yield near_half(f"{title}, share of yes, {kind}", _turing_page.LEAN, found)
+        for who in _turing_page.BLIND:
+            found = one["blind"][who]["value"]
+            yield near_half(f"{title}, accuracy without looking, {who}", _turing_page.GUESS, found)
+        for key, grown in told.get("growth", {}).items():
+            n, words = key.split(" ", 1)
+            if words == "no assumption":
+                what = f"{title}, questions without assumptions, {int(n):,} images"
+                theirs, ours = math.log2(int(n)), grown["mean_length"]["value"]
+                yield Row(what, f"≈ log₂ n = {theirs:.1f}", f"{ours:.1f}", f"{ours - theirs:+.1f}")
+
+
+def _turing_results() -> dict[str, Any]:
+    folder = ROOT / "docs" / "results" / "turing"
+    files = {name: folder / f"{name}.json" for name in _turing_page.SETS}
+    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+
+
+def near_half(what: str, within: float, measured: float) -> Row:
+    """A row of a share that should lie near one half."""
+    return Row(what, f"0.5 ± {within:g} asked", f"{measured:.3f}", f"{measured - 0.5:+.3f} from one half")
+
+
+def turing_speed_rows() -> Iterator[Row]:
+    file = ROOT / "docs" / "results" / "turing_speed.json"
+    if not file.exists():
+        return
+    told = json.loads(file.read_text())
+    step = told["steps"][0]
+    for words, ms in (("median", step["median_ms"]), ("slowest", step["worst_ms"])):
+        yield Row(
+            f"{words} step, {step['candidates']} candidates", "≤ 25 ms asked", f"{ms:.1f} ms", f"{ms - 25:+.1f}"
+        )
+    yield asked("times faster than pandas, equal counts", "≥ 20", f"{told['pandas']['ratio']:.0f}")
+    run = told["streams"]
+    worst, most = run["worst_s"], max(row["questions"] for row in run["streams"])
+    what = f"slowest stream of up to {most} questions over {run['images']:,} images"
+    yield Row(what, "≤ 1 s asked", f"{worst:.2f} s", f"{worst - 1:+.2f}")
+
+
 def asked(what: str, target: str, measured: str) -> Row:
     """A row of what was asked for and what was measured."""
     ours, theirs = figure(measured), figure(target)
@@ -338,6 +392,20 @@ SECTIONS = (
         "python benchmarks/geospa.py throughput",
         "480×320, six objects; the official network with batch 256.",
         training_rows,
+    ),
+    (
+        "The Turing exam: unpredictable questions",
+        "python benchmarks/turing_results.py page",
+        "No other implementation is public, and the paper prints no such figures: what was asked beforehand, and "
+        "the paper's estimate of how many questions there are without its assumptions. {doc}`results/turing` has "
+        "intervals, each assumption given up, and the command that measures.",
+        turing_rows,
+    ),
+    (
+        "The Turing exam: speed",
+        "python benchmarks/turing.py",
+        "One million made-up images on one core, CPU time.",
+        turing_speed_rows,
     ),
 )
 

@@ -158,6 +158,10 @@ def test_a_written_test(cli: Cli, toys: Path, tmp_path: Path) -> None:
     for more, says in (
         (("--model", "coin"), "give --key"),
         (("--key", key, "--data", toys / "test"), "leave it out"),
+        (("--key", key, "--streams", 2), "--streams was settled"),
+        (("--key", key, "--seed", 0), "--seed was settled"),
+        (("--key", key, "--epsilon", 0.2), "--epsilon was settled"),
+        (("--key", key, "--min-support", 5), "--min-support was settled"),
     ):
         refused = cli(*written, *more)
         assert (refused.code, says in refused.err) == (2, True)

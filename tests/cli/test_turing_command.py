@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from PIL import Image
 
 import sightline
+from reference.turing_toy import toy_scenes
 from sightline.cli.demo_turing import show_turing
 from sightline.cli.turing_asking import assumptions_of
 from sightline.cli.turing_person import Answers, Session
@@ -25,6 +27,7 @@ from sightline.exams.turing.words.files import load_vocabulary, parse_vocabulary
 from sightline.exams.turing.words.questions import Truth
 from sightline.generate import generate
 from sightline.report.turing.stage import stage
+from sightline.store import write_scenes
 
 Cli = Callable[..., Any]
 KEYS = {"step", "type", "text", "region", "p_yes", "support", "answer", "labels"}
@@ -94,6 +97,12 @@ def test_a_corpus_learns_the_same(cli: Cli, generated: Path, first: str, tmp_pat
     made = cli("turing", "corpus", generated, "--out", folder, "--json")
     assert made.json["images"] == 6
     assert asked(cli, generated, first, "--corpus", folder) != []
+    other = tmp_path / "other"
+    scenes = toy_scenes(2, seed=1, split="test")
+    foggy = [replace(s, objects=tuple(replace(o, category="fog") for o in s.objects)) for s in scenes]
+    write_scenes(foggy, other, source="toy")
+    refused = cli("turing", "ask", other, "--image", scenes[0].id, "--corpus", folder)
+    assert (refused.code, "no object belongs to a type" in refused.err) == (2, True)
     again = cli("turing", "corpus", generated, "--out", folder)
     assert again.code == 2
     assert cli("turing", "corpus", generated, "--out", folder, "--overwrite").code == 0
@@ -108,6 +117,7 @@ def test_a_written_test_and_its_key(cli: Cli, generated: Path, first: str, tmp_p
     key = Path(told.json["key"])
     assert key.parent == out.parent
     assert (told.json["images"], told.json["streams"]) == (2, 4)
+    assert '"seed"' not in (out / "test.json").read_text()  # with it the engine could be run on
     lines = [json.loads(line) for line in (out / "questions.jsonl").read_text().splitlines()]
     assert len(lines) == told.json["questions"] > 0
     assert not {"answer", "p_yes", "truth", "object_id"} & {k for line in lines for k in line}

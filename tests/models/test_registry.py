@@ -14,7 +14,10 @@ from sightline.models import available, candidate, load, name_of, needs_training
 from sightline.models.registry import MANIFEST, fingerprint
 from sightline.skills import skills_of
 
-NEEDS_A_PATH = {"depth", "depth_tuned", "onnx_depth", "predictions", "detections", "predicate_answers", "answers"}
+NEEDS_A_PATH = {
+    "depth", "depth_tuned", "onnx_depth", "predictions", "detections", "predicate_answers", "answers",
+    "vlm", "http",
+}  # fmt: skip
 DETECTIONS = "image_id,entity,xmin,xmax,ymin,ymax,score\nx,cat,0.1,0.4,0.2,0.9,0.7\n"
 
 

@@ -214,7 +214,7 @@ GOOD = '{"scene_id": "s", "stream": 0, "step": 1, "answer": "yes"}\n'
         ("a.jsonl", '{"scene_id": "s", "step": 1, "answer": "yes"}\n', "expected an object with scene_id, stream"),
         ("a.jsonl", GOOD + "{\n", "row 2: not JSON"),
         ("a.jsonl", GOOD.replace("1", "-1"), "row 1, step: not a step"),
-        ("a.jsonl", GOOD.replace('"yes"', "1"), "row 1, answer: not a answer"),
+        ("a.jsonl", GOOD.replace('"yes"', "1"), "row 1, answer: not a valid answer"),
         ("a.csv", "scene_id,stream,step,answer\ns,0,one,yes\n", "row 2, step: not a step"),
         ("a.csv", "scene_id,stream,step,answer\n", "no rows"),
     ],
@@ -223,6 +223,13 @@ def test_bad_answer_files(name: str, text: str, says: str, tmp_path: Path) -> No
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=says):
         AnswerFile(tmp_path / name)
+
+
+def test_a_line_of_an_answer_file_ends_where_json_says(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(GOOD.replace('"s"', '"s\u2028t"') + GOOD, encoding="utf-8")
+    model = AnswerFile(tmp_path / "a.jsonl")
+    model.turn_to("s\u2028t", 0, 1)
+    assert model.answer(Asked("s", next(iter(TEST)).views[0], {}, "", "", None, {}, ())) == "yes"
 
 
 def test_an_answer_file_must_be_there_and_be_told_the_place(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def both_ways(scene: Scene) -> list[Relation]:
 def overlaps(scene: Scene, view: View, seen: Sighting, words: Vocabulary, region: tuple[float, ...]) -> bool:
     if seen.visible_mask is None and view.units == "normalised":
         width, height = 1.0, 1.0
-    elif words.extent == "boxes" and view.units == "pixels":
+    elif words.extent == "boxes" and view.units == "pixels" and view.size is None:
         width = max(0.0, *(s.box[2] for s in scene.seen_in(view.id)))
         height = max(0.0, *(s.box[3] for s in scene.seen_in(view.id)))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -29,6 +30,7 @@ from sightline.report.turing.hues import hue
 from sightline.report.turing.picture import region_map, stage_svg
 from sightline.report.turing.plots import FEWEST, Point, band_chart, calibration_chart, length_chart
 from sightline.report.turing.scripts import transcripts
+from sightline.report.turing.sentences import commands
 from sightline.report.turing.stage import Stage, stage
 from sightline.report.turing.transcript import Line, Transcript
 from sightline.report.turing.written import pictures_of
@@ -121,7 +123,7 @@ def test_numbers_of_the_card(made: TuringCard, sat: list[Run]) -> None:
     scores = made.focused.scores
     assert scores is not None
     assert sum(k * n for k, n in made.lengths.items()) == scores.n_questions
-    assert set(made.monitor.blind) == {"always_yes", "always_no", "turing_engine"}  # the coin did not finish
+    assert set(made.monitor.blind) == {"turing_engine"}  # as in the exam: those who know the history
     assert any("coin is unfinished" in warning for warning in made.warnings)
 
 
@@ -172,7 +174,37 @@ def test_a_written_test_has_its_page_too(train: Dataset, data: Dataset, tmp_path
     assert len(shown) == 2
     assert all("data:image/jpeg" in stream.svg for stream in shown)
     assert "test" in dict(made.options)
-    assert "Vocabulary" not in render(made)
+    assert "Vocabulary" in render(made)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ""),  # all as usual, the vocabulary made from the data
+        ({"streams": 2, "seed": 7, "questions": 9}, " --streams 2 --questions 9 --seed 7"),
+        ({"closed": True, "epsilon": 0.2, "min_support": 5}, " --closed --min-support 5 --epsilon 0.2"),
+        ({"vocabulary": "mine"}, " --vocabulary VOCABULARY.yaml"),  # nobody kept where that lies
+        ({"assumptions": {"negatives": False, "forget_facts": True}}, " --assume=-negatives"),
+        ({"train_fingerprint": "same", "halves": True}, " --halves"),  # learned from the other half
+    ],
+)
+def test_the_command_makes_the_streams_again(made: TuringCard, options: dict[str, Any], expected: str) -> None:
+    usual = {
+        "vocabulary": "data",
+        "streams": 1,
+        "seed": 0,
+        "epsilon": 0.15,
+        "halves": False,
+        "train_fingerprint": "x",
+    }
+    told = replace(made, options=usual | options, fingerprint="same", data="d", sittings=())
+    train = "" if "halves" in options else " --train TRAIN"
+    assert commands(told)[0] == f"sightline exam turing --data d{train}{expected} --out runs"
+
+
+def test_the_command_of_a_written_test(made: TuringCard) -> None:
+    told = replace(made, options={"test": "1234", "epsilon": 0.2}, data="hand", sittings=())
+    assert commands(told)[0] == "sightline exam turing --test hand --key KEY --out runs"
 
 
 def test_records_of_another_exam() -> None:

@@ -84,6 +84,13 @@ def command(
     epsilon: Annotated[
         float | None, typer.Option(help="Turing: how far from one half a chance may lie, by default 0.15.")
     ] = None,
+    smoothing: Annotated[
+        float | None, typer.Option(min=0.0, help="Turing: yes and no added to every count, by default none.")
+    ] = None,
+    corpora: Annotated[
+        Path | None,
+        typer.Option(help="Turing: folder to keep the training images in, laid out for counting."),
+    ] = None,
     view: Annotated[str | None, typer.Option(help="Turing: view to ask about; by default the first.")] = None,
     assume: Annotated[
         list[str] | None,
@@ -103,9 +110,9 @@ def command(
         exam_turing.sit_turing(
             exam_turing.Wishes(
                 data=data, train=train, models=model or [], to=to, baselines=baselines, split=split,
-                train_split=train_split, halves=halves, vocabulary=vocabulary, streams=streams or 1,
-                questions=questions, seed=seed or 0, withhold=withhold, deadline=deadline, closed=closed,
-                min_support=min_support or 30, epsilon=0.15 if epsilon is None else epsilon, view=view,
+                train_split=train_split, halves=halves, vocabulary=vocabulary, streams=streams,
+                questions=questions, seed=seed, withhold=withhold, deadline=deadline, closed=closed,
+                min_support=min_support, epsilon=epsilon, smoothing=smoothing, corpora=corpora, view=view,
                 assume=assume or [], no_assumptions=no_assumptions, test=test, key=key, limit=limit,
                 workers=workers, json=json,
             )
@@ -114,8 +121,8 @@ def command(
     _refuse(
         exam, train=train, halves=halves or None, vocabulary=vocabulary, streams=streams, questions=questions,
         seed=seed, withhold=withhold or None, deadline=deadline, closed=closed or None, min_support=min_support,
-        epsilon=epsilon, view=view, assume=assume or None, no_assumptions=no_assumptions or None, test=test,
-        key=key,
+        epsilon=epsilon, smoothing=smoothing, corpora=corpora, view=view, assume=assume or None,
+        no_assumptions=no_assumptions or None, test=test, key=key,
     )  # fmt: skip
     if data is None:
         raise typer.BadParameter("the exam needs a dataset", param_hint="'--data'")

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 _RESAMPLES: Final = 2000
 _SEED: Final = 0
+_DEFAULTED: Final = ("streams", "seed", "min_support", "epsilon", "smoothing")
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asked for."""
+    """What the user asked for; None where the exam's own default will do."""
 
     data: Path | None
     train: Path | None
@@ -46,14 +47,16 @@ class Wishes:
     train_split: str | None
     halves: bool
     vocabulary: str | None
-    streams: int
+    streams: int | None
     questions: int | None
-    seed: int
+    seed: int | None
     withhold: bool
     deadline: float | None
     closed: bool
-    min_support: int
-    epsilon: float
+    min_support: int | None
+    epsilon: float | None
+    smoothing: float | None
+    corpora: Path | None
     view: str | None
     assume: list[str]
     no_assumptions: bool
@@ -138,11 +141,12 @@ def entered(wish: Wishes) -> Room:
     data = open_any(wish.data)
     train = data if wish.train is None or wish.train.resolve() == wish.data.resolve() else open_any(wish.train)
     exam = TuringExam(
-        train, None if wish.vocabulary is None else load_vocabulary(wish.vocabulary), streams=wish.streams,
-        questions=wish.questions, seed=wish.seed, withhold=wish.withhold, deadline=wish.deadline,
-        closed=wish.closed, min_support=wish.min_support, epsilon=wish.epsilon, view=wish.view, split=wish.split,
+        train, None if wish.vocabulary is None else load_vocabulary(wish.vocabulary), questions=wish.questions,
+        withhold=wish.withhold, deadline=wish.deadline, closed=wish.closed, view=wish.view, split=wish.split,
         train_split=wish.train_split, halves=wish.halves,
         assumptions=assumptions_of(wish.assume, none=wish.no_assumptions),
+        corpora=wish.corpora or (wish.to / "corpora" if wish.workers else None),  # workers share one
+        **{name: value for name in _DEFAULTED if (value := getattr(wish, name)) is not None},
     )  # fmt: skip
     noted = exam.check(None, data)
     if noted["shared_ids"]:
@@ -156,9 +160,10 @@ def refuse_with_test(wish: Wishes) -> None:
     if wish.key is None:
         raise ConfigError("a written test is marked with its key: give --key")
     settled = ("data", "train", "split", "train_split", "vocabulary", "questions", "view", "halves", "closed",
-               "assume", "no_assumptions")  # fmt: skip
+               "assume", "no_assumptions", "corpora", *_DEFAULTED)  # fmt: skip
     for name in settled:
-        if getattr(wish, name):
+        given = getattr(wish, name)
+        if given is not None and given is not False and given != []:
             raise ConfigError(f"--{name.replace('_', '-')} was settled when the test was written; leave it out")
 
 

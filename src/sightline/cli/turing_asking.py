@@ -158,14 +158,16 @@ def vocabulary_named(name: str, data: Dataset) -> Vocabulary:
 def _answered(engine: Engine, wish: Wishes, data: Dataset, scene: Scene, vocabulary: Vocabulary) -> Stream:
     """Let the wished operator answer."""
     from sightline.exams.turing.asking.operators import FromFile, GroundTruth
+    from sightline.exams.turing.words.fitting import check_types
 
     if wish.operator == "person":
         return _person(engine, wish, scene, vocabulary)
     operator: Operator
     if wish.operator == "truth":
+        check_types(vocabulary, data)
         operator = GroundTruth(_annotation(wish, data, scene, vocabulary), vocabulary)
     else:
-        operator = FromFile(wish.operator, scene.id, vocabulary, missing="stop")
+        operator = FromFile(wish.operator, scene.id, vocabulary, stream=wish.stream, missing="stop")
     return answered(engine, operator)
 
 
@@ -203,6 +205,6 @@ def _person(engine: Engine, wish: Wishes, scene: Scene, vocabulary: Vocabulary) 
         engine,
         vocabulary,
         Answers(answers, scene.id, vocabulary),
-        stage(scene, wish.view, extent=vocabulary.extent),
+        stage(scene, wish.view),
         answers.with_suffix(".png"),
     ).run()

@@ -91,7 +91,7 @@ def ask(
         from sightline.report.turing.drawing import save_picture, transcript_picture
         from sightline.report.turing.stage import stage
 
-        on = stage(asked.scene, view, extent=asked.vocabulary.extent)
+        on = stage(asked.scene, view)
         save_picture(transcript_picture(on, transcript), save)
     if json:
         print_json(steps_to_json(asked.stream, asked.vocabulary))

@@ -28,9 +28,10 @@ def write_out(
             streams.append(exam.stream(item))
             if update is not None:
                 update(number, len(due))
-    settings = {key: getattr(exam, key) for key in ("epsilon", "min_support", "questions", "seed")}
+    settings = {name: getattr(exam, name) for name in ("epsilon", "min_support", "questions")}
     about: dict[str, Any] = {"data": data.path.name, "source": data.source, "data_fingerprint": data.fingerprint}
     about |= {**exam.options(), "settings": settings}
+    del about["seed"]  # who has it can run the engine on, and see which answer leads to the next line
     name = write_test(
         to, streams, data, exam.words, exam.training, key=key, view=exam.view, about=about, overwrite=overwrite
     )

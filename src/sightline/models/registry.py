@@ -9,6 +9,8 @@ Nothing is imported until it is asked for. A spec is one of::
                                          to the Turing exam may also be .jsonl), or a detections CSV
     path/to/weights.safetensors          a SORNet checkpoint
     bottom_edge+path/to/detections.csv   the first one relates, the second one detects
+    vlm:path=folder                      a vision-language model of transformers
+    http:url=http://localhost:8000/answer  a model behind a server
 """
 
 from __future__ import annotations
@@ -66,6 +68,8 @@ _FILES = "sightline.models.adapters.file"
 _ANSWERS = "sightline.models.adapters.predicate_file:PredicateAnswers"
 _REPLIES = "sightline.models.adapters.answer_file"
 _TURING = f"{_BASELINES}.turing"
+_VLM = "sightline.models.adapters.vlm"
+_HTTP = "sightline.models.adapters.http_answer"
 _SORNET = "sightline.models.sornet"
 _ASKED = ("predicates",)
 _REPLYING = ("answer",)
@@ -108,6 +112,8 @@ _BUILT_IN = (
     _taught("turing_engine", f"{_TURING}:TuringEngine", "yes where the engine's own estimate says so", _REPLYING),
     _taught("turing_history", f"{_TURING}:TuringHistory", "learned from questions and true answers", _REPLYING),
     Entry("answers", f"{_REPLIES}:AnswerFile", "Turing answers from a CSV or JSONL; path=PATH", _REPLYING),
+    Entry("vlm", f"{_VLM}:VisionLanguage", "a vision-language model; path=FOLDER or hub=ORG/NAME", _REPLYING),
+    Entry("http", f"{_HTTP}:http", "a model behind a server; url=URL, or with kind=chat,model=NAME", _REPLYING),
 )
 
 MANIFEST: Final[Mapping[str, Entry]] = MappingProxyType({entry.name: entry for entry in _BUILT_IN})

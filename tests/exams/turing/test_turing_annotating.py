@@ -283,6 +283,7 @@ PIXEL[4, 4] = True
         (View("v", size=(10, 10)), "size", (0, 0, 10, 10), np.zeros((10, 10)), ""),  # an empty mask: not visible
         (View("v"), "boxes", (16, 16, 20, 18), None, "image"),  # the wall's box reaches to (20, 20)
         (View("v"), "boxes", (19, 19, 20, 20), None, "image corner"),  # likewise
+        (View("v", size=(40, 40)), "boxes", (16, 16, 20, 18), None, "image left middle"),  # a size told counts
         (View("v", units="normalised"), "size", (0.4, 0.4, 0.45, 0.9), None, "image left middle"),  # as they are
         (View("v", units="normalised"), "boxes", (0.4, 0.0, 0.45, 0.2), None, "image left"),  # likewise
         (View("v", size=(10, 10), units="normalised"), "size", (0, 0, 1, 1), PIXEL, "image left middle"),  # mask

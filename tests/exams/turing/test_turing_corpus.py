@@ -17,7 +17,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.chances import building
 from sightline.exams.turing.chances.belief import Chance
-from sightline.exams.turing.chances.bits import turn
+from sightline.exams.turing.chances.bits import ABREAST, turn, turn_abreast
 from sightline.exams.turing.chances.corpus import MARKER, OWNED, Corpus, fingerprint_of
 from sightline.exams.turing.chances.frequencies import Frequencies
 from sightline.exams.turing.words.files import load_vocabulary
@@ -132,7 +132,7 @@ def _newer(folder: Path) -> None:
         (lambda folder: (folder / MARKER).unlink(), "no corpus here"),  # not a corpus
         (lambda folder: (folder / MARKER).write_text("{"), "not JSON"),  # no JSON
         (lambda folder: (folder / MARKER).write_text("[]"), "another format"),  # not a mapping
-        (lambda folder: (folder / MARKER).write_text('{"format": 1}'), "damaged"),  # half of it
+        (lambda folder: (folder / MARKER).write_text('{"format": 2}'), "damaged"),  # half of it
         (_newer, "another format"),  # of a later version
         (_cut, "damaged"),  # planes cut short
         (lambda folder: (folder / "records.npy").unlink(), "damaged"),  # a table is gone
@@ -180,10 +180,36 @@ def test_turning_words(bits: int) -> None:
     assert np.array_equal(back.astype(bool), table.T)
 
 
+@pytest.mark.parametrize("bits", [1, 20, 32, 33, 64])
+def test_turning_blocks_abreast(bits: int) -> None:
+    blocks = np.random.default_rng(bits).integers(0, 2**bits, (64, ABREAST), dtype=np.uint64, endpoint=False)
+    expected = [blocks[:, b].copy() for b in range(ABREAST)]
+    turn_abreast(blocks, bits)
+    for b, words in enumerate(expected):
+        turn(words, bits)
+        assert np.array_equal(blocks[:bits, b], words[:bits])
+
+
+def test_facts_say_what_the_records_say(urban: tuple[Columns, Vocabulary]) -> None:
+    corpus = Corpus.build(*urban)
+    tables, one = corpus.tables, np.uint64(1)
+    for t, kind in enumerate(corpus.vocabulary.types):
+        part = slice(*tables.type_starts[t : t + 2].tolist())
+        bits = np.unpackbits(tables.facts[part].view(np.uint8), axis=1, bitorder="little").astype(bool)
+        yes, no, seen = (tables.records[part, column] for column in range(3))
+        for k in range(len(kind.attributes)):
+            assert np.array_equal(bits[:, k], yes >> np.uint64(k) & one)
+            assert np.array_equal(bits[:, tables.may_have[t, k]], ~no >> np.uint64(k) & one)
+        for w in range(len(corpus.vocabulary.regions)):
+            assert np.array_equal(bits[:, len(kind.attributes) + w], seen >> np.uint64(w) & one)
+        assert not bits[:, corpus.number_of_facts(kind.name) :].any()
+
+
 def test_the_benchmark_runs(benchmark_module: ModuleType) -> None:
     result = benchmark_module.measure(600, 0, pandas=importlib.util.find_spec("pandas") is not None)
     assert [row["candidates"] for row in result["steps"]] == [670, 2680]
     assert result["steps"][0]["labels"] >= 1
+    assert all(row["questions"] for row in result["streams"]["streams"])
     assert "670 candidates" in benchmark_module.describe(result)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from sightline.exams.turing.compare import compare_runs
 from sightline.exams.turing.exam import TuringExam, half_of
 from sightline.exams.turing.records import asked_of, score_run, streams_of
 from sightline.exams.turing.study import subset
+from sightline.exams.turing.words.questions import Question
 from sightline.exams.turing.words.structured import from_json
 from sightline.exams.turing.written_exam import WrittenExam
 from sightline.skills import Asked
@@ -213,6 +215,23 @@ def test_a_model_that_hangs_is_late_for_ever_and_never_called_twice_at_once() ->
     model.go_on.set()
 
 
+def test_a_model_that_hangs_while_it_hears_is_late_from_then_on() -> None:
+    class Stunned(Slow):
+        def hear(self, asked: Asked, truth: bool) -> None:
+            self.go_on.wait()
+
+    exam, model = make(deadline=0.05), Stunned(set())
+    item = next(i for i in exam.items(TEST) if len(exam.stream(i).history) > 3)
+    waiting = threading.Timer(20, model.go_on.set)  # else this test would hang where the exam does
+    waiting.start()
+    asked = [reply for reply in exam.examine(model, item).columns["reply"] if reply]
+    assert not model.go_on.is_set()
+    waiting.cancel()
+    assert asked == ["no", *["late"] * (len(asked) - 1)]
+    assert model.n == 1
+    model.go_on.set()
+
+
 BROKEN = """
 class Broken:
     def answer(self, asked):
@@ -296,11 +315,23 @@ def test_what_was_learned_is_not_asked(tmp_path: Path) -> None:
         {"epsilon": 0.6},
         {"deadline": 0.0},
         {"deadline": float("nan")},
+        {"deadline": float("inf")},  # no clock goes on that long
+        {"deadline": 1e10},
     ],
 )
 def test_options_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         make(**wrong)
+    if "deadline" in wrong:
+        with pytest.raises(ConfigError):
+            WrittenExam(Path("t"), Path("key.jsonl"), **wrong)
+
+
+def test_data_of_other_words_is_refused() -> None:
+    scenes = toy_scenes(3, seed=4, split="test")
+    strange = [replace(s, objects=tuple(replace(o, category="fog") for o in s.objects)) for s in scenes]
+    with pytest.raises(DataError, match="no object belongs to a type"):
+        make().check(None, Dataset.from_tables(tables_from_scenes(strange)))
 
 
 def test_a_subset_of_the_columns_holds_the_same_images() -> None:
@@ -329,7 +360,7 @@ def test_a_written_test_asks_the_same(tmp_path: Path) -> None:
     write_test(tmp_path / "t", streams, TEST, VOCABULARY, exam.training, key=tmp_path / "key.jsonl",
                about={"settings": {"min_support": 10, "epsilon": 0.2}})  # fmt: skip
     written = WrittenExam(tmp_path / "t", tmp_path / "key.jsonl")
-    assert written.epsilon == 0.2
+    assert written.epsilon == written.options()["epsilon"] == 0.2  # the report looks it up there
     online = run(exam, Keen(), tmp_path / "a")
     offline = run(written, Keen(), tmp_path / "b", written.dataset())
     told = ("item", "step", "type", "story", "question", "text", "p_yes", "support", "truth", "reply", "right")
@@ -340,6 +371,10 @@ def test_a_written_test_asks_the_same(tmp_path: Path) -> None:
     (tmp_path / "turned.jsonl").write_text("".join(lines[::-1]))  # order does not matter, but what was asked does
     turned = WrittenExam(tmp_path / "t", tmp_path / "turned.jsonl")
     assert sorted(map(str, turned.streams)) == sorted(map(str, written.streams))
+    assert {stream.halted for stream in written.streams} == {s.halted for s in streams if s.steps}
+    (tmp_path / "double.jsonl").write_text("".join([*lines, lines[0]]))
+    with pytest.raises(DataError, match=f"row {len(lines) + 1}, step: answered twice"):
+        _ = WrittenExam(tmp_path / "t", tmp_path / "double.jsonl").streams
     other = json.loads(lines[0])
     other["question"] = json.loads(lines[1])["question"]
     (tmp_path / "other.jsonl").write_text(json.dumps(other) + "\n" + "".join(lines[1:]))
@@ -352,3 +387,30 @@ def test_streams_without_a_question_are_counted(tmp_path: Path) -> None:
     found = score_run(made, resamples=100).to_dict()
     assert (found["n_streams"], found["n_questions"], found["streams"]["empty"]) == (12, 0, 12)
     assert found["streams"]["halted"] == {"exhausted": 12}
+
+
+def test_a_corpus_is_laid_out_once_and_mapped_by_all(tmp_path: Path) -> None:
+    first = make(corpora=tmp_path)
+    chances = first.belief.chances([Question("exist", VOCABULARY.types[0].name)])
+    [folder] = tmp_path.iterdir()
+    made = (folder / "corpus.json").stat().st_mtime_ns
+    for again in (make(corpora=tmp_path), make()):
+        assert again.belief.chances([Question("exist", VOCABULARY.types[0].name)]) == chances
+    assert (folder / "corpus.json").stat().st_mtime_ns == made
+    other = TuringExam(TEST, VOCABULARY, corpora=tmp_path)
+    assert len(other.belief.corpus) == len(TEST)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_smoothing_reaches_the_estimate() -> None:
+    question = [Question("exist", VOCABULARY.types[0].name)]
+    plain, smooth = make().belief.chances(question)[0], make(smoothing=1000).belief.chances(question)[0]
+    assert abs(smooth.p_yes - 0.5) < abs(plain.p_yes - 0.5)
+    assert make(smoothing=1).options() != make().options()
+
+
+def test_practice_does_not_tell_the_exam_s_seed() -> None:
+    """Who knew it could replay the engine, and read withheld answers off the next question."""
+    studied = {make(seed=seed).study().recipe.seed for seed in (3, 4)}
+    assert len(studied) == 1
+    assert not studied & {3, 4}

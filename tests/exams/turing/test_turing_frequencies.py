@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reference.turing_cases import Case, all_questions, assumptions, cases, random_case, random_columns
 from reference.turing_oracle import SlowBelief
 from sightline.errors import ConfigError
+from sightline.exams.turing.chances import frequencies as frequencies_module
 from sightline.exams.turing.chances import labelled as labelled_module
 from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions, Belief, Chance
 from sightline.exams.turing.chances.corpus import Corpus
@@ -143,6 +144,29 @@ def test_forks_do_not_disturb_each_other() -> None:
     assert same(first.chances(questions), after)
     assert not same(before, after)
     assert same(second.fork().chances(questions), before)
+
+
+def test_arrays_say_what_chances_say() -> None:
+    for seed in range(10):
+        case = random_case(seed, images=60, steps=6)
+        belief = told(Frequencies(Corpus.build(case.columns, case.vocabulary)), case)
+        every = all_questions(case.vocabulary, belief.labels, 2)
+        for questions in (every, [q for q in every if q.instantiates], []):
+            p_yes, support = belief.weigh(questions)
+            found = [Chance(*pair) for pair in zip(p_yes.tolist(), support.tolist(), strict=True)]
+            assert same(found, belief.chances(questions))
+            assert same(belief.chances(questions[::3]), found[::3])
+
+
+def test_lists_that_begin_and_end_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frequencies_module, "_MOST_PLANS", 2)
+    case = random_case(5, images=60)
+    belief = Frequencies(Corpus.build(case.columns, case.vocabulary))
+    first, *others, last = all_questions(case.vocabulary, ())
+    for middle in others * 2:
+        asked = [first, middle, last]
+        assert same(belief.chances(asked), [belief.fork().chances([q])[0] for q in asked])
+    assert len(belief._plans) <= 2
 
 
 def test_nothing_left_is_never_a_guess() -> None:

@@ -91,6 +91,13 @@ def row(question: Question | str, answer: object = "yes", **more: Any) -> dict[s
         ([row(ANYBODY, labels=[]), row(ANYBODY, "no", labels=["person 1"])], ANYBODY, (FOUND,), (NO, None)),
         ([row(ANYBODY), row(ANYBODY)], ANYBODY, (), (YES, None)),  # said twice
         (["", row(ANYBODY), {**row(ANYBODY, "no"), "scene_id": "t"}], ANYBODY, (), (YES, None)),  # other scenes
+        ([row(ANYBODY, stream=0), row(ANYBODY, "no", stream=1)], ANYBODY, (), (YES, None)),  # another stream
+        (
+            [json.dumps(row(ANYBODY, note="\u2028"), ensure_ascii=False)],
+            ANYBODY,
+            (),
+            (YES, None),
+        ),  # no end of a line
     ],
 )
 def test_the_file_answers(
@@ -100,7 +107,7 @@ def test_the_file_answers(
     history: tuple[Told, ...],
     expected: tuple[Truth, str | None],
 ) -> None:
-    assert FromFile(written(tmp_path, *rows), "s", WORDS).answer(question, history) == expected
+    assert FromFile(written(tmp_path, *rows), "s", WORDS, stream=0).answer(question, history) == expected
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_question_the_file_lacks_raises_or_stops(tmp_path: Path) -> None:
     path = written(tmp_path, row(ANYBODY))
-    with pytest.raises(DataError, match="no answer about scene s"):
+    with pytest.raises(DataError, match=r"no answer about scene s to 'Is there .*region\?'"):
         FromFile(path, "s", WORDS).answer(LEFT, ())
     with pytest.raises(StoppedError):
         FromFile(path, "s", WORDS, missing="stop").answer(LEFT, ())

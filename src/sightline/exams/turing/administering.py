@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
+from sightline.errors import ConfigError
 from sightline.exams.core import asking
 from sightline.exams.turing.asking.streams import Step, Stream
 from sightline.exams.turing.records import Replied
@@ -24,6 +26,15 @@ Box = tuple[float, float, float, float]
 Place = tuple[str, int, int]
 """(scene id, number of the stream, number of the step)."""
 
+LONGEST: Final = 86_400.0
+"""Seconds: a deadline further off than a day is none."""
+
+
+def check_deadline(deadline: float | None) -> None:
+    """ConfigError for a deadline nobody could keep or wait for."""
+    if deadline is not None and not 0 < deadline <= LONGEST:
+        raise ConfigError(f"a deadline must be positive and a day ({LONGEST:.0f} s) at most, found {deadline}")
+
 
 @dataclass
 class Desk:
@@ -31,7 +42,8 @@ class Desk:
 
     A call that overruns goes on in its thread, since Python cannot stop it. The next question waits for it, as long
     as the deadline again; if the model is still busy then, that question is late too and is never put. So a model
-    that hangs costs two deadlines a question at most, and is never called while it is at work.
+    that hangs costs two deadlines a question at most, and is never called while it is at work. Hearing the truth is
+    a call like any other; one that takes long makes only the questions behind it late.
 
     Attributes:
         model: The model.
@@ -57,13 +69,22 @@ class Desk:
             return self._answer(asked, place), True, time.perf_counter() - start
         if not self._free(self.deadline):
             return None, False, self.deadline
-        return self._timed(asked, place, self.deadline)
+        start = time.perf_counter()
+        said = self._timed(lambda: self._answer(asked, place), self.deadline)
+        if said is None:
+            return None, False, time.perf_counter() - start
+        given, seconds = said
+        return given, seconds <= self.deadline, seconds  # the wait may end later than it should
 
     def tell(self, asked: Asked, truth: bool) -> None:
         """Give the true answer back, to a model that wants to hear it; while it is busy, that waits."""
         if callable(getattr(self.model, "hear", None)):
             self._unheard.append((asked, truth))
             self._free(0.0)
+
+    def _hear(self, asked: Asked, truth: bool) -> None:
+        with asking(self.model, "hear"):
+            self.model.hear(asked, truth)  # type: ignore[attr-defined]
 
     def _answer(self, asked: Asked, place: Place) -> object:
         if callable(getattr(self.model, "turn_to", None)):
@@ -80,18 +101,21 @@ class Desk:
                 return False
             self._busy = None
         while self._unheard:
-            asked, truth = self._unheard.pop(0)
-            with asking(self.model, "hear"):
-                self.model.hear(asked, truth)  # type: ignore[attr-defined]
+            told = self._unheard.pop(0)
+            if self.deadline is None:
+                self._hear(*told)
+            elif self._timed(partial(self._hear, *told), self.deadline) is None:
+                return False
         return True
 
-    def _timed(self, asked: Asked, place: Place, deadline: float) -> tuple[object, bool, float]:
+    def _timed(self, call: Callable[[], object], deadline: float) -> tuple[object, float] | None:
+        """What a call gave and the seconds it took; None where it still goes on at the deadline."""
         said: list[tuple[object, float]] = []
         raised: list[BaseException] = []
 
         def work() -> None:
             try:
-                given = self._answer(asked, place)
+                given = call()
                 said.append((given, time.perf_counter() - start))
             except BaseException as error:
                 raised.append(error)
@@ -101,12 +125,11 @@ class Desk:
         self._busy.start()
         self._busy.join(deadline)
         if self._busy.is_alive():
-            return None, False, time.perf_counter() - start
+            return None
         self._busy = None
         if raised:
             raise raised[0]
-        given, seconds = said[0]
-        return given, seconds <= deadline, seconds  # the wait may end later than it should
+        return said[0]
 
 
 @dataclass

@@ -14,8 +14,8 @@ from sightline.exams.turing.records import asked_of
 from sightline.exams.turing.scores import KINDS, counted, kinds_of, shares
 from sightline.stats import Comparisons, compare, holm
 
-_MODELS_OWN: Final = ("withhold", "deadline")
-"""Options that change how a model is asked, not what."""
+MODELS_OWN: Final = ("withhold", "deadline")
+"""Options that change how a model is asked, not what; the others must agree between runs."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def compare_runs(a: Run, b: Run, *, resamples: int = 2000, seed: int = 0) -> Tur
     """
     for key in ("exam", "data_fingerprint"):
         _refuse_other(key, a.manifest["identity"][key], b.manifest["identity"][key])
-    for key in sorted((set(a.options) | set(b.options)) - set(_MODELS_OWN)):
+    for key in sorted((set(a.options) | set(b.options)) - set(MODELS_OWN)):
         _refuse_other(key, a.options.get(key), b.options.get(key))
     return compare_records(a.records(), b.records(), resamples=resamples, seed=seed)
 

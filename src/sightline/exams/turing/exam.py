@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -13,7 +14,7 @@ import polars as pl
 from sightline.errors import ConfigError, DataError
 from sightline.exams.core import asking
 from sightline.exams.run import Marks
-from sightline.exams.turing.administering import Desk, administer
+from sightline.exams.turing.administering import Desk, administer, check_deadline
 from sightline.exams.turing.annotations.annotating import annotate
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.asking.streams import Stream
@@ -34,6 +35,9 @@ BASELINES: Final[Mapping[str, str]] = {
 
 BLIND: Final = ("turing_engine", "turing_history")
 """Those that know everything but the picture: what they reach, the stream leaks."""
+
+PRACTICE: Final = 0x5EED
+"""Seed of the streams that a model may practise on."""
 
 _KEPT: Final = 4096  # streams kept for the models to come; more are made again
 
@@ -84,6 +88,8 @@ class TuringExam:
         view: Id of the view to ask about; None for each scene's first.
         split: The split to be asked about; None for all scenes. `train_split`: the split to learn from.
         halves: Learn from one half of the images and ask about the other, dealt by their ids.
+        smoothing: So many yes and no are added to every count of training images, objects or pairs.
+        corpora: Folder to keep the training images in as a corpus, shared by all processes; None for memory.
     """
 
     train: Dataset = field(repr=False, compare=False)
@@ -101,6 +107,8 @@ class TuringExam:
     split: str | None = None
     train_split: str | None = None
     halves: bool = False
+    smoothing: float = 0.0
+    corpora: Path | None = field(default=None, compare=False)
     name: str = field(default="turing", init=False)
     _asked: dict[str, tuple[Columns, tuple[TuringItem, ...]]] = field(default_factory=dict, init=False, repr=False)
     _streams: dict[str, Stream] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -113,8 +121,9 @@ class TuringExam:
                 raise ConfigError(f"{name} must be at least {least}, found {value}")
         if not 0 < self.epsilon <= 0.5:
             raise ConfigError(f"epsilon must lie above 0 and be at most 0.5, found {self.epsilon}")
-        if self.deadline is not None and not self.deadline > 0:
-            raise ConfigError(f"a deadline must be positive, found {self.deadline}")
+        if not self.smoothing >= 0:
+            raise ConfigError(f"smoothing must not be negative, found {self.smoothing}")
+        check_deadline(self.deadline)
 
     @property
     def skills(self) -> tuple[str, ...]:
@@ -124,12 +133,11 @@ class TuringExam:
     def options(self) -> dict[str, Any]:
         """Everything that shapes the streams, and how they are put."""
         plain = ("streams", "questions", "seed", "withhold", "deadline", "closed", "min_support", "epsilon", "view")
-        told = {name: getattr(self, name) for name in (*plain, "split", "train_split", "halves")}
+        told = {name: getattr(self, name) for name in (*plain, "split", "train_split", "halves", "smoothing")}
         words = dump_vocabulary(self.words)
         return told | {
             "assumptions": self.assumptions.to_dict(),
             "vocabulary": self.words.name,
-            "extent": self.words.extent,
             "vocabulary_fingerprint": blake2b(words.encode(), digest_size=16).hexdigest(),
             "train_fingerprint": self.train.fingerprint,
         }
@@ -145,7 +153,10 @@ class TuringExam:
     @cached_property
     def recipe(self) -> Recipe:
         """How questions are chosen."""
-        return Recipe(self.words, self.assumptions, self.epsilon, self.min_support, self.questions, self.seed)
+        return Recipe(
+            self.words, self.assumptions, self.epsilon, self.min_support, self.questions, self.seed, self.smoothing,
+            self.corpora,
+        )  # fmt: skip
 
     @cached_property
     def training(self) -> Columns:
@@ -162,7 +173,9 @@ class TuringExam:
         return self._questions(data)[1]
 
     def check(self, model: object, data: Dataset) -> dict[str, Any]:  # noqa: ARG002 — an exam's protocol
-        """Refuse data that was learned from; how many images there are, for the manifest."""
+        """Refuse data that was learned from, or is of other words; how many images there are, for the manifest."""
+        if data.fingerprint != self.train.fingerprint:
+            check_against(self.words, data)
         asked = self._questions(data)[0]
         shared = len(set(asked.ids.tolist()) & set(self.training.ids.tolist()))
         if shared and data.fingerprint == self.train.fingerprint:
@@ -174,7 +187,8 @@ class TuringExam:
 
     def study(self) -> TuringStudy:
         """What a model may learn from."""
-        return TuringStudy(self.recipe, self.training, self.belief.fork)
+        own = replace(self.recipe, seed=PRACTICE)  # who knew the exam's could replay the engine
+        return TuringStudy(own, self.training, self.belief.fork)
 
     def prepare(self, model: object, data: Dataset) -> None:  # noqa: ARG002 — an exam's protocol
         """Hand the training annotations to a model that wants them; competitors are entitled to them."""

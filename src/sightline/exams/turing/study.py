@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,7 +18,7 @@ from sightline.exams.turing.asking.engine import ask
 from sightline.exams.turing.asking.operators import GroundTruth
 from sightline.exams.turing.asking.streams import Stream
 from sightline.exams.turing.chances.belief import Assumptions, Belief
-from sightline.exams.turing.chances.corpus import Corpus
+from sightline.exams.turing.chances.corpus import Corpus, fingerprint_of
 from sightline.exams.turing.chances.frequencies import Frequencies
 from sightline.exams.turing.words.vocabulary import Vocabulary
 
@@ -35,6 +37,8 @@ class Recipe:
         min_support: Training images, objects or pairs a chance must rest on.
         questions: Most questions of a stream; None for as many as there are.
         seed: Of the random choices.
+        smoothing: So many yes and no are added to every count.
+        corpora: Folder in which corpora are kept, to be mapped by every process; None builds them in memory.
     """
 
     vocabulary: Vocabulary
@@ -43,6 +47,8 @@ class Recipe:
     min_support: int = 30
     questions: int | None = None
     seed: int = 0
+    smoothing: float = 0.0
+    corpora: Path | None = None
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -51,8 +57,18 @@ class Recipe:
 
     def belief(self, columns: Columns) -> Frequencies:
         """What those images say, before the first question."""
-        corpus = Corpus.build(columns, self.vocabulary)
-        return Frequencies(corpus, assumptions=self.assumptions, min_support=self.min_support)
+        return Frequencies(self._corpus(columns), self.assumptions, self.min_support, self.smoothing)
+
+    def _corpus(self, columns: Columns) -> Corpus:
+        """Built in memory, or once for all processes in a folder named after what is in it."""
+        if self.corpora is None:
+            return Corpus.build(columns, self.vocabulary)
+        name = fingerprint_of(columns, self.vocabulary)
+        folder = self.corpora / name[:16]
+        if not folder.exists():
+            with suppress(FileExistsError):  # another process was faster
+                return Corpus.build(columns, self.vocabulary, folder)
+        return Corpus.open(folder, fingerprint=name)
 
     def stream(self, belief: Belief, columns: Columns, row: int, number: int = 0) -> Stream:
         """A stream about an annotated image.

@@ -7,12 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from sightline.errors import DataError
 from sightline.exams.core import asking
 from sightline.exams.run import Marks
-from sightline.exams.turing.administering import Desk, administer
+from sightline.exams.turing.administering import Desk, administer, check_deadline
 from sightline.exams.turing.asking.operators import read_lines
 from sightline.exams.turing.asking.stream_json import step_from_json
 from sightline.exams.turing.asking.streams import Step, Stream
@@ -23,10 +21,7 @@ from sightline.exams.turing.records import mark
 from sightline.exams.turing.study import Recipe, Studies, TuringStudy
 from sightline.exams.turing.words.questions import Truth
 from sightline.skills import Answer
-from sightline.store import Dataset, Tables
-
-HALTED = "written"
-"""Why a stream of a written test ended: nobody wrote down why."""
+from sightline.store import Dataset
 
 
 @dataclass
@@ -47,6 +42,9 @@ class WrittenExam:
     name: str = field(default="turing", init=False)
     _desk: Desk | None = field(default=None, init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        check_deadline(self.deadline)
+
     @property
     def skills(self) -> tuple[str, ...]:
         """*answer*."""
@@ -63,15 +61,17 @@ class WrittenExam:
         read_key(self.key, self.test)
         asked = {question.place: question.question for question in self.test.questions}
         steps: dict[tuple[str, int], list[Step]] = {}
+        ended: dict[tuple[str, int], str] = {}
         for number, row in read_lines(self.key):
             stream, step = (str(row["scene_id"]), int(row["stream"])), step_from_json(row, self.test.vocabulary)
             steps.setdefault(stream, []).append(step)
+            ended[stream] = str(row.get("halted"))
             if step.truth is not Truth.AMBIGUOUS and asked.get((*stream, step.number)) != step.question:
                 raise DataError("not a question of the test", file=self.key, row=number, field="question")
         if not steps:
             raise DataError("a test without a question", file=self.folder)
-        in_order = ((stream, sorted(told, key=lambda step: step.number)) for stream, told in steps.items())
-        return tuple(Stream(scene, 0, number, tuple(told), HALTED) for (scene, number), told in in_order)
+        in_order = {stream: tuple(sorted(told, key=lambda step: step.number)) for stream, told in steps.items()}
+        return tuple(Stream(scene, 0, n, told, ended[scene, n]) for (scene, n), told in in_order.items())
 
     @property
     def epsilon(self) -> float:
@@ -80,17 +80,13 @@ class WrittenExam:
 
     def dataset(self) -> Dataset:
         """The pictures of the test as a dataset."""
-        pictures = {question.scene_id: question.picture for question in self.test.questions}
-        pictures |= {stream.scene_id: None for stream in self.streams if stream.scene_id not in pictures}
-        views = pl.DataFrame(
-            {"scene_id": list(pictures), "view_id": "0", "image": list(pictures.values())},
-            schema={"scene_id": pl.String, "view_id": pl.String, "image": pl.String},
-        )
-        return Dataset.from_tables(Tables.build(views=views), path=self.folder)
+        return self.test.pictures(stream.scene_id for stream in self.streams)
 
     def options(self) -> dict[str, Any]:
-        """Which test, and how it is put."""
-        return {"test": self.test.id, "withhold": self.withhold, "deadline": self.deadline}
+        """Which test, what its report needs to know of it, and how it is put."""
+        words = self.test.vocabulary
+        told = {"test": self.test.id, "epsilon": self.epsilon, "vocabulary": words.name}
+        return told | {"withhold": self.withhold, "deadline": self.deadline}
 
     def items(self, data: Dataset) -> tuple[TuringItem, ...]:
         """One a stream, in written order."""

@@ -80,10 +80,10 @@ def open_jsonl(path: Path) -> AnswerFile | PredicateAnswers:
 def _read_jsonl(path: Path) -> list[tuple[str, int, int, str | bool]]:
     """The rows of a JSONL file, each checked; blank lines are not allowed, so that rows are lines."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
-    if not lines:
+    if lines == [""]:
         raise DataError("file has no rows", file=path, row=1, expected="at least one row", found="")
     return [_parsed(line, path, number) for number, line in enumerate(lines, start=1)]
 
@@ -101,7 +101,7 @@ def _parsed(line: str, path: Path, row: int) -> tuple[str, int, int, str | bool]
         ("answer", answer, str | bool, "text, true or false"),
     ):
         if not isinstance(value, kinds):
-            raise DataError(f"not a {name}", file=path, row=row, field=name, expected=expected, found=value)
+            raise DataError(f"not a valid {name}", file=path, row=row, field=name, expected=expected, found=value)
     return scene, _count(told, "stream", path, row), _count(told, "step", path, row), answer
 
 

@@ -11,6 +11,8 @@ import polars as pl
 
 from sightline.errors import ConfigError
 from sightline.exams.run import Run
+from sightline.exams.turing.compare import MODELS_OWN
+from sightline.exams.turing.exam import BLIND
 from sightline.exams.turing.monitor import Monitor, monitor
 from sightline.exams.turing.records import asked_of, score_run, streams_of
 from sightline.models import is_blind
@@ -30,9 +32,6 @@ GALLERIES: Final[Mapping[str, str]] = {
     "Perfect": "Streams without a mistake, the longest first.",
 }
 """Why streams are shown → in words."""
-
-_MODELS_OWN: Final = ("withhold", "deadline")
-"""Options of how a model is asked; the others shape the questions, and must agree between runs."""
 
 
 def card(
@@ -92,10 +91,10 @@ def card(
 
 def _same_streams(runs: Sequence[Run]) -> None:
     """ConfigError where the runs were not asked the same questions."""
-    first = {k: v for k, v in runs[0].options.items() if k not in _MODELS_OWN}
+    first = {k: v for k, v in runs[0].options.items() if k not in MODELS_OWN}
     for run in runs[1:]:
         own = run.options
-        for key in sorted({*first, *own} - {*_MODELS_OWN}):
+        for key in sorted({*first, *own} - {*MODELS_OWN}):
             if own.get(key) != first.get(key):
                 raise ConfigError(
                     f"runs of different streams: {key.replace('_', ' ')} is {first.get(key)!r} in {runs[0].folder} "
@@ -131,8 +130,8 @@ def _sitting(run: Run, label: str, resamples: int, seed: int) -> Sitting:
 def _watched(
     records: pl.DataFrame, made: Sequence[Sitting], options: Mapping[str, Any], resamples: int, seed: int
 ) -> Monitor:
-    """The monitor of the streams, with what the baselines reach without looking."""
-    known = {s.label: s.accuracy() for s in made if s.blind and s.finished}
+    """The monitor of the streams, with what those reach who know the history: the exam's own verdict."""
+    known = {s.label: s.accuracy() for s in made if s.spec in BLIND and s.finished}
     blind = {label: found for label, found in known.items() if found is not None}
     epsilon = float(options.get("epsilon") or 0.15)
     return monitor(asked_of(records), blind, epsilon=epsilon, resamples=resamples, seed=seed)
@@ -165,5 +164,5 @@ def _galleries(
 
 
 def _exhibit(told: Transcript, data: Dataset, options: Mapping[str, Any]) -> StreamExhibit:
-    on = stage(data.scene(told.scene_id), options.get("view"), extent=options.get("extent", "size"))
+    on = stage(data.scene(told.scene_id), options.get("view"))
     return stream_exhibit(on, told)

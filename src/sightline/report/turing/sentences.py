@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 import shlex
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final
 
+from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.monitor import GUESSED
+from sightline.exams.turing.words.files import vocabularies
+from sightline.exams.turing.words.from_data import FROM_DATA
 from sightline.report.listings import known, percent
 from sightline.report.turing.listings import TYPES
 
 if TYPE_CHECKING:
     from sightline.report.turing.cards import Sitting, TuringCard
     from sightline.stats import Interval
+
+_SETTINGS: Final = ("split", "train_split", "halves", "streams", "questions", "seed", "deadline", "closed",
+                    "min_support", "epsilon", "view")  # fmt: skip
+"""Options of the exam that the command line has by the same name."""
 
 
 def headline(card: TuringCard) -> list[str]:
@@ -72,16 +80,34 @@ def options_table(card: TuringCard) -> list[tuple[str, str]]:
 
 
 def commands(card: TuringCard) -> list[str]:
-    """Command lines that make these runs and this report again."""
-    words = ["sightline exam turing --data", shlex.quote(card.data)]
-    train = card.options.get("train")
-    words += [f"--train {shlex.quote(str(train))}"] if isinstance(train, str) and train else []
-    words += [f"--split {shlex.quote(card.split)}"] if card.split else []
+    """Command lines that make these runs and this report again; capitals stand for files known to you alone."""
+    words = ["sightline exam turing", *(_written(card) if "test" in card.options else _online(card))]
     words += [f"--model {shlex.quote(spec)}" for spec in dict.fromkeys(s.spec for s in card.sittings)]
     return [
         " ".join([*words, "--out runs"]),
         f"sightline report runs --exam turing --data {shlex.quote(card.data)} --out report.html",
     ]
+
+
+def _written(card: TuringCard) -> list[str]:
+    return [f"--test {shlex.quote(card.data)} --key KEY"]
+
+
+def _online(card: TuringCard) -> list[str]:
+    """What the exam was told, but for its defaults."""
+    told = {**card.options, "split": card.split or None}
+    elsewhere = told.get("train_fingerprint") != card.fingerprint
+    words = [f"--data {shlex.quote(card.data)}", *(["--train TRAIN"] if elsewhere else [])]
+    if told.get("vocabulary") not in (*vocabularies(), FROM_DATA, None):
+        words.append("--vocabulary VOCABULARY.yaml")
+    usual = {field.name: field.default for field in fields(TuringExam)}
+    for name in _SETTINGS:
+        value = told.get(name, usual[name])
+        if value != usual[name]:
+            flag = f"--{name.replace('_', '-')}"
+            words.append(flag if value is True else f"{flag} {shlex.quote(str(value))}")
+    given_up = [f"-{name}" for name, made in (told.get("assumptions") or {}).items() if not made]
+    return [*words, *([f"--assume={','.join(given_up)}"] if given_up else [])]
 
 
 def _plain(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,8 @@ class Stage:
     Attributes:
         scene_id: The scene; `view` its view.
         size: (width, height) of the frame in the stage's own units: pixels, or what boxes are told in.
-        reach: (width, height) that regions are fractions of, from the top left corner; as `size` but where the
-            vocabulary measures the extent of the boxes.
+        reach: (width, height) that regions are fractions of, from the top left corner: the size where it was told,
+            else the extent of the boxes.
         told: Whether the source told the image's size.
         actors: All objects.
         image: HWC uint8, or None.
@@ -66,13 +66,12 @@ class Stage:
         return next((a for a in self.actors if a.id == object_id), None)
 
 
-def stage(scene: Scene, view: str | None = None, *, extent: Literal["size", "boxes"] = "size") -> Stage:
+def stage(scene: Scene, view: str | None = None) -> Stage:
     """Gather what is to be drawn of a scene.
 
     Args:
         scene: The scene with its sightings.
         view: Id of the view; by default the first.
-        extent: What the vocabulary says regions are fractions of.
     """
     shown = scene.views[0] if view is None else scene.view(view)
     reach = _extent(scene, shown)
@@ -82,9 +81,7 @@ def stage(scene: Scene, view: str | None = None, *, extent: Literal["size", "box
     size = (float(told.size[0]), float(told.size[1]))
     ids = [thing.id for thing in scene.objects]
     actors = tuple(Actor(name, t.words, t.box, t.visible) for name, t in zip(ids, told.things, strict=True))
-    wide, high = size if shown.units == "normalised" else (1.0, 1.0)
-    reached = (reach[0] * wide, reach[1] * high) if extent == "boxes" else size
-    return Stage(scene.id, shown.id, size, reached, True, actors, told.image)
+    return Stage(scene.id, shown.id, size, size, True, actors, told.image)
 
 
 def _extent(scene: Scene, view: View) -> tuple[float, float]:

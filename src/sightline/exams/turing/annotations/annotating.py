@@ -44,8 +44,8 @@ def annotate(
 ) -> Columns:
     """The images of a dataset as columns, in stored order.
 
-    With ``extent: boxes`` the largest x1 and y1 of an image's boxes are taken as its size; boxes in fractions of
-    the image are taken as they are.
+    With ``extent: boxes`` the largest x1 and y1 of an image's boxes are taken as its size where that was never told;
+    boxes in fractions of the image are taken as they are.
 
     Args:
         dataset: Where they are.
@@ -192,11 +192,11 @@ def _seen(found: pl.DataFrame, seen_there: pl.DataFrame, views: pl.DataFrame, vo
 
 
 def _box_extents(seen_there: pl.DataFrame, sizes: NDArray[np.float64], fractions: Bools) -> NDArray[np.float64]:
-    """(N, 2) how far the boxes of each image reach from its top left corner; the size of views in fractions."""
+    """(N, 2) how far the boxes of each image reach from its top left corner; its size where that was told."""
     reach = np.zeros_like(sizes)
     images = seen_there["image"].to_numpy()
     np.maximum.at(reach, images, seen_there.select("x1", "y1").to_numpy())
-    return np.where(fractions[:, None], sizes, reach)
+    return np.where(fractions[:, None] | ~np.isnan(sizes), sizes, reach)
 
 
 def _require(missing: Bools, found: pl.DataFrame, views: pl.DataFrame, what: str) -> None:

@@ -20,13 +20,14 @@ class Focus(NamedTuple):
 class Candidates:
     """The sets Q_H of a vocabulary.
 
-    Which objects are labelled, what is known of them and what was asked before is the caller's to say; searches are
-    built once and kept, since an engine walks the same ones at every step.
+    Which objects are labelled, what is known of them and what was asked before is the caller's to say.
+    Questions are built once and kept, since an engine walks the same ones at every step.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._searches: dict[tuple[int, Focus | None], tuple[Question, ...]] = {}
+        self._attributes: dict[tuple[int, Label], tuple[Question, ...]] = {}
 
     @property
     def most_attributes(self) -> int:
@@ -44,10 +45,12 @@ class Candidates:
 
         One that joins an attribute the object is known to have asks nothing new by it, so those stay out.
         """
-        kind = self._vocabulary.kind(label.type)
-        for names in attribute_sets(kind, size):
-            if names and not any(name in known for name in names):
-                yield Question("attribute", attributes=names, subject=label)
+        if (size, label) not in self._attributes:
+            sets = attribute_sets(self._vocabulary.kind(label.type), size)
+            made = (Question("attribute", attributes=names, subject=label) for names in sets if names)
+            self._attributes[size, label] = tuple(made)
+        has = frozenset(known)
+        yield from (q for q in self._attributes[size, label] if has.isdisjoint(q.attributes))
 
     def relations(self, label: Label, earlier: Collection[Label]) -> Iterator[Question]:
         """Questions about a labelled object and each labelled before it: both orders where the order matters."""

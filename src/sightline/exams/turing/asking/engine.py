@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.asking.candidates import Candidates, Focus
@@ -60,7 +61,11 @@ class Settings:
         >>> Settings().unpredictable(Chance(0.65, 30)), Settings().unpredictable(Chance(0.5, 29))
         (True, False)
         """
-        return chance.support >= self.min_support and abs(chance.p_yes - 0.5) <= self.epsilon + _ROUNDING
+        return bool(self.near_even(chance.p_yes, chance.support))
+
+    def near_even(self, p_yes: Any, support: Any) -> Any:
+        """The same of numbers or of whole arrays."""
+        return (support >= self.min_support) & (abs(p_yes - 0.5) <= self.epsilon + _ROUNDING)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; also the keywords of `ask`."""
@@ -83,6 +88,14 @@ class Forks(Belief, Protocol):
 
     def fork(self) -> Belief:
         """One over the same images with an empty history."""
+
+
+@runtime_checkable
+class Weighs(Belief, Protocol):
+    """A belief that weighs many questions faster than it can make `Chance`s of them."""
+
+    def weigh(self, questions: Sequence[Question]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """What `chances` says, as chances of a yes and supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,13 +267,24 @@ class Engine:
         state = self._state
         for level in levels:
             for part in self._parts(tuple(level), draw):
-                weighed = zip(part, self._belief.chances(part), strict=True)
-                open_ones = [(q, c) for q, c in weighed if self.settings.unpredictable(c)]
-                open_ones = [(q, c) for q, c in open_ones if q not in state.closed and known.implied(q) is None]
+                open_ones = [
+                    (q, c)
+                    for q, c in self._unpredictable(part)
+                    if q not in state.closed and known.implied(q) is None
+                ]
                 if open_ones:
                     question, chance = open_ones[int(draw.integers(len(open_ones)))]
                     return Proposal(len(state.steps) + 1, question, chance, state.story, len(open_ones))
         return None
+
+    def _unpredictable(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Chance]]:
+        if not isinstance(self._belief, Weighs):
+            weighed = zip(questions, self._belief.chances(questions), strict=True)
+            yield from ((q, c) for q, c in weighed if self.settings.unpredictable(c))
+            return
+        p_yes, support = self._belief.weigh(questions)
+        for i in np.flatnonzero(self.settings.near_even(p_yes, support)).tolist():
+            yield questions[i], Chance(float(p_yes[i]), int(support[i]))
 
     def _parts(self, questions: Sequence[Question], draw: np.random.Generator) -> Iterator[Sequence[Question]]:
         """All at once, or in random order so many at a time."""

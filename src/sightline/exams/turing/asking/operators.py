@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.turing.annotations.columns import Annotation
 from sightline.exams.turing.annotations.semantics import answer, walk
-from sightline.exams.turing.words.english import parse
+from sightline.exams.turing.words.english import parse, say
 from sightline.exams.turing.words.questions import History, Question, Truth, labels_of
 from sightline.exams.turing.words.structured import check_question, from_json
 from sightline.exams.turing.words.vocabulary import Vocabulary
@@ -64,9 +64,10 @@ class FromFile:
     the same seed.
 
     Args:
-        path: The file; lines about other scenes are passed over.
+        path: The file; lines about other scenes are passed over, and lines of other streams (``stream``).
         scene_id: The image.
         vocabulary: What the questions speak of.
+        stream: Number of the stream; None where the file has one of the scene at most.
         missing: What to do about a question that is not in the file: ``raise`` a DataError, or ``stop`` the stream.
     """
 
@@ -76,14 +77,16 @@ class FromFile:
         scene_id: str,
         vocabulary: Vocabulary,
         *,
+        stream: int | None = None,
         missing: Literal["raise", "stop"] = "raise",
     ) -> None:
         if missing not in ("raise", "stop"):
             raise ConfigError(f"a missing question can raise or stop, not {missing!r}")
-        self._path, self._scene_id, self._missing = Path(path), scene_id, missing
+        self._path, self._scene_id, self._missing, self._vocabulary = Path(path), scene_id, missing, vocabulary
         self._rows: dict[tuple[Question, int | None], _Row] = {}
         for number, row in read_lines(self._path):
-            if _text(row, "scene_id", self._path, number) == scene_id:
+            ours = stream is None or row.get("stream") in (None, stream)
+            if _text(row, "scene_id", self._path, number) == scene_id and ours:
                 self._add(row, number, vocabulary)
         if not self._rows:
             raise DataError("no line about this scene", file=self._path, field="scene_id", expected=scene_id)
@@ -94,7 +97,7 @@ class FromFile:
         row = self._rows.get((question, given)) or self._rows.get((question, None))
         if row is not None:
             return row.truth, row.object_id
-        said = f"no answer about scene {self._scene_id} to {question}"
+        said = f"no answer about scene {self._scene_id} to {say(question, self._vocabulary)!r}"
         if self._missing == "stop":
             raise StoppedError(f"{self._path}: {said}")
         raise DataError(said, file=self._path)
@@ -124,7 +127,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # JSON text may hold other line breaks of Unicode
         if line.strip():
             try:
                 row = json.loads(line)

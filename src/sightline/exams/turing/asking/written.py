@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
+
 from sightline.atomic import atomic_write, staged_folder
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.turing.annotations.columns import Columns
@@ -35,7 +37,7 @@ from sightline.exams.turing.words.questions import Label, Question, Truth
 from sightline.exams.turing.words.structured import from_json, to_json
 from sightline.exams.turing.words.vocabulary import Vocabulary
 from sightline.plain import finite
-from sightline.store import Dataset
+from sightline.store import Dataset, Tables
 from sightline.store.encodings import encode
 
 MARKER: Final = "test.json"
@@ -101,6 +103,21 @@ class WrittenTest:
     def training(self) -> Columns:
         """The annotations the questions were learned from."""
         return read_columns(self.folder / TRAINING, self.vocabulary)
+
+    def pictures(self, images: Iterable[str] = ()) -> Dataset:
+        """The images asked about as scenes without objects, in order.
+
+        Args:
+            images: Ids of those whose every question was ambiguous, too: the test does not name them.
+        """
+        files = {question.scene_id: question.picture for question in self.questions}
+        for scene in images:
+            files.setdefault(scene, None)
+        views = pl.DataFrame(
+            {"scene_id": list(files), "view_id": "0", "image": list(files.values())},
+            schema={"scene_id": pl.String, "view_id": pl.String, "image": pl.String},
+        )
+        return Dataset.from_tables(Tables.build(views=views), path=self.folder)
 
 
 def write_test(
@@ -175,8 +192,8 @@ def read_test(folder: str | Path) -> WrittenTest:
 
 
 def read_key(path: str | Path, test: WrittenTest) -> dict[Place, bool]:
-    """The true answers to a test's questions; DataError where the key is another test's or lacks one."""
-    path, answers = Path(path), dict[Place, bool]()
+    """The true answers to a test's questions; DataError where the key is another test's, or has none or two."""
+    path, answers, seen = Path(path), dict[Place, bool](), set[Place]()
     for number, row in read_lines(path):
         if row.get("test") != test.id:
             raise DataError(
@@ -186,11 +203,14 @@ def read_key(path: str | Path, test: WrittenTest) -> dict[Place, bool]:
             truth, place = Truth(row["answer"]), (str(row["scene_id"]), int(row["stream"]), int(row["step"]))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"not a line of a key: {error}", file=path, row=number) from error
+        if place in seen:
+            raise DataError("answered twice", file=path, row=number, field="step", found=_named(place))
+        seen.add(place)
         if truth is not Truth.AMBIGUOUS:
             answers[place] = truth is Truth.YES
     for question in test.questions:
         if question.place not in answers:
-            raise DataError("no answer to a question of the test", file=path, expected=question.place)
+            raise DataError("no answer to a question of the test", file=path, expected=_named(question.place))
     return answers
 
 
@@ -304,6 +324,10 @@ def _written(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, number:
 
 def _box(given: Sequence[float] | None) -> tuple[float, ...] | None:
     return None if given is None else tuple(given)
+
+
+def _named(place: Place) -> str:
+    return f"{place[0]}, stream {place[1]}, step {place[2]}"
 
 
 def _jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:

@@ -19,6 +19,9 @@ Longs = NDArray[np.int64]
 MOST: Final = 4
 """Planes of a predicate: with them two objects of a type may be labelled before its objects are counted singly."""
 
+ABREAST: Final = 8
+"""Blocks of 64 words that `turn_abreast` turns over together: as many as the widest vectors take."""
+
 ZERO, ONE = np.uint64(0), np.uint64(1)
 _HALVES = tuple(np.uint64(((1 << 64) - 1) // ((1 << j) + 1)) for j in (32, 16, 8, 4, 2, 1))
 
@@ -89,6 +92,12 @@ def is_set(words: Words, i: int) -> bool:
 
 
 @inlined
+def lowest(word: np.uint64) -> Any:
+    """The position of a word's lowest bit that is set."""
+    return ones((word & (~word + ONE)) - ONE)
+
+
+@inlined
 def _swap(block: Words, size: int, width: int, half: np.uint64) -> None:
     shift = np.uint64(width)
     for base in range(0, size, 2 * width):
@@ -116,3 +125,33 @@ def turn(block: Words, bits: int) -> None:
     _swap(block, size, 4, _HALVES[3])
     _swap(block, size, 2, _HALVES[4])
     _swap(block, size, 1, _HALVES[5])
+
+
+@inlined
+def _swap_abreast(blocks: Words, size: int, width: int, half: np.uint64) -> None:
+    shift = np.uint64(width)
+    for base in range(0, size, 2 * width):
+        for k in range(base, base + width):
+            upper, lower = blocks[k], blocks[k + width]
+            for b in range(ABREAST):
+                swap = ((upper[b] >> shift) ^ lower[b]) & half
+                lower[b] ^= swap
+                upper[b] ^= swap << shift
+
+
+@inlined
+def turn_abreast(blocks: Words, bits: int) -> None:
+    """`turn` every column of (64, `ABREAST`) words: each swap is one of whole vectors, which is far faster."""
+    size = 64
+    if bits > 32:
+        _swap_abreast(blocks, 64, 32, _HALVES[0])
+    else:
+        size = 32
+        for k in range(32):
+            for b in range(ABREAST):
+                blocks[k, b] |= blocks[k + 32, b] << np.uint64(32)
+    _swap_abreast(blocks, size, 16, _HALVES[1])
+    _swap_abreast(blocks, size, 8, _HALVES[2])
+    _swap_abreast(blocks, size, 4, _HALVES[3])
+    _swap_abreast(blocks, size, 2, _HALVES[4])
+    _swap_abreast(blocks, size, 1, _HALVES[5])

@@ -23,12 +23,18 @@ class Tables:
     Attributes:
         type_starts: (T + 1,) objects of type t are ``type_starts[t]:type_starts[t + 1]``.
         image_of: (O,) see `Things`. `records`: (O, 2 words + 2) likewise.
+        facts: (O, words) for every object of a type with A attributes A bits, which of them it has; W bits, where
+            it is seen; and bits for those it may have, of attributes that are unknown of some object.
+        may_have: (T, most attributes) the bit of `facts` that says it may have the attribute; the one that says it
+            has it where that is the same.
         sure: (predicates, W, `MOST`) rows of the planes of the objects that surely fit; row 0 is empty. Predicate
             ``first[t]`` is type t as such, the ones after it each of its attributes.
         possible: The same for objects that may fit; the same rows where nothing is unknown.
         first: (T,) see `sure`.
         object_starts: (T + 1,) words of type t are ``object_starts[t]:object_starts[t + 1]`` of `object_planes`.
-        object_planes: (2, A, words) one bit an object of a type, crowds left out: has the attribute, has it not.
+        object_planes: (2, A, words) one bit an object of a type: has the attribute, has it not. No bit of a crowd
+            is set, here and in the next.
+        seen_planes: (W, words) likewise: is seen in the region.
         pair_starts: (T, T) first word of those types in `pair_planes`.
         pair_counts: (T, T) how many ordered pairs of those types there are.
         pair_things: (2, 64 × words) subject and object of each pair, −1 where there is none.
@@ -38,11 +44,14 @@ class Tables:
     type_starts: Longs
     image_of: Ints
     records: Words
+    facts: Words
+    may_have: Ints
     sure: Ints
     possible: Ints
     first: Ints
     object_starts: Longs
     object_planes: Words
+    seen_planes: Words
     pair_starts: Longs
     pair_counts: Longs
     pair_things: Ints
@@ -141,21 +150,52 @@ def tables_of(columns: Columns, vocabulary: Vocabulary, objects: Sorted, rows: R
     """Everything but the planes."""
     arrays: dict[str, NDArray[Any]] = {**objects._asdict(), **rows._asdict()}
     arrays |= {**_objects(columns, vocabulary, objects), **_pairs(columns, vocabulary, arrays.pop("ranks"))}
+    arrays |= _facts(columns, vocabulary, objects)
     return Tables(**{name: fixed(values) for name, values in arrays.items()})
 
 
 def _objects(columns: Columns, vocabulary: Vocabulary, objects: Sorted) -> dict[str, NDArray[Any]]:
     kinds = [objects.things(t) for t in range(len(vocabulary.types))]
-    members = [np.flatnonzero(things.records[:, -1] == 0).astype(np.int32) for things in kinds]
-    starts = np.concatenate([[0], np.cumsum([-(-len(m) // 64) for m in members])]).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum([-(-len(things.image_of) // 64) for things in kinds])]).astype(np.int64)
     planes = np.zeros((2, columns.n_attributes, int(starts[-1])), dtype=np.uint64)
+    seen, words = np.zeros((columns.n_regions, int(starts[-1])), dtype=np.uint64), columns.yes.shape[1]
     for t, things in enumerate(kinds):
         width, places = len(vocabulary.types[t].attributes), slice(int(starts[t]), int(starts[t + 1]))
         for side, column in product((0, 1), range(-(-width // 64))):
-            out = np.zeros((min(64, width - 64 * column), places.stop - places.start), dtype=np.uint64)
-            object_planes(things, members[t], side * columns.yes.shape[1] + column, out)
-            planes[side, 64 * column : 64 * column + len(out), places] = out
-    return {"object_starts": starts, "object_planes": planes}
+            rows = slice(64 * column, min(64 * column + 64, width))
+            object_planes(things, side * words + column, planes[side, rows, places])
+        object_planes(things, 2 * words, seen[:, places])
+    return {"object_starts": starts, "object_planes": planes, "seen_planes": seen}
+
+
+def _facts(columns: Columns, vocabulary: Vocabulary, objects: Sorted) -> dict[str, NDArray[Any]]:
+    may_have = np.tile(np.arange(columns.n_attributes, dtype=np.int32), (len(vocabulary.types), 1))
+    ends = []
+    for t, kind in enumerate(vocabulary.types):
+        open_ones = [k for k in range(len(kind.attributes)) if _unknown(objects.things(t), k)]
+        ends.append(len(kind.attributes) + columns.n_regions + len(open_ones))
+        may_have[t, open_ones] = np.arange(ends[-1] - len(open_ones), ends[-1])
+    out = np.zeros((len(objects.records), -(-max(ends, default=0) // 64)), dtype=np.uint64)
+    words = columns.yes.shape[1]
+    for t, kind in enumerate(vocabulary.types):
+        part, width = slice(*objects.type_starts[t : t + 2].tolist()), len(kind.attributes)
+        records, facts = objects.records[part], out[part]
+        for word in range(-(-width // 64)):
+            _put(facts, 64 * word, records[:, word])
+        _put(facts, width, records[:, 2 * words])
+        for k in range(width):
+            if may_have[t, k] != k:
+                lacking = records[:, words + k // 64] >> np.uint64(k % 64)
+                _put(facts, int(may_have[t, k]), ~lacking & np.uint64(1))
+    return {"facts": out, "may_have": may_have}
+
+
+def _put(out: Words, at: int, values: Words) -> None:
+    """Set bits of (n, words) from bit `at` on."""
+    word, shift = divmod(at, 64)
+    out[:, word] |= values << np.uint64(shift)
+    if shift and word + 1 < out.shape[1]:
+        out[:, word + 1] |= values >> np.uint64(64 - shift)
 
 
 def _pairs(columns: Columns, vocabulary: Vocabulary, ranks: Ints) -> dict[str, NDArray[Any]]:

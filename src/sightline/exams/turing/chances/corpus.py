@@ -21,7 +21,7 @@ from sightline.exams.turing.words.files import dump_vocabulary, parse_vocabulary
 from sightline.exams.turing.words.vocabulary import Vocabulary
 
 MARKER: Final = "corpus.json"
-FORMAT: Final = 1
+FORMAT: Final = 2
 _WORDS, _PLANES = "vocabulary.yaml", "planes.bin"
 _MAPPED_FROM = 1 << 16  # bytes; smaller files are simply read
 
@@ -121,6 +121,12 @@ class Corpus:
             k = self.vocabulary.attribute_index[kind, name]
             out[k // 64] |= np.uint64(1 << k % 64)
         return out
+
+    def number_of_facts(self, kind: str) -> int:
+        """Bits of `Tables.facts` that objects of a type have."""
+        width, place = len(self.vocabulary.kind(kind).attributes), self.vocabulary.type_index[kind]
+        open_ones = self.tables.may_have[place, :width] != np.arange(width)
+        return width + len(self.vocabulary.regions) + int(open_ones.sum())
 
 
 def fingerprint_of(columns: Columns, vocabulary: Vocabulary) -> str:

@@ -8,11 +8,12 @@ Region sets of one image are words too, bit w for region w, and 64 images × 64 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from sightline.exams.turing.chances.bits import (
+    ABREAST,
     ONE,
     ZERO,
     Ints,
@@ -23,91 +24,133 @@ from sightline.exams.turing.chances.bits import (
     is_crowd,
     is_set,
     kernel,
+    lowest,
     ones,
     places_of,
     turn,
+    turn_abreast,
 )
+
+_AT_ONCE: Final = 4
+"""Predicates counted side by side. One stream of planes does not keep memory busy; eight do."""
+
 
 _BLOCK: Final = 1024  # words handled at once, so that what lies between two passes stays in the first cache
 
 
-class Marked(NamedTuple):
-    """Facts about the j labelled objects of one type as planes over all images, 0 where an image has dropped out.
+class Twice(NamedTuple):
+    """Facts about the labelled objects of one type as planes over all images, 0 where an image has dropped out.
 
     Attributes:
-        having: (j, A, words) has the attribute.
-        may_have: (j, A, words) or may have it; only of attributes that are unknown of some object.
-        seen: (j, W, words) is seen in the region.
+        number: How many labels, 0 to 2.
+        first: (facts, words) of the object with the first label, as in `Tables.facts`; not read without one.
+        second: The same of the second.
     """
 
-    having: Words
-    may_have: Words
-    seen: Words
+    number: int
+    first: Words
+    second: Words
 
 
-# Questions of at most one attribute: planes.
-
-
-# Loops run over slices that begin at 0: an index that might be negative would keep them from being made vectors.
+# Questions of at most one attribute: planes. With p₀ ⊇ p₁ ⊇ … where more than 0, 1, … objects fit, and `some` and
+# `both` where so many of the two labelled ones do, more than k are left where p₀₊ₖ & ~some | p₁₊ₖ & ~both | p₂₊ₖ.
+# With one label `both` is empty, so that p₂₊ₖ may be p₁₊ₖ; with none p₀₊ₖ. That saves reading what says nothing.
 
 
 @inlined
-def _remaining(
-    planes: Words, rows: Ints, fits: Words, start: int, n: int, levels: Words, one: Words, two: Words
+def _four(planes: Words, rows: Ints, labels: int) -> tuple[Words, Words, Words, Words]:
+    last = labels + 1
+    return planes[rows[0]], planes[rows[1]], planes[rows[min(2, last)]], planes[rows[min(3, last)]]
+
+
+@inlined
+def _facts(marked: Twice, row: int, nothing: Words) -> Any:
+    """Where it is true of the two labelled objects."""
+    first = marked.first[row] if marked.number > 0 else nothing
+    return first, marked.second[row] if marked.number > 1 else nothing
+
+
+@inlined
+def _count_settled(planes: Words, sure: Ints, which: Longs, mask: Words, out: Longs) -> None:
+    """Four predicates of which nothing is unknown, before any label of their type."""
+    a, b, c, d = which[0], which[1], which[2], which[3]
+    a_one, b_one, c_one, d_one = planes[sure[a, 0]], planes[sure[b, 0]], planes[sure[c, 0]], planes[sure[d, 0]]
+    a_two, b_two, c_two, d_two = planes[sure[a, 1]], planes[sure[b, 1]], planes[sure[c, 1]], planes[sure[d, 1]]
+    a_any = b_any = c_any = d_any = a_sole = b_sole = c_sole = d_sole = ZERO
+    for i in range(len(mask)):
+        here = mask[i]
+        a_any += ones(a_one[i] & here)
+        a_sole += ones(a_one[i] & ~a_two[i] & here)
+        b_any += ones(b_one[i] & here)
+        b_sole += ones(b_one[i] & ~b_two[i] & here)
+        c_any += ones(c_one[i] & here)
+        c_sole += ones(c_one[i] & ~c_two[i] & here)
+        d_any += ones(d_one[i] & here)
+        d_sole += ones(d_one[i] & ~d_two[i] & here)
+    out[a, 0], out[b, 0], out[c, 0], out[d, 0] = a_any, b_any, c_any, d_any
+    out[a, 1], out[b, 1], out[c, 1], out[d, 1] = a_sole, b_sole, c_sole, d_sole
+
+
+@inlined
+def _count_open(planes: Words, sure: Ints, possible: Ints, mask: Words, out: Longs) -> None:
+    """One predicate of which something is unknown, before any label of its type."""
+    one, two, may_one, may_two = planes[sure[0]], planes[sure[1]], planes[possible[0]], planes[possible[1]]
+    exist = unique = open_exist = open_unique = ZERO
+    for i in range(len(mask)):
+        single = one[i] & ~may_two[i]
+        exist += ones(mask[i] & one[i])
+        unique += ones(mask[i] & single)
+        open_exist += ones(mask[i] & may_one[i] & ~one[i])
+        open_unique += ones(mask[i] & may_one[i] & ~two[i] & ~single)
+    out[0], out[1], out[2], out[3] = exist, unique, open_exist, open_unique
+
+
+@inlined
+def _count_settled_left(planes: Words, sure: Ints, fits: Ints, marked: Twice, mask: Words, out: Longs) -> None:
+    """One predicate of which nothing is unknown."""
+    p0, p1, p2, p3 = _four(planes, sure, marked.number)
+    a, b = _facts(marked, fits[0], planes[0])
+    a_has, b_has = _facts(marked, fits[1], planes[0])
+    exist = unique = ZERO
+    for i in range(len(mask)):
+        first, second = a[i] & a_has[i], b[i] & b_has[i]
+        some, both = ~(first | second), ~(first & second)
+        here = mask[i] & (p0[i] & some | p1[i] & both | p2[i])
+        exist += ones(here)
+        unique += ones(here & ~(p1[i] & some | p2[i] & both | p3[i]))
+    out[0], out[1] = exist, unique
+
+
+@inlined
+def _count_open_left(
+    planes: Words, sure: Ints, possible: Ints, fits: Ints, marked: Twice, mask: Words, out: Longs
 ) -> None:
-    """Of words start : start + n, where at least one and where at least two fitting objects are not labelled.
-
-    (j, block) `fits`: where the j labelled objects fit. `levels` is room for the same.
-    """
-    labels = len(fits)
-    for k in range(labels):
-        levels[k, :n] = ZERO
-    for s in range(labels):  # level k: more than k labelled ones fit
-        fit = fits[s, :n]
-        for k in range(s, 0, -1):
-            _or_and(levels[k, :n], levels[k - 1, :n], fit)
-        _or_and(levels[0, :n], fit, fit)
-    one[:n] = planes[rows[labels], start : start + n]
-    two[:n] = planes[rows[labels + 1], start : start + n]
-    for k in range(labels):
-        _or_and_not(one[:n], planes[rows[k], start : start + n], levels[k, :n])
-        _or_and_not(two[:n], planes[rows[k + 1], start : start + n], levels[k, :n])
-
-
-@inlined
-def _or_and(out: Words, a: Words, b: Words) -> None:
-    for i in range(len(out)):
-        out[i] |= a[i] & b[i]
-
-
-@inlined
-def _or_and_not(out: Words, a: Words, b: Words) -> None:
-    for i in range(len(out)):
-        out[i] |= a[i] & ~b[i]
-
-
-@inlined
-def _fitting(having: Words, seen: Words, attribute: int, region: int, start: int, n: int, fits: Words) -> None:
-    """Where the labelled objects fit a predicate, in words start : start + n."""
-    for s in range(len(fits)):
-        fit = fits[s, :n]
-        fit[:] = seen[s, region, start : start + n]
-        if attribute >= 0:
-            has = having[s, attribute, start : start + n]
-            for i in range(n):
-                fit[i] &= has[i]
+    """One predicate of which something is unknown."""
+    p0, p1, p2, p3 = _four(planes, sure, marked.number)
+    m0, m1, m2, m3 = _four(planes, possible, marked.number)
+    a, b = _facts(marked, fits[0], planes[0])
+    a_has, b_has = _facts(marked, fits[1], planes[0])
+    a_may, b_may = _facts(marked, fits[2], planes[0])
+    exist = unique = open_exist = open_unique = ZERO
+    for i in range(len(mask)):
+        first, second = a[i] & a_has[i], b[i] & b_has[i]
+        some, both = ~(first | second), ~(first & second)
+        surely = p0[i] & some | p1[i] & both | p2[i]
+        several = p1[i] & some | p2[i] & both | p3[i]
+        first, second = a[i] & a_may[i], b[i] & b_may[i]
+        some, both = ~(first | second), ~(first & second)
+        possibly = m0[i] & some | m1[i] & both | m2[i]
+        single = surely & ~(m1[i] & some | m2[i] & both | m3[i])
+        exist += ones(mask[i] & surely)
+        unique += ones(mask[i] & single)
+        open_exist += ones(mask[i] & possibly & ~surely)
+        open_unique += ones(mask[i] & possibly & ~several & ~single)
+    out[0], out[1], out[2], out[3] = exist, unique, open_exist, open_unique
 
 
 @kernel
 def count_planes(
-    planes: Words,
-    sure: Ints,
-    possible: Ints,
-    attributes: Ints,
-    region: int,
-    marked: Marked,
-    mask: Words,
-    out: Longs,
+    planes: Words, sure: Ints, possible: Ints, fits: Ints, marked: Twice, mask: Words, out: Longs
 ) -> None:
     """Count the images of a mask where q predicates of one type and region hold.
 
@@ -115,46 +158,29 @@ def count_planes(
         planes: (rows, words) of the corpus.
         sure: (q, `MOST`) rows of the objects that surely fit.
         possible: (q, `MOST`) rows of those that may; the same where nothing is unknown.
-        attributes: (q,) position of each predicate's attribute, −1 for none.
-        region: Where.
+        fits: (q, 3) facts about labelled objects: is seen there, has the attribute (again is seen, where there is
+            none), may have it. One fits if the first two are true, may fit if the first and the third are.
         marked: Labelled objects of the type.
         mask: (words,) the images.
-        out: (q, 4) to be filled: exist is yes, unique is yes, exist is open, unique is open.
+        out: (q, 4) zeros, to be filled: exist is yes, unique is yes, exist is open, unique is open.
     """
-    labels, words = len(marked.seen), len(mask)
-    fits, levels = np.empty((labels, _BLOCK), np.uint64), np.empty((labels, _BLOCK), np.uint64)
-    buffers = np.empty((4, _BLOCK), np.uint64)
-    one, two, may_one, may_two = buffers[0], buffers[1], buffers[2], buffers[3]
+    waiting, n = np.zeros(_AT_ONCE, np.int64), 0
     for q in range(len(sure)):
         settled = (sure[q] == possible[q]).all()
-        exist = unique = open_exist = open_unique = ZERO
-        if labels == 0 and settled:
-            first, second = planes[sure[q, 0]], planes[sure[q, 1]]
-            for i in range(words):
-                here = first[i] & mask[i]
-                exist += ones(here)
-                unique += ones(here & ~second[i])
+        if settled and marked.number == 0:
+            waiting[n:] = q  # a group that is not full counts its last one several times, out of the cache
+            n += 1
+            if n == _AT_ONCE:
+                _count_settled(planes, sure, waiting, mask, out)
+                n = 0
+        elif settled:
+            _count_settled_left(planes, sure[q], fits[q], marked, mask, out[q])
+        elif marked.number == 0:
+            _count_open(planes, sure[q], possible[q], mask, out[q])
         else:
-            for start in range(0, words, _BLOCK):
-                n = min(_BLOCK, words - start)
-                _fitting(marked.having, marked.seen, attributes[q], region, start, n, fits)
-                _remaining(planes, sure[q], fits, start, n, levels, one, two)
-                part = mask[start : start + n]
-                if settled:
-                    for i in range(n):
-                        here = one[i] & part[i]
-                        exist += ones(here)
-                        unique += ones(here & ~two[i])
-                else:
-                    _fitting(marked.may_have, marked.seen, attributes[q], region, start, n, fits)
-                    _remaining(planes, possible[q], fits, start, n, levels, may_one, may_two)
-                    for i in range(n):
-                        here = part[i]
-                        exist += ones(here & one[i])
-                        unique += ones(here & one[i] & ~may_two[i])
-                        open_exist += ones(here & may_one[i] & ~one[i])
-                        open_unique += ones(here & may_one[i] & ~two[i] & ~(one[i] & ~may_two[i]))
-        out[q, 0], out[q, 1], out[q, 2], out[q, 3] = exist, unique, open_exist, open_unique
+            _count_open_left(planes, sure[q], possible[q], fits[q], marked, mask, out[q])
+    if n:
+        _count_settled(planes, sure, waiting, mask, out)
 
 
 @kernel
@@ -162,35 +188,44 @@ def mark_planes(
     planes: Words,
     sure: Ints,
     possible: Ints,
-    attribute: int,
-    region: int,
-    marked: Marked,
+    fits: Ints,
+    marked: Twice,
     unique: bool,
     answer: bool,
     out: Words,
 ) -> None:
     """Clear the bits of `out` where one predicate is not surely answered so; else as `count_planes`."""
-    labels, words = len(marked.seen), len(out)
-    fits, levels = np.empty((labels, _BLOCK), np.uint64), np.empty((labels, _BLOCK), np.uint64)
-    buffers = np.empty((4, _BLOCK), np.uint64)
-    one, two, may_one, may_two = buffers[0], buffers[1], buffers[2], buffers[3]
-    settled = (sure == possible).all()
-    may_have = marked.having if settled else marked.may_have
-    for start in range(0, words, _BLOCK):
-        n = min(_BLOCK, words - start)
-        _fitting(marked.having, marked.seen, attribute, region, start, n, fits)
-        _remaining(planes, sure, fits, start, n, levels, one, two)
-        _fitting(may_have, marked.seen, attribute, region, start, n, fits)
-        _remaining(planes, possible, fits, start, n, levels, may_one, may_two)
-        part = out[start : start + n]
-        for i in range(n):
-            yes = one[i] & ~may_two[i] if unique else one[i]
-            no = ~may_one[i] | two[i] if unique else ~may_one[i]
-            part[i] &= yes if answer else no
+    p0, p1, p2, p3 = _four(planes, sure, marked.number)
+    m0, m1, m2, m3 = _four(planes, possible, marked.number)
+    a, b = _facts(marked, fits[0], planes[0])
+    a_has, b_has = _facts(marked, fits[1], planes[0])
+    a_may, b_may = _facts(marked, fits[2], planes[0])
+    for i in range(len(out)):
+        first, second = a[i] & a_has[i], b[i] & b_has[i]
+        some, both = ~(first | second), ~(first & second)
+        surely = p0[i] & some | p1[i] & both | p2[i]
+        several = p1[i] & some | p2[i] & both | p3[i]
+        first, second = a[i] & a_may[i], b[i] & b_may[i]
+        some, both = ~(first | second), ~(first & second)
+        possibly = m0[i] & some | m1[i] & both | m2[i]
+        yes = surely & ~(m1[i] & some | m2[i] & both | m3[i]) if unique else surely
+        no = ~possibly | several if unique else ~possibly
+        out[i] &= yes if answer else no
 
 
 # Questions of any attributes: object by object. `members` are the positions of one type's objects in the images
 # that are left, ascending; `taken` has a bit for each of the type's objects that is labelled.
+
+
+@kernel
+def all_left(image_of: Ints, mask: Words) -> Ints:
+    """Positions of the objects whose image is in the mask."""
+    out, n = np.empty(len(image_of) + 1, np.int32), 0
+    for thing in range(len(image_of)):
+        image = image_of[thing]
+        out[n] = thing
+        n += int(mask[image >> 6] >> np.uint64(image & 63) & ONE)  # a branch would be guessed wrong too often
+    return out[:n].copy()
 
 
 @kernel
@@ -223,7 +258,7 @@ def _lacks_one(records: Words, thing: int, wanted: Words) -> bool:
 @inlined
 def _add_bits(word: np.uint64, out: Longs, column: int) -> None:
     while word != ZERO:
-        out[ones((word & (~word + ONE)) - ONE), column] += 1  # the position of its lowest bit
+        out[lowest(word), column] += 1
         word &= word - ONE
 
 
@@ -335,56 +370,90 @@ def mark_objects(
 
 
 @inlined
-def _scatter(word: np.uint64, image: int, out: Words) -> None:
-    """Set the image's bit in the planes a word names; few images are left, so this beats turning whole blocks."""
-    while word != ZERO:
-        out[ones((word & (~word + ONE)) - ONE), image >> 6] |= ONE << np.uint64(image & 63)
-        word &= word - ONE
+def _lay(lanes: Words, block: int, out: Words) -> None:
+    """Turn over the words of 64 × `ABREAST` images from a block on into planes, and clear them."""
+    n = min(ABREAST, out.shape[1] - block)
+    for w in range(len(lanes)):
+        rows = min(64, len(out) - 64 * w)
+        turn_abreast(lanes[w], rows)
+        for k in range(rows):
+            for b in range(n):
+                out[64 * w + k, block + b] = lanes[w, k, b]
+    lanes[:] = ZERO
 
 
 @kernel
-def label_objects(
-    things: Things,
-    members: Ints,
-    taken: Words,
-    wanted: Words,
-    region: int,
-    mask: Words,
-    found: Ints,
-    unsure: Words,
-    marked: Marked,
-) -> None:
-    """In each image of the mask, which has exactly one, find the object a uniqueness question is about.
+def label_objects(image_of: Ints, facts: Words, fitting: Words, mask: Words, found: Words, out: Words) -> None:
+    """In each image of the mask, which has exactly one, find the object that fits, and lay out its facts.
 
     Args:
-        things: Objects of the type the question asks for.
-        members: Those to look at.
-        taken: Which are labelled; the new ones are added.
-        wanted: Attributes it asks for.
-        region: Where it looks.
+        image_of: Image of each object of the type.
+        facts: (n, fact words) what is true of it.
+        fitting: One bit an object.
         mask: (words,) the images.
-        found: Position of the object in each of them, to be filled.
-        unsure: Attributes of the type that are unknown of some object.
-        marked: Zeros, to be filled with the objects' facts; no planes at all where they are not wanted.
+        found: One bit an object, zeros: to be set where it is the one.
+        out: (facts, words) to be filled; no planes at all where they are not wanted.
     """
-    words, m = len(wanted), 0
-    passed = np.empty(len(members) + 1, np.int32)
-    for thing in members:
-        passed[m] = thing
-        image, missing = things.image_of[thing], ZERO
-        for k in range(words):
-            missing |= wanted[k] & ~things.records[thing, k]
-        fits = mask[image >> 6] >> np.uint64(image & 63) & ~(taken[thing >> 6] >> np.uint64(thing & 63))
-        fits &= places_of(things.records, thing) >> np.uint64(region)
-        m += int(fits & ONE & np.uint64(missing == ZERO))  # no branch, as in `still_left`
-    found[:] = passed[:m]
-    for thing in found:
-        taken[thing >> 6] |= ONE << np.uint64(thing & 63)
-    if marked.seen.shape[1] == 0:
-        return
-    for thing in found:
-        image, record = things.image_of[thing], things.records[thing]
-        for k in range(words):
-            _scatter(record[k], image, marked.having[0, 64 * k :])
-            _scatter(~record[words + k] & unsure[k], image, marked.may_have[0, 64 * k :])
-        _scatter(places_of(things.records, thing), image, marked.seen[0])
+    lanes, block = np.zeros((-(-len(out) // 64), 64, ABREAST), np.uint64), 0
+    near = np.empty(64 + 1, np.int32)
+    for w in range(len(fitting)):
+        word, n = fitting[w], 0
+        while word != ZERO:
+            thing = 64 * w + lowest(word)
+            image = image_of[thing]
+            near[n] = thing
+            n += int(mask[image >> 6] >> np.uint64(image & 63) & ONE)  # no branch, as in `still_left`
+            word &= word - ONE
+        for thing in near[:n]:
+            found[w] |= ONE << np.uint64(thing & 63)
+        for thing in near[: n if len(out) else 0]:
+            image = image_of[thing]
+            while (image >> 6) >= block + ABREAST:
+                _lay(lanes, block, out)
+                block += ABREAST
+            for k in range(len(lanes)):
+                lanes[k, image & 63, (image >> 6) - block] = facts[thing, k]
+    while len(out) and block < len(mask):
+        _lay(lanes, block, out)
+        block += ABREAST
+
+
+# Attributes and relations of labelled objects: objects or pairs pooled, one bit each.
+
+
+@kernel
+def count_agreeing(planes: Words, start: int, places: Ints, agreeing: Words) -> tuple[int, int]:
+    """Of the objects of a type that agree with what is known, those that have all attributes, and that lack one.
+
+    Args:
+        planes: (2, A, words) has the attribute, has it not.
+        start: First word of the type.
+        places: Attributes, one or more.
+        agreeing: (n,) the objects.
+    """
+    yes = no = ZERO
+    has, lacks = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint64)
+    for first in range(0, len(agreeing), _BLOCK):
+        part = agreeing[first : first + _BLOCK]
+        n, at = len(part), start + first
+        has[:n] = planes[0, places[0], at : at + n]
+        lacks[:n] = planes[1, places[0], at : at + n]
+        for place in places[1:]:
+            also, nor = planes[0, place, at : at + n], planes[1, place, at : at + n]
+            for i in range(n):
+                has[i] &= also[i]
+                lacks[i] |= nor[i]
+        for i in range(n):
+            yes += ones(has[i] & part[i])
+            no += ones(lacks[i] & part[i])
+    return int(yes), int(no)
+
+
+@kernel
+def count_sides(agreeing: Words, yes: Words, no: Words) -> tuple[int, int]:
+    """How many of the pairs that agree are on each side."""
+    holding = failing = ZERO
+    for i in range(len(agreeing)):
+        holding += ones(agreeing[i] & yes[i])
+        failing += ones(agreeing[i] & no[i])
+    return int(holding), int(failing)

@@ -7,26 +7,71 @@ regions share the labelling steps, so the labelled objects are the same for all.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.chances.belief import Assumptions, Chance
-from sightline.exams.turing.chances.bits import Longs, Words
+from sightline.exams.turing.chances.bits import Ints, Longs, Words
 from sightline.exams.turing.chances.corpus import Corpus
-from sightline.exams.turing.chances.counting import Marked, count_objects, count_planes, mark_objects, mark_planes
+from sightline.exams.turing.chances.counting import count_objects, count_planes, mark_objects, mark_planes
 from sightline.exams.turing.chances.labelled import Labelled, is_in
 from sightline.exams.turing.chances.pair_ends import PairEnds, packed_bits
 from sightline.exams.turing.chances.pooled import Pooled
 from sightline.exams.turing.words.questions import Label, Question, Told
+from sightline.exams.turing.words.vocabulary import Vocabulary
 from sightline.worlds.hints import hint
 
 _ALL_MADE = Assumptions()
 _WHOLE, _LABELS = -2, -1  # rows after the regions': the whole history, its labelling steps alone
 
-_Sought = tuple[str, tuple[str, ...]]  # type and attributes
+_MOST_PLANS = 256
+
+
+class _Part(NamedTuple):
+    """Sets of attributes of one type that are asked for together.
+
+    Attributes:
+        kind: The type.
+        simple: Whether no set has more than one attribute.
+        sets: In no order.
+        regions: Where.
+    """
+
+    kind: str
+    simple: bool
+    sets: list[tuple[str, ...]]
+    regions: list[int]
+
+
+class _Plan(NamedTuple):
+    """Where the counts for n searches are found; the same whatever the history.
+
+    Attributes:
+        questions: The searches.
+        parts: What is to be counted; its sets one after another are the rows of the counts.
+        rows: (n,) the row of each search.
+        regions: (n,) its region.
+        unique: (n,) 1 for uniqueness.
+    """
+
+    questions: tuple[Question, ...]
+    parts: list[_Part]
+    rows: Longs
+    regions: Longs
+    unique: Longs
+
+
+class _Counts(NamedTuple):
+    """(rows, W, 4) counts of a plan, see `count_planes`, and (W,) what the state of each region was then."""
+
+    plan: _Plan
+    counts: Longs
+    states: Longs
 
 
 class Frequencies:
@@ -51,8 +96,11 @@ class Frequencies:
         regions = corpus.vocabulary.regions
         self._masks = np.tile(corpus.everything, (len(regions) + 2, 1))
         self._meets = np.array([[a.meets(b) for b in regions] for a in regions], dtype=bool)
-        self._known: list[dict[_Sought, tuple[Chance, Chance]]] = [{} for _ in regions]
-        self._labelled = Labelled.none_of(corpus)
+        self._states = np.zeros(len(regions), dtype=np.int64)  # goes up by one when the images left there change
+        self._sizes: dict[int, int] = {}
+        self._counted: dict[int, _Counts] = {}
+        self._plans: dict[tuple[int, Question, Question], _Plan] = {}
+        self._labelled = Labelled(corpus, corpus.everything)
         self._facts: list[Told] = []
         self._pooled: Pooled | None = None
         self._ends = PairEnds(corpus)
@@ -60,13 +108,13 @@ class Frequencies:
     def fork(self) -> Frequencies:
         """A fresh one with an empty history, over the same corpus."""
         fresh = Frequencies(self.corpus, self.assumptions, self.min_support, self.smoothing)
-        fresh._ends = self._ends
+        fresh._ends, fresh._plans = self._ends, self._plans
         return fresh
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The labels given so far, in order."""
-        return tuple(self._labelled.slots)
+        return tuple(self._labelled.found)
 
     def chances(self, questions: Sequence[Question]) -> list[Chance]:
         """The chance of a yes for each, given the history so far.
@@ -74,15 +122,25 @@ class Frequencies:
         Raises:
             ConfigError: A question about an object that was not labelled, or in words the vocabulary has not.
         """
-        index = self.corpus.vocabulary.region_index
+        searches = tuple(q for q in questions if q.kind == "exist" or q.kind == "unique")
         try:
-            self._look_up(q for q in questions if q.kind == "exist" or q.kind == "unique")
+            if len(searches) == len(questions):
+                return self._as_chances(searches)
+            weighed = iter(self._as_chances(searches))
             return [
-                self._known[index[q.region]][q.type, q.attributes][q.kind == "unique"]
-                if q.kind == "exist" or q.kind == "unique"
-                else self._about_labelled(q)
+                next(weighed) if q.kind == "exist" or q.kind == "unique" else self._about_labelled(q)
                 for q in questions
             ]
+        except KeyError as error:
+            raise self._unknown(error) from None
+
+    def weigh(self, questions: Sequence[Question]) -> tuple[NDArray[np.float64], Longs]:
+        """The same as two arrays, chances of a yes and supports: for many searches that is far faster."""
+        if not all(q.kind == "exist" or q.kind == "unique" for q in questions):
+            chances = self.chances(questions)
+            return np.array([c.p_yes for c in chances]), np.array([c.support for c in chances], dtype=np.int64)
+        try:
+            return self._weigh(tuple(questions))
         except KeyError as error:
             raise self._unknown(error) from None
 
@@ -103,56 +161,91 @@ class Frequencies:
 
     # Existence and uniqueness.
 
-    def _look_up(self, questions: Iterable[Question]) -> None:
-        """Count what is not known yet: simple ones together per type and region, others per type."""
-        index, known = self.corpus.vocabulary.region_index, self._known
-        simple: dict[tuple[int, str], dict[tuple[str, ...], None]] = {}
-        joined: dict[str, tuple[set[tuple[str, ...]], set[int]]] = {}
-        planes = {kind: self._labelled.in_planes(self.corpus, kind) for kind in self.corpus.vocabulary.type_index}
-        for q in questions:
-            region = index[q.region]
-            if (q.type, q.attributes) not in known[region]:
-                if len(q.attributes) <= 1 and planes[q.type]:
-                    simple.setdefault((region, q.type), {})[q.attributes] = None
-                else:
-                    sets, regions = joined.setdefault(q.type, (set(), set()))
-                    sets.add(q.attributes)
-                    regions.add(region)
-        for region, kind in sorted(simple):  # by region, so that its mask stays in the cache
-            self._count_planes(region, kind, tuple(simple[region, kind]))
-        for kind, (sets, regions) in joined.items():
-            self._count_objects(kind, sets, sorted(regions))
+    def _as_chances(self, searches: tuple[Question, ...]) -> list[Chance]:
+        p_yes, support = self._weigh(searches)
+        return [Chance(p, n) for p, n in zip(p_yes.tolist(), support.tolist(), strict=True)]
 
-    def _count_planes(self, region: int, kind: str, sets: Sequence[tuple[str, ...]]) -> None:
+    def _weigh(self, searches: tuple[Question, ...]) -> tuple[NDArray[np.float64], Longs]:
+        if not searches:
+            return np.zeros(0), np.zeros(0, dtype=np.int64)
+        plan = self._plan(searches)
+        counts = self._count(plan)
+        sizes = np.array([self._size(region) for region in range(len(self._states))])
+        support = sizes[plan.regions] - counts[plan.rows, plan.regions, 2 + plan.unique]
+        with np.errstate(invalid="ignore"):
+            p_yes = (counts[plan.rows, plan.regions, plan.unique] + self.smoothing) / (support + 2 * self.smoothing)
+        return np.where(support > 0, p_yes, np.nan), support
+
+    def _plan(self, searches: tuple[Question, ...]) -> _Plan:
+        """The one that was made for these before, else a new one."""
+        key = len(searches), searches[0], searches[-1]
+        found = self._plans.get(key)
+        if found is None or (found.questions is not searches and found.questions != searches):
+            found = _planned(searches, self.corpus.vocabulary)
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.pop(next(iter(self._plans)))
+            self._plans[key] = found
+        return found
+
+    def _count(self, plan: _Plan) -> Longs:
+        """Count anew where the images left are others than when it was last counted."""
+        known = self._counted.get(id(plan))
+        if known is None:
+            shape = sum(len(part.sets) for part in plan.parts), len(self._states), 4
+            known = _Counts(plan, np.zeros(shape, dtype=np.int64), np.full(len(self._states), -1))
+            self._counted[id(plan)] = known  # which keeps the plan, so that no other has its id
+        stale, end, by_planes = known.states != self._states, 0, []
+        for part in plan.parts:
+            end += len(part.sets)
+            out, regions = known.counts[end - len(part.sets) : end], [r for r in part.regions if stale[r]]
+            if part.simple and self._labelled.in_planes(part.kind):
+                by_planes += [(region, part, out) for region in regions]
+            elif regions:
+                self._count_objects(part, regions, out)
+        for region, part, out in sorted(by_planes, key=lambda one: one[0]):  # so that its mask stays in the cache
+            self._count_planes(part, region, out)
+        known.states[:] = self._states
+        return known.counts
+
+    def _count_planes(self, part: _Part, region: int, out: Longs) -> None:
         tables = self.corpus.tables
-        places = np.array([self._place(kind, names) for names in sets], dtype=np.int32)
-        predicates = tables.first[self.corpus.vocabulary.type_index[kind]] + 1 + places
-        out = np.empty((len(sets), 4), dtype=np.int64)
+        places = np.array([self._place(part.kind, names) for names in part.sets], dtype=np.int32)
+        predicates = tables.first[self.corpus.vocabulary.type_index[part.kind]] + 1 + places
+        counts = np.zeros((len(places), 4), dtype=np.int64)
         count_planes(
-            self.corpus.planes, tables.sure[predicates, region], tables.possible[predicates, region], places,
-            region, self._marked(kind), self._masks[region], out,
+            self.corpus.planes, tables.sure[predicates, region], tables.possible[predicates, region],
+            self._fits(part.kind, places, region), self._labelled.in_twos(part.kind), self._masks[region], counts,
         )  # fmt: skip
-        self._keep(region, kind, sets, out)
+        out[:, region] = counts
 
-    def _count_objects(self, kind: str, sets: Iterable[tuple[str, ...]], regions: Sequence[int]) -> None:
-        vocabulary = self.corpus.vocabulary
-        width = len(vocabulary.kind(kind).attributes)
-        placed = sorted((self._place(kind, names) % (width + 1), names) for names in sets)  # none: −1, the last
-        firsts, ordered = zip(*placed, strict=True)
-        heads = np.searchsorted(firsts, np.arange(width + 2)).astype(np.int32)
-        out = np.zeros((len(ordered), len(vocabulary.regions), 4), dtype=np.int64)
+    def _fits(self, kind: str, places: NDArray[np.integer], region: int) -> Ints:
+        """(q, 3) facts that say whether a labelled object fits, see `count_planes`; −1 for no attribute."""
+        width = len(self.corpus.vocabulary.kind(kind).attributes)
+        may_have = np.append(self.corpus.tables.may_have[self.corpus.vocabulary.type_index[kind]], width + region)
+        seen = np.full(len(places), width + region)
+        return np.stack([seen, np.where(places < 0, seen, places), may_have[places]], axis=1, dtype=np.int32)
+
+    def _count_objects(self, part: _Part, regions: Sequence[int], out: Longs) -> None:
+        width = len(self.corpus.vocabulary.kind(part.kind).attributes)
+        firsts = np.array(
+            [self._place(part.kind, names) % (width + 1) for names in part.sets]
+        )  # none: −1, the last
+        order = np.argsort(firsts, kind="stable")
+        heads = np.searchsorted(firsts[order], np.arange(width + 2)).astype(np.int32)
+        counts = np.zeros((len(order), *out.shape[1:]), dtype=np.int64)
         count_objects(
-            *self._labelled.objects(self.corpus, kind), self._masks[:_WHOLE],
+            *self._labelled.objects(part.kind), self._masks[:_WHOLE],
             np.uint64(sum(1 << region for region in regions)),
-            np.stack([self.corpus.wanted(kind, names) for names in ordered]), heads, out,
+            np.stack([self.corpus.wanted(part.kind, part.sets[i]) for i in order]), heads, counts,
         )  # fmt: skip
         for region in regions:
-            self._keep(region, kind, ordered, out[:, region])
+            out[order, region] = counts[:, region]
 
-    def _keep(self, region: int, kind: str, sets: Sequence[tuple[str, ...]], counts: Longs) -> None:
-        size, known = int(np.bitwise_count(self._masks[region]).sum()), self._known[region]
-        for names, (exist, unique, open_exist, open_unique) in zip(sets, counts.tolist(), strict=True):
-            known[kind, names] = self._chance(exist, size - open_exist), self._chance(unique, size - open_unique)
+    def _size(self, region: int) -> int:
+        """How many images are left there."""
+        if region not in self._sizes:
+            self._sizes[region] = int(np.bitwise_count(self._masks[region]).sum())
+        return self._sizes[region]
 
     def _learn_search(self, question: Question, answer: bool) -> None:
         region = self.corpus.vocabulary.region_index[question.region]
@@ -164,23 +257,24 @@ class Frequencies:
                 near[:_WHOLE] = self._meets[region]
         self._narrow(mask, near)
         if Told(question, answer).labels:
-            self._labelled = self._labelled.and_one_more(self.corpus, question, self._masks[_LABELS])
+            self._counted.clear()  # nothing in it is true any more
+            self._labelled = self._labelled.and_one_more(question, self._masks[_LABELS])
 
     def _mark(self, question: Question, region: int, answer: bool) -> Words:
         """Images that surely answer so."""
         tables, kind, unique = self.corpus.tables, question.type, question.kind == "unique"
         place = self.corpus.vocabulary.type_index[kind]
         out: Words = self._masks[_LABELS].copy()
-        if len(question.attributes) <= 1 and self._labelled.in_planes(self.corpus, kind):
+        if len(question.attributes) <= 1 and self._labelled.in_planes(kind):
             k = self._place(kind, question.attributes)
             row = int(tables.first[place]) + 1 + k
             mark_planes(
-                self.corpus.planes, tables.sure[row, region], tables.possible[row, region], k, region,
-                self._marked(kind), unique, answer, out,
+                self.corpus.planes, tables.sure[row, region], tables.possible[row, region],
+                self._fits(kind, np.array([k]), region)[0], self._labelled.in_twos(kind), unique, answer, out,
             )  # fmt: skip
         else:
             mark_objects(
-                *self._labelled.objects(self.corpus, kind), self.corpus.wanted(kind, question.attributes), region,
+                *self._labelled.objects(kind), self.corpus.wanted(kind, question.attributes), region,
                 unique, answer, out,
             )  # fmt: skip
         return out
@@ -188,15 +282,9 @@ class Frequencies:
     def _narrow(self, mask: Words, rows: NDArray[np.bool_]) -> None:
         for row in np.flatnonzero(rows):
             self._masks[row] &= mask
-            if row < len(self._known):
-                self._known[row].clear()
-
-    def _marked(self, kind: str) -> Marked:
-        found = self._labelled.marked.get(kind)
-        if found is not None:
-            return found
-        nothing = np.zeros((0, 0, self.corpus.words), dtype=np.uint64)
-        return Marked(nothing, nothing, np.zeros((0, len(self._known), self.corpus.words), dtype=np.uint64))
+            if row < len(self._states):
+                self._states[row] += 1
+                self._sizes.pop(int(row), None)
 
     def _place(self, kind: str, attributes: tuple[str, ...]) -> int:
         return self.corpus.vocabulary.attribute_index[kind, attributes[0]] if attributes else -1
@@ -207,7 +295,7 @@ class Frequencies:
         self._check(question)
         if not self.assumptions.objects_pooled:
             left = is_in(self._masks[_WHOLE], self._labelled.images)
-            yes, no = (int((side & left).sum()) for side in self._labelled.having(self.corpus, question))
+            yes, no = (int((side & left).sum()) for side in self._labelled.having(question))
             return self._chance(yes, yes + no)
         if self._pooled is None:
             self._pooled = Pooled(
@@ -221,7 +309,7 @@ class Frequencies:
         rows[_WHOLE] = not self.assumptions.objects_pooled
         rows[:_WHOLE] = not self.assumptions.forget_facts
         if rows.any():
-            so = self._labelled.having(self.corpus, question)[0 if answer else 1]
+            so = self._labelled.having(question)[0 if answer else 1]
             bits = np.zeros(self.corpus.words * 64, dtype=bool)
             bits[self._labelled.images[so]] = True
             self._narrow(packed_bits(bits), rows)
@@ -231,7 +319,7 @@ class Frequencies:
         vocabulary = self.corpus.vocabulary
         labels = [question.subject] if question.kind == "attribute" else [question.subject, question.object]
         for label in labels:
-            if label not in self._labelled.slots:
+            if label not in self._labelled.found:
                 given = ", ".join(map(str, self.labels)) or "none"
                 raise ConfigError(
                     f"the question is about {label or 'no object'}, which was not labelled: labelled are {given}"
@@ -261,3 +349,20 @@ class Frequencies:
         if decided == 0:
             return Chance(math.nan, 0)
         return Chance((yes + self.smoothing) / (decided + 2 * self.smoothing), decided)
+
+
+def _planned(searches: tuple[Question, ...], vocabulary: Vocabulary) -> _Plan:
+    parts: dict[tuple[str, bool], dict[tuple[str, ...], int]] = {}
+    regions: dict[tuple[str, bool], set[int]] = {}
+    placed = []
+    for q in searches:
+        key, region = (q.type, len(q.attributes) <= 1), vocabulary.region_index[q.region]
+        if key not in parts:
+            parts[key], regions[key] = {}, set()
+        place = parts[key].setdefault(q.attributes, len(parts[key]))
+        regions[key].add(region)
+        placed.append((key, place, region, q.kind == "unique"))
+    ends = dict(zip(parts, accumulate(map(len, parts.values()), initial=0), strict=False))
+    at = np.array([(ends[key] + place, region, unique) for key, place, region, unique in placed], dtype=np.int64)
+    made = [_Part(*key, list(sets), sorted(regions[key])) for key, sets in parts.items()]
+    return _Plan(searches, made, *at.T.copy())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.exams.turing.chances.bits import MOST, Ints, Longs, Things, Words
 from sightline.exams.turing.chances.corpus import Corpus
-from sightline.exams.turing.chances.counting import Marked, label_objects, still_left
+from sightline.exams.turing.chances.counting import Twice, all_left, label_objects, still_left
 from sightline.exams.turing.chances.laying import find_pairs
 from sightline.exams.turing.words.questions import Label, Question
 
@@ -23,88 +24,117 @@ FEW = 50
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """The labelled objects of the n images on which all labels can be given.
+    """The labelled objects of the images on which all labels can be given.
 
     Attributes:
+        corpus: Training images.
         mask: (words,) those images.
-        images: (n,) the same, ascending.
-        held: (labels, n) their labelled objects.
-        slots: Row of `held` of each label.
-        found: The question that gave each label.
-        taken: Type → bit for each of its objects that is labelled.
-        marked: Type → facts as planes; only of types with at most `LABELS_IN_PLANES` labels, while many images are
-            left.
+        found: The question that gave each label, in order.
+        chosen: Bit for each object of a label's type: which ones were labelled so, in images left by then.
+        marked: Type → facts about its labelled objects as planes, label by label; only of types with at most
+            `LABELS_IN_PLANES` labels, while many images are left.
         members: Type → positions of its objects in those images, or in more: narrowed when they are needed.
     """
 
+    corpus: Corpus
     mask: Words
-    images: Ints
-    held: Ints
-    slots: Mapping[Label, int] = field(default_factory=dict)
     found: Mapping[Label, Question] = field(default_factory=dict)
-    taken: Mapping[str, Words] = field(default_factory=dict)
-    marked: Mapping[str, Marked] = field(default_factory=dict)
+    chosen: Mapping[Label, Words] = field(default_factory=dict)
+    marked: Mapping[str, tuple[Words, ...]] = field(default_factory=dict)
     members: dict[str, Ints] = field(default_factory=dict)
     narrowed: set[str] = field(default_factory=set)
 
-    @classmethod
-    def none_of(cls, corpus: Corpus) -> Labelled:
-        """Before the first label: every image is left."""
-        return cls(corpus.everything, corpus.images, np.zeros((0, len(corpus)), dtype=np.int32))
+    @cached_property
+    def images(self) -> Ints:
+        """(n,) the images, ascending."""
+        return bits_set(self.mask)
+
+    @cached_property
+    def held(self) -> Mapping[Label, Ints]:
+        """(n,) the object each label names in those images."""
+        tables, index, out = self.corpus.tables, self.corpus.vocabulary.type_index, {}
+        for label, chosen in self.chosen.items():
+            things = bits_set(chosen) + np.int32(tables.type_starts[index[label.type]])
+            out[label] = things[is_in(self.mask, tables.image_of[things])]
+        return out
+
+    @cached_property
+    def many(self) -> bool:
+        """Whether so many images are left that planes are the faster way."""
+        return not self.found or int(np.bitwise_count(self.mask).sum()) * FEW > len(self.corpus)
 
     def number(self, kind: str) -> int:
         """How many objects of a type are labelled."""
-        return sum(label.type == kind for label in self.slots)
+        return sum(label.type == kind for label in self.found)
 
-    def in_planes(self, corpus: Corpus, kind: str) -> bool:
+    def in_planes(self, kind: str) -> bool:
         """Whether questions about a type are counted by planes, rather than over its objects."""
-        many = not self.slots or len(self.images) * FEW > len(corpus)
-        return many and self.number(kind) <= LABELS_IN_PLANES
+        return self.many and self.number(kind) <= LABELS_IN_PLANES
 
-    def objects(self, corpus: Corpus, kind: str) -> tuple[Things, Ints, Words]:
+    def in_twos(self, kind: str) -> Twice:
+        """Facts about the labelled objects of a type that is counted by planes."""
+        marked = self.marked.get(kind, ())
+        nothing = np.zeros((0, self.corpus.words), dtype=np.uint64)
+        first, second = (*marked, nothing, nothing)[:LABELS_IN_PLANES]
+        return Twice(len(marked), first, second)
+
+    def objects(self, kind: str) -> tuple[Things, Ints, Words]:
         """Objects of a type: all, positions of those in images that are left, and which of all are labelled."""
-        things = corpus.tables.things(corpus.vocabulary.type_index[kind])
+        things = self.corpus.tables.things(self.corpus.vocabulary.type_index[kind])
         if kind not in self.members:
-            self.members[kind] = np.arange(len(things.image_of), dtype=np.int32)
-        if self.slots and kind not in self.narrowed:
+            self.members[kind] = all_left(things.image_of, self.mask)
+        elif kind not in self.narrowed:
             self.members[kind] = still_left(things.image_of, self.members[kind], self.mask)
-            self.narrowed.add(kind)
-        nothing = np.zeros(-(-len(things.image_of) // 64), dtype=np.uint64)
-        return things, self.members[kind], self.taken.get(kind, nothing)
+        self.narrowed.add(kind)
+        return things, self.members[kind], self._taken(kind)
 
-    def and_one_more(self, corpus: Corpus, question: Question, mask: Words) -> Labelled:
+    def and_one_more(self, question: Question, mask: Words) -> Labelled:
         """After a positive uniqueness question, which the images of the mask answer with yes."""
-        vocabulary, kind = corpus.vocabulary, question.type
-        label = Label(kind, self.number(kind) + 1)
-        keep = still_left(self.images, corpus.images[: len(self.images)], mask)
-        images = self.images[keep]
-        held = np.empty((len(self.held) + 1, len(images)), np.int32)
-        held[:-1] = self.held[:, keep]
+        corpus, kind = self.corpus, question.type
+        label, place = Label(kind, self.number(kind) + 1), corpus.vocabulary.type_index[kind]
         after = replace(
-            self, mask=mask.copy(), images=images, held=held, slots={**self.slots, label: len(self.held)},
-            found={**self.found, label: question}, members=dict(self.members), narrowed=set(),
+            self, mask=mask.copy(), found={**self.found, label: question}, members=dict(self.members),
+            narrowed=set(),
         )  # fmt: skip
-        planes = _room(corpus, kind, wanted=after.in_planes(corpus, kind))
-        things, members, before = self.objects(corpus, kind)
-        taken = before.copy()
+        part = slice(*corpus.tables.type_starts[place : place + 2].tolist())
+        facts = corpus.number_of_facts(kind) if after.in_planes(kind) else 0
+        planes, chosen = np.empty((facts, corpus.words), dtype=np.uint64), np.zeros_like(self._taken(kind))
         label_objects(
-            things, members, taken, corpus.wanted(kind, question.attributes),
-            vocabulary.region_index[question.region], mask, held[-1], _unsure(corpus, kind), planes,
-        )  # fmt: skip
-        held[-1] += np.int32(corpus.tables.type_starts[vocabulary.type_index[kind]])
+            corpus.tables.image_of[part], corpus.tables.facts[part], self._fitting(question), mask, chosen, planes
+        )
         marked = {name: kept for name, kept in self.marked.items() if name != kind}
-        if after.in_planes(corpus, kind):
-            marked[kind] = planes if label.number == 1 else _joined(self.marked[kind], planes)
-        return replace(after, taken={**self.taken, kind: taken}, marked=marked)
+        if after.in_planes(kind):
+            marked[kind] = (*self.marked.get(kind, ()), planes)
+        return replace(after, chosen={**self.chosen, label: chosen}, marked=marked if after.many else {})
 
-    def having(self, corpus: Corpus, question: Question) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _taken(self, kind: str) -> Words:
+        """Bit for each object of a type that is labelled."""
+        starts, place = self.corpus.tables.object_starts, self.corpus.vocabulary.type_index[kind]
+        out = np.zeros(int(starts[place + 1] - starts[place]), dtype=np.uint64)
+        for label, chosen in self.chosen.items():
+            if label.type == kind:
+                out |= chosen
+        return out
+
+    def _fitting(self, question: Question) -> Words:
+        """Bit for each object that fits a search and is not labelled; a crowd, being several, never does."""
+        tables, vocabulary = self.corpus.tables, self.corpus.vocabulary
+        start, end = tables.object_starts[vocabulary.type_index[question.type] :][:2].tolist()
+        out: Words = tables.seen_planes[vocabulary.region_index[question.region], start:end] & ~self._taken(
+            question.type
+        )
+        for name in question.attributes:
+            out &= tables.object_planes[0, vocabulary.attribute_index[question.type, name], start:end]
+        return out
+
+    def having(self, question: Question) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """(n,) images where an attribute or relation question about labelled objects is surely yes, surely no."""
         assert question.subject is not None
-        things = self.held[self.slots[question.subject]]
+        corpus, things = self.corpus, self.held[question.subject]
         if question.kind == "attribute":
             return having_all(corpus, question.subject.type, question.attributes, things)
         assert question.object is not None
-        others = self.held[self.slots[question.object]]
+        others = self.held[question.object]
         at = _positions(corpus, question.subject.type, question.object.type, things, others)
         link = corpus.vocabulary.link_index[question.relation]
         planes = corpus.tables.pair_planes[:, link]
@@ -123,30 +153,19 @@ def having_all(
     return yes, no
 
 
+def bits_set(words: Words) -> Ints:
+    """Positions of the bits that are set, ascending.
+
+    >>> bits_set(np.array([5], dtype=np.uint64))
+    array([0, 2], dtype=int32)
+    """
+    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).astype(np.int32)
+
+
 def is_in(mask: Words, images: Ints) -> NDArray[np.bool_]:
     """(n,) which of the images are in the mask."""
     inside: NDArray[np.bool_] = mask[images >> 6] >> (images & 63).astype(np.uint64) & np.uint64(1) != 0
     return inside
-
-
-def _unsure(corpus: Corpus, kind: str) -> Words:
-    """The attributes of a type that are unknown of some object."""
-    tables, place = corpus.tables, corpus.vocabulary.type_index[kind]
-    names = [attribute.name for attribute in corpus.vocabulary.types[place].attributes]
-    rows = slice(int(tables.first[place]) + 1, int(tables.first[place]) + 1 + len(names))
-    open_ones = (tables.sure[rows] != tables.possible[rows]).any(axis=(1, 2))
-    return corpus.wanted(kind, tuple(name for name, is_open in zip(names, open_ones, strict=True) if is_open))
-
-
-def _room(corpus: Corpus, kind: str, *, wanted: bool) -> Marked:
-    """Planes to be filled with the facts about one more labelled object; none at all if not wanted."""
-    width, regions = len(corpus.vocabulary.kind(kind).attributes), len(corpus.vocabulary.regions)
-    bits = (width, width, regions) if wanted else (0, 0, 0)
-    return Marked(*(np.zeros((1, n, corpus.words), dtype=np.uint64) for n in bits))
-
-
-def _joined(before: Marked, new: Marked) -> Marked:
-    return Marked(*(np.concatenate(pair) for pair in zip(before, new, strict=True)))
 
 
 def _positions(corpus: Corpus, a: str, b: str, things: Ints, others: Ints) -> Longs:

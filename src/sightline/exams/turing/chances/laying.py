@@ -22,20 +22,20 @@ from sightline.exams.turing.chances.bits import (
 
 
 @kernel
-def object_planes(things: Things, members: Ints, column: int, out: Words) -> None:
-    """Turn one word of each of some objects into planes of one bit an object.
+def object_planes(things: Things, column: int, out: Words) -> None:
+    """Turn one word of each object of a type into planes of one bit an object, none set of crowds.
 
     Args:
-        things: Objects of one type.
-        members: (n,) those that are meant.
+        things: The objects.
         column: Which word of their records.
-        out: (bits, n / 64) to be filled.
+        out: (bits, objects / 64) to be filled.
     """
-    lanes = np.zeros(64, np.uint64)
+    lanes, n = np.zeros(64, np.uint64), len(things.image_of)
     for block in range(out.shape[1]):
         lanes[:] = ZERO
-        for lane in range(min(64, len(members) - 64 * block)):
-            lanes[lane] = things.records[members[64 * block + lane], column]
+        for lane in range(min(64, n - 64 * block)):
+            thing = 64 * block + lane
+            lanes[lane] = ZERO if is_crowd(things.records, thing) else things.records[thing, column]
         turn(lanes, len(out))
         for k in range(len(out)):
             out[k, block] = lanes[k]

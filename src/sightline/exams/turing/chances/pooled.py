@@ -10,6 +10,7 @@ import numpy as np
 from sightline.exams.turing.chances.belief import Assumptions
 from sightline.exams.turing.chances.bits import Words
 from sightline.exams.turing.chances.corpus import Corpus
+from sightline.exams.turing.chances.counting import count_agreeing, count_sides
 from sightline.exams.turing.chances.labelled import Labelled
 from sightline.exams.turing.chances.pair_ends import PairEnds
 from sightline.exams.turing.words.questions import Label, Question, Told
@@ -75,17 +76,19 @@ class Pooled:
         groups = None
         if self._assumptions.independent_groups:
             groups = frozenset(vocabulary.attribute(label.type, name).group for name in question.attributes)
-        planes = self._object_planes(label.type)
         key = label, groups, negatives
         if key not in self._conditions:
+            planes = self._object_planes(label.type)
             facts = self._facts(label, groups, negatives)
             self._conditions[key] = _all_of(
                 (self._meeting(label.type, planes, fact) for fact in facts), planes.shape[2]
             )
-        agreeing = self._conditions[key]
-        yes = self._meeting(label.type, planes, Fact(question.attributes, True))
-        no = self._meeting(label.type, planes, Fact(question.attributes, False))
-        return _counts(agreeing & yes, agreeing & no)
+        tables, place = self._corpus.tables, vocabulary.type_index[label.type]
+        index = vocabulary.attribute_index
+        places = np.array([index[label.type, name] for name in question.attributes], dtype=np.int32)
+        return _counts(
+            *count_agreeing(tables.object_planes, int(tables.object_starts[place]), places, self._conditions[key])
+        )
 
     def _object_planes(self, kind: str) -> Words:
         place, starts = self._corpus.vocabulary.type_index[kind], self._corpus.tables.object_starts
@@ -125,7 +128,7 @@ class Pooled:
         if key not in self._conditions:
             self._conditions[key] = self._pairs_agreeing(question, group, given, negatives)
         yes, no = (self._pair_plane(question, side) for side in (0, 1))
-        return _counts(self._conditions[key] & yes, self._conditions[key] & no)
+        return _counts(*count_sides(self._conditions[key], yes, no))
 
     def _pairs_agreeing(
         self, question: Question, group: str | None, given: Collection[str] | None, negatives: bool
@@ -189,6 +192,5 @@ def _all_of(planes: Iterable[Words], words: int) -> Words:
     return out
 
 
-def _counts(yes: Words, no: Words) -> Counts:
-    right = int(np.bitwise_count(yes).sum())
-    return Counts(right, right + int(np.bitwise_count(no).sum()))
+def _counts(yes: int, no: int) -> Counts:
+    return Counts(int(yes), int(yes) + int(no))

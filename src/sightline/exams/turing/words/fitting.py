@@ -31,19 +31,27 @@ def check_against(vocabulary: Vocabulary, dataset: Dataset, *, strict: bool = Fa
         DataError: Where no object belongs to any type, or one has two attributes of an exclusive group (scene,
             object and field are named); attributes that come from relations or flags are not compared.
     """
+    check_types(vocabulary, dataset)
     census = Census.of(dataset)
-    if not any(category in census.categories for kind in vocabulary.types for category in kind.categories):
-        raise DataError(
-            f"no object belongs to a type of the vocabulary {vocabulary.name!r}", file=dataset.path,
-            field="category", expected=", ".join([c for k in vocabulary.types for c in k.categories][:5]) + " …",
-            found=", ".join(list(census.categories)[:5]),
-        )  # fmt: skip
     notes = list(_absent(vocabulary, census))
     if strict and notes:
         field, problem = notes[0]
         raise DataError(problem, file=dataset.path, field=f"{vocabulary.name}: {field}")
     _check_exclusive(vocabulary, dataset)
     return [f"{field}: {problem}" for field, problem in notes]
+
+
+def check_types(vocabulary: Vocabulary, dataset: Dataset) -> None:
+    """Refuse a vocabulary without a type for any object of the data: every search would find nothing."""
+    told = {category for kind in vocabulary.types for category in kind.categories}
+    counts = dataset.scan("objects").group_by("category").len().sort("len", "category", descending=[True, False])
+    found = counts.collect()["category"].to_list()
+    if told.isdisjoint(found):
+        raise DataError(
+            f"no object belongs to a type of the vocabulary {vocabulary.name!r}", file=dataset.path,
+            field="category", expected=", ".join([c for k in vocabulary.types for c in k.categories][:5]) + " …",
+            found=", ".join(found[:5]),
+        )  # fmt: skip
 
 
 def fitted(vocabulary: Vocabulary, census: Census) -> Vocabulary:

@@ -15,6 +15,9 @@ from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Sourc
 from sightline.scenes.labels import ASPECTS
 from sightline.store import Dataset
 
+FROM_DATA: Final = "data"
+"""Name of a vocabulary made here."""
+
 MOST_VALUES: Final = 12
 """An attribute key with more values than this is free text."""
 
@@ -69,7 +72,7 @@ def vocabulary_from_data(dataset: Dataset) -> Vocabulary:
             expected=f"{census.enough} objects of one", found=dict(list(census.categories.items())[:3]),
         )  # fmt: skip
     vocabulary = Vocabulary(
-        name="data",
+        name=FROM_DATA,
         types=tuple(_type(name, category, census) for category, name in names.items()),
         links=tuple(_links(census, names)),
         regions=region_set(),

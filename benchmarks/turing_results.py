@@ -1,0 +1,211 @@
+"""The Turing exam on VRD, 2.5VRD and a generated world: how long streams are, and whether answers can be guessed.
+
+    python benchmarks/turing_results.py measure worlds vrd vrd25 --work DIR   # → docs/results/turing/*.json
+    python benchmarks/turing_results.py page --write                          # → docs/results/turing.md and charts
+
+Needs the real data (SIGHTLINE_DATA, else ../shared/data); `measure` imports it into DIR and generates 21,000 scenes
+there (--format none), takes the better part of an hour on two cores, and goes on where it stopped. Streams are
+about images that nothing was learned from, in an order dealt by their ids.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from _turing_page import SETS, write_page
+from sightline.exams.turing.administering import Desk, administer
+from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions
+from sightline.exams.turing.exam import TuringExam, TuringItem
+from sightline.exams.turing.monitor import monitor
+from sightline.exams.turing.records import asked_of, mark
+from sightline.exams.turing.scores import KINDS, rates_by_image
+from sightline.exams.turing.study import subset
+from sightline.exams.turing.words.files import load_vocabulary
+from sightline.generate import generate
+from sightline.models import candidate
+from sightline.skills import Answer
+from sightline.stats import intervals
+from sightline.store import Dataset, Tables, write
+from sightline.store.formats import named
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results" / "turing"
+DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
+WORLD, TRAIN_SCENES, TEST_SCENES = "geospa/diverse", 20_000, 1_000
+BLIND = ("always_yes", "always_no", "turing_engine", "turing_history")
+ENGINE = ("turing_engine",)
+IMAGES, FEWER = 300, 60
+GROWTH = (250, 1_000, 4_000, 16_000)
+
+_room: dict[str, Any] = {}
+"""What the worker processes inherit: the exam, its items, the models."""
+
+
+def exam_of(name: str, work: Path, **changes: Any) -> tuple[TuringExam, Dataset]:
+    """The exam of a set and what it asks about; data is made ready in `work` where it is not."""
+    words = load_vocabulary(SETS[name].vocabulary)
+    if name == "worlds":
+        train = generate(WORLD, work / "train", scenes=TRAIN_SCENES, image_format=None, workers=2)
+        return TuringExam(train, words, **changes), generate(
+            WORLD, work / "test", scenes=TEST_SCENES, seed=1, image_format=None, workers=2
+        )
+    data = _imported(name, work)
+    halves = name == "vrd25"
+    learned = "test" if halves else "train"
+    exam = TuringExam(data, words, closed=True, halves=halves, split="test", train_split=learned, **changes)
+    return exam, data
+
+
+def _imported(name: str, work: Path) -> Dataset:
+    folder, outside = work / name, {"vrd": ("vrd", "vrd/vrd.json"), "vrd25": ("2.5vrd", "2.5vrd")}[name]
+    if folder.exists():
+        return Dataset.open(folder)
+    return write(Tables.concat(named(outside[0]).read(DATA / outside[1])), folder, source=outside[0])
+
+
+def measured(exam: TuringExam, data: Dataset, images: int, models: Sequence[str]) -> dict[str, Any]:
+    """What comes of one stream about each of so many images."""
+    begun = time.time()
+    items = exam.items(data)[:images]
+    seated = {name: candidate(name).model for name in models}
+    for model in seated.values():
+        exam.prepare(model, data)
+    desks = {name: Desk(model, None) for name, model in seated.items() if isinstance(model, Answer)}
+    _room.update(exam=exam, items=items, desks=desks)
+    exam.belief  # noqa: B018 - built once, before the processes part
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        told = pool.map(_one, range(len(items)), chunksize=4)
+    return _summary(told, exam, list(seated)) | {"seconds": round(time.time() - begun)}
+
+
+def _one(number: int) -> dict[str, Any]:
+    exam, item = _room["exam"], _room["items"][number]
+    assert isinstance(item, TuringItem)
+    stream = exam.stream(item)
+    rows: dict[str, Any] = {}
+    right: dict[str, list[bool]] = {}
+    for name, desk in _room["desks"].items():
+        marks = mark(administer(stream, item.view, desk, exam.words), number=0, halted=stream.halted)
+        rows, right[name] = dict(marks.columns), list(marks.columns["right"])
+    labels = sum(step.label is not None for step in stream.steps)
+    return {"scene": item.scene_id, "rows": rows, "right": right, "halted": stream.halted, "labels": labels}
+
+
+def _summary(told: Sequence[Mapping[str, Any]], exam: TuringExam, models: Sequence[str]) -> dict[str, Any]:
+    frames = [
+        pl.DataFrame(one["rows"]).with_columns(
+            *(pl.Series(f"right {name}", one["right"][name]) for name in models),
+            item=pl.lit(one["scene"]), cluster_id=pl.lit(one["scene"]),
+        )
+        for one in told
+        if one["rows"]["step"]
+    ]  # fmt: skip
+    asked = asked_of(pl.concat(frames))
+    rate = rates_by_image(asked["cluster_id"])
+    everything = {"all": np.ones(len(asked), dtype=bool)}
+    blind = {name: rate(asked[f"right {name}"].to_numpy(), everything)["all"] for name in models}
+    watched = monitor(asked, {k: blind[k] for k in blind if k.startswith("turing")}, epsilon=exam.epsilon).to_dict()
+    drawn = np.array([len(one["rows"]["step"]) for one in told])
+    ambiguous = np.array([one["rows"]["truth"].count("ambiguous") for one in told])
+    length = drawn - ambiguous
+    mean = intervals(np.stack([length, np.ones_like(length)], axis=1).astype(float), _ratio, proportion=False)[0]
+    return {
+        "images": len(told),
+        "train_images": len(exam.training),
+        "questions": len(asked),
+        "mean_length": mean.to_dict(),
+        "lengths": np.quantile(length, [0, 0.25, 0.5, 0.75, 1]).tolist(),
+        "labels": float(np.mean([one["labels"] for one in told])),
+        "ambiguous": float(ambiguous.sum() / max(1, drawn.sum())),
+        "halted": {why: sum(one["halted"] == why for one in told) for why in sorted({o["halted"] for o in told})},
+        "by_type": {kind: int((asked["type"] == kind).sum()) for kind in KINDS},
+        "likelier": float(np.maximum(asked["p_yes"], 1 - asked["p_yes"]).mean()),  # type: ignore[arg-type]
+        "support": np.quantile(asked["support"], [0.1, 0.5, 0.9]).tolist(),
+        "blind": {name: found.to_dict() for name, found in blind.items()},
+        "monitor": watched,
+    }
+
+
+def _ratio(totals: np.ndarray) -> np.ndarray:
+    return totals[..., :1] / totals[..., 1:]
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "all assumptions": {},
+    "depends on facts": {"assumptions": Assumptions(forget_facts=False)},
+    "depends on elsewhere": {"assumptions": Assumptions(forget_elsewhere=False)},
+    "groups depend": {"assumptions": Assumptions(independent_groups=False)},
+    "relations depend on attributes": {"assumptions": Assumptions(relations_alone=False)},
+    "relations depend on relations": {"assumptions": Assumptions(independent_relations=False)},
+    "facts not pooled": {"assumptions": Assumptions(objects_pooled=False)},
+    "known negatives left out": {"assumptions": Assumptions(negatives=False)},
+    "no assumption": {"assumptions": NONE_MADE},
+    "ε = 0.10": {"epsilon": 0.10},
+    "support ≥ 100": {"min_support": 100},
+}
+
+
+def measure(name: str, work: Path, images: int, fewer: int) -> None:
+    """All measurements of a set that its file does not hold yet."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    file = RESULTS / f"{name}.json"
+    kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+
+    def keep(part: str, key: str, make: Callable[[], dict[str, Any]]) -> None:
+        if key in kept.setdefault(part, {}):
+            return
+        kept[part][key] = make()
+        file.write_text(json.dumps(kept, indent=1) + "\n")
+        one = kept[part][key]
+        print(name, part, key, f"{one['mean_length']['value']:.1f} questions, {one['seconds']} s", flush=True)
+
+    exam, data = exam_of(name, work)
+    keep("main", "all assumptions", lambda: measured(exam, data, images, BLIND))
+    for key, changes in VARIANTS.items():
+        keep("variants", key, lambda c=changes: measured(replace(exam, **c), data, fewer, ENGINE))
+    for n in GROWTH if name == "worlds" else ():
+        for words, changes in (("no assumption", {"assumptions": NONE_MADE}), ("all assumptions", {})):
+            keep("growth", f"{n} {words}", lambda n=n, c=changes: measured(_fewer(exam, n, c), data, fewer, ENGINE))
+
+
+def _fewer(exam: TuringExam, n: int, changes: Mapping[str, Any]) -> TuringExam:
+    """The exam learned from a random n of its training images."""
+    rows = np.sort(np.random.default_rng(0).permutation(len(exam.training))[:n])
+    smaller = replace(exam, **changes)
+    smaller.__dict__["training"] = subset(exam.training, rows)
+    return smaller
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("measure", "page"), help="nothing: only tell what there is")
+    parser.add_argument("sets", nargs="*", default=[], help=", ".join(SETS))
+    parser.add_argument("--work", type=Path, help="folder for the data")
+    parser.add_argument("--images", type=int, default=IMAGES)
+    parser.add_argument("--fewer", type=int, default=FEWER, help="images for each variant")
+    parser.add_argument("--write", action="store_true", help="replace the page and its charts")
+    args = parser.parse_args()
+    if args.what == "measure":
+        if args.work is None:
+            raise SystemExit("measure needs --work, a folder for the data")
+        for name in args.sets or SETS:
+            measure(name, args.work, args.images, args.fewer)
+    elif args.what == "page":
+        print(write_page(RESULTS, write=args.write))
+    else:
+        parser.print_help()
+
+
+if __name__ == "__main__":
+    main()
