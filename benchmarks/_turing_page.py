@@ -102,11 +102,12 @@ def write_page(results: Path, *, write: bool) -> str:
 
 
 def about(main: Mapping[str, Any]) -> Iterator[str]:
-    yield "\n".join(
+    lines = (
         f"- **{SETS[name].title}**: {SETS[name].about}; {one['train_images']:,} images learned from, "
         f"{one['images']:,} asked about, {one['questions']:,} questions."
         for name, one in main.items()
     )
+    yield "\n".join(wrapped(line).replace("\n", "\n  ") for line in lines)
 
 
 def lengths(main: Mapping[str, Any]) -> Iterator[str]:
@@ -237,7 +238,7 @@ def speeds(told: Mapping[str, Any]) -> Iterator[str]:
     yield "## Speed"
     few, many = told["steps"]
     race, run = told["pandas"], told["streams"]
-    asked = "/".join(str(row["questions"]) for row in run["streams"])
+    asked = "/".join(sorted({str(row["questions"]) for row in run["streams"]}))
     grown = ", ".join(f"{int(n):,}: {ms:.1f} ms" for n, ms in told["growth_ms"].items())
     yield wrapped(
         f"""`python benchmarks/turing.py --write`: made-up images, {told["images"]:,} of them with

@@ -166,6 +166,8 @@ def measure(name: str, work: Path, images: int, fewer: int) -> None:
         if key in kept.setdefault(part, {}):
             return
         kept[part][key] = make()
+        if part != "main":  # what no table shows
+            del kept[part][key]["monitor"]["yes_by_step"], kept[part][key]["monitor"]["calibration"]
         file.write_text(json.dumps(kept, indent=1) + "\n")
         one = kept[part][key]
         print(name, part, key, f"{one['mean_length']['value']:.1f} questions, {one['seconds']} s", flush=True)

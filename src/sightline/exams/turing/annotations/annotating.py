@@ -44,7 +44,7 @@ def annotate(
 ) -> Columns:
     """The images of a dataset as columns, in stored order.
 
-    With ``extent: boxes`` the largest x1 and y1 of an image's boxes are taken as its size where that was never told;
+    With ``extent: boxes`` the largest x1 and y1 of an image's boxes stand for its size where that was never told;
     boxes in fractions of the image are taken as they are.
 
     Args:
