@@ -4,7 +4,7 @@
     python benchmarks/turing_results.py page --write                          # → docs/results/turing.md and charts
 
 Needs the real data (SIGHTLINE_DATA, else ../shared/data); `measure` imports it into DIR and generates 21,000 scenes
-there (--format none), takes the better part of an hour on two cores, and goes on where it stopped. Streams are
+there (--format none), takes about half an hour on two cores, and goes on where it stopped. Streams are
 about images that nothing was learned from, in an order dealt by their ids.
 """
 
@@ -45,7 +45,7 @@ DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
 WORLD, TRAIN_SCENES, TEST_SCENES = "geospa/diverse", 20_000, 1_000
 BLIND = ("always_yes", "always_no", "turing_engine", "turing_history")
 ENGINE = ("turing_engine",)
-IMAGES, FEWER = 300, 60
+IMAGES, FEWER = 900, 200
 GROWTH = (250, 1_000, 4_000, 16_000)
 
 _room: dict[str, Any] = {}
