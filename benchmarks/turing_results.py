@@ -45,7 +45,7 @@ DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
 WORLD, TRAIN_SCENES, TEST_SCENES = "geospa/diverse", 20_000, 1_000
 BLIND = ("always_yes", "always_no", "turing_engine", "turing_history")
 ENGINE = ("turing_engine",)
-IMAGES, FEWER = 900, 200
+IMAGES, FEWER = 900, 150
 GROWTH = (250, 1_000, 4_000, 16_000)
 
 _room: dict[str, Any] = {}
@@ -175,7 +175,7 @@ def measure(name: str, work: Path, images: int, fewer: int) -> None:
     exam, data = exam_of(name, work)
     keep("main", "all assumptions", lambda: measured(exam, data, images, BLIND))
     for key, changes in VARIANTS.items():
-        keep("variants", key, lambda c=changes: measured(replace(exam, **c), data, fewer, ENGINE))
+        keep("variants", key, lambda c=changes: measured(replace(exam, **c), data, fewer, BLIND[2:]))
     for n in GROWTH if name == "worlds" else ():
         for words, changes in (("no assumption", {"assumptions": NONE_MADE}), ("all assumptions", {})):
             keep("growth", f"{n} {words}", lambda n=n, c=changes: measured(_fewer(exam, n, c), data, fewer, ENGINE))
