@@ -71,7 +71,13 @@ def _imported(name: str, work: Path) -> Dataset:
     folder, outside = work / name, {"vrd": ("vrd", "vrd/vrd.json"), "vrd25": ("2.5vrd", "2.5vrd")}[name]
     if folder.exists():
         return Dataset.open(folder)
-    return write(Tables.concat(named(outside[0]).read(DATA / outside[1])), folder, source=outside[0])
+    tables = Tables.concat(named(outside[0]).read(DATA / outside[1]))
+    if name == "vrd25":  # the pairs across two images are about the same photos: none may be in both halves
+        here = tables.views.filter(pl.col("source") == "within_image")["scene_id"].implode()
+        tables = Tables.build(
+            **{what: rows.filter(pl.col("scene_id").is_in(here)) for what, rows in tables.frames()}
+        )
+    return write(tables, folder, source=outside[0])
 
 
 def measured(exam: TuringExam, data: Dataset, images: int, models: Sequence[str]) -> dict[str, Any]:
