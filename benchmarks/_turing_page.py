@@ -205,9 +205,9 @@ def remedy(name: str, one: Mapping[str, Any], variants: Mapping[str, Any]) -> It
     best = max(tight, key=lambda key: float(tight[key]["mean_length"]["value"]))
     mended = tight[best]
     yield wrapped(
-        f"""On {SETS[name].title} the regression gets {found:.3f}: more than it may. The longest streams that keep it
-        at or below 0.6 come from the row "{GIVEN_UP[best]}" below: {mended["mean_length"]["value"]:.1f} questions, of
-        which it guesses {mended["blind"]["turing_history"]["value"]:.3f}. {SETS[name].leak}"""
+        f"""On {SETS[name].title} the regression gets {found:.3f}: more than it may. The longest streams that keep
+        it at or below 0.6 come from the row "{GIVEN_UP[best]}" below: {mended["mean_length"]["value"]:.1f}
+        questions, of which it guesses {mended["blind"]["turing_history"]["value"]:.3f}. {SETS[name].leak}"""
     )
 
 
