@@ -15,7 +15,7 @@ import platform
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 VIEWS = ("original", "top")
 SPLITS = (
@@ -34,26 +34,23 @@ class Named:
     """A plan by name: settings of `training.plan.Plan` and the world its scenes come from.
 
     With `kept` so many scenes are drawn once and kept on the card, shown epoch after epoch and changed each time;
-    without, every step draws new ones. `augmented` may name changes to the usual augmentation.
+    without, every step draws new ones. `augmented`: the whole augmentation, a light one, or none.
     """
 
     settings: dict[str, Any]
     world: str = "geospa/train"
     kept: int = 0
     ship: bool = True
-    augmented: bool | dict[str, float] = True
+    augmented: Literal["full", "light", "none"] = "full"
     about: str = ""
 
-
-LIGHT = {"grey": 0.0, "stretch": 0.0, "matte": 0.0}
-"""Without the changes that cost a training of minutes more than they give."""
 
 PLANS = {
     "base": Named(
         {"size": "base", "steps": 3350, "batch": 256, "optimizer": "muon", "rate": 8e-4, "crowded": 0.0},
         kept=98304,
         ship=False,
-        augmented=LIGHT,
+        augmented="light",
         about="ViT-B/32 as published",
     ),
     "base-varied": Named(
@@ -73,7 +70,7 @@ PLANS = {
             "crowded": 0.0,
         },
         kept=98304,
-        augmented=LIGHT,
+        augmented="light",
         about="the shipped model",
     ),
     "tiny-short": Named(
@@ -84,7 +81,7 @@ PLANS = {
     "tiny-plain": Named(
         {"size": "tiny", "steps": 1200, "batch": 256, "optimizer": "muon", "rate": 2e-3, "compiled": False},
         kept=49152,
-        augmented=False,
+        augmented="none",
         about="as tiny-short, without augmentation",
     ),
     "tiny-diverse": Named(
@@ -116,10 +113,8 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
     torch.set_float32_matmul_precision("high")
     told, workers, steps, deadline = PLANS[name], args.workers, args.steps, args.deadline
     plan = Plan(**told.settings, views=VIEWS)
-    if not told.augmented:
-        plan = replace(plan, augmentation=None)
-    elif isinstance(told.augmented, dict):
-        plan = replace(plan, augmentation=Augmentation(**told.augmented))
+    if told.augmented != "full":
+        plan = replace(plan, augmentation=Augmentation.light() if told.augmented == "light" else None)
     plan = plan if steps is None else replace(plan, steps=steps)
     batches = told.kept // plan.batch or (plan.steps if not deadline else 10**6)
     placers(workers).warm_up(PlacedScenes(load_world(told.world), VIEWS, seed=0, size=2, batches=1))

@@ -63,7 +63,7 @@ def test_from_a_world(cli: Any, small_world: Path, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     made = cli(
         "train", "sornet", "--world", small_world, "--out", tmp_path / "t", *SMALL, "--views", "original",
-        "--canonical", 1, "--no-augmentation", "--rate", 1e-3, "--seed", 4, "--tensorboard",
+        "--canonical", 1, "--augmentation", "none", "--rate", 1e-3, "--seed", 4, "--tensorboard",
     )  # fmt: skip
     assert made.code == 0, made.err
     assert "drawn on the CPU" in made.err

@@ -44,7 +44,10 @@ def command(
         Literal["muon", "adamw"] | None, typer.Option(help="By default muon, adamw from a checkpoint.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of weights, scenes and changes.")] = 0,
-    augmentation: Annotated[bool, typer.Option(help="Change colours, focus, noise and scale of pictures.")] = True,
+    augmentation: Annotated[
+        Literal["full", "light", "none"],
+        typer.Option(help="How pictures are changed: full also takes colour away, stretches and dulls."),
+    ] = "light",
     canonical: Annotated[
         int, typer.Option(min=1, help="Canonical views a world's object has to choose from.")
     ] = 32,

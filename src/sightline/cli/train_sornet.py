@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -35,7 +35,7 @@ class Wishes:
     rate: float | None
     optimizer: str | None
     seed: int
-    augmentation: bool
+    augmentation: Literal["full", "light", "none"]
     canonical: int
     start: Path | None
     workers: int
@@ -109,7 +109,8 @@ def plan_of(wish: Wishes, device: str) -> Plan:
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     changes |= {
         "seed": wish.seed, "canonical": wish.canonical, "precision": "bf16" if card else "fp32",
-        "augmentation": Augmentation() if wish.augmentation else None,
+        "augmentation": {"full": Augmentation(), "light": Augmentation.light(), "none": None}[wish.augmentation],
+        "crowded": Plan().crowded if wish.augmentation == "full" else 0.0,
     }  # fmt: skip
     if wish.start is not None:
         return fine_plan(wish.start, **changes)
