@@ -240,3 +240,11 @@ def test_an_answer_file_must_be_there_and_be_told_the_place(tmp_path: Path) -> N
     view = dataclasses.replace(next(iter(TEST)).views[0])
     with pytest.raises(ModelError, match="which stream and step"):
         model.answer(Asked("s", view, {}, "", "", None, {}, ()))
+
+
+def test_answers_to_other_images_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(GOOD)
+    model = AnswerFile(tmp_path / "a.jsonl")
+    model.check_scenes(["s", "elsewhere"])
+    with pytest.raises(ModelError, match=r"none of its answers is about an image of this exam.*'elsewhere'"):
+        model.check_scenes(["elsewhere"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -34,6 +34,14 @@ def check_deadline(deadline: float | None) -> None:
     """ConfigError for a deadline nobody could keep or wait for."""
     if deadline is not None and not 0 < deadline <= LONGEST:
         raise ConfigError(f"a deadline must be positive and a day ({LONGEST:.0f} s) at most, found {deadline}")
+
+
+def check_scenes(model: object, scenes: Collection[str]) -> None:
+    """Let a model that knows certain images only, and says so by ``check_scenes``, refuse others beforehand."""
+    refuse = getattr(model, "check_scenes", None)
+    if callable(refuse):
+        with asking(model, "check_scenes"):
+            refuse(scenes)
 
 
 @dataclass

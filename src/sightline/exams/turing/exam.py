@@ -14,7 +14,7 @@ import polars as pl
 from sightline.errors import ConfigError, DataError
 from sightline.exams.core import asking
 from sightline.exams.run import Marks
-from sightline.exams.turing.administering import Desk, administer, check_deadline
+from sightline.exams.turing.administering import Desk, administer, check_deadline, check_scenes
 from sightline.exams.turing.annotations.annotating import annotate
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.asking.streams import Stream
@@ -172,7 +172,7 @@ class TuringExam:
         """One a stream, image by image; images come in an order dealt by their ids, so the first few are fair."""
         return self._questions(data)[1]
 
-    def check(self, model: object, data: Dataset) -> dict[str, Any]:  # noqa: ARG002 — an exam's protocol
+    def check(self, model: object, data: Dataset) -> dict[str, Any]:
         """Refuse data that was learned from, or is of other words; how many images there are, for the manifest."""
         if data.fingerprint != self.train.fingerprint:
             check_against(self.words, data)
@@ -183,6 +183,7 @@ class TuringExam:
                 f"{shared} images would be learned from and asked about: name two splits "
                 f"({', '.join(data.splits) or 'this data has none'}), or split the images in half"
             )
+        check_scenes(model, asked.ids.tolist())
         return {"images": len(asked), "train_images": len(self.training), "shared_ids": shared}
 
     def study(self) -> TuringStudy:

@@ -10,7 +10,7 @@ from typing import Any
 from sightline.errors import DataError
 from sightline.exams.core import asking
 from sightline.exams.run import Marks
-from sightline.exams.turing.administering import Desk, administer, check_deadline
+from sightline.exams.turing.administering import Desk, administer, check_deadline, check_scenes
 from sightline.exams.turing.asking.operators import read_lines
 from sightline.exams.turing.asking.stream_json import step_from_json
 from sightline.exams.turing.asking.streams import Step, Stream
@@ -95,6 +95,12 @@ class WrittenExam:
             TuringItem(stream.scene_id, stream.number, row, shown[stream.scene_id])
             for row, stream in enumerate(self.streams)
         )
+
+    def check(self, model: object, data: Dataset) -> dict[str, Any]:  # noqa: ARG002 — an exam's protocol
+        """Refuse a model without an answer to any of the images."""
+        images = {stream.scene_id for stream in self.streams}
+        check_scenes(model, images)
+        return {"images": len(images)}
 
     def prepare(self, model: object, data: Dataset) -> None:  # noqa: ARG002 — an exam's protocol
         """Hand the test's training annotations to a model that wants them."""

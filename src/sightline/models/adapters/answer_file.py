@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,6 +54,16 @@ class AnswerFile:
                 found = f"{scene}, stream {stream}, step {step}"
                 raise DataError("answered twice", file=path, row=row, field="step", found=found)
             self._answers[scene, stream, step] = answer
+
+    def check_scenes(self, scenes: Collection[str]) -> None:
+        """ModelError unless some answer is about one of these images."""
+        about = {scene for scene, _, _ in self._answers}
+        if about.isdisjoint(scenes):
+            there, here = min(about), min(scenes)
+            raise ModelError(
+                f"{self.path}: none of its answers is about an image of this exam: they are about {there!r} …, the "
+                f"exam about {here!r} …"
+            )
 
     def turn_to(self, scene_id: str, stream: int, step: int) -> None:
         """The question that comes next."""
