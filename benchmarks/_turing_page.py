@@ -33,6 +33,7 @@ GIVEN_UP = {
     "no assumption": "none made",
     "ε = 0.10": "all made, ε = 0.10",
     "support ≥ 100": "all made, support ≥ 100",
+    "depends on elsewhere, ε = 0.10": "existence depends on disjoint regions, and ε = 0.10",
 }
 
 

@@ -159,6 +159,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no assumption": {"assumptions": NONE_MADE},
     "ε = 0.10": {"epsilon": 0.10},
     "support ≥ 100": {"min_support": 100},
+    "depends on elsewhere, ε = 0.10": {"assumptions": Assumptions(forget_elsewhere=False), "epsilon": 0.10},
 }
 
 
