@@ -78,6 +78,8 @@ unless a row says otherwise. Intervals are 95 %, by image.
 $ python benchmarks/turing_results.py measure worlds vrd vrd25 --work DIR
 $ python benchmarks/turing_results.py page --write
 ```
+
+Measured in pieces: `--images` and `--fewer` were as many as the tables say.
 """
 
 CLOSED = """*Closed reading*: VRD and 2.5VRD name a few relations of each photo and say nothing of the others; what
@@ -252,8 +254,9 @@ def growth(told: Mapping[str, Any]) -> Iterator[str]:
     sizes = sorted({int(key.split(" ", 1)[0]) for key in grown})
     yield "## More training images"
     yield wrapped(
-        """The paper argues that without assumptions a stream has about log₂ n questions, since every answer halves
-        the images that are left; with at least 30 of them behind every chance it is log₂ (n / 30). On worlds:"""
+        f"""The paper argues that without assumptions a stream has about log₂ n questions, since every answer halves
+        the images that are left; with at least 30 of them behind every chance it is log₂ (n / 30). On worlds,
+        {next(iter(grown.values()))["images"]} images a row:"""
     )
     rows = {}
     for n in sizes:
