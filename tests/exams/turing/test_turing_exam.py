@@ -19,6 +19,7 @@ from sightline.exams.run import Run
 from sightline.exams.turing.annotations.annotating import annotate
 from sightline.exams.turing.annotations.semantics import answer, walk
 from sightline.exams.turing.asking.written import write_test
+from sightline.exams.turing.chances.corpus import Corpus
 from sightline.exams.turing.compare import compare_runs
 from sightline.exams.turing.exam import TuringExam, half_of
 from sightline.exams.turing.records import asked_of, score_run, streams_of
@@ -414,3 +415,14 @@ def test_practice_does_not_tell_the_exam_s_seed() -> None:
     studied = {make(seed=seed).study().recipe.seed for seed in (3, 4)}
     assert len(studied) == 1
     assert not studied & {3, 4}
+
+
+def test_two_processes_lay_out_the_same_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Corpus.build
+
+    def outrun(columns: Any, vocabulary: Any, folder: Path | None = None) -> Corpus:
+        build(columns, vocabulary, folder)  # the other process, which ends first
+        return build(columns, vocabulary, folder)
+
+    monkeypatch.setattr(Corpus, "build", outrun)
+    assert len(make(corpora=tmp_path).belief.corpus) == len(TRAIN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.errors import ConfigError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.asking.candidates import Candidates
 from sightline.exams.turing.asking.engine import ask
@@ -66,8 +66,11 @@ class Recipe:
         name = fingerprint_of(columns, self.vocabulary)
         folder = self.corpora / name[:16]
         if not folder.exists():
-            with suppress(FileExistsError):  # another process was faster
+            try:
                 return Corpus.build(columns, self.vocabulary, folder)
+            except ConfigError:
+                if not folder.exists():
+                    raise  # else another process was faster
         return Corpus.open(folder, fingerprint=name)
 
     def stream(self, belief: Belief, columns: Columns, row: int, number: int = 0) -> Stream:
