@@ -14,8 +14,8 @@ from hypothesis.extra.numpy import arrays
 from PIL import Image
 
 from sightline.errors import ModelError
+from sightline.report.choosing import Chosen, choose
 from sightline.report.predicates.attention import attention_of, heated, scaled_heat
-from sightline.report.predicates.choosing import Chosen, choose
 from sightline.report.predicates.exhibits import scene_exhibit
 from sightline.report.predicates.outcomes import KINDS, PHRASES, Kind, outcomes
 from sightline.scenes import Object, Scene, Sighting, View

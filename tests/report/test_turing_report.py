@@ -183,6 +183,7 @@ def test_a_written_test_has_its_page_too(train: Dataset, data: Dataset, tmp_path
         ({}, ""),  # all as usual, the vocabulary made from the data
         ({"streams": 2, "seed": 7, "questions": 9}, " --streams 2 --questions 9 --seed 7"),
         ({"closed": True, "epsilon": 0.2, "min_support": 5}, " --closed --min-support 5 --epsilon 0.2"),
+        ({"smoothing": 0.5}, " --smoothing 0.5"),
         ({"vocabulary": "mine"}, " --vocabulary VOCABULARY.yaml"),  # nobody kept where that lies
         ({"assumptions": {"negatives": False, "forget_facts": True}}, " --assume=-negatives"),
         ({"train_fingerprint": "same", "halves": True}, " --halves"),  # learned from the other half

@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -209,6 +209,15 @@ class Run:
 
     def _save(self) -> None:
         atomic_write(self.folder / MANIFEST, _json(self.manifest))
+
+
+def require_alike(a: Run, b: Run, options: Iterable[str]) -> None:
+    """ConfigError unless two runs are of one exam over the same data, with these options the same."""
+    told = [(key, a.manifest["identity"][key], b.manifest["identity"][key]) for key in ("exam", "data_fingerprint")]
+    told += [(key, a.options.get(key), b.options.get(key)) for key in sorted(options)]
+    for key, ours, theirs in told:
+        if ours != theirs:
+            raise ConfigError(f"runs cannot be compared: {key} is {ours!r} in one and {theirs!r} in the other")
 
 
 def _lock(folder: Path) -> int:

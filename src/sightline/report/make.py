@@ -26,6 +26,7 @@ from sightline.report.cards import ReportCard, Sitting
 from sightline.report.facts import data_facts
 from sightline.report.failures import worst
 from sightline.report.listings import BOXES_WORDS
+from sightline.report.seats import focused
 from sightline.report.sentences import cautions
 from sightline.skills import Setting
 from sightline.store import Dataset
@@ -65,7 +66,7 @@ def card(
         records = run.records()
         answered.append(_answers(run, records, tables))
         made.append(_sitting(run, label, records, answered[-1], protocol, resamples, seed))
-    chosen = _focus(made, focus)
+    chosen = focused(made, focus, lambda s: s.standard)
     close = answered[made.index(chosen)]
     return ReportCard(
         made=datetime.now(UTC).isoformat(timespec="minutes"),
@@ -200,14 +201,3 @@ def _outcomes(records: pl.DataFrame) -> dict[str, dict[str, int]]:
     for setting, aspect, outcome, n in counted.iter_rows():
         found.setdefault(f"{setting}/{aspect}", {})[outcome] = n
     return found
-
-
-def _focus(made: Sequence[Sitting], wanted: str | None) -> Sitting:
-    if wanted is not None:
-        known = [s for s in made if wanted in (s.label, s.name, s.spec)]
-        if not known:
-            raise ConfigError(
-                f"no run of {wanted!r} to look at closely; there are {', '.join(s.label for s in made)}"
-            )
-        return max(known, key=lambda s: (s.standard, s.rank))
-    return max(made, key=lambda s: (s.standard, not s.blind, s.rank))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sightline.errors import ConfigError
 from sightline.exams.predicates.records import counts_of
 from sightline.exams.predicates.scores import NAMES, features, statistics
-from sightline.exams.run import Run
+from sightline.exams.run import Run, require_alike
 from sightline.stats import Comparisons, compare, holm
 
 Floats = NDArray[np.float64]
@@ -49,12 +49,7 @@ def compare_runs(a: Run, b: Run, *, resamples: int = 2000, seed: int = 0) -> Pre
         resamples: Bootstrap resamples and sign flips.
         seed: Of both.
     """
-    for key in ("exam", "data_fingerprint"):
-        ours, theirs = a.manifest["identity"][key], b.manifest["identity"][key]
-        if ours != theirs:
-            raise ConfigError(f"runs cannot be compared: {key} is {ours!r} in one and {theirs!r} in the other")
-    if a.options["split"] != b.options["split"]:
-        raise ConfigError(f"runs cannot be compared: split {a.options['split']!r} and {b.options['split']!r}")
+    require_alike(a, b, ("split",))
     return compare_records(a.records(), b.records(), resamples=resamples, seed=seed)
 
 

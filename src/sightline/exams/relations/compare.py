@@ -17,7 +17,7 @@ from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.protocols import Protocol, pool
 from sightline.exams.relations.sheets import SUBTASKS, Sheet
 from sightline.exams.relations.tally import rates
-from sightline.exams.run import Run
+from sightline.exams.run import Run, require_alike
 from sightline.scenes import words
 from sightline.skills import Setting
 from sightline.stats import Comparisons, compare, holm
@@ -64,12 +64,7 @@ def compare_runs(
         resamples: Bootstrap resamples and sign flips.
         seed: Of both.
     """
-    for key in ("data_fingerprint", "exam"):
-        ours, theirs = a.manifest["identity"][key], b.manifest["identity"][key]
-        if ours != theirs:
-            raise ConfigError(f"runs cannot be compared: {key} is {ours!r} in one and {theirs!r} in the other")
-    if a.options["split"] != b.options["split"]:
-        raise ConfigError(f"runs cannot be compared: split {a.options['split']!r} and {b.options['split']!r}")
+    require_alike(a, b, ("split",))
     return compare_records(
         a.records(), b.records(), tables=tables, protocol=protocol, resamples=resamples, seed=seed
     )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sightline.errors import ConfigError
-from sightline.exams.run import Run
+from sightline.exams.run import Run, require_alike
 from sightline.exams.turing.records import asked_of
 from sightline.exams.turing.scores import KINDS, counted, kinds_of, shares
 from sightline.stats import Comparisons, compare, holm
@@ -45,10 +45,7 @@ def compare_runs(a: Run, b: Run, *, resamples: int = 2000, seed: int = 0) -> Tur
         resamples: Bootstrap resamples and sign flips.
         seed: Of both.
     """
-    for key in ("exam", "data_fingerprint"):
-        _refuse_other(key, a.manifest["identity"][key], b.manifest["identity"][key])
-    for key in sorted((set(a.options) | set(b.options)) - set(MODELS_OWN)):
-        _refuse_other(key, a.options.get(key), b.options.get(key))
+    require_alike(a, b, (set(a.options) | set(b.options)) - set(MODELS_OWN))
     return compare_records(a.records(), b.records(), resamples=resamples, seed=seed)
 
 
@@ -66,11 +63,6 @@ def compare_records(a: pl.DataFrame, b: pl.DataFrame, *, resamples: int = 2000, 
     corrected = [found[0].p_value, *holm([row.p_value for row in found[1:]]).tolist()]
     rows = Comparisons(replace(row, p_holm=p) for row, p in zip(found, corrected, strict=True))
     return TuringComparison(rows, len(first.keys() | second.keys()) - len(both))
-
-
-def _refuse_other(key: str, ours: object, theirs: object) -> None:
-    if ours != theirs:
-        raise ConfigError(f"runs cannot be compared: {key} is {ours!r} in one and {theirs!r} in the other")
 
 
 def _questions(asked: pl.DataFrame) -> dict[str, list[Any]]:

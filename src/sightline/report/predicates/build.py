@@ -13,6 +13,7 @@ from sightline.report.build import breakable, write_page
 from sightline.report.predicates import figures, listings, sentences
 from sightline.report.predicates.cards import PredicatesCard
 from sightline.report.predicates.outcomes import KINDS, PHRASES
+from sightline.report.seats import beside
 from sightline.report.sentences import told_words
 from sightline.report.svg import THEME_CSS
 
@@ -40,7 +41,7 @@ def render(card: PredicatesCard) -> str:
         card=card,
         css=Markup(THEME_CSS + style),  # noqa: S704 - our own style sheets
         version=version("sightline"),
-        beside=sentences.beside(card),
+        beside=beside(card.sittings, card.focus),
         headline=sentences.headline(card),
         forests=figures.forests(card),
         overview=listings.overview_table(card),

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.errors import ConfigError, DataError, ModelError
+from sightline.errors import DataError, ModelError
 from sightline.exams.predicates.exam import BASELINES, PredicatesExam
 from sightline.exams.predicates.items import PredicatesItem
 from sightline.exams.predicates.records import ANSWERS, counts_of, score_records
@@ -19,11 +19,12 @@ from sightline.exams.predicates.tally import TN, TP
 from sightline.exams.run import Run
 from sightline.models import is_blind
 from sightline.models.registry import candidate
+from sightline.report.choosing import choose
 from sightline.report.make import common_split, labels
 from sightline.report.predicates.attention import attention_of
 from sightline.report.predicates.cards import Gallery, PredicatesCard, Sitting
-from sightline.report.predicates.choosing import choose
 from sightline.report.predicates.exhibits import SceneExhibit, scene_exhibit
+from sightline.report.seats import focused
 from sightline.report.sentences import cautions
 from sightline.scenes.labels import PREDICATES
 from sightline.store import Dataset
@@ -73,7 +74,7 @@ def card(
     called = labels(names, [_apart(run) for run in runs])
     records = [run.records() for run in runs]
     made = [_sitting(*one, resamples, seed) for one in zip(runs, called, records, strict=True)]
-    chosen = _focus(made, focus)
+    chosen = focused(made, focus, lambda s: s.scores is not None)
     at = made.index(chosen)
     warnings = list(cautions(made, "scenes"))
     looking = _looking(runs[at], attention, warnings)
@@ -129,17 +130,6 @@ def _sitting(run: Run, label: str, records: pl.DataFrame, resamples: int, seed: 
         scores=score_records(records, **sure) if records.height else None,
         slices=slices(records, **sure) if records.height else None,
     )
-
-
-def _focus(made: Sequence[Sitting], wanted: str | None) -> Sitting:
-    if wanted is not None:
-        known = [s for s in made if wanted in (s.label, s.name, s.spec)]
-        if not known:
-            raise ConfigError(
-                f"no run of {wanted!r} to look at closely; there are {', '.join(s.label for s in made)}"
-            )
-        return max(known, key=lambda s: s.rank)
-    return max(made, key=lambda s: (s.scores is not None, not s.blind, s.rank))
 
 
 def _looking(run: Run, attention: bool | object, warnings: list[str]) -> object | None:

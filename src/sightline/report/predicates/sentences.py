@@ -41,17 +41,6 @@ def headline(card: PredicatesCard) -> list[str]:
     return [sentence.replace(" %", "\u00a0%") for sentence in said] or ["No finished run has a score yet."]
 
 
-def beside(card: PredicatesCard) -> str:
-    """What other runs the card holds; empty where there are none."""
-    others = [s for s in card.sittings if s.label != card.focus]
-    blind = sum(s.blind for s in others)
-    counts = [
-        (len(others) - blind, "another model", "other models"),
-        (blind, "a blind baseline", "blind baselines"),
-    ]
-    return " and ".join(f"{n} {many}" if n > 1 else one for n, one, many in counts if n)
-
-
 def intervals_paragraph(card: PredicatesCard) -> str:
     """How the intervals were made."""
     return (

@@ -10,6 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sightline.report.build import breakable, write_page
+from sightline.report.seats import beside
 from sightline.report.sentences import told_words
 from sightline.report.svg import THEME_CSS
 from sightline.report.turing import figures, listings, sentences
@@ -40,7 +41,7 @@ def render(card: TuringCard) -> str:
         card=card,
         css=Markup(THEME_CSS + style),  # noqa: S704 - our own style sheets
         version=version("sightline"),
-        beside=sentences.beside(card),
+        beside=beside(card.sittings, card.focus),
         headline=sentences.headline(card),
         verdict=sentences.verdict(card),
         summary=[figures.forest(card), figures.type_figure(card)] if card.scored else [],

@@ -16,8 +16,9 @@ from sightline.exams.turing.exam import BLIND
 from sightline.exams.turing.monitor import Monitor, monitor
 from sightline.exams.turing.records import asked_of, score_run, streams_of
 from sightline.models import is_blind
+from sightline.report.choosing import choose
 from sightline.report.make import common_split, labels
-from sightline.report.predicates.choosing import choose
+from sightline.report.seats import focused
 from sightline.report.sentences import cautions
 from sightline.report.turing.cards import Gallery, Sitting, TuringCard
 from sightline.report.turing.exhibits import StreamExhibit, stream_exhibit
@@ -65,7 +66,7 @@ def card(
     _same_streams(runs)
     called = labels([run.name for run in runs], [_apart(run) for run in runs])
     made = [_sitting(run, label, resamples, seed) for run, label in zip(runs, called, strict=True)]
-    chosen = _focus(made, focus)
+    chosen = focused(made, focus, lambda s: s.scores is not None)
     run = runs[made.index(chosen)]
     records, options = run.records(), run.options
     return TuringCard(
@@ -135,17 +136,6 @@ def _watched(
     blind = {label: found for label, found in known.items() if found is not None}
     epsilon = float(options.get("epsilon") or 0.15)
     return monitor(asked_of(records), blind, epsilon=epsilon, resamples=resamples, seed=seed)
-
-
-def _focus(made: Sequence[Sitting], wanted: str | None) -> Sitting:
-    if wanted is not None:
-        known = [s for s in made if wanted in (s.label, s.name, s.spec)]
-        if not known:
-            raise ConfigError(
-                f"no run of {wanted!r} to look at closely; there are {', '.join(s.label for s in made)}"
-            )
-        return max(known, key=lambda s: s.rank)
-    return max(made, key=lambda s: (s.scores is not None, not s.blind, s.rank))
 
 
 def _galleries(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sightline.stats import Interval
 
 _SETTINGS: Final = ("split", "train_split", "halves", "streams", "questions", "seed", "deadline", "closed",
-                    "min_support", "epsilon", "view")  # fmt: skip
+                    "min_support", "epsilon", "smoothing", "view")  # fmt: skip
 """Options of the exam that the command line has by the same name."""
 
 
@@ -50,17 +50,6 @@ def verdict(card: TuringCard) -> str:
         "Nothing speaks for the answers being predictable: of no question type and in no stretch of steps does the "
         f"share of yes lie wholly outside the band, and no blind baseline is clearly above {percent(GUESSED, 0)}."
     )
-
-
-def beside(card: TuringCard) -> str:
-    """What other runs the card holds; empty where there are none."""
-    others = [s for s in card.sittings if s.label != card.focus]
-    blind = sum(s.blind for s in others)
-    counts = [
-        (len(others) - blind, "another model", "other models"),
-        (blind, "a blind baseline", "blind baselines"),
-    ]
-    return " and ".join(f"{n} {many}" if n > 1 else one for n, one, many in counts if n)
 
 
 def intervals_paragraph(card: TuringCard) -> str:
