@@ -77,7 +77,7 @@ def _with(placed: Placed) -> Layout:
 @pytest.mark.parametrize(
     ("layout", "problem"),
     [
-        (_with(Placed("cube", "pink", "rubber", (0, 0, 0), 0.0)), "unknown colour 'pink'"),
+        (_with(Placed("cube", "puce", "rubber", (0, 0, 0), 0.0)), "unknown colour 'puce'"),
         (_with(Placed("cube", "red", "wood", (0, 0, 0), 0.0)), "unknown material 'wood'; there are rubber, metal"),
         (_with(Placed("cub", "red", "metal", (0, 0, 0), 0.0)), "unknown shape 'cub', did you mean 'cube'?"),
         (replace(made_layout(), shots=(shot("original", (9, 9, 9), aspect=1.1),)), "square pixels without skew"),
@@ -164,8 +164,8 @@ class TestProcess:
         assert not list(scratch.iterdir())
 
     def test_a_bad_layout_starts_nothing(self, scratch: Path, tmp_path: Path) -> None:
-        layout = _with(Placed("cube", "pink", "rubber", (0, 0, 0), 0.0))
-        with pytest.raises(ConfigError, match="pink"):
+        layout = _with(Placed("cube", "puce", "rubber", (0, 0, 0), 0.0))
+        with pytest.raises(ConfigError, match="puce"):
             list(render([(layout, layout.shots)], Settings(), folder=_fake(tmp_path, "sys.exit('started')")))
         assert not list(scratch.iterdir())
 

@@ -112,7 +112,7 @@ def test_any_renderer_may_draw(renderer: FastRenderer) -> None:
     [
         (("cubus", "red", "metal"), {}, "unknown shape 'cubus', did you mean 'cube'"),
         (("cube:huge", "red", "metal"), {}, "unknown size 'huge'"),
-        (("cube", "pink", "metal"), {}, "unknown colour 'pink'; there are gray, red"),
+        (("cube", "puce", "metal"), {}, "unknown colour 'puce'; there are gray, red"),
         (("cube", "red", "wood"), {}, "unknown material 'wood'; there are rubber, metal"),
         (CUBE, {"count": 0}, "count of canonical views must be at least 1, not 0"),
         (CUBE, {"size": 0}, "size of canonical views must be at least 1, not 0"),

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sightline.worlds import SHAPES, SIZES, fits, margins, solid
+from sightline.worlds import fits, margins, solid
+from sightline.worlds.bake_margins import ALL_OF as NAMES
+from sightline.worlds.bake_margins import PAIRS_OF
 from sightline.worlds.margins import kept
 from sightline.worlds.solids import Outline
 
-NAMES = [f"{shape}:{size}" for shape in SHAPES for size in SIZES]
 HOLLOW = [name for name in NAMES if solid(name).cavity]
 FLAT = [name for name in NAMES if solid(name).top]
 
@@ -49,7 +50,7 @@ def test_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     for function in (fits.contains_fit, fits.supports_fit, fits._margin):
         function.cache_clear()
     monkeypatch.setattr(fits, "work_out", refuse)
-    for a, b in itertools.product(NAMES, repeat=2):
+    for a, b in itertools.chain(itertools.product(NAMES, repeat=2), itertools.product(PAIRS_OF, repeat=2)):
         fits.can_contain(a, b)
         fits.can_support(a, b)
     rng = np.random.default_rng(1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sightline.worlds import Layout, arrange, load_world, presets, relations
-from sightline.worlds.shapes import GEOSPA, KITCHEN, split_name
+from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN, split_name
 
 TRAIN = {
     "cube", "cube_container", "long_cylinder", "rectangle_cont", "rectangle_cylinder", "cylinder_rect_cont",
@@ -17,6 +17,11 @@ TRAIN = {
 }  # fmt: skip
 SEEN, UNSEEN = {"brown", "purple", "cyan", "yellow"}, {"gray", "red", "blue", "green"}
 OTHERS = set(GEOSPA) - TRAIN
+MORE = {
+    "orange", "pink", "magenta", "wine", "olive", "lime", "mint", "teal", "sky", "navy", "lavender", "tan", "white",
+    "black",
+}  # fmt: skip
+NEW = {"satin", "pearl", "plastic"}
 
 GEOSPA_SPLITS = [
     # split, shapes, sizes, colours, materials, scenes
@@ -30,6 +35,7 @@ GEOSPA_SPLITS = [
     ("val_kitchen", set(KITCHEN), {"medium"}, SEEN | UNSEEN, {"rubber", "metal"}, 10_000),
     ("val_kitchen_plain", set(KITCHEN), {"medium"}, SEEN | UNSEEN, {"rubber", "metal"}, 10_000),
     ("diverse", set(GEOSPA), {"small", "medium", "large"}, SEEN | UNSEEN, {"rubber", "metal"}, 80_000),
+    ("invented", TRAIN | set(INVENTED), {"small", "medium", "largish"}, SEEN | MORE, {"metal"} | NEW, 80_000),
 ]
 
 
@@ -112,6 +118,7 @@ MADE = {
     "geospa/val_kitchen": [312482926, 2278690843, 3830166686],
     "geospa/val_kitchen_plain": [3654392713, 2366560682, 2341291793],
     "geospa/diverse": [844061417, 2442852937, 163766707],
+    "geospa/invented": [3848841670, 999939832, 2920096163],
     "kitchen": [2059889355, 2294685057, 261782372],
 }
 

@@ -27,7 +27,7 @@ BAD = [
     ("shapes: [cube, cube]", "shapes", "every shape once"),  # one twice
     ("shapes: {cube: 0}", "shapes.cube", "a number > 0"),  # weight of nothing
     ("shapes: {cbue: 1}", "shapes.cbue", "did you mean 'cube'"),  # misspelt with a weight
-    ("sizes: [tiny]", "sizes[0]", "small, medium, large"),  # unknown size
+    ("sizes: [tiny]", "sizes[0]", "small, medium, largish, large"),  # unknown size
     ("colors: [grey]", "colors[0]", "did you mean 'gray'"),  # British
     ("materials: metal", "materials", "a list"),  # a text for a list
     ("color: [gray]", "color", "did you mean 'colors'"),  # unknown field

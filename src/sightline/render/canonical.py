@@ -29,7 +29,7 @@ from sightline.worlds.solids import Floats
 Identity = tuple[str, str, str]
 """Shape with size, colour and material: ``("cube:small", "red", "metal")``."""
 
-FILLS: Final = {"small": 0.5, "medium": 0.65, "large": 0.8}
+FILLS: Final = {"small": 0.5, "medium": 0.65, "largish": 0.725, "large": 0.8}
 """Share of the square's side that an object takes up. It grows with the size, so that a small cube and a large one
 of the same look, which may stand in one scene, can be told apart."""
 

@@ -14,8 +14,22 @@ COLORS: Final[dict[str, tuple[int, int, int]]] = {
     "purple": (129, 38, 192),
     "cyan": (41, 208, 208),
     "yellow": (255, 238, 51),
+    "orange": (240, 128, 20),
+    "pink": (250, 150, 185),
+    "magenta": (205, 20, 140),
+    "wine": (80, 8, 45),
+    "olive": (128, 126, 25),
+    "lime": (150, 220, 45),
+    "mint": (150, 232, 190),
+    "teal": (8, 120, 125),
+    "sky": (125, 185, 245),
+    "navy": (20, 22, 78),
+    "lavender": (180, 160, 235),
+    "tan": (205, 172, 128),
+    "white": (236, 236, 232),
+    "black": (24, 24, 26),
 }
-"""8-bit sRGB, as CLEVR and GeoSpa have them."""
+"""8-bit sRGB: the first eight as CLEVR and GeoSpa have them, the others far from any of those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +50,11 @@ class Material:
 MATERIALS: Final[dict[str, Material]] = {
     "rubber": Material(metallic=0.0, roughness=0.7, specular=0.02),
     "metal": Material(metallic=1.0, roughness=0.25, specular=0.0),
+    "satin": Material(metallic=1.0, roughness=0.5, specular=0.0),
+    "pearl": Material(metallic=0.5, roughness=0.4, specular=0.04),
+    "plastic": Material(metallic=0.0, roughness=0.25, specular=0.06),
 }
+"""The first two as in CLEVR and GeoSpa: matte, and shiny."""
 
 
 def linear(rgb: tuple[int, int, int]) -> tuple[float, float, float]:

@@ -1,16 +1,26 @@
-"""Shapes as solids: GeoSpa's fourteen, a kitchen set of nine, and meshes of your own."""
+"""Shapes as solids: GeoSpa's fourteen, a kitchen set of nine, invented ones, and meshes of your own."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from sightline.worlds.shapes.baked import load_solids, save_solids
-from sightline.worlds.shapes.catalogue import GEOSPA, KITCHEN, SCENE_SCALE, SHAPES, SIZES, Catalogue, split_name
+from sightline.worlds.shapes.catalogue import (
+    GEOSPA,
+    INVENTED,
+    KITCHEN,
+    SCENE_SCALE,
+    SHAPES,
+    SIZES,
+    Catalogue,
+    split_name,
+)
 from sightline.worlds.solids import Solid
 
 __all__ = [
     "BUILT_IN",
     "GEOSPA",
+    "INVENTED",
     "KITCHEN",
     "SCENE_SCALE",
     "SHAPES",

@@ -11,12 +11,12 @@ import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.worlds.hints import hint
-from sightline.worlds.shapes import geospa
+from sightline.worlds.shapes import geospa, invented
 from sightline.worlds.shapes.baked import load_solids
 from sightline.worlds.solids import Cavity, Outline, Solid
 
-SIZES: Final[dict[str, float]] = {"small": 0.5, "medium": 1.0, "large": 1.5}
-"""How large a shape is against its medium size."""
+SIZES: Final[dict[str, float]] = {"small": 0.5, "medium": 1.0, "largish": 1.25, "large": 1.5}
+"""How large a shape is against its medium size; *largish* is none of GeoSpa's."""
 
 SCENE_SCALE: Final = 0.5
 """Metres of the scene to GeoSpa's model unit."""
@@ -30,7 +30,10 @@ KITCHEN: Final = ("bottle", "can", "donut", "glass", "milk_carton", "mug", "pill
 KITCHEN_FILE: Final = Path(__file__).with_name("kitchen.npz")
 """Where they are kept, in medium size."""
 
-SHAPES: Final[tuple[str, ...]] = GEOSPA + KITCHEN
+INVENTED: Final[tuple[str, ...]] = invented.INVENTED
+"""Shapes to learn from."""
+
+SHAPES: Final[tuple[str, ...]] = GEOSPA + KITCHEN + INVENTED
 """Every built-in shape."""
 
 
@@ -52,7 +55,7 @@ class Catalogue:
     """The built-in shapes and, beside them, own solids.
 
     Args:
-        own: Solids in medium size; each brings the three sizes of its shape.
+        own: Solids in medium size; each brings all sizes of its shape.
 
     >>> Catalogue().solid("cube:small").height
     0.45
@@ -99,6 +102,8 @@ class Catalogue:
             return scaled(self._own[shape], name, factor)
         if shape in GEOSPA:
             return geospa.build(shape, name, SCENE_SCALE * factor)
+        if shape in INVENTED:
+            return invented.build(shape, name, SCENE_SCALE * factor)
         if shape in KITCHEN:
             return scaled(_kitchen()[f"{shape}:medium"], name, factor)
         raise ConfigError(f"unknown shape {shape!r}{hint(shape, self.shapes)}")

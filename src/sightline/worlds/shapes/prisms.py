@@ -40,8 +40,8 @@ def prism(outline: Outline, height: float) -> Mesh:
     return _join(
         vertices,
         _wall(lower, upper, _edge_normals(outline, loop)),
-        _flat(_cap(lower)[:, ::-1], -1.0),
-        _flat(_cap(upper), 1.0),
+        _flat(cap(lower)[:, ::-1], -1.0),
+        _flat(cap(upper), 1.0),
     )
 
 
@@ -63,9 +63,9 @@ def container(outline: Outline, height: float, cavity: Cavity) -> Mesh:
         vertices,
         _wall(lower, upper, _edge_normals(outline, loop)),
         (inner_faces[:, ::-1], -inner_normals[:, ::-1]),
-        _flat(_cap(lower)[:, ::-1], -1.0),
-        _flat(_cap(bottom), 1.0),
-        _flat(_ring(loop, hole, upper, rim), 1.0),
+        _flat(cap(lower)[:, ::-1], -1.0),
+        _flat(cap(bottom), 1.0),
+        _flat(ring(loop, hole, upper, rim), 1.0),
     )
 
 
@@ -81,7 +81,7 @@ def _flat(faces: Indices, z: float) -> tuple[Indices, Floats]:
     return faces, np.broadcast_to((0.0, 0.0, z), (len(faces), 3, 3))
 
 
-def _cap(loop: Indices) -> Indices:
+def cap(loop: Indices) -> Indices:
     """The convex face inside a loop in a strip from side to side, facing up: bounding boxes hardly overlap."""
     back = np.roll(loop[::-1], 1)
     strip = np.stack((back, np.roll(loop, -1)), axis=1).ravel()[: len(loop)]
@@ -116,7 +116,7 @@ def _wall(lower: Indices, upper: Indices, normals: Floats) -> tuple[Indices, Flo
     return faces, np.stack((start, end, end, start, end, start), axis=1).reshape(-1, 3, 3)
 
 
-def _ring(outer: Floats, inner: Floats, outer_ids: Indices, inner_ids: Indices) -> Indices:
+def ring(outer: Floats, inner: Floats, outer_ids: Indices, inner_ids: Indices) -> Indices:
     """The flat band between two convex loops, one inside the other, facing up.
 
     An edge of one loop is joined to the corner of the other that lies farthest along the edge's normal, so no
