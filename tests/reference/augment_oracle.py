@@ -1,4 +1,4 @@
-"""What `training.augment.apply` does to one picture, pixel by pixel, in plain loops; without noise."""
+"""What `training.pixels.apply` does to one picture, pixel by pixel, in plain loops; without noise."""
 
 from __future__ import annotations
 

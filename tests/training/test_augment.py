@@ -12,20 +12,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn import functional
 
 from reference import augment_oracle as oracle
-from sightline.training.augment import (
-    Augmentation,
-    Change,
-    _hue,
-    apply,
-    draw_changes,
-    dulled_patches,
-    dulled_views,
-    fill,
-    moved_masks,
-    unchanged,
-)
+from sightline.training.augment import Augmentation, Change, _hue, _swapped, draw_changes
+from sightline.training.pixels import apply, covers, dulled_patches, dulled_views, fill, prepared, unchanged
 
 NOTHING = Augmentation(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 STRONG = Augmentation(1.0, 0.5, 3.0, 1.0, 2.0, 1.0, 2.0, 1.0, 0.5, 1.0, 0.5, 0.3, 0.7, 0.9)
@@ -40,17 +31,17 @@ def pictures(scenes: int = 3, views: int = 2, queries: int = 4, seed: int = 0) -
     return one, two
 
 
-def drawn(how: Augmentation, seed: int = 0, scenes: int = 3, views: int = 2) -> Change:
+def drawn(how: Augmentation, seed: int = 0, scenes: int = 3, views: int = 2, first: bool = True) -> Change:
     torch.manual_seed(seed)
-    return draw_changes(how, scenes, views)
+    return draw_changes(how, scenes, views, first=first)
 
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 def test_agrees_with_a_loop_over_pixels(seed: int, first: bool) -> None:
-    change = drawn(replace(STRONG, noise=0.0, share=0.7, swap=0.5), seed)
+    change = drawn(replace(STRONG, noise=0.0, share=0.7, swap=0.5), seed, first=first)
     views, patches = pictures(seed=seed)
-    seen, asked = apply(change, views, patches, first=first)
+    seen, asked = apply(change, views, patches)
     for s in range(len(views)):
         how: dict[str, Any] = {
             "colours": change.colours[s].double().numpy(), "offset": change.offset[s].double().numpy(),
@@ -58,13 +49,13 @@ def test_agrees_with_a_loop_over_pixels(seed: int, first: bool) -> None:
         }  # fmt: skip
         for v, made in enumerate(seen[s]):
             shift = (float(change.shift[s, v, 0]), float(change.shift[s, v, 1]))
-            zoom = scale(change, s, stretched=first and v == 0)
+            zoom = scale(change, s, stretched=v == 0)
             expected = oracle.changed(
                 views[s, v].numpy(), **how, zoom=zoom, shift=shift, blur=float(change.blur[s])
             )
             np.testing.assert_allclose(made.numpy(), expected, atol=2e-4)
         for q, made in enumerate(asked[s]):
-            blur, zoom = FEWER_ON_PATCHES * float(change.blur[s]), scale(change, s, stretched=first)
+            blur, zoom = FEWER_ON_PATCHES * float(change.blur[s]), scale(change, s, stretched=True)
             expected = oracle.changed(patches[s, q].numpy(), **how, zoom=zoom, shift=(0.0, 0.0), blur=blur)
             np.testing.assert_allclose(made.numpy(), expected, atol=2e-4)
 
@@ -76,16 +67,81 @@ def scale(change: Change, scene: int, *, stretched: bool) -> tuple[float, float]
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.integers(0, 10_000), st.booleans())
-def test_masks_move_with_the_views(seed: int, first: bool) -> None:
+@given(st.integers(0, 10_000))
+def test_covers_agree_with_masks_moved_one_after_the_other(seed: int) -> None:
     change = drawn(replace(NOTHING, share=0.7, zoom=0.6, shift=0.3, stretch=0.5), seed)
-    masks = (torch.rand(3, 4, 2, 7, 9, generator=torch.Generator().manual_seed(seed)) < 0.5).float()
-    made = moved_masks(change, masks, first=first)
+    ids = torch.randint(0, 5, (3, 2, 6, 9), generator=torch.Generator().manual_seed(seed), dtype=torch.uint8)
+    made = covers(ids, 4, 3, change)
+    assert made.shape == (3, 4, 2 * 2 * 3)
     for s, n, v in np.ndindex(3, 4, 2):
         shift = (float(change.shift[s, v, 0]), float(change.shift[s, v, 1]))
-        zoom = scale(change, s, stretched=first and v == 0)
-        expected = oracle.moved_mask(masks[s, n, v].double().numpy(), zoom, shift)
-        np.testing.assert_allclose(made[s, n, v].numpy(), expected, atol=2e-4)
+        mask = (ids[s, v] == n + 1).double().numpy()
+        moved = oracle.moved_mask(mask, scale(change, s, stretched=v == 0), shift)
+        expected = moved.reshape(2, 3, 3, 3).mean(axis=(1, 3)).ravel()
+        np.testing.assert_allclose(made[s, n, 6 * v : 6 * v + 6].numpy(), expected, atol=1e-5)
+
+
+def test_covers_of_unchanged_views() -> None:
+    """An object that fills the lower left patch of the second view is in that token and no other."""
+    ids = torch.zeros(1, 2, 32, 48, dtype=torch.uint8)
+    ids[0, 1, 16:, :16] = 2
+    found = covers(ids, 3, 16)
+    assert found.shape == (1, 3, 12)
+    assert (found > 1e-5).nonzero().tolist() == [[0, 1, 6 + 3]]
+    assert float(found.max()) == pytest.approx(1.0)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000))
+def test_views_are_read_as_by_an_affine_grid(seed: int) -> None:
+    """At the size of a real view, against torch's own sampling."""
+    change = drawn(replace(NOTHING, share=1.0, zoom=0.4, shift=0.1, stretch=0.5), seed, scenes=1)
+    draw = torch.Generator().manual_seed(seed)
+    views = torch.randint(0, 256, (1, 2, 160, 240, 3), generator=draw, dtype=torch.uint8)
+    frames = torch.zeros(2, 2, 3)
+    frames[:, :, 2] = change.shift[0]
+    frames[:, 0, 0], frames[:, 1, 1] = 1 / change.zoom, 1 / change.zoom
+    frames[0, 1, 1] /= change.stretch[0]
+    planes = views[0].permute(0, 3, 1, 2) / 255.0
+    grid = functional.affine_grid(frames, list(planes.shape), align_corners=False)
+    expected = functional.grid_sample(planes, grid, padding_mode="border", align_corners=False)
+    made = apply(change, views, pictures(1)[1])[0][0].permute(0, 3, 1, 2)
+    torch.testing.assert_close(made, expected.clamp(1e-4, 1.0), atol=1e-4, rtol=0)
+
+
+def test_autocast_moves_no_pixel() -> None:
+    """Only the last digits of a pixel may go; a matrix product under autocast would misplace it by half a pixel."""
+    views = torch.randint(0, 256, (1, 1, 32, 480, 3), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    with torch.autocast("cpu", torch.bfloat16):
+        seen, asked = apply(drawn(NOTHING, scenes=1, views=1), views, pictures(1)[1])
+    assert seen.dtype == asked.dtype == torch.bfloat16
+    torch.testing.assert_close(seen.float(), views / 255.0, atol=2.1e-3, rtol=0)
+
+
+def test_only_the_original_camera_sees_things_stretched() -> None:
+    how = replace(NOTHING, share=1.0, stretch=0.5)
+    assert torch.equal(drawn(how, first=False).stretch, torch.ones(3))
+    assert (drawn(how).stretch != 1.0).all()
+
+
+def test_prepared_does_what_is_known_of_the_scenes() -> None:
+    change = drawn(replace(STRONG, noise=0.0))
+    views, patches = pictures()
+    sizes = torch.tensor([0.5, 1.0, 1.5, 0.8]).expand(3, -1)
+    ids = torch.randint(0, 5, (3, 2, 7, 9), generator=torch.Generator().manual_seed(1), dtype=torch.uint8)
+    outlines = torch.full((3, 4, 5, 5), 255, dtype=torch.uint8)
+    plain = (*apply(change, views, patches, sizes), None)
+    dull = dulled_views(views, ids, 4, change.matte), dulled_patches(patches, outlines, change.matte)
+    where = covers(ids[..., :6, :8], 4, 2, change)
+    some = views[..., :6, :8, :], ids[..., :6, :8]
+    for made, expected in (
+        (prepared(None, views, patches, None, None, None, 2), (*unchanged(views, patches), None)),
+        (prepared(change, views, patches, sizes, None, outlines, 2), plain),  # nobody knows whose the pixels are
+        (prepared(change, some[0], patches, sizes, some[1], None, 2)[2:], (where,)),
+        (prepared(change, views, patches, sizes, ids, outlines, 1)[:2], apply(change, *dull, sizes)),
+    ):
+        for one, other in zip(made, expected, strict=True):
+            assert (one is None and other is None) or torch.equal(one, other)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +200,14 @@ def test_a_third_of_a_turn_moves_red_to_green() -> None:
 def test_no_saturation_is_grey_of_the_same_mean() -> None:
     made = _hue(torch.tensor([0.3]), torch.zeros(1))[0] @ torch.tensor([0.9, 0.3, 0.0])
     torch.testing.assert_close(made, torch.full((3,), 0.4))
+
+
+def test_swapped_channels() -> None:
+    colours = torch.arange(18.0).view(2, 3, 3)
+    keys = torch.tensor([[0.9, 0.1, 0.5], [0.9, 0.1, 0.5]])
+    made = _swapped(colours, torch.tensor([1.0, 0.0]), keys)
+    assert torch.equal(made[0], colours[0, [1, 2, 0]])
+    assert torch.equal(made[1], colours[1])
 
 
 def test_seeded() -> None:

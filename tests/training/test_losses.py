@@ -75,6 +75,15 @@ def test_pointing_asks_only_for_what_is_seen() -> None:
         assert not look.grad.any()
 
 
+def test_pointing_adds_up_in_single_precision() -> None:
+    """Three hundred shares in half precision: added up there, most of the small ones would be lost."""
+    look = torch.rand(2, 4, 3, 300, generator=torch.Generator().manual_seed(0)).softmax(dim=-1).bfloat16()
+    covers, present = torch.full((2, 3, 300), 0.5), torch.ones(2, 3, dtype=torch.bool)
+    found = pointing_loss([look], covers, present)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, pointing_loss([look.float()], covers, present), atol=1e-6, rtol=0)
+
+
 def test_padding_and_diagonal_have_no_gradient() -> None:
     logits, labels, _ = made(1, scenes=3, places=5)
     present = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 1, 1, 1]], dtype=torch.bool)

@@ -8,20 +8,11 @@ from typing import Any
 import lightning
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from sightline.errors import ConfigError
 from sightline.models.nets.checkpoints import load_sornet
 from sightline.models.nets.sornet import Sornet, sornet_config
-from sightline.training.augment import (
-    Change,
-    apply,
-    draw_changes,
-    dulled_patches,
-    dulled_views,
-    moved_masks,
-    unchanged,
-)
+from sightline.training.augment import Change, draw_changes
 from sightline.training.drawing import COARSE, SceneBatch
 from sightline.training.losses import (
     FactsHead,
@@ -33,6 +24,7 @@ from sightline.training.losses import (
     predicate_loss,
 )
 from sightline.training.muon import Muon
+from sightline.training.pixels import prepared
 from sightline.training.plan import Plan
 from sightline.training.sources import Source
 
@@ -51,6 +43,7 @@ class SornetLearner(lightning.LightningModule):
         self.head = FactsHead(self.net.config.width)
         self.mean = [weight.detach().clone() for weight in self.net.parameters()]
         self.told: dict[str, Tensor] = {}
+        self._fast = torch.compile(prepared, dynamic=False) if plan.compiled else prepared
         if plan.compiled:
             self.net.compile_parts()
 
@@ -66,11 +59,11 @@ class SornetLearner(lightning.LightningModule):
         loss = predicate_loss(logits, scenes.labels, scenes.present)
         self.told = {"predicates": loss.detach(), "right": _right(logits, scenes).detach()}
         if plan.facts and scenes.facts is not None:
-            facts = scenes.facts if change is None else _grown(scenes.facts, change, first=shown[0] == 0)
+            facts = scenes.facts if change is None else enlarged(scenes.facts, change.zoom, change.stretch)
             aside = facts_loss(self.head(embedded), facts, scenes.present)
             self.told["facts"] = aside.detach()
             loss = loss + plan.facts * aside
-        if covers is not None:
+        if plan.pointing and covers is not None:
             aside = pointing_loss(looked, covers, scenes.present)
             self.told["pointing"] = aside.detach()
             loss = loss + plan.pointing * aside
@@ -115,32 +108,26 @@ class SornetLearner(lightning.LightningModule):
 
     def _pixels(self, scenes: SceneBatch, *, first: bool) -> tuple[Tensor, Tensor, Tensor | None, Change | None]:
         """Views and patches as the network gets them, the share of each patch that shows an object, the change."""
-        how = self.plan.augmentation
-        masks = None
-        if self.plan.pointing and scenes.ids is not None:
-            numbers = torch.arange(1, scenes.present.shape[1] + 1, device=scenes.ids.device)
-            masks = (scenes.ids[:, None] == numbers.view(1, -1, 1, 1, 1)).float()
-        if how is None:
-            return *unchanged(scenes.views, scenes.patches), self._covers(masks), None
-        change = draw_changes(how, len(scenes), scenes.views.shape[1], scenes.views.device)
-        moved = None if masks is None else moved_masks(change, masks, first=first)
-        views, patches = scenes.views, scenes.patches
-        if how.matte and scenes.ids is not None and scenes.outlines is not None:  # both or neither
-            views = dulled_views(views, scenes.ids, scenes.present.shape[1], change.matte)
-            patches = dulled_patches(patches, scenes.outlines, change.matte)
-        pixels = apply(change, views, patches, scenes.sizes, first=first)
-        return *pixels, self._covers(moved), change
+        how, views = self.plan.augmentation, scenes.views
+        change = None
+        if how is not None:
+            change = draw_changes(how, len(scenes), views.shape[1], views.device, first=first)
+        dull = how is not None and how.matte > 0
+        prepare = self._fast if views.is_cuda else prepared  # a CPU would compile longer than it trains
+        made = prepare(
+            change,
+            views,
+            scenes.patches,
+            scenes.sizes,
+            scenes.ids if self.plan.pointing or dull else None,
+            scenes.outlines if dull else None,
+            self.net.config.patch // COARSE,
+        )
+        return *made, change
 
     def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
         """Clip here: Lightning refuses to where the optimiser is a fused one."""
         torch.nn.utils.clip_grad_norm_([*self.net.parameters(), *self.head.parameters()], self.plan.clip)
-
-    def _covers(self, masks: Tensor | None) -> Tensor | None:
-        """(B, N, T): masks (B, N, V, h, w) by patch."""
-        if masks is None:
-            return None
-        cells = functional.avg_pool2d(masks.flatten(0, 2)[:, None], self.net.config.patch // COARSE)
-        return cells.view(*masks.shape[:2], -1)
 
 
 class _Together(torch.optim.Optimizer):
@@ -209,11 +196,6 @@ def optimizers(net: nn.Module, head: nn.Module, plan: Plan) -> list[torch.optim.
 
 def _taken(views: Sequence[str], image: tuple[int, int], objects: int) -> str:
     return f"views {', '.join(views)} of {image[0]}×{image[1]} pixels and up to {objects} objects"
-
-
-def _grown(facts: Tensor, change: Change, *, first: bool) -> Tensor:
-    """Facts of changed scenes; without the original camera's view nothing is stretched."""
-    return enlarged(facts, change.zoom, change.stretch if first else None)
 
 
 def _right(logits: Tensor, scenes: SceneBatch) -> Tensor:

@@ -11,10 +11,9 @@ from torch.nn import functional
 from sightline.scenes.labels import PREDICATES, SPATIAL
 from sightline.training.placing import FACTS, LENGTHS
 
-_SPATIAL = torch.tensor([predicate in SPATIAL for predicate in PREDICATES])
-_HOLDS = [PREDICATES.index(predicate) for predicate in ("contains", "supports")]
+_CONTAINS, _SUPPORTS = (PREDICATES.index(predicate) for predicate in ("contains", "supports"))
 _NEAR = 3.0  # weight of a direction between an object and what it holds
-_UPRIGHT = [int(name in ("behind", "base", "height", "cavity_depth")) for name in FACTS[:LENGTHS]]
+_UPRIGHT = [name in ("behind", "base", "height", "cavity_depth") for name in FACTS[:LENGTHS]]
 _TOUCHED = 0.02  # share of a patch from which on it shows the object
 _SEEN = 0.01  # patches' worth of visible pixels below which an object cannot be pointed at
 
@@ -48,10 +47,10 @@ def predicate_loss(logits: Tensor, labels: Tensor, present: Tensor) -> Tensor:
         present: (B, N) bool.
     """
     each = functional.binary_cross_entropy_with_logits(logits, labels.float(), reduction="none")
-    asked = pairs_of(present)[..., None].expand_as(each).float()
-    held = labels[..., _HOLDS].any(dim=-1)
-    near = (held | held.transpose(1, 2))[..., None]
-    weight = torch.where(near & _SPATIAL.to(labels.device), _NEAR, 1.0) * asked
+    asked = pairs_of(present).float()
+    held = labels[..., _CONTAINS] | labels[..., _SUPPORTS]
+    near = torch.where(held | held.transpose(1, 2), _NEAR, 1.0) * asked
+    weight = torch.stack([near if predicate in SPATIAL else asked for predicate in PREDICATES], dim=-1)
     return (each * weight).sum() / weight.sum().clamp(min=1.0)
 
 
@@ -74,9 +73,9 @@ def enlarged(facts: Tensor, zoom: Tensor | None, stretch: Tensor | None = None) 
     """
     if zoom is None:
         return facts
-    both = torch.stack((zoom, zoom if stretch is None else zoom * stretch), dim=1)
-    grown = facts[..., :LENGTHS] * both[:, _UPRIGHT][:, None]
-    return torch.cat((grown, facts[..., LENGTHS:]), dim=-1)
+    higher = zoom if stretch is None else zoom * stretch
+    factors = torch.stack([higher if upright else zoom for upright in _UPRIGHT], dim=1)
+    return torch.cat((facts[..., :LENGTHS] * factors[:, None], facts[..., LENGTHS:]), dim=-1)
 
 
 def pointing_loss(looked: Sequence[Tensor], covers: Tensor, present: Tensor) -> Tensor:
@@ -90,11 +89,13 @@ def pointing_loss(looked: Sequence[Tensor], covers: Tensor, present: Tensor) -> 
         covers: (B, N, T): share of each patch that shows the object.
         present: (B, N) bool.
     """
-    on = (covers > _TOUCHED).float()
+    on = (
+        (covers.mT.contiguous() > _TOUCHED).mT[:, None].to(looked[0].dtype)
+    )  # in memory as `looked`: by token first
     seen = present & (covers.sum(dim=-1) > _SEEN)
-    asked = looked[len(looked) // 3 :]
-    shares = [(look[:, : (3 * look.shape[1] + 3) // 4].float().mean(dim=1) * on).sum(dim=-1) for look in asked]
-    return torch.stack([masked_mean(-torch.log(share + 1e-4), seen) for share in shares]).mean()
+    shares = torch.stack([(look * on).sum(dim=-1, dtype=torch.float32) for look in looked[len(looked) // 3 :]])
+    asked = (3 * shares.shape[2] + 3) // 4
+    return masked_mean(-torch.log(shares[:, :, :asked].mean(dim=2) + 1e-4), seen)
 
 
 def pairs_of(present: Tensor) -> Tensor:

@@ -52,10 +52,10 @@ class Muon(torch.optim.Optimizer):
         means = [self._mean(weight) for weight in weights]
         keep = group["momentum"]
         torch._foreach_lerp_(means, gradients, 1.0 - keep)
-        ahead = torch.stack(torch._foreach_lerp(gradients, means, keep))
-        steps = orthogonal(ahead) * (-0.2 * group["lr"] * math.sqrt(max(weights[0].shape)))
+        steps = orthogonal(torch.stack(torch._foreach_lerp(gradients, means, keep))).to(weights[0].dtype)
         torch._foreach_mul_(weights, 1.0 - group["lr"] * group["weight_decay"])
-        torch._foreach_add_(weights, list(steps.to(weights[0].dtype).unbind()))
+        far = -0.2 * group["lr"] * math.sqrt(max(weights[0].shape))
+        torch._foreach_add_(weights, list(steps.unbind()), alpha=far)
 
     def _mean(self, weight: Tensor) -> Tensor:
         state = self.state[weight]
@@ -74,6 +74,6 @@ def orthogonal(matrices: Tensor) -> Tensor:
     a, b, c = _QUINTIC
     for _ in range(_ROUNDS):
         square = x @ x.mT
-        x = a * x + (b * square + c * square @ square) @ x
+        x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
     done: Tensor = x.mT if tall else x
     return done
