@@ -75,6 +75,28 @@ def test_from_a_world(cli: Any, small_world: Path, tmp_path: Path) -> None:
     assert [file.name.split(".")[0] for file in (tmp_path / "t" / "tensorboard").iterdir()] == ["events"]
 
 
+def test_from_two_worlds(cli: Any, small_world: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text(
+        "extends: geospa/diverse\nresolution: [96, 64]\ncolors: [cyan]\ndistinct: false\nobjects: [2, 5]\n"
+    )
+    made = cli(
+        "train", "sornet", "--world", small_world, "--world", other, "--out", tmp_path / "t", *SMALL,
+        "--views", "original", "--canonical", 1,
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    source = json.loads((tmp_path / "t" / "plan.json").read_text())["source"]
+    assert (source["turns"], source["scenes"]) == ([0, 1], 8)  # two batches of two scenes each
+    assert len({one["world"] for one in source["sources"]}) == 2
+
+
+def test_worlds_that_do_not_mix(cli: Any, small_world: Path, tmp_path: Path) -> None:
+    done = cli("train", "sornet", "--world", "geospa/diverse", "--world", small_world, "--out", tmp_path / "t")
+    assert done.code == 2
+    assert "have views of 480×320 and 96×64 pixels: they do not mix" in done.err
+    assert not (tmp_path / "t").exists()
+
+
 def test_curve(cli: Any, generated: Path, tmp_path: Path) -> None:
     cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
     start = tmp_path / "t" / "sornet.safetensors"
@@ -112,6 +134,11 @@ def test_curve_of_a_world(cli: Any, small_world: Path, generated: Path, tmp_path
         (["sornet", "--world", "geospa/trian"], "did you mean"),
         (["sornet", "--world", "geospa/train", "--views", "below"], "no view 'below'"),
         (["sornet", "--world", "geospa/train", "--start", "none.safetensors"], "none.safetensors: no such file"),
+        (["sornet", "--world", "geospa/train", "--world", "geospa/train"], "--world geospa/train is given twice"),
+        (
+            ["curve", "--world", "geospa/train", "--world", "geospa/diverse", "--start", "x"],
+            "curve takes one --world",
+        ),
         (["sornet", "--data", "D", "--split", "val"], "no split 'val'"),
         (["sornet", "--data", "D", "--views", "original,side_2"], "no view 'side_2'; it has original, top"),
         (["sornet", "--data", "D", "--rate", "0"], "rate of a training must be above 0"),

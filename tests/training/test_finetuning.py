@@ -39,9 +39,10 @@ def held(red_world: World) -> WorldSource:
 
 def test_first_scenes_of_the_source(drawn: WorldSource) -> None:
     few = FewScenes(drawn, 3, 2, batch=3, seed=0)
-    [rows] = few.loader(0, 1)
+    [(rows, incoming)] = few.loader(0, 1)
     assert sorted(rows.tolist()) == [0, 1, 2]
-    batch = few.scenes(rows, (1,))
+    assert incoming is None
+    batch = few.scenes((rows, None), (1,))
     parts = [drawn.scenes(loaded, (1,)) for loaded in drawn.loader(0, 2)]
     for name in ("views", "labels", "present", "facts", "looks", "ids"):
         whole = torch.cat([getattr(part, name) for part in parts])
@@ -52,9 +53,9 @@ def test_first_scenes_of_the_source(drawn: WorldSource) -> None:
 
 def test_fewer_scenes_than_a_batch(drawn: WorldSource) -> None:
     few = FewScenes(drawn, 2, 2, batch=5, seed=0)
-    [rows] = few.loader(3, 4)
-    assert sorted(set(rows.tolist())) == [0, 1]
-    assert len(few.scenes(rows, (0, 1))) == 5
+    [loaded] = few.loader(3, 4)
+    assert sorted(set(loaded[0].tolist())) == [0, 1]
+    assert len(few.scenes(loaded, (0, 1))) == 5
 
 
 def test_patches_vary(drawn: WorldSource) -> None:
@@ -62,7 +63,7 @@ def test_patches_vary(drawn: WorldSource) -> None:
     made = []
     for seed in (0, 0, 1, 2, 3):
         torch.manual_seed(seed)
-        made.append(few.scenes(np.array([0, 1]), (0,)).patches)
+        made.append(few.scenes((np.array([0, 1]), None), (0,)).patches)
     assert torch.equal(made[0], made[1])
     assert not all(torch.equal(made[0], other) for other in made[2:])
 

@@ -71,6 +71,15 @@ def test_going_on_is_as_if_never_interrupted(optimizer: Any, tmp_path: Path) -> 
             assert one[name] == other[name]
 
 
+def test_time_is_up_after_a_whole_step(tmp_path: Path) -> None:
+    plan = toy_plan()
+    whole, _ = fit(plan, ToySource(), tmp_path / "whole")
+    done = [fit(plan, ToySource(), tmp_path / "parts", seconds=0.0)[1].steps for _ in range(3)]
+    parts, _ = fit(plan, ToySource(), tmp_path / "parts")
+    assert done == [1, 2, 3]
+    assert all(map(torch.equal, weights(whole), weights(parts)))
+
+
 def test_a_finished_training_does_nothing_more(tmp_path: Path) -> None:
     plan, source = toy_plan(), ToySource()
     _, first = fit(plan, source, tmp_path, log_every=2)
@@ -176,19 +185,6 @@ def test_losses_beside_change_what_is_learned(loss: str, tmp_path: Path) -> None
     assert with_it.last[loss] > 0
     assert math.isnan(without.last[loss])
     assert not all(map(torch.equal, one.mean, two.mean))
-
-
-def test_masks_by_patch() -> None:
-    """An object that fills the lower left patch of the second view is in that token and no other."""
-    learner = SornetLearner(toy_plan(), ToySource())
-    learner.net = Sornet(SornetConfig(32, 1, 2, 16, views=VIEWS, image=(96, 64)))
-    masks = torch.zeros(1, 3, 2, 32, 48)
-    masks[0, 1, 1, 16:, :16] = 1.0
-    covers = learner._covers(masks)
-    assert covers is not None
-    assert covers.shape == (1, 3, 12)
-    assert covers.nonzero().tolist() == [[0, 1, 6 + 3]]
-    assert float(covers.max()) == 1.0
 
 
 def test_begins_with_a_checkpoint(checkpoint: Path, tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ def command(
     ],
     to: Annotated[Path, typer.Option("--out", help="Folder of the training; one begun here is gone on with.")],
     world: Annotated[
-        str | None, typer.Option(help="Train on scenes of this world, drawn while training goes on.")
+        list[str] | None,
+        typer.Option(help="Train on scenes of this world, drawn while training goes on; of several in turn."),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Train on this Sightline dataset, which has canonical views.")
@@ -66,12 +67,12 @@ def command(
     for package in ("torch", "safetensors", "lightning"):
         if find_spec(package) is None:
             raise MissingExtraError(package, extra="train")
-    if (world is None) == (data is None):
+    if (not world) == (data is None):
         raise ConfigError("train on one of --world and --data")
     if split is not None and data is None:
         raise ConfigError("--split is for --data")
     wish = Wishes(
-        to=to, world=world, data=data, split=split, size=size,
+        to=to, worlds=tuple(world or ()), data=data, split=split, size=size,
         views=None if views is None else tuple(v.strip() for v in views.split(",") if v.strip()),
         steps=steps, batch=batch, rate=rate, optimizer=optimizer, seed=seed, augmentation=augmentation,
         canonical=canonical, start=start, workers=workers, device=device, save_every=save_every,
@@ -88,6 +89,8 @@ def command(
         raise ConfigError("sightline train curve needs --start, the checkpoint to fine-tune")
     if tensorboard:
         raise ConfigError("--tensorboard is for sightline train sornet")
+    if len(wish.worlds) > 1:
+        raise ConfigError("sightline train curve takes one --world: its scenes are counted")
     train_curve(wish, _numbers(scenes or _FEW), held_out or 500)
 
 

@@ -25,7 +25,7 @@ class Wishes:
     """What the user asked for."""
 
     to: Path
-    world: str | None
+    worlds: tuple[str, ...]
     data: Path | None
     split: str | None
     size: str
@@ -141,31 +141,45 @@ def dataset_of(wish: Wishes) -> Dataset:
 
 
 def world_source(wish: Wishes, plan: Plan, device: str, *, batches: int, seed: int | None = None) -> Source:
-    """Scenes of the world, drawn on the card where there is one."""
+    """Scenes of the world, or of several in turn, drawn on the card where there is one."""
+    from sightline.training.mixed import MixedSource
     from sightline.training.sources import WorldSource
 
-    world = _checked_world(wish, plan)
+    worlds = _checked_worlds(wish, plan)
     if device == "cpu" and not wish.json and seed is None:
         err.print("note: scenes are drawn on the CPU, a few a second: a stored dataset is faster to learn from")
-    return WorldSource(
-        world, plan.views, batch=plan.batch, batches=batches, canonical=plan.canonical,
-        seed=plan.seed if seed is None else seed, workers=wish.workers, cuda=device == "cuda",
-        crowded=plan.crowded,
-    )  # fmt: skip
+    sources = [
+        WorldSource(
+            world, plan.views, batch=plan.batch, batches=-(-batches // len(worlds)), canonical=plan.canonical,
+            seed=plan.seed if seed is None else seed, workers=wish.workers, cuda=device == "cuda",
+            crowded=plan.crowded, most=max(world.objects[1] for world in worlds),
+        )
+        for world in worlds
+    ]  # fmt: skip
+    return sources[0] if len(sources) == 1 else MixedSource(sources)
 
 
-def _checked_world(wish: Wishes, plan: Plan) -> World:
+def _checked_worlds(wish: Wishes, plan: Plan) -> list[World]:
+    """The worlds; what does not fit shows before canonical views are drawn."""
     from sightline.training.learning import begin
+    from sightline.training.placing import PlacedScenes
     from sightline.worlds import load_world
 
-    assert wish.world is not None
-    world = load_world(wish.world)
-    if world.objects[1] > plan.most_objects:
-        raise ConfigError(
-            f"{world.name} has scenes of up to {world.objects[1]} objects, the network takes {plan.most_objects}"
-        )
-    begin(plan, world.resolution)  # a checkpoint that does not fit shows before canonical views are drawn
-    return world
+    worlds = [load_world(name) for name in wish.worlds]
+    for i, world in enumerate(worlds):
+        if world in worlds[:i]:
+            raise ConfigError(f"--world {wish.worlds[i]} is given twice")
+        if world.resolution != worlds[0].resolution:
+            sizes = " and ".join("{}×{}".format(*one.resolution) for one in (worlds[0], world))
+            raise ConfigError(f"{worlds[0].name} and {world.name} have views of {sizes} pixels: they do not mix")
+        if world.objects[1] > plan.most_objects:
+            raise ConfigError(
+                f"{world.name} has scenes of up to {world.objects[1]} objects, the network takes "
+                f"{plan.most_objects}"
+            )
+        PlacedScenes(world, plan.views, seed=plan.seed, size=plan.batch, batches=1)  # a ConfigError for other views
+    begin(plan, worlds[0].resolution)
+    return worlds
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,11 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sightline.render.canonical import SIZE, canonical_layouts, shrunk
+from sightline.render.canonical import SIZE, canonical_layouts
 from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
-from sightline.training.placing import PlacedBatch, PlacedScenes, looks_of
+from sightline.training.placing import CanonicalLooks, PlacedBatch, PlacedScenes, looks_of
+from sightline.training.workers import placers
 from sightline.worlds import SIZES, World
+from sightline.worlds.looks import linear
 from sightline.worlds.shapes import split_name
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 COARSE = 2
 """Of an id map every so many-th pixel is kept, both ways."""
 
-_AT_ONCE = 256  # canonical pictures drawn in one batch
+_LIGHT = torch.tensor([linear((c, c, c))[0] for c in range(256)], dtype=torch.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class _Drawn:
 
     def __init__(self, world: World, bank: Bank, device: str) -> None:
         self.device = torch.device(device)
-        self.bank, self.outlines = (torch.from_numpy(part).to(self.device) for part in bank)
+        self.bank, self.outlines = (part.to(self.device) for part in bank)
         factors = [SIZES[split_name(shape)[1]] for shape, _, _ in looks_of(world)]
         self._sizes = torch.tensor(factors, dtype=torch.float32, device=self.device)
 
@@ -91,12 +94,13 @@ class _Drawn:
 class CudaDrawing(_Drawn):
     """Scenes of a world drawn on the card, in batches."""
 
-    def __init__(self, world: World, *, canonical: int, seed: int) -> None:
+    def __init__(self, world: World, *, canonical: int, seed: int, workers: int = 0) -> None:
         from sightline.render.fast.cuda import CudaRenderer
 
         self._card = CudaRenderer()
         self._card.know(world.solids())
-        super().__init__(world, canonical_bank(world, self._card, count=canonical, seed=seed), "cuda")
+        bank = canonical_bank(world, self._card, count=canonical, seed=seed, workers=workers)
+        super().__init__(world, bank, "cuda")
 
     def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:
         """The scenes by some of their views, each query by one of its canonical views chosen at random."""
@@ -152,41 +156,66 @@ class Bank(NamedTuple):
         outlines: (looks, count, 32, 32) uint8: how much of a pixel shows the object, 255 for all.
     """
 
-    views: NDArray[np.uint8]
-    outlines: NDArray[np.uint8]
+    views: Tensor
+    outlines: Tensor
 
 
-def canonical_bank(world: World, card: CudaRenderer, *, count: int, seed: int) -> Bank:
-    """Drawn on the card, many at a time."""
-    layouts = [one for look in looks_of(world) for one in canonical_layouts(look, world, count=count, seed=seed)]
-    drawn: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
-    for at in range(0, len(layouts), _AT_ONCE):
-        few = layouts[at : at + _AT_ONCE]
-        full = [few[i % len(few)] for i in range(_AT_ONCE)]  # one size: the card's arrays are made only once
-        pictures = card.pictures(card.batch(full, "canonical"))
-        images, ids = pictures.image.copy_to_host(), pictures.ids.copy_to_host()
-        drawn += [(shrunk(image), _outline(own)) for image, own in zip(images[: len(few)], ids, strict=False)]
-    return _banked(drawn, count)
+def canonical_bank(
+    world: World, card: CudaRenderer, *, count: int, seed: int, workers: int = 0, device: str = "cuda"
+) -> Bank:
+    """Drawn on the card, many at a time, while worker processes pack the next ones; the card knows the solids."""
+    looks = CanonicalLooks(world, count=count, seed=seed)
+    at_once, whole = looks.each * count, len(looks.looks) * count
+    views = torch.empty(len(looks) * at_once, SIZE, SIZE, 3, dtype=torch.uint8, device=device)
+    outlines = torch.empty(views.shape[:3], dtype=torch.uint8, device=device)
+    for number, packed in enumerate(placers(workers).batches(looks, 0, len(looks))):
+        pictures = card.pictures(card.upload(packed))
+        here = slice(number * at_once, (number + 1) * at_once)
+        views[here] = small_views(torch.as_tensor(pictures.image, device=device))
+        outlines[here] = small_outlines(torch.as_tensor(pictures.ids, device=device))
+    return _banked(views[:whole], outlines[:whole], count)
 
 
 def cpu_bank(world: World, renderer: FastRenderer, *, count: int, seed: int) -> Bank:
     """Drawn one after the other."""
-    layouts = [one for look in looks_of(world) for one in canonical_layouts(look, world, count=count, seed=seed)]
+    layouts = (one for look in looks_of(world) for one in canonical_layouts(look, world, count=count, seed=seed))
     frames = (renderer.frame(layout, layout.shots[0]) for layout in layouts)
-    return _banked([(shrunk(_image(frame)), _outline(frame.ids)) for frame in frames], count)
+    small = [(small_views(_tensor(_image(f))), small_outlines(_tensor(f.ids))) for f in frames]
+    views, outlines = (torch.cat(part) for part in zip(*small, strict=True))
+    return _banked(views, outlines, count)
 
 
-def _banked(drawn: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]], count: int) -> Bank:
-    views, outlines = (np.stack(part) for part in zip(*drawn, strict=True))
-    return Bank(views.reshape(-1, count, SIZE, SIZE, 3), outlines.reshape(-1, count, SIZE, SIZE))
+def small_views(images: Tensor) -> Tensor:
+    """Pictures (B, H, W, 3) of canonical layouts at the size of a patch: `render.canonical.shrunk`, of many."""
+    light = _mean(_LIGHT.to(images.device)[images.int()])
+    curve = torch.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    return (255.0 * curve).round().to(torch.uint8)
 
 
-def _outline(ids: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """An id map at the size of the patch: how much of each pixel is object."""
-    finer = len(ids) // SIZE
-    share = (ids > 0).reshape(SIZE, finer, SIZE, finer).mean(axis=(1, 3))
-    outline: NDArray[np.uint8] = np.round(255.0 * share).astype(np.uint8)
-    return outline
+def small_outlines(ids: Tensor) -> Tensor:
+    """Id maps (B, H, W) at the size of a patch: how much of each pixel is object, 255 for all."""
+    return (255.0 * _mean((ids > 0).double())).round().to(torch.uint8)
+
+
+def _mean(fine: Tensor) -> Tensor:
+    """(B, H, W, …) averaged down to (B, 32, 32, …).
+
+    Added up one by one, as numpy does it: in dark pictures many means lie halfway between two bytes.
+    """
+    across, down = fine.shape[2] // SIZE, fine.shape[1] // SIZE
+    whole = torch.zeros_like(fine[:, ::down, ::across])
+    for y, x in product(range(down), range(across)):
+        whole += fine[:, y::down, x::across]
+    return whole / (down * across)
+
+
+def _banked(views: Tensor, outlines: Tensor, count: int) -> Bank:
+    return Bank(views.view(-1, count, *views.shape[1:]), outlines.view(-1, count, *outlines.shape[1:]))
+
+
+def _tensor(one: NDArray[Any]) -> Tensor:
+    """A batch of one."""
+    return torch.from_numpy(one)[None]
 
 
 def _image(frame: Frame) -> NDArray[np.uint8]:

@@ -68,6 +68,7 @@ def fit(
     log_every: int = 50,
     save_every: int = 500,
     stop_after: int | None = None,
+    seconds: float = math.inf,
     progress: Progress | None = None,
     device: str = "",
 ) -> tuple[SornetLearner, Fitted]:
@@ -80,6 +81,7 @@ def fit(
         log_every: Steps between rows of the log.
         save_every: Steps between states.
         stop_after: Stop early, at this step; call again to go on.
+        seconds: Stop early, at the first step that ends after so many; call again to go on.
         progress: Told at every row of the log.
         device: ``cpu`` or ``cuda``; by default the card where there is one.
     """
@@ -88,7 +90,7 @@ def fit(
     learner = SornetLearner(plan, source)
     out.mkdir(parents=True, exist_ok=True)
     atomic_write(out / PLAN, (json.dumps(told, indent=2) + "\n").encode())
-    log = _Log(out, plan, source, log_every, save_every, progress)
+    log = _Log(out, plan, source, log_every, save_every, time.monotonic() + seconds, progress)
     stop = min(plan.steps, stop_after or plan.steps)
     begun = time.monotonic()
     with catch_warnings():
@@ -163,12 +165,19 @@ class _Log(Callback):
     """Rows of the log, and the state and weights every so often."""
 
     def __init__(
-        self, out: Path, plan: Plan, source: Source, every: int, save_every: int, progress: Progress | None
+        self,
+        out: Path,
+        plan: Plan,
+        source: Source,
+        every: int,
+        save_every: int,
+        until: float,
+        progress: Progress | None,
     ) -> None:
         self._out, self._plan, self._source, self._every, self._save_every = out, plan, source, every, save_every
-        self._progress = progress
+        self._until, self._progress = until, progress
         self.last: dict[str, float] = {}
-        self._begun = self._since = time.monotonic()
+        self._begun = self._since = math.nan
         self._scenes = self._images = 0
 
     def on_train_start(self, trainer: lightning.Trainer, _: lightning.LightningModule) -> None:
@@ -177,16 +186,22 @@ class _Log(Callback):
         rows = file.read_text().splitlines()[1:] if file.exists() else []
         kept = [row for row in rows if int(row.split(",")[0]) <= done]
         atomic_write(file, "\n".join([",".join(_COLUMNS), *kept, ""]).encode())
-        self._since = time.monotonic()
+
+    def on_train_batch_start(self, *_: Any) -> None:
+        """Time counts from the first batch on: before it, scenes may have had to be drawn."""
+        if math.isnan(self._begun):
+            self._begun = self._since = time.monotonic()
 
     def on_train_batch_end(self, trainer: lightning.Trainer, learner: Any, *_: Any) -> None:
         """Count, and write now and then."""
         step = trainer.global_step
         self._scenes += self._plan.batch
         self._images += self._plan.batch * len(self._plan.shown(step - 1))
-        if step % self._every == 0 or step == trainer.max_steps:
+        trainer.should_stop = time.monotonic() > self._until
+        last = trainer.should_stop or step == trainer.max_steps
+        if step % self._every == 0 or last:
             self._write(trainer, learner)
-        if step % self._save_every == 0 and step < trainer.max_steps:
+        if step % self._save_every == 0 and not last:
             self.save(trainer, learner)
 
     def on_train_end(self, trainer: lightning.Trainer, learner: Any) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.render.canonical import Identity
+from sightline.render.canonical import Identity, canonical_layouts
 from sightline.render.fast.pack import Packed, Pool, packed
 from sightline.render.fast.settings import Settings
 from sightline.scenes.labels import PREDICATES
@@ -33,6 +33,19 @@ metres; whether it stands in or on another, and holds or carries one (0 or 1).""
 
 LENGTHS: Final = 9
 """So many of them are lengths; the others are yes or no."""
+
+AT_ONCE: Final = 256
+"""Canonical views packed together, or those of one object if it has more."""
+
+_Item = TypeVar("_Item", covariant=True)
+
+
+class Stream(Protocol[_Item]):
+    """What worker processes can be asked for, number by number; it travels to them."""
+
+    def __getitem__(self, number: int) -> _Item:
+        """Item `number`."""
+
 
 _ORDER: Final = {name: i for i, name in enumerate(PREDICATES)}
 
@@ -142,8 +155,45 @@ class PlacedScenes:
         return PlacedBatch(first, views, looks, present, labels, facts)
 
 
-def place_batch(stream: PlacedScenes, number: int) -> PlacedBatch:
-    """Batch `number` of a stream: what a worker process is asked for."""
+class CanonicalLooks:
+    """Canonical views of every object of a world, packed to be drawn: a sequence of batches of the same size.
+
+    Args:
+        world: Whose objects.
+        count: Views of each.
+        seed: Of the views.
+
+    Attributes:
+        each: Objects of a batch; the last one is filled up with objects from the front.
+    """
+
+    def __init__(self, world: World, *, count: int, seed: int) -> None:
+        self.world, self.count, self.seed = world, count, seed
+        self.each = max(1, AT_ONCE // count)
+
+    @cached_property
+    def looks(self) -> tuple[Identity, ...]:
+        """Every object the world can hold, in a fixed order."""
+        return looks_of(self.world)
+
+    def __len__(self) -> int:
+        return -(-len(self.looks) // self.each)
+
+    def __getitem__(self, number: int) -> Packed:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        looks = [self.looks[(number * self.each + i) % len(self.looks)] for i in range(self.each)]
+        layouts = [
+            layout
+            for look in looks
+            for layout in canonical_layouts(look, self.world, count=self.count, seed=self.seed)
+        ]
+        [views] = packed(_pool(self.world.solids()), layouts, ["canonical"], Settings().map_half)
+        return views
+
+
+def item_of(stream: Stream[_Item], number: int) -> _Item:
+    """Item `number` of a stream: what a worker process is asked for."""
     return stream[number]
 
 

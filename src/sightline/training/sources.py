@@ -55,10 +55,11 @@ class WorldSource:
         batch: Scenes of a batch; `batches` of them.
         canonical: Canonical views of each object.
         seed: Of the scenes.
-        workers: Processes that place; 0 places in this one.
+        workers: Processes that place, canonical views too; 0 places in this one.
         cuda: Draw on the card.
         device: Where scenes drawn by the CPU go.
         crowded: Share of the scenes with one or two colours only; see `PlacedScenes`.
+        most: Objects that a batch has room for; by default the world's own limit.
     """
 
     def __init__(
@@ -74,11 +75,12 @@ class WorldSource:
         cuda: bool = False,
         device: str = "cpu",
         crowded: float = 0.0,
+        most: int | None = None,
     ) -> None:
-        self.stream = PlacedScenes(world, views, seed=seed, size=batch, batches=batches, crowded=crowded)
+        self.stream = PlacedScenes(world, views, seed=seed, size=batch, batches=batches, crowded=crowded, most=most)
         self.workers = workers
         self.drawing: Drawing = (
-            CudaDrawing(world, canonical=canonical, seed=seed)
+            CudaDrawing(world, canonical=canonical, seed=seed, workers=workers)
             if cuda
             else CpuDrawing(self.stream, canonical=canonical, seed=seed, device=device)
         )

@@ -1,4 +1,4 @@
-"""Worker processes that place scenes: started once, shared by every source of a process.
+"""Worker processes that place scenes and canonical views: started once, shared by every source of a process.
 
 They import neither torch nor anything of the card, so they start in a second and cost little memory.
 """
@@ -10,14 +10,17 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import lru_cache
+from typing import Any, TypeVar
 
-from sightline.training.placing import PlacedBatch, PlacedScenes, place_batch
+from sightline.training.placing import Stream, item_of
+
+_Item = TypeVar("_Item")
 
 _AHEAD = 3  # batches in the making for every worker
 
 
 class Placers:
-    """A pool of processes that place batches ahead of time; 0 workers place in this process."""
+    """A pool of processes that make batches ahead of time; 0 workers make them in this process."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -27,21 +30,21 @@ class Placers:
             context.set_forkserver_preload(["sightline.training.placing"])
             self._pool = ProcessPoolExecutor(workers, mp_context=context)
 
-    def warm_up(self, stream: PlacedScenes) -> None:
+    def warm_up(self, stream: Stream[Any]) -> None:
         """Let one worker compile what placing needs, now; the others find it on disk."""
         if self._pool is not None:
-            self._pool.submit(place_batch, stream, 0)
+            self._pool.submit(item_of, stream, 0)
 
-    def batches(self, stream: PlacedScenes, start: int, stop: int) -> Iterator[PlacedBatch]:
+    def batches(self, stream: Stream[_Item], start: int, stop: int) -> Iterator[_Item]:
         """Batches start … stop − 1 of a stream, in order."""
         if self._pool is None:
-            yield from (place_batch(stream, number) for number in range(start, stop))
+            yield from (item_of(stream, number) for number in range(start, stop))
             return
         numbers = iter(range(start, stop))
-        waiting: deque[Future[PlacedBatch]] = deque()
+        waiting: deque[Future[_Item]] = deque()
         try:
             for number in numbers:
-                waiting.append(self._pool.submit(place_batch, stream, number))
+                waiting.append(self._pool.submit(item_of, stream, number))
                 if len(waiting) > _AHEAD * self.workers:
                     yield waiting.popleft().result()
             while waiting:

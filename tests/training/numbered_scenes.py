@@ -1,0 +1,54 @@
+"""Scenes that show their own number in every pixel, each view one brighter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sightline.training.drawing import SceneBatch, chosen_patches
+
+
+class NumberedSource:
+    """Scene s of a source is s in all it has; its queries are objects s and s + 1, by one of their patches."""
+
+    image = (4, 2)
+
+    def __init__(
+        self, size: int, scenes: int, *, looks: int = 5, canonical: int = 3, lit: int = 0, objects: int = 2
+    ) -> None:
+        self.batch, self.count, self.objects = size, scenes, objects
+        self.bank: Tensor = (lit + torch.arange(looks * canonical)).to(torch.uint8).view(looks, canonical, 1, 1, 1)
+        self.outlines: Tensor | None = 255 - self.bank[..., 0]
+        self.asked: list[int] = []
+
+    def loader(self, start: int, stop: int) -> Iterator[int]:
+        for number in range(start, stop):
+            assert number < self.count // self.batch
+            self.asked.append(number)
+            yield number
+
+    def scenes(self, loaded: int, views: Sequence[int]) -> SceneBatch:
+        scene = torch.arange(loaded * self.batch, (loaded + 1) * self.batch)
+        shown = scene[:, None] + torch.tensor(list(views))
+        looks = (scene[:, None] + torch.arange(self.objects)) % len(self.bank)
+        present = torch.ones(looks.shape, dtype=torch.bool)
+        present[:, 1] = scene % 2 == 0
+        looks = looks * present
+        patches, outlines = chosen_patches(self.bank, looks, present, self.outlines)
+        return SceneBatch(
+            shown.to(torch.uint8)[..., None, None, None].expand(-1, -1, 2, 4, 3),
+            patches,
+            present,
+            (scene % 3 == 0)[:, None, None, None].expand(-1, self.objects, self.objects, 8),
+            scene[:, None, None].expand(-1, self.objects, 13).float(),
+            looks,
+            shown.to(torch.uint8)[..., None, None].expand(-1, -1, 1, 2),
+            looks.float(),
+            outlines,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return {"numbered": True, "scenes": self.count}
