@@ -92,9 +92,9 @@ def test_scores_are_the_exams_own(made: PredicatesCard, data: Dataset, tmp_path:
 def test_scenes_say_what_the_model_said(made: PredicatesCard, page: str) -> None:
     titles = [gallery.title for gallery in made.galleries]
     assert titles == ["Worst", "Typical", "Perfect"]
-    worst, typical, perfect = (gallery.scenes for gallery in made.galleries)
+    worst, typical, perfect = (gallery.exhibits for gallery in made.galleries)
     assert worst[0].wrong / worst[0].asked >= worst[1].wrong / worst[1].asked > 0
-    assert len({shown.scene_id for g in made.galleries for shown in g.scenes}) == 4
+    assert len({shown.scene_id for g in made.galleries for shown in g.exhibits}) == 4
     assert perfect[0].wrong == 0
     assert typical[0].wrong > 0
     contents = " ".join("".join(Page(page).text).split())
@@ -105,7 +105,7 @@ def test_scenes_say_what_the_model_said(made: PredicatesCard, page: str) -> None
 
 
 def test_attention_is_shown_for_every_object(made: PredicatesCard, page: str) -> None:
-    objects = [asked for g in made.galleries for shown in g.scenes for asked in shown.objects]
+    objects = [asked for g in made.galleries for shown in g.exhibits for asked in shown.objects]
     assert all(len(asked.heat) == 2 for asked in objects)
     assert page.count('alt="Attention for object') == 2 * len(objects)
 
@@ -135,7 +135,7 @@ def test_blind_runs_alone_and_nothing_answered(data: Dataset, tmp_path: Path) ->
     ran = runs(data, tmp_path)
     blind = card(ran, data, resamples=50)
     assert "Only blind baselines have sat" in render(blind)
-    assert blind.galleries[0].scenes[0].views  # shown to the reader though not to the model
+    assert blind.galleries[0].exhibits[0].views  # shown to the reader though not to the model
     none = sit(PredicatesExam(), Candidate("n.py:x", "none", Noisy(data)), data, tmp_path / "none", limit=0)
     empty = card([none], data, resamples=50)
     text = " ".join("".join(Page(render(empty)).text).split())

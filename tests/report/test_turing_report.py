@@ -80,7 +80,7 @@ def test_page_is_sound_and_has_all_sections(page: str, made: TuringCard) -> None
     text = " ".join(" ".join(parsed.text).split())
     for words in ("At a glance", "By story line", "Share of yes, by type", "Calibration", "Could it be guessed?"):
         assert words in text
-    assert parsed.tags.count("article") == sum(len(g.streams) for g in made.galleries) >= 2
+    assert parsed.tags.count("article") == sum(len(g.exhibits) for g in made.galleries) >= 2
     assert "unfinished" in text
 
 
@@ -95,7 +95,7 @@ def test_page_is_escaped_and_stands_alone(page: str) -> None:
 def test_shown_streams_tell_every_answer(made: TuringCard, sat: list[Run]) -> None:
     records = sat[made_at(made, sat)].records()
     for gallery in made.galleries:
-        for shown in gallery.streams:
+        for shown in gallery.exhibits:
             at = shown.transcript
             own = records.filter((pl.col("scene_id") == at.scene_id) & (pl.col("stream") == at.stream))
             assert [q.line.number for q in shown.questions] == own["step"].to_list()
@@ -107,7 +107,7 @@ def test_shown_streams_tell_every_answer(made: TuringCard, sat: list[Run]) -> No
             for line in at.labelled:
                 assert line.object_id
                 assert str(line.label) in shown.svg
-    shares = [s.transcript.right / s.transcript.asked for s in made.galleries[0].streams]
+    shares = [s.transcript.right / s.transcript.asked for s in made.galleries[0].exhibits]
     assert shares == sorted(shares)
 
 
@@ -170,7 +170,7 @@ def test_a_written_test_has_its_page_too(train: Dataset, data: Dataset, tmp_path
     written = WrittenExam(folder, key)
     run = sit(written, candidate("coin"), written.dataset(), tmp_path / "run")
     made = card([run], pictures_of(folder, [run]), resamples=100)
-    shown = [stream for gallery in made.galleries for stream in gallery.streams]
+    shown = [stream for gallery in made.galleries for stream in gallery.exhibits]
     assert len(shown) == 2
     assert all("data:image/jpeg" in stream.svg for stream in shown)
     assert "test" in dict(made.options)

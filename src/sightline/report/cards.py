@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from sightline.exams.relations.analyses import ByDifficulty, CounterHeuristic, Silence
 from sightline.exams.relations.audit import Audit
@@ -19,55 +19,36 @@ from sightline.plain import finite
 from sightline.report.failures import Failure
 from sightline.report.listings import SUBTASK_TITLES
 from sightline.report.markdown import markdown
+from sightline.report.seats import Card, Seat
 from sightline.skills import Setting
 from sightline.stats import Interval
 
 
-@dataclass(frozen=True)
-class Sitting:
+@dataclass(frozen=True, kw_only=True)
+class Sitting(Seat):
     """One run with everything computed from its records.
 
     Attributes:
-        label: How the report calls it; unique in the card.
-        name: How the run calls the model.
-        spec: What the user asked for.
-        blind: A built-in rule or prior that never looks at a picture.
         boxes: ``truth``, ``detected`` or ``perfect``.
         study: What it learned from: ``same``, ``within_image``, ``across_images`` or ``joint``.
         train_split: The split it was told to learn from, None for the usual one.
-        status: ``finished``, ``stopped``, ``running`` or ``failed``.
-        done: Items answered, of `items`.
-        told: What the model says of itself.
-        versions: Software it was made with.
         scores: Of what was answered; without sub-tasks where nothing was.
         difficulty: None on detected boxes or where nothing was answered.
         heuristics: By setting; empty on detected boxes. `consistency` and `silence` likewise.
         outcomes: Sub-task → outcome → judgements; on detected boxes only.
     """
 
-    label: str
-    name: str
-    spec: str
-    blind: bool
+    asked: ClassVar = ("boxes", "study")
+
     boxes: str
     study: str
     train_split: str | None
-    status: str
-    done: int
-    items: int
-    told: Mapping[str, Any]
-    versions: Mapping[str, str]
     scores: Scores
     difficulty: ByDifficulty | None = None
     heuristics: Mapping[Setting, CounterHeuristic] = field(default_factory=dict)
     consistency: Mapping[Setting, Consistency] = field(default_factory=dict)
     silence: Mapping[Setting, Silence] = field(default_factory=dict)
     outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-
-    @property
-    def finished(self) -> bool:
-        """Whether every item was answered."""
-        return self.status == "finished"
 
     @property
     def standard(self) -> bool:
@@ -86,7 +67,7 @@ class Sitting:
         return None if task is None else task.micro["all"].f1
 
     @property
-    def rank(self) -> tuple[bool, int, float]:
+    def rank(self) -> tuple[float, ...]:
         """What puts one run before another: finished, more sub-tasks with a score, then their mean F1."""
         values = [task.micro["all"].f1.value for task in self.scores.subtasks]
         known = [v for v in values if math.isfinite(v)]
@@ -94,11 +75,7 @@ class Sitting:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        plain: dict[str, Any] = {
-            key: getattr(self, key)
-            for key in ("label", "name", "spec", "blind", "boxes", "study", "status", "done", "items")
-        }
-        plain |= {"model": dict(self.told), "versions": dict(self.versions), "scores": self.scores.to_dict()}
+        plain = super().to_dict() | {"scores": self.scores.to_dict()}
         plain["difficulty"] = None if self.difficulty is None else self.difficulty.to_dict()
         for part in ("heuristics", "consistency", "silence"):
             plain[part] = {setting: found.to_dict() for setting, found in getattr(self, part).items()}
@@ -150,32 +127,21 @@ class DataFacts:
         return plain
 
 
-@dataclass(frozen=True)
-class ReportCard:
+@dataclass(frozen=True, kw_only=True)
+class ReportCard(Card[Sitting]):
     """All runs side by side, one of them looked at closely.
 
     Attributes:
-        made: When, ISO 8601 in UTC.
         protocol: How answers were counted.
-        resamples: Behind every interval; `seed` of the resampling.
         data: What the runs were made on.
-        sittings: Every run, best first.
-        focus: Label of the run the grids and drawn scenes are of.
         grids: Setting → score of *closer* by size and place, for the focus.
         failures: Its worst scenes, within depth, occlusion and across, worst first in each.
-        warnings: What a reader must know before trusting the figures.
     """
 
-    made: str
     protocol: Protocol
-    resamples: int
-    seed: int
     data: DataFacts
-    sittings: tuple[Sitting, ...]
-    focus: str
     grids: Mapping[Setting, Sequence[Grid]]
     failures: tuple[Failure, ...]
-    warnings: tuple[str, ...]
 
     @property
     def main(self) -> tuple[Sitting, ...]:
@@ -186,11 +152,6 @@ class ReportCard:
     def detected(self) -> tuple[Sitting, ...]:
         """Runs on boxes the models found."""
         return tuple(s for s in self.sittings if s.boxes != "truth")
-
-    @property
-    def focused(self) -> Sitting:
-        """The run looked at closely."""
-        return next(s for s in self.sittings if s.label == self.focus)
 
     @property
     def subtasks(self) -> tuple[str, ...]:

@@ -21,12 +21,11 @@ from sightline.exams.relations.protocols import Protocol
 from sightline.exams.relations.scores import Scores, score_sheets, scores
 from sightline.exams.relations.sheets import sheets
 from sightline.exams.run import Run
-from sightline.models import is_blind
 from sightline.report.cards import ReportCard, Sitting
 from sightline.report.facts import data_facts
 from sightline.report.failures import worst
 from sightline.report.listings import BOXES_WORDS
-from sightline.report.seats import focused
+from sightline.report.seats import focused, seated
 from sightline.report.sentences import cautions
 from sightline.skills import Setting
 from sightline.store import Dataset
@@ -159,21 +158,13 @@ def _sitting(
     run: Run, label: str, records: pl.DataFrame, answers: Mapping[Setting, Answers], protocol: Protocol,
     resamples: int, seed: int,
 ) -> Sitting:  # fmt: skip
-    options, manifest = run.options, run.manifest
-    spec = str(manifest["identity"]["model"])
+    options = run.options
     sitting = Sitting(
-        label=label,
-        name=run.name,
-        spec=spec,
-        blind=is_blind(spec),
+        **seated(run, label),
         boxes=str(options.get("boxes", "truth")),
         study=str(options.get("study", "same")),
         train_split=options.get("train_split"),
-        status=run.status,
         done=records["item"].n_unique(),
-        items=int(manifest.get("items", 0)),
-        told=dict(manifest.get("model", {})),
-        versions=dict(manifest.get("versions", {})),
         scores=Scores(protocol, (), None),
     )
     sure: dict[str, Any] = {"resamples": resamples, "seed": seed}

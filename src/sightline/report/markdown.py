@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sightline.report import behaviour_listings, data_listings, listings, sentences
 from sightline.report.listings import SUBTASK_TITLES, Cell, Listing, Row, scored
 
 if TYPE_CHECKING:
     from sightline.report.cards import ReportCard
+    from sightline.report.seats import Card
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|#~!])")
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -56,16 +57,9 @@ def headline_table(card: ReportCard) -> Listing:
 
 
 def _lines(card: ReportCard) -> Iterator[str]:
-    yield f"# Report card: {plain(card.focus)}"
-    yield ""
     data = card.data
-    yield (
-        f"Data {plain(data.name)} ({data.fingerprint[:12]}){f', split {plain(data.split)}' if data.split else ''}; "
-        f"{card.protocol.value} protocol; {card.made}."
-    )
-    for warning in card.warnings:
-        yield f"\n> **Note:** {plain(warning)}"
-    yield "\n" + plain(" ".join(sentences.headline(card)))
+    told = sat_on("Data", data.name, data.fingerprint, data.split)
+    yield from opening(card, f"{told}; {card.protocol.value} protocol", sentences.headline(card))
     yield from section("Scores", [headline_table(card), *listings.score_tables(card)])
     yield from section("By predicate", listings.predicate_tables(card))
     behaviour = [listings.difficulty_table(card), behaviour_listings.heuristic_table(card)]
@@ -81,6 +75,21 @@ def _lines(card: ReportCard) -> Iterator[str]:
     yield "\n## How this was made\n"
     yield plain(sentences.PROTOCOLS[card.protocol])
     yield "\n" + plain(sentences.intervals_paragraph(card))
+
+
+def sat_on(words: str, name: str, fingerprint: str, split: str) -> str:
+    """The data a card is of."""
+    return f"{words} {plain(name)} ({fingerprint[:12]}){f', split {plain(split)}' if split else ''}"
+
+
+def opening(card: Card[Any], told: str, headline: Iterable[str]) -> Iterator[str]:
+    """How every card begins: whose it is, what was sat and when, what to mind, and the headline."""
+    yield f"# Report card: {plain(card.focus)}"
+    yield ""
+    yield f"{told}; {card.made}."
+    for warning in card.warnings:
+        yield f"\n> **Note:** {plain(warning)}"
+    yield "\n" + plain(" ".join(headline))
 
 
 def section(title: str, shown: Iterable[Listing]) -> Iterator[str]:

@@ -13,8 +13,7 @@ from sightline.report.listings import SUBTASK_TITLES, figure, known
 
 if TYPE_CHECKING:
     from sightline.report.cards import ReportCard, Sitting
-    from sightline.report.predicates.cards import Sitting as PredicatesSitting
-    from sightline.report.turing.cards import Sitting as TuringSitting
+    from sightline.report.seats import Seat
     from sightline.stats import Interval
 
 PROTOCOLS = {
@@ -137,11 +136,6 @@ def commands(card: ReportCard) -> list[str]:
     return [*lines, f"sightline report runs --protocol {card.protocol.value} --out report.html"]
 
 
-def own_words(sitting: Sitting) -> str:
-    """What a model tells of itself, on one line."""
-    return told_words(sitting.told)
-
-
 def told_words(told: Mapping[str, object]) -> str:
     """Facts on one line.
 
@@ -203,9 +197,7 @@ def _told(interval: Interval | None) -> str:
     return figure(interval.value) + limits
 
 
-def cautions(
-    sittings: Sequence[Sitting] | Sequence[PredicatesSitting] | Sequence[TuringSitting], items: str
-) -> Iterator[str]:
+def cautions(sittings: Sequence[Seat], items: str) -> Iterator[str]:
     """What a reader must know before trusting the figures: unfinished runs, no blind one; `items` in a word."""
     for sitting in sittings:
         if not sitting.finished:

@@ -11,13 +11,13 @@ from itertools import islice
 from typing import Any, Final
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from PIL import Image
 
 from sightline.report.contact.colours import UNKNOWN_DEPTH, css, depth_range, kind_colour, ramp
 from sightline.report.contact.exhibit import Exhibit
 from sightline.report.contact.overlay import hatches, overlay
+from sightline.report.pages import environment
 
 VIEWS_A_PAGE: Final = 200
 """More go on another page, so that neither memory nor the reader's browser pays for a large sheet."""
@@ -32,13 +32,7 @@ TOGGLES: Final = {
 }
 _LONGEST: Final = 960
 
-_ENVIRONMENT: Final = Environment(
-    loader=PackageLoader("sightline.report.contact"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_TEMPLATES: Final = environment("sightline.report.contact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,7 @@ def pages(
         subtitle: What is shown.
         names: Number of a page, from 0 → its file name, for links between pages.
     """
-    template = _ENVIRONMENT.get_template("contact.html.j2")
+    template = _TEMPLATES.get_template("contact.html.j2")
     style = files("sightline.report.contact").joinpath("templates", "contact.css").read_text(encoding="utf-8")
     rest, number = iter(shown), 0
     cards = list(map(_card, islice(rest, VIEWS_A_PAGE)))

@@ -17,14 +17,14 @@ from sightline.exams.predicates.records import ANSWERS, counts_of, score_records
 from sightline.exams.predicates.slices import slices
 from sightline.exams.predicates.tally import TN, TP
 from sightline.exams.run import Run
-from sightline.models import is_blind
 from sightline.models.registry import candidate
 from sightline.report.choosing import choose
+from sightline.report.galleries import Gallery, hung
 from sightline.report.make import common_split, labels
 from sightline.report.predicates.attention import attention_of
-from sightline.report.predicates.cards import Gallery, PredicatesCard, Sitting
+from sightline.report.predicates.cards import PredicatesCard, Sitting
 from sightline.report.predicates.exhibits import SceneExhibit, scene_exhibit
-from sightline.report.seats import focused
+from sightline.report.seats import focused, seated
 from sightline.report.sentences import cautions
 from sightline.scenes.labels import PREDICATES
 from sightline.store import Dataset
@@ -112,21 +112,13 @@ def _apart(run: Run) -> list[str]:
 
 
 def _sitting(run: Run, label: str, records: pl.DataFrame, resamples: int, seed: int) -> Sitting:
-    manifest, spec = run.manifest, str(run.manifest["identity"]["model"])
     asked = run.options.get("views")
     sure: dict[str, Any] = {"resamples": resamples, "seed": seed}
     return Sitting(
-        label=label,
-        name=run.name,
-        spec=spec,
-        blind=is_blind(spec),
-        views=tuple(map(str, manifest.get("views") or ())),
+        **seated(run, label),
+        views=tuple(map(str, run.manifest.get("views") or ())),
         asked_views=None if asked is None else tuple(map(str, asked)),
-        status=run.status,
         done=records["item"].n_unique(),
-        items=int(manifest.get("items", 0)),
-        told=dict(manifest.get("model", {})),
-        versions=dict(manifest.get("versions", {})),
         scores=score_records(records, **sure) if records.height else None,
         slices=slices(records, **sure) if records.height else None,
     )
@@ -153,7 +145,7 @@ def _looking(run: Run, attention: bool | object, warnings: list[str]) -> object 
 def _galleries(
     focus: Sitting, records: pl.DataFrame, data: Dataset, split: str | None, looking: object | None,
     sizes: Mapping[str, int],
-) -> tuple[Gallery, ...]:  # fmt: skip
+) -> tuple[Gallery[SceneExhibit], ...]:  # fmt: skip
     if focus.scores is None:
         return ()
     counted = counts_of(records)
@@ -161,13 +153,11 @@ def _galleries(
     right = counted.counts[:, :, [TP, TN]].sum(axis=(1, 2))
     chosen = choose(counted.scenes, asked, right, **sizes)
     items = {item.id: item for item in PredicatesExam(split=split).items(data)}
-    shown = []
-    for (title, words), ids in zip(GALLERIES.items(), (chosen.worst, chosen.typical, chosen.perfect), strict=True):
-        exhibits = tuple(
-            _exhibit(items[name], records.filter(pl.col("scene_id") == name), data, focus, looking) for name in ids
-        )
-        shown += [Gallery(title, words, exhibits)] if exhibits else []
-    return tuple(shown)
+
+    def exhibit(name: str) -> SceneExhibit:
+        return _exhibit(items[name], records.filter(pl.col("scene_id") == name), data, focus, looking)
+
+    return hung(chosen, GALLERIES, exhibit)
 
 
 def _exhibit(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sightline.report.listings import Cell, Listing, Row
-from sightline.report.markdown import plain, section
+from sightline.report.markdown import opening, plain, sat_on, section
 from sightline.report.predicates import listings, sentences
 from sightline.report.predicates.figures import AXES
 from sightline.report.predicates.outcomes import KINDS
@@ -26,7 +26,7 @@ def scenes_table(card: PredicatesCard) -> Listing:
     rows = [
         Row(shown.scene_id, tuple(map(Cell, (g.title.lower(), *(f"{n:,}" for n in _counts(shown))))))
         for g in card.galleries
-        for shown in g.scenes
+        for shown in g.exhibits
     ]
     columns = ("scene", "shown as", "judgements", "wrong", *(words for _, words in KINDS.values()))
     return Listing(f"Scenes shown of {card.focus}", columns, tuple(rows))
@@ -37,13 +37,8 @@ def _counts(shown: SceneExhibit) -> list[int]:
 
 
 def _lines(card: PredicatesCard) -> Iterator[str]:
-    yield f"# Report card: {plain(card.focus)}"
-    yield ""
-    split = f", split {plain(card.split)}" if card.split else ""
-    yield f"Predicates exam; data {plain(card.data)} ({card.fingerprint[:12]}){split}; {card.made}."
-    for warning in card.warnings:
-        yield f"\n> **Note:** {plain(warning)}"
-    yield "\n" + plain(" ".join(sentences.headline(card)))
+    told = sat_on("Predicates exam; data", card.data, card.fingerprint, card.split)
+    yield from opening(card, told, sentences.headline(card))
     yield from section("Scores", [listings.overview_table(card), listings.focus_table(card)])
     yield from section("Every model", listings.measure_tables(card))
     yield from section("Scene accuracy in parts", listings.slice_tables(card, AXES))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from typing import TYPE_CHECKING
 
+from sightline.report import headlines
 from sightline.report.listings import known, percent
 from sightline.report.predicates.listings import spoken
 from sightline.scenes.labels import PREDICATES
 
 if TYPE_CHECKING:
     from sightline.report.predicates.cards import PredicatesCard, Sitting
-    from sightline.stats import Interval
 
 HIDDEN_NOTE = (
     "Of each pair the more hidden object counts, by its hidden share in the scene’s first view; at 100 it "
@@ -23,22 +22,7 @@ HIDDEN_NOTE = (
 
 def headline(card: PredicatesCard) -> list[str]:
     """What the scores mean, in a few sentences."""
-    ranked = [s for s in card.scored if s.finished and known(s.accuracy())]
-    models, blind = [s for s in ranked if not s.blind], [s for s in ranked if s.blind]
-    best = max(models, key=_value, default=None)
-    rule = max(blind, key=_value, default=None)
-    said = []
-    if best is not None:
-        lead = f"The best of the {len(models)} models, {best.label}," if len(models) > 1 else best.label
-        said.append(
-            f"{lead} has on average {_told(best.accuracy())} of a scene’s judgements right, {_whole(best)}."
-        )
-    if rule is not None:
-        lead = "Without a look at any picture" if best is not None else "Only blind baselines have sat; the best"
-        said.append(f"{lead}, {rule.label} reaches {_told(rule.accuracy())}{_against(best, rule)}.")
-    if ranked:
-        said += _weakest(best or ranked[0])
-    return [sentence.replace(" %", "\u00a0%") for sentence in said] or ["No finished run has a score yet."]
+    return headlines.headline(card.scored, _reached, _weakest)
 
 
 def intervals_paragraph(card: PredicatesCard) -> str:
@@ -67,23 +51,12 @@ def commands(card: PredicatesCard) -> list[str]:
     return [*lines, f"sightline report runs --exam predicates --data {shlex.quote(card.data)} --out report.html"]
 
 
-def _whole(sitting: Sitting) -> str:
+def _reached(sitting: Sitting) -> str:
     assert sitting.scores is not None
     found = sitting.scores.scene_all
-    share = percent(found.value) if known(found) else "none"
-    return f"and every single one in {share} of the scenes"
-
-
-def _against(best: Sitting | None, rule: Sitting) -> str:
-    """How the best baseline stands to the best model."""
-    ours, blind = None if best is None else best.accuracy(), rule.accuracy()
-    if ours is None or blind is None:
-        return ""
-    if blind.low > ours.high:
-        return ": more than any model does"
-    if ours.low > blind.high:
-        return f", {100 * (ours.value - blind.value):.1f} points less"
-    return ": their intervals overlap"
+    right = headlines.share(sitting.accuracy())
+    whole = percent(found.value) if known(found) else "none"
+    return f"has on average {right} of a scene’s judgements right, and every single one in {whole} of the scenes"
 
 
 def _weakest(sitting: Sitting) -> list[str]:
@@ -101,18 +74,3 @@ def _weakest(sitting: Sitting) -> list[str]:
         last = f"is weakest in “{spoken(name)}” ({percent(values[name])})."
         said = [f"{said[0]}; it {last}"] if said else [f"{sitting.label} {last}"]
     return said
-
-
-def _value(sitting: Sitting) -> float:
-    found = sitting.accuracy()
-    return found.value if found is not None else math.nan
-
-
-def _told(interval: Interval | None) -> str:
-    assert interval is not None
-    limits = (
-        f" (95 % interval {100 * interval.low:.1f}–{100 * interval.high:.1f})"
-        if math.isfinite(interval.low)
-        else ""
-    )
-    return percent(interval.value) + limits

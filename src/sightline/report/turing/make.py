@@ -15,12 +15,12 @@ from sightline.exams.turing.compare import MODELS_OWN
 from sightline.exams.turing.exam import BLIND
 from sightline.exams.turing.monitor import Monitor, monitor
 from sightline.exams.turing.records import asked_of, score_run, streams_of
-from sightline.models import is_blind
 from sightline.report.choosing import choose
+from sightline.report.galleries import Gallery, hung
 from sightline.report.make import common_split, labels
-from sightline.report.seats import focused
+from sightline.report.seats import focused, seated
 from sightline.report.sentences import cautions
-from sightline.report.turing.cards import Gallery, Sitting, TuringCard
+from sightline.report.turing.cards import Sitting, TuringCard
 from sightline.report.turing.exhibits import StreamExhibit, stream_exhibit
 from sightline.report.turing.scripts import transcripts
 from sightline.report.turing.stage import stage
@@ -110,20 +110,12 @@ def _apart(run: Run) -> list[str]:
 
 
 def _sitting(run: Run, label: str, resamples: int, seed: int) -> Sitting:
-    manifest, spec = run.manifest, str(run.manifest["identity"]["model"])
     streams = streams_of(run)
     asked = int(streams["length"].sum()) if len(streams) else 0
     return Sitting(
-        label=label,
-        name=run.name,
-        spec=spec,
-        blind=is_blind(spec),
+        **seated(run, label),
         withheld=bool(run.options.get("withhold")),
-        status=run.status,
         done=len(streams),
-        items=int(manifest.get("items", 0)),
-        told=dict(manifest.get("model", {})),
-        versions=dict(manifest.get("versions", {})),
         scores=score_run(run, resamples=resamples, seed=seed) if asked else None,
     )
 
@@ -140,17 +132,13 @@ def _watched(
 
 def _galleries(
     told: Sequence[Transcript], data: Dataset, options: Mapping[str, Any], sizes: Mapping[str, int]
-) -> tuple[Gallery, ...]:
+) -> tuple[Gallery[StreamExhibit], ...]:
     names = [f"{t.scene_id}#{t.stream:06d}" for t in told]
     asked = pl.Series([t.asked for t in told], dtype=pl.Int64).to_numpy()
     right = pl.Series([t.right for t in told], dtype=pl.Int64).to_numpy()
     chosen = choose(names, asked, right, **sizes)
     by_name = dict(zip(names, told, strict=True))
-    shown = []
-    for (title, words), own in zip(GALLERIES.items(), (chosen.worst, chosen.typical, chosen.perfect), strict=True):
-        exhibits = tuple(_exhibit(by_name[name], data, options) for name in own)
-        shown += [Gallery(title, words, exhibits)] if exhibits else []
-    return tuple(shown)
+    return hung(chosen, GALLERIES, lambda name: _exhibit(by_name[name], data, options))
 
 
 def _exhibit(told: Transcript, data: Dataset, options: Mapping[str, Any]) -> StreamExhibit:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sightline.report.listings import Cell, Listing, Row
-from sightline.report.markdown import plain, section
+from sightline.report.markdown import opening, plain, sat_on, section
 from sightline.report.turing import listings, sentences
 from sightline.report.turing.exhibits import MARKS, StreamExhibit
 
@@ -33,13 +33,8 @@ def stream_table(shown: StreamExhibit, model: str) -> Listing:
 
 
 def _lines(card: TuringCard) -> Iterator[str]:
-    yield f"# Report card: {plain(card.focus)}"
-    yield ""
-    split = f", split {plain(card.split)}" if card.split else ""
-    yield f"Turing exam; data {plain(card.data)} ({card.fingerprint[:12]}){split}; {card.made}."
-    for warning in card.warnings:
-        yield f"\n> **Note:** {plain(warning)}"
-    yield "\n" + plain(" ".join(sentences.headline(card)))
+    told = sat_on("Turing exam; data", card.data, card.fingerprint, card.split)
+    yield from opening(card, told, sentences.headline(card))
     parts = [listings.axis_table(card, axis) for axis in listings.AXES]
     yield from section("Scores", [listings.overview_table(card), *parts])
     yield from section(
@@ -48,6 +43,6 @@ def _lines(card: TuringCard) -> Iterator[str]:
     )
     yield "\n" + plain(sentences.verdict(card))
     for gallery in card.galleries:
-        yield from section(f"{gallery.title} streams", [stream_table(s, card.focus) for s in gallery.streams])
+        yield from section(f"{gallery.title} streams", [stream_table(s, card.focus) for s in gallery.exhibits])
     yield "\n## How this was made\n"
     yield plain(sentences.intervals_paragraph(card))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
@@ -11,12 +10,12 @@ from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.monitor import GUESSED
 from sightline.exams.turing.words.files import vocabularies
 from sightline.exams.turing.words.from_data import FROM_DATA
+from sightline.report import headlines
 from sightline.report.listings import known, percent
 from sightline.report.turing.listings import TYPES
 
 if TYPE_CHECKING:
     from sightline.report.turing.cards import Sitting, TuringCard
-    from sightline.stats import Interval
 
 _SETTINGS: Final = ("split", "train_split", "halves", "streams", "questions", "seed", "deadline", "closed",
                     "min_support", "epsilon", "smoothing", "view")  # fmt: skip
@@ -25,19 +24,7 @@ _SETTINGS: Final = ("split", "train_split", "halves", "streams", "questions", "s
 
 def headline(card: TuringCard) -> list[str]:
     """What the scores mean, in a few sentences."""
-    ranked = [s for s in card.scored if s.finished and known(s.accuracy())]
-    models, blind = [s for s in ranked if not s.blind], [s for s in ranked if s.blind]
-    best, rule = max(models, key=_value, default=None), max(blind, key=_value, default=None)
-    said = []
-    if best is not None:
-        lead = f"The best of the {len(models)} models, {best.label}," if len(models) > 1 else best.label
-        said.append(f"{lead} answers {_told(best.accuracy())} of the questions as is true.")
-    if rule is not None:
-        lead = "Without a look at any picture" if best is not None else "Only blind baselines have sat; the best"
-        said.append(f"{lead}, {rule.label} reaches {_told(rule.accuracy())}{_against(best, rule)}.")
-    if ranked:
-        said += _weakest(best or ranked[0])
-    return [sentence.replace(" %", "\u00a0%") for sentence in said] or ["No finished run has a score yet."]
+    return headlines.headline(card.scored, _reached, _weakest)
 
 
 def verdict(card: TuringCard) -> str:
@@ -113,16 +100,8 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _against(best: Sitting | None, rule: Sitting) -> str:
-    """How the best baseline stands to the best model."""
-    ours, blind = None if best is None else best.accuracy(), rule.accuracy()
-    if ours is None or blind is None:
-        return ""
-    if blind.low > ours.high:
-        return ": more than any model does"
-    if ours.low > blind.high:
-        return f", {100 * (ours.value - blind.value):.1f} points less"
-    return ": their intervals overlap"
+def _reached(sitting: Sitting) -> str:
+    return f"answers {headlines.share(sitting.accuracy())} of the questions as is true"
 
 
 def _weakest(sitting: Sitting) -> list[str]:
@@ -135,18 +114,3 @@ def _weakest(sitting: Sitting) -> list[str]:
         f"{sitting.label} is weakest in {TYPES[low]} questions ({percent(values[low])}) and best in {TYPES[high]} "
         f"questions ({percent(values[high])})."
     ]
-
-
-def _value(sitting: Sitting) -> float:
-    found = sitting.accuracy()
-    return found.value if found is not None else math.nan
-
-
-def _told(interval: Interval | None) -> str:
-    assert interval is not None
-    limits = (
-        f" (95 % interval {100 * interval.low:.1f}–{100 * interval.high:.1f})"
-        if math.isfinite(interval.low)
-        else ""
-    )
-    return percent(interval.value) + limits

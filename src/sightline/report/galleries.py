@@ -1,0 +1,96 @@
+"""Cards that show what was asked: some of the worst, some typical, some perfect, each for a reason in words."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sightline.plain import finite
+from sightline.report.choosing import Chosen
+from sightline.report.seats import AccuracySeat, Card, Plain
+
+SeatT = TypeVar("SeatT", bound=AccuracySeat[Any])
+ShownT = TypeVar("ShownT", bound=Plain)
+
+
+@dataclass(frozen=True)
+class Gallery(Generic[ShownT]):
+    """What is shown for one reason, with the reason in words."""
+
+    title: str
+    words: str
+    exhibits: tuple[ShownT, ...]
+
+
+def hung(
+    chosen: Chosen, reasons: Mapping[str, str], exhibit: Callable[[str], ShownT]
+) -> tuple[Gallery[ShownT], ...]:
+    """A gallery for each reason that something was chosen for.
+
+    Args:
+        chosen: Ids of what to show.
+        reasons: Titles of the worst, the typical and the perfect → the reason in words.
+        exhibit: Id → what is shown.
+
+    >>> [g.title for g in hung(Chosen(("a",), (), ("b",)), {"W": "", "T": "", "P": ""}, lambda name: None)]
+    ['W', 'P']
+    """
+    picked = (chosen.worst, chosen.typical, chosen.perfect)
+    return tuple(
+        Gallery(title, words, tuple(map(exhibit, ids)))
+        for (title, words), ids in zip(reasons.items(), picked, strict=True)
+        if ids
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GalleryCard(Card[SeatT], ABC, Generic[SeatT, ShownT]):
+    """All runs side by side, and some of what the one in focus was asked.
+
+    Attributes:
+        data: Name of the dataset's folder; `source` where it came from, `fingerprint` of its content.
+        split: The split that was sat; empty for all of it.
+        galleries: The worst, typical and perfect of the run in focus.
+    """
+
+    data: str
+    source: str
+    fingerprint: str
+    split: str
+    galleries: tuple[Gallery[ShownT], ...]
+
+    @property
+    def scored(self) -> tuple[SeatT, ...]:
+        """Runs that answered something."""
+        return tuple(s for s in self.sittings if s.scores is not None)
+
+    @property
+    def blind(self) -> tuple[SeatT, ...]:
+        """Baselines that answered something."""
+        return tuple(s for s in self.scored if s.blind)
+
+    def plain(
+        self, exam: str, shown: str, *, how: Mapping[str, Any] | None = None, found: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Plain values for JSON; undefined ones are null.
+
+        Args:
+            exam: Its name.
+            shown: What the galleries show, as the document calls it.
+            how: What the card tells of the exam, before the runs.
+            found: What it tells beside the runs, after them.
+        """
+        plain: dict[str, Any] = {"exam": exam}
+        plain |= {key: getattr(self, key) for key in ("made", "resamples", "seed", "focus", "warnings")}
+        plain["data"] = {
+            "name": self.data,
+            "source": self.source,
+            "fingerprint": self.fingerprint,
+            "split": self.split or None,
+        }
+        plain |= {**(how or {}), "runs": [sitting.to_dict() for sitting in self.sittings], **(found or {})}
+        plain[shown] = {g.title.lower(): [one.to_dict() for one in g.exhibits] for g in self.galleries}
+        told: dict[str, Any] = finite(plain)
+        return told
