@@ -167,6 +167,29 @@ def test_a_written_test(cli: Cli, toys: Path, tmp_path: Path) -> None:
         assert (refused.code, says in refused.err) == (2, True)
 
 
+def test_a_test_written_of_one_half_asks_about_the_other(cli: Cli, toys: Path, tmp_path: Path) -> None:
+    from sightline.exams.turing.asking.written import read_test
+    from sightline.exams.turing.exam import half_of
+
+    out, rest = tmp_path / "test", ("--min-support", 10, "--questions", 5, "--vocabulary", toys / "toy.yaml")
+    write = ("turing", "write", toys / "both", "--out", out, *rest)
+    whole = cli(*write)
+    assert (whole.code, "would be learned from" in whole.err, out.exists()) == (2, True, False)
+    apart = cli(*write, "--halves", "--train", toys / "train")
+    assert (apart.code, "halves are of one dataset" in apart.err, out.exists()) == (2, True, False)
+    told = cli(*write, "--halves", "--json").json
+    test = read_test(out)
+    assert {half_of(question.scene_id) for question in test.questions} == {1}
+    learned = test.training().ids.tolist()
+    assert {half_of(scene) for scene in learned} == {0}
+    assert told["images"] + len(learned) == 112  # nothing is left out
+    sit = ("exam", "turing", "--model", "coin", "--no-baselines", "--out", tmp_path / "runs", "--json")
+    online = cli(*sit, "--data", toys / "both", "--halves", *rest).json
+    offline = cli(*sit, "--test", out, "--key", told["key"]).json
+    assert offline["accuracy"] == online["accuracy"]
+    assert offline["n_questions"] == online["n_questions"] == told["questions"]
+
+
 def test_a_generated_world_with_its_ready_vocabulary(cli: Cli, tmp_path: Path) -> None:
     from sightline.generate import generate
 

@@ -9,10 +9,10 @@ import typer
 
 from sightline.cli import exam_predicates, exam_relations, exam_turing
 from sightline.cli.console import Json, ProtocolName
-from sightline.cli.exam_relations import TRANSFERS, slug
+from sightline.cli.exam_relations import BASELINES, TRANSFERS, slug
 from sightline.errors import ConfigError
 
-__all__ = ["TRANSFERS", "command", "slug"]
+__all__ = ["BASELINES", "TRANSFERS", "command", "slug"]
 
 
 def command(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sightline.cli.console import cell, counted, err, file_name, out, print_json, progress, quiet_stdout, table
-from sightline.errors import ConfigError
+from sightline.cli import exam_sitting
+from sightline.cli.console import cell, counted, err, file_name, out, print_json, quiet_stdout, table
+from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, able, document, everybody, sit_all, tell_next
 
 if TYPE_CHECKING:
     from sightline.exams.core import Candidate
@@ -17,93 +17,55 @@ if TYPE_CHECKING:
     from sightline.exams.run import Run
     from sightline.store import Dataset
 
-_RESAMPLES: Final = 2000
-_SEED: Final = 0
 _NOTED: Final = ("views", "left_out")
 
 
-@dataclass(frozen=True)
-class Wishes:
+@dataclass(frozen=True, kw_only=True)
+class Wishes(exam_sitting.Wishes):
     """What the user asked for."""
 
     data: Path
-    models: list[str]
-    to: Path
-    baselines: bool
-    split: str | None
     views: tuple[str, ...] | None
-    limit: int | None
-    workers: int
-    json: bool
-
-
-@dataclass(frozen=True)
-class Sitting:
-    """One model's sitting, small enough to send to a worker process."""
-
-    exam: PredicatesExam
-    spec: str
-    data: Path
-    folder: Path
-    limit: int | None
-    quiet: bool
 
 
 def sit_predicates(wish: Wishes) -> None:
     """Sit the predicates exam and print the scores."""
-    from sightline.engine import Task
-    from sightline.engine import run as run_tasks
     from sightline.exams.predicates.exam import BASELINES, PredicatesExam
     from sightline.exams.run import Run
     from sightline.generate import open_any
 
     beside = dict(BASELINES) if wish.baselines else {}
-    specs = list(dict.fromkeys([*wish.models, *beside.values()]))
-    if not specs:
-        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
-    opened, made = open_any(wish.data), PredicatesExam(views=wish.views, split=wish.split)
-    to, quiet = wish.to / made.name, wish.json or wish.workers > 0
+    specs = everybody(wish.models, beside.values())
+    made = PredicatesExam(views=wish.views, split=wish.split)
+    room = Room(made, open_any(wish.data), wish.limit)
     with quiet_stdout(active=wish.json):
-        ready = {spec: checked(spec, made, opened) for spec in specs}
-        # A worker process loads its model itself, for not every model can be sent; its exam travels without items.
-        sent = replace(made) if wish.workers else made
-        work = sit_one if wish.workers else partial(sit_one, ready=ready, opened=opened)
-        tasks = [Task(s, Sitting(sent, s, wish.data, to / slug(s, made), wish.limit, quiet)) for s in specs]
-        done = (lambda task, _: err.print(f"{task.name}: done")) if wish.workers and not wish.json else None
-        folders = dict(zip(specs, run_tasks(tasks, work, workers=wish.workers, on_done=done), strict=True))
+        ready = {spec: checked(spec, made, room.data) for spec in specs}
+        places = {spec: wish.to / made.name / slug(spec, made) for spec in specs}
+        # The exam travels to a worker process without its items.
+        folders = sit_all(places, partial(entered, replace(made), wish), wish, ready=ready, room=room)
     results = {s: score_run(Run.open(f), sliced=s in wish.models) for s, f in folders.items()}
-    told = document(results, wish.models or specs[:1], beside)
+    told = document(made.name, results, wish.models or specs[:1], beside)
     if wish.json:
         print_json(told)
         return
     print_scores(list(results.values()))
     if told["left_out"]:
         err.print(f"note: {counted(told['left_out'], 'scene')} with fewer than two objects left out")
-    err.print(f"runs in {to}; next: sightline report {wish.to} --out report.html")
+    tell_next(wish, made.name)
+
+
+def entered(exam: PredicatesExam, wish: Wishes) -> Room[PredicatesExam]:
+    """The exam with its data opened."""
+    from sightline.generate import open_any
+
+    return Room(exam, open_any(wish.data), wish.limit)
 
 
 def checked(spec: str, exam: PredicatesExam, data: Dataset) -> Candidate:
     """The model, if it can sit this exam over this data; all are asked before the first begins."""
-    from sightline.exams.core import require_skills
-    from sightline.models import candidate
-
-    who = candidate(spec)
-    require_skills(who, exam.skills)
+    who = able(spec, exam.skills)
     exam.check(who.model, data)
     return who
-
-
-def sit_one(sitting: Sitting, ready: Mapping[str, Candidate] | None = None, opened: Dataset | None = None) -> Path:
-    """Load the model and the data where that is still to be done, sit, return the run's folder."""
-    from sightline.exams.core import sit
-    from sightline.generate import open_any
-    from sightline.models import candidate
-
-    who = candidate(sitting.spec) if ready is None else ready[sitting.spec]
-    data = open_any(sitting.data) if opened is None else opened
-    with progress(who.name, quiet=sitting.quiet) as update:
-        run = sit(sitting.exam, who, data, sitting.folder, limit=sitting.limit, progress=update)
-    return run.folder
 
 
 def slug(spec: str, exam: PredicatesExam) -> str:
@@ -120,25 +82,12 @@ def score_run(run: Run, *, sliced: bool) -> dict[str, Any]:
     from sightline.exams.predicates.slices import slices
 
     records = run.records()
-    found = score_records(records, resamples=_RESAMPLES, seed=_SEED).to_dict()
+    found = score_records(records, resamples=RESAMPLES, seed=SEED).to_dict()
     if sliced:
-        found["slices"] = slices(records, resamples=_RESAMPLES, seed=_SEED).to_dict()
-    run.write_metrics({**found, "resamples": _RESAMPLES, "seed": _SEED})
+        found["slices"] = slices(records, resamples=RESAMPLES, seed=SEED).to_dict()
+    run.write_metrics({**found, "resamples": RESAMPLES, "seed": SEED})
     noted = {key: run.manifest.get(key) for key in _NOTED}
     return {"model": run.name, "run": str(run.folder), "status": run.status, **noted, **found}
-
-
-def document(
-    results: Mapping[str, dict[str, Any]], models: list[str], baselines: Mapping[str, str]
-) -> dict[str, Any]:
-    """The JSON document: the first model's scores, then all of them and the baselines by name."""
-    asked = [results[spec] for spec in dict.fromkeys(models)]
-    return {
-        "exam": "predicates",
-        **asked[0],
-        "models": asked,
-        "baselines": {name: results[spec] for name, spec in baselines.items()},
-    }
 
 
 def print_scores(results: list[dict[str, Any]]) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sightline.cli.console import cell, err, file_name, out, print_json, progress, quiet_stdout, table
+from sightline.cli import exam_sitting
+from sightline.cli.console import cell, err, file_name, out, print_json, quiet_stdout, table
+from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, everybody, sit_all, tell_next
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,45 +31,21 @@ TRANSFERS: Final[tuple[Literal["within_image", "across_images", "joint"], ...]] 
 )  # fmt: skip
 """Study plans of the transfer table."""
 
-_RESAMPLES: Final = 2000
-_SEED: Final = 0
 
-
-@dataclass(frozen=True)
-class Sitting:
-    """One model's sitting, small enough to send to a worker process."""
-
-    exam: RelationsExam
-    spec: str
-    data: Path
-    folder: Path
-    limit: int | None
-    quiet: bool
-
-
-@dataclass(frozen=True)
-class Wishes:
+@dataclass(frozen=True, kw_only=True)
+class Wishes(exam_sitting.Wishes):
     """What the user asked for."""
 
     data: Path
-    models: list[str]
-    to: Path
-    baselines: bool
-    split: str | None
     train_split: str | None
     boxes: Literal["truth", "detected", "perfect"]
     detections: Path | None
     study: Literal["same", "within_image", "across_images", "joint"]
     protocol: Literal["default", "paper", "official"]
-    limit: int | None
-    workers: int
-    json: bool
 
 
 def sit_relations(wish: Wishes) -> None:
     """Sit the relations exam and print the scores."""
-    from sightline.engine import Task
-    from sightline.engine import run as run_tasks
     from sightline.exams.relations import RelationsExam, default_split
     from sightline.exams.run import Run
     from sightline.store import open_dataset
@@ -75,18 +54,23 @@ def sit_relations(wish: Wishes) -> None:
     chosen = default_split(opened) if wish.split is None else wish.split
     made = RelationsExam(split=chosen, train_split=wish.train_split, boxes=wish.boxes, study=wish.study)
     specs = who_sits(made, opened, wish.models, wish.detections, baselines=wish.baselines)
-    to, quiet = wish.to / made.name, wish.json or wish.workers > 0
-    tasks = [Task(s, Sitting(made, s, wish.data, to / slug(s, made), wish.limit, quiet)) for s in specs]
-    done = (lambda task, _: err.print(f"{task.name}: done")) if wish.workers and not wish.json else None
+    places = {spec: wish.to / made.name / slug(spec, made) for spec in specs}
     with quiet_stdout(active=wish.json):
-        folders = run_tasks(tasks, sit_one, workers=wish.workers, on_done=done)
+        folders = sit_all(places, partial(entered, made, wish), wish)
     tables = made.tables(opened)
-    results = [score_run(Run.open(folder), tables, wish.protocol) for folder in folders]
+    results = [score_run(Run.open(folder), tables, wish.protocol) for folder in folders.values()]
     if wish.json:
         print_json({"exam": made.name, "protocol": wish.protocol, "models": results})
     else:
         print_scores(results, wish.protocol)
-        err.print(f"runs in {to}; next: sightline report {wish.to} --out report.html")
+        tell_next(wish, made.name)
+
+
+def entered(exam: RelationsExam, wish: Wishes) -> Room[RelationsExam]:
+    """A new sitting of the exam, with its data opened."""
+    from sightline.store import open_dataset
+
+    return Room(replace(exam), open_dataset(wish.data), wish.limit)
 
 
 def who_sits(
@@ -104,9 +88,7 @@ def who_sits(
     if perfect and detections is not None and not models:
         return [str(detections)]
     beside = usable_baselines(exam, data) if baselines and not perfect else []
-    specs = list(dict.fromkeys([*models, *beside]))
-    if not specs:
-        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
+    specs = everybody(models, beside)
     return specs if detections is None else [f"{spec}+{detections}" for spec in specs]
 
 
@@ -130,29 +112,14 @@ def slug(spec: str, exam: RelationsExam) -> str:
     return "@".join(parts)
 
 
-def sit_one(sitting: Sitting) -> Path:
-    """Load the model and the data, sit, return the run's folder."""
-    from sightline.exams.core import sit
-    from sightline.models import candidate
-    from sightline.store import open_dataset
-
-    who = candidate(sitting.spec)
-    with progress(who.name, quiet=sitting.quiet) as update:
-        run = sit(
-            replace(sitting.exam), who, open_dataset(sitting.data), sitting.folder,
-            limit=sitting.limit, progress=update,
-        )  # fmt: skip
-    return run.folder
-
-
 def score_run(run: Run, tables: Mapping[Setting, PairTable], protocol: str) -> dict[str, Any]:
     """Scores of a run, computed from its records on disk and kept beside them."""
     from sightline.exams.relations import Protocol, score_sheets, sheets_of_records
 
     how = Protocol(protocol)
     marked = sheets_of_records(run.records(), how, tables)
-    found = score_sheets(marked, protocol=how, resamples=_RESAMPLES, seed=_SEED).to_dict()
-    run.write_metrics({**found, "resamples": _RESAMPLES, "seed": _SEED})
+    found = score_sheets(marked, protocol=how, resamples=RESAMPLES, seed=SEED).to_dict()
+    run.write_metrics({**found, "resamples": RESAMPLES, "seed": SEED})
     return {"model": run.name, "run": str(run.folder), "status": run.status, "scores": found}
 
 

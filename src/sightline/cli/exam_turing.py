@@ -10,40 +10,27 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sightline.cli.console import (
-    counted,
-    err,
-    file_name,
-    print_json,
-    progress,
-    quiet_stdout,
-)
+from sightline.cli import exam_sitting
+from sightline.cli.console import counted, err, file_name, print_json, quiet_stdout
+from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, able, document, everybody, sit_all, tell_next
 from sightline.cli.exam_turing_print import print_scores
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sightline.exams.core import Candidate
     from sightline.exams.run import Run
     from sightline.exams.turing.exam import TuringExam
     from sightline.exams.turing.written_exam import WrittenExam
     from sightline.stats import Interval
-    from sightline.store import Dataset
 
-_RESAMPLES: Final = 2000
-_SEED: Final = 0
 _DEFAULTED: Final = ("streams", "seed", "min_support", "epsilon", "smoothing")
 
 
-@dataclass(frozen=True)
-class Wishes:
+@dataclass(frozen=True, kw_only=True)
+class Wishes(exam_sitting.Wishes):
     """What the user asked for; None where the exam's own default will do."""
 
     data: Path | None
     train: Path | None
-    models: list[str]
-    to: Path
-    baselines: bool
-    split: str | None
     train_split: str | None
     halves: bool
     vocabulary: str | None
@@ -62,66 +49,42 @@ class Wishes:
     no_assumptions: bool
     test: Path | None
     key: Path | None
-    limit: int | None
-    workers: int
-    json: bool
 
 
-@dataclass(frozen=True)
-class Sitting:
-    """One model's sitting, small enough to send to a worker process."""
+class ImageRoom(Room["TuringExam | WrittenExam"]):
+    """An exam about the first so many images, with all their streams."""
 
-    wish: Wishes
-    spec: str
-    folder: Path
-
-
-@dataclass(frozen=True)
-class Room:
-    """An exam with its data at hand."""
-
-    exam: TuringExam | WrittenExam
-    data: Dataset
-
-    def first(self, images: int | None) -> int | None:
-        """How many items are about the first so many images."""
-        if images is None:
+    @property
+    def limit(self) -> int | None:
+        """How many items are about those images."""
+        if self.wanted is None:
             return None
         items = self.exam.items(self.data)
-        wanted = set(list(dict.fromkeys(item.scene_id for item in items))[:images])
-        return sum(item.scene_id in wanted for item in items)
+        images = set(list(dict.fromkeys(item.scene_id for item in items))[: self.wanted])
+        return sum(item.scene_id in images for item in items)
 
 
 def sit_turing(wish: Wishes) -> None:
     """Sit the Turing exam and print the scores."""
-    from sightline.engine import Task
-    from sightline.engine import run as run_tasks
     from sightline.exams.run import Run
     from sightline.exams.turing.exam import BASELINES
 
     beside = dict(BASELINES) if wish.baselines else {}
-    specs = list(dict.fromkeys([*wish.models, *beside.values()]))
-    if not specs:
-        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
+    specs = everybody(wish.models, beside.values())
     with quiet_stdout(active=wish.json):
-        ready = {spec: checked(spec) for spec in specs}
+        ready = {spec: able(spec, ("answer",)) for spec in specs}  # all are asked before the first begins
         room = entered(wish)
-        to = wish.to / room.exam.name
-        work = sit_one if wish.workers else partial(sit_one, ready=ready, room=room)
-        tasks = [Task(s, Sitting(wish, s, to / slug(s, room.exam))) for s in specs]
-        done = (lambda task, _: err.print(f"{task.name}: done")) if wish.workers and not wish.json else None
-        folders = dict(zip(specs, run_tasks(tasks, work, workers=wish.workers, on_done=done), strict=True))
-    told = document(
-        {s: Run.open(f) for s, f in folders.items()}, wish.models or specs[:1], beside, room.exam.epsilon
-    )
+        places = {spec: wish.to / room.exam.name / slug(spec, room.exam) for spec in specs}
+        folders = sit_all(places, partial(entered, wish), wish, ready=ready, room=room)
+    told = marked({s: Run.open(f) for s, f in folders.items()}, wish.models or specs[:1], beside, room.exam.epsilon)
     if wish.json:
         print_json(told)
         return
     print_scores(told)
-    err.print(f"runs in {to}; next: sightline report {wish.to} --out report.html")
+    tell_next(wish, room.exam.name)
 
 
-def entered(wish: Wishes) -> Room:
+def entered(wish: Wishes) -> ImageRoom:
     """The exam and its data, all of it checked."""
     from sightline.cli.turing_asking import assumptions_of
     from sightline.exams.turing.exam import TuringExam
@@ -133,7 +96,7 @@ def entered(wish: Wishes) -> Room:
         refuse_with_test(wish)
         assert wish.key is not None
         written = WrittenExam(wish.test, wish.key, withhold=wish.withhold, deadline=wish.deadline)
-        return Room(written, written.dataset())
+        return ImageRoom(written, written.dataset(), wish.limit)
     if wish.key is not None:
         raise ConfigError("--key goes with --test")
     if wish.data is None:
@@ -152,7 +115,7 @@ def entered(wish: Wishes) -> Room:
     if noted["shared_ids"]:
         shared = counted(noted["shared_ids"], "scene id")
         err.print(f"note: {shared} in both datasets; if those are the same images, answers were learned")
-    return Room(exam, data)
+    return ImageRoom(exam, data, wish.limit)
 
 
 def refuse_with_test(wish: Wishes) -> None:
@@ -167,41 +130,16 @@ def refuse_with_test(wish: Wishes) -> None:
             raise ConfigError(f"--{name.replace('_', '-')} was settled when the test was written; leave it out")
 
 
-def checked(spec: str) -> Candidate:
-    """The model, if it can answer; all are asked before the first begins."""
-    from sightline.exams.core import require_skills
-    from sightline.models import candidate
-
-    who = candidate(spec)
-    require_skills(who, ("answer",))
-    return who
-
-
-def sit_one(sitting: Sitting, ready: Mapping[str, Candidate] | None = None, room: Room | None = None) -> Path:
-    """Load the model and the data where that is still to be done, sit, return the run's folder."""
-    from sightline.exams.core import sit
-    from sightline.models import candidate
-
-    wish = sitting.wish
-    who = candidate(sitting.spec) if ready is None else ready[sitting.spec]
-    room = entered(wish) if room is None else room
-    with progress(who.name, quiet=wish.json or wish.workers > 0) as update:
-        run = sit(
-            room.exam, who, room.data, sitting.folder, limit=room.first(wish.limit), progress=update
-        )  # fmt: skip
-    return run.folder
-
-
 def slug(spec: str, exam: TuringExam | WrittenExam) -> str:
     """Folder name of a model's run, telling apart what must not be mixed."""
     told = json.dumps(exam.options(), sort_keys=True)
     return f"{file_name(spec) or 'model'}@{blake2b(told.encode(), digest_size=4).hexdigest()}"
 
 
-def document(
+def marked(
     runs: Mapping[str, Run], models: list[str], baselines: Mapping[str, str], epsilon: float
 ) -> dict[str, Any]:
-    """The JSON document: the first model's scores, then all of them, the baselines by name, and the monitor.
+    """The JSON document, with the monitor.
 
     Scores are computed from the records on disk and kept beside them.
     """
@@ -209,14 +147,14 @@ def document(
     from sightline.exams.turing.monitor import monitor
     from sightline.exams.turing.records import asked_of, score_run
 
-    found = {spec: score_run(run, resamples=_RESAMPLES, seed=_SEED) for spec, run in runs.items()}
+    found = {spec: score_run(run, resamples=RESAMPLES, seed=SEED) for spec, run in runs.items()}
     blind: dict[str, Interval] = {name: found[name].accuracy["all"] for name in BLIND if name in found}
     asked = asked_of(runs[models[0]].records())
-    watched = monitor(asked, blind, epsilon=epsilon, resamples=_RESAMPLES, seed=_SEED).to_dict()
+    watched = monitor(asked, blind, epsilon=epsilon, resamples=RESAMPLES, seed=SEED).to_dict()
     results = {}
     for spec, run in runs.items():
         scored = found[spec].to_dict()
-        run.write_metrics({**scored, "monitor": watched, "resamples": _RESAMPLES, "seed": _SEED})
+        run.write_metrics({**scored, "monitor": watched, "resamples": RESAMPLES, "seed": SEED})
         results[spec] = {
             "model": run.name,
             "run": str(run.folder),
@@ -224,11 +162,4 @@ def document(
             "options": run.options,
             **scored,
         }
-    chosen = [results[spec] for spec in dict.fromkeys(models)]
-    return {
-        "exam": "turing",
-        **chosen[0],
-        "monitor": watched,
-        "models": chosen,
-        "baselines": {name: results[spec] for name, spec in baselines.items()},
-    }
+    return document("turing", results, models, baselines, monitor=watched)

@@ -106,7 +106,8 @@ def write(
     data: DataPath,
     to: Annotated[Path, typer.Option("--out", help="Folder of the test, to be handed out.")],
     train: Annotated[
-        Path | None, typer.Option(help="Data to learn from; by default DATA, then name two splits.")
+        Path | None,
+        typer.Option(help="Data to learn from; by default DATA, then name two splits or give --halves."),
     ] = None,
     key: Annotated[
         Path | None, typer.Option(help="File for the true answers; by default OUT.key.jsonl, beside the folder.")
@@ -118,6 +119,9 @@ def write(
     seed: Seed = 0,
     split: Annotated[str | None, typer.Option(help="Ask about this split only.")] = None,
     train_split: Annotated[str | None, typer.Option(help="Learn from this split only.")] = None,
+    halves: Annotated[
+        bool, typer.Option("--halves", help="Learn from one half of the images, ask about the other.")
+    ] = False,
     closed: Closed = False,
     view: ViewId = None,
     assume: Assume = None,
@@ -138,7 +142,7 @@ def write(
     exam = TuringExam(
         train=learned, vocabulary=vocabulary_named(vocabulary, learned), streams=streams, questions=questions,
         seed=seed, closed=closed, min_support=min_support, epsilon=epsilon, view=view, split=split,
-        train_split=train_split, assumptions=assumptions_of(assume or [], none=no_assumptions),
+        train_split=train_split, halves=halves, assumptions=assumptions_of(assume or [], none=no_assumptions),
     )  # fmt: skip
     kept = key or to.with_name(f"{to.name}.key.jsonl")
     told = write_out(exam, opened, to, kept, images=images, overwrite=overwrite, quiet=json)
