@@ -174,7 +174,7 @@ def test_a_test_written_of_one_half_asks_about_the_other(cli: Cli, toys: Path, t
     out, rest = tmp_path / "test", ("--min-support", 10, "--questions", 5, "--vocabulary", toys / "toy.yaml")
     write = ("turing", "write", toys / "both", "--out", out, *rest)
     whole = cli(*write)
-    assert (whole.code, "would be learned from" in whole.err, out.exists()) == (2, True, False)
+    assert (whole.code, "--halves" in whole.err, out.exists()) == (2, True, False)
     apart = cli(*write, "--halves", "--train", toys / "train")
     assert (apart.code, "halves are of one dataset" in apart.err, out.exists()) == (2, True, False)
     told = cli(*write, "--halves", "--json").json
@@ -186,6 +186,22 @@ def test_a_test_written_of_one_half_asks_about_the_other(cli: Cli, toys: Path, t
     sit = ("exam", "turing", "--model", "coin", "--no-baselines", "--out", tmp_path / "runs", "--json")
     online = cli(*sit, "--data", toys / "both", "--halves", *rest).json
     offline = cli(*sit, "--test", out, "--key", told["key"]).json
+    assert offline["accuracy"] == online["accuracy"]
+    assert offline["n_questions"] == online["n_questions"] == told["questions"]
+
+
+def test_a_written_test_is_smoothed_as_the_exam_is(cli: Cli, toys: Path, tmp_path: Path) -> None:
+    from sightline.exams.turing.asking.written import read_test
+
+    rest = ("--halves", "--min-support", 10, "--questions", 5, "--vocabulary", toys / "toy.yaml", "--json")
+    plain, smooth = tmp_path / "plain", tmp_path / "smooth"
+    cli("turing", "write", toys / "both", "--out", plain, *rest)
+    told = cli("turing", "write", toys / "both", "--out", smooth, "--smoothing", 20, *rest).json
+    assert [read_test(test).about["smoothing"] for test in (plain, smooth)] == [0, 20]
+    assert (plain / "questions.jsonl").read_text() != (smooth / "questions.jsonl").read_text()
+    sit = ("exam", "turing", "--model", "coin", "--no-baselines", "--out", tmp_path / "runs")
+    online = cli(*sit, "--data", toys / "both", "--smoothing", 20, *rest).json
+    offline = cli(*sit, "--test", smooth, "--key", told["key"], "--json").json
     assert offline["accuracy"] == online["accuracy"]
     assert offline["n_questions"] == online["n_questions"] == told["questions"]
 

@@ -181,7 +181,7 @@ def test_what_is_chosen(
 @pytest.mark.parametrize(
     ("options", "out", "error", "says"),
     [
-        ({"overlay": "maks"}, "s.png", ConfigError, "unknown overlay 'maks', did you mean masks"),
+        ({"overlay": "maks"}, "s.png", ConfigError, "unknown overlay 'maks', did you mean 'masks'"),
         ({"overlay": "boxes,"}, "s.png", ConfigError, "unknown overlay ''"),
         ({"views": ["side"]}, "s.png", ConfigError, r"no scene has a view side \(there are original, top\)"),
         ({"ids": ["made/999"]}, "s.png", DataError, "no such scene"),

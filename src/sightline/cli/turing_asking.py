@@ -11,7 +11,7 @@ import numpy as np
 from sightline.cli.console import counted, err
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions
-from sightline.worlds.hints import did_you_mean, hint
+from sightline.hints import did_you_mean, hint
 
 if TYPE_CHECKING:
     from sightline.exams.turing.annotations.columns import Annotation

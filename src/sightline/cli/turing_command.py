@@ -33,6 +33,7 @@ Assume = Annotated[
 Unassuming = Annotated[bool, typer.Option("--no-assumptions", help="Make none: equation 2 over whole histories.")]
 Epsilon = Annotated[float, typer.Option(min=0.0, help="How far from one half the chance of a yes may lie.")]
 Support = Annotated[int, typer.Option(min=1, help="Images, objects or pairs a chance must rest on.")]
+Smoothing = Annotated[float, typer.Option(min=0.0, help="Yes and no added to every count.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the random choices.")]
 Most = Annotated[int | None, typer.Option("--questions", min=1, help="Most questions; by default all there are.")]
 
@@ -64,7 +65,7 @@ def ask(
     no_assumptions: Unassuming = False,
     epsilon: Epsilon = 0.15,
     min_support: Support = 30,
-    smoothing: Annotated[float, typer.Option(min=0.0, help="Yes and no added to every count.")] = 0.0,
+    smoothing: Smoothing = 0.0,
     save: Annotated[Path | None, typer.Option(help="Draw picture and questions into this PNG.")] = None,
     json: Json = False,
 ) -> None:
@@ -128,6 +129,7 @@ def write(
     no_assumptions: Unassuming = False,
     epsilon: Epsilon = 0.15,
     min_support: Support = 30,
+    smoothing: Smoothing = 0.0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a test and its key.")] = False,
     json: Json = False,
 ) -> None:
@@ -142,7 +144,8 @@ def write(
     exam = TuringExam(
         train=learned, vocabulary=vocabulary_named(vocabulary, learned), streams=streams, questions=questions,
         seed=seed, closed=closed, min_support=min_support, epsilon=epsilon, view=view, split=split,
-        train_split=train_split, halves=halves, assumptions=assumptions_of(assume or [], none=no_assumptions),
+        train_split=train_split, halves=halves, smoothing=smoothing,
+        assumptions=assumptions_of(assume or [], none=no_assumptions),
     )  # fmt: skip
     kept = key or to.with_name(f"{to.name}.key.jsonl")
     told = write_out(exam, opened, to, kept, images=images, overwrite=overwrite, quiet=json)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from sightline.errors import ConfigError
+from sightline.hints import did_you_mean
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -79,9 +79,8 @@ def convert(text: str, hint: Any) -> Any:
 
 
 def _unknown(model: str, key: str, known: list[str]) -> ConfigError:
-    near = get_close_matches(key, known, n=1)
-    hint = f", did you mean {near[0]!r}?" if near else f"; its options: {', '.join(known) or 'none'}"
-    return ConfigError(f"{model} has no option {key!r}{hint}")
+    near = did_you_mean(key, known) or f"; its options: {', '.join(known) or 'none'}"
+    return ConfigError(f"{model} has no option {key!r}{near}")
 
 
 def _hints(target: Callable[..., Any]) -> dict[str, Any]:

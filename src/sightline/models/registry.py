@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import partial
 from hashlib import blake2b, file_digest
 from importlib.metadata import entry_points
@@ -30,6 +29,7 @@ from typing import Any, Final, NamedTuple
 
 from sightline.errors import MissingExtraError, ModelError, SightlineError
 from sightline.exams.core import Candidate
+from sightline.hints import did_you_mean
 from sightline.models.options import bind, parse
 from sightline.skills import skills_of
 
@@ -285,10 +285,9 @@ def _entries() -> dict[str, Entry]:
 
 
 def _unknown(name: str, known: Mapping[str, Entry]) -> ModelError:
-    near = get_close_matches(name, known, n=1)
-    hint = f", did you mean {near[0]!r}?" if near else ";"
+    near = did_you_mean(name, known) or ";"
     return ModelError(
-        f"unknown model {name!r}{hint} known are {', '.join(known)}, or give file.py:object or predictions.csv"
+        f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object or predictions.csv"
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sightline.errors import DataError
-from sightline.worlds.hints import did_you_mean
+from sightline.hints import did_you_mean
 
 Point = tuple[float, float, float]
 

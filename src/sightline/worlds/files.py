@@ -11,8 +11,8 @@ from typing import Any, Final
 import yaml
 
 from sightline.errors import ConfigError, DataError
+from sightline.hints import hint
 from sightline.worlds.fields import Field
-from sightline.worlds.hints import hint
 
 _FOLDER: Final = Path(__file__).parent / "presets"
 _BASE: Final = "base"

@@ -195,7 +195,7 @@ def broken(views: object = None, check: object = None, any_views: bool = False) 
     ("exam", "model", "error", "says"),
     [
         (PredicatesExam(views=("orginal",)), broken(), ConfigError, "did you mean 'original'?"),  # misspelt
-        (PredicatesExam(views=("x",)), broken(), ConfigError, "there is original, top"),  # nothing near
+        (PredicatesExam(views=("x",)), broken(), ConfigError, "; all scenes share original, top"),  # nothing near
         (PredicatesExam(split="tset"), broken(), DataError, "no such split"),  # no such split
         (PredicatesExam(), broken(("side_1",)), ModelError, "wants the view 'side_1'"),  # a view there is not
         (PredicatesExam(), broken(("a", "b"), any_views=True), ModelError, "wants the view 'a'"),  # none of them
@@ -291,7 +291,7 @@ def test_a_view_that_some_scenes_lack(data: Dataset, tmp_path: Path) -> None:
         return replace(scene, views=kept, sightings=seen, relations=told)
 
     fewer = changed(data, tmp_path / "d", without_top)
-    with pytest.raises(ConfigError, match="no view 'top' in the data: there is original"):
+    with pytest.raises(ConfigError, match="no view 'top' in the data; all scenes share original"):
         sat(Oracle(data), fewer, tmp_path / "r", PredicatesExam(views=("top",)))
     run = sat(Oracle(data), fewer, tmp_path / "r")
     assert run.manifest["views"] == ["original"]

@@ -287,7 +287,7 @@ def test_what_was_learned_is_not_asked(tmp_path: Path) -> None:
     both = Dataset.from_tables(
         tables_from_scenes([*toy_scenes(20, seed=1, split="test"), *toy_scenes(60, seed=1, split="train")])
     )
-    with pytest.raises(ConfigError, match=r"80 images would be learned from .* \(test, train\)"):
+    with pytest.raises(ConfigError, match=r"80 images would be learned from .* \(test, train\), .*\(--halves\)"):
         run(TuringExam(both, VOCABULARY), Keen(), tmp_path / "r", both)
     with pytest.raises(ConfigError, match="20 images would be learned from"):
         run(TuringExam(both, VOCABULARY, split="test"), Keen(), tmp_path / "r", both)

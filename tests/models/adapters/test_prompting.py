@@ -134,8 +134,8 @@ def test_a_prompt_of_ones_own(tmp_path: Path, asked: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{qestion}?", "unknown placeholder {qestion}, did you mean {question}?"),  # misspelt
-        ("{question} {zzz}", "unknown placeholder {zzz}; known are region, labels"),  # unlike any
+        ("{qestion}?", "unknown placeholder 'qestion', did you mean 'question'?"),  # misspelt
+        ("{question} {zzz}", "unknown placeholder 'zzz'; there are region, labels"),  # unlike any
         ("Well?", "no place for the question"),  # no question
         (None, "cannot be read as a prompt"),  # no file
     ],

@@ -26,7 +26,7 @@ def test_unknown_things(tmp_path: Path) -> None:
         detect(tmp_path)
     with pytest.raises(DataError, match="no such file"):
         detect(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match="did you mean openimages"):
+    with pytest.raises(ConfigError, match="did you mean 'openimages'"):
         named("openimage")
     with pytest.raises(ConfigError, match="no import option 'split'"):
         named("2.5vrd").read(tmp_path, split="test")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Final
 
 from sightline.errors import ConfigError, DataError, ModelError
@@ -13,6 +12,7 @@ from sightline.exams.predicates.items import PredicatesItem, Questions, question
 from sightline.exams.predicates.records import mark
 from sightline.exams.predicates.study import LearnsFromTruth, PredicateStudy
 from sightline.exams.run import Marks
+from sightline.hints import did_you_mean
 from sightline.skills import Predicates, Syllabus, Verdicts
 from sightline.store import Dataset
 
@@ -116,11 +116,10 @@ class PredicatesExam:
 
     def _missing(self, model: object, view: str, there: tuple[str, ...]) -> ConfigError | ModelError:
         """What to say of a view that not every scene has."""
-        near = get_close_matches(view, there, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(there) or 'none in all scenes'}"
+        near = did_you_mean(view, there) or f"; all scenes share {', '.join(there) or 'none'}"
         if self.views is not None:
-            return ConfigError(f"no view {view!r} in the data: {hint}")
-        return ModelError(f"{type(model).__name__} wants the view {view!r}, which the data lacks: {hint}")
+            return ConfigError(f"no view {view!r} in the data{near}")
+        return ModelError(f"{type(model).__name__} wants the view {view!r}, which the data lacks{near}")
 
 
 def _syllabus(items: tuple[PredicatesItem, ...], shown: tuple[str, ...]) -> Syllabus:

@@ -8,7 +8,6 @@ depends only on the seed and that image, so it can be redone alone; which images
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import fraction_boxes
 from sightline.geometry import area, iou, iou_matrix
+from sightline.hints import did_you_mean
 from sightline.store import Dataset
 from sightline.store.formats.hierarchy import Hierarchy
 
@@ -264,7 +264,6 @@ def _digest(seed: int, key: str) -> int:
 def _by_name(hierarchy: Hierarchy, name: str) -> str:
     found = [mid for mid, called in hierarchy.names.items() if called == name]
     if len(found) != 1:
-        near = difflib.get_close_matches(name, set(hierarchy.names.values()), n=1)
-        hint = f", did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"{len(found)} classes of the descriptions are called {name!r}{hint}")
+        near = did_you_mean(name, set(hierarchy.names.values()))
+        raise ConfigError(f"{len(found)} classes of the descriptions are called {name!r}{near}")
     return found[0]

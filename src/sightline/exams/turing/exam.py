@@ -181,7 +181,7 @@ class TuringExam:
         if shared and data.fingerprint == self.train.fingerprint:
             raise ConfigError(
                 f"{shared} images would be learned from and asked about: name two splits "
-                f"({', '.join(data.splits) or 'this data has none'}), or split the images in half"
+                f"({', '.join(data.splits) or 'this data has none'}), or split the images in half (--halves)"
             )
         check_scenes(model, asked.ids.tolist())
         return {"images": len(asked), "train_images": len(self.training), "shared_ids": shared}

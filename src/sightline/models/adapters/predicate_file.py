@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import DataError, ModelError
+from sightline.hints import did_you_mean
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Queries, Verdicts
 from sightline.store.formats.csvio import FIRST_ROW, TEXT, Column, code, read_csv
@@ -125,10 +125,8 @@ def _whole(value: Any, path: Path, row: int, field: str) -> int:
 def _word(value: Any, words: dict[str, int], path: Path, row: int, field: str) -> int:
     if isinstance(value, str) and value in words:
         return words[value]
-    near = get_close_matches(str(value), words, n=1)
-    hint = f", did you mean {near[0]!r}?" if near else ""
     raise DataError(
-        f"not a known {field}{hint}", file=path, row=row, field=field,
+        f"not a known {field}{did_you_mean(str(value), words)}", file=path, row=row, field=field,
         expected=f"one of {', '.join(words)}", found=value,
     )  # fmt: skip
 

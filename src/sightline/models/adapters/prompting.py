@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,6 +16,7 @@ from PIL import Image, ImageDraw
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.words.english import REGION_WORD, with_article
+from sightline.hints import hint
 from sightline.skills import Asked
 
 Box = tuple[float, float, float, float]
@@ -121,9 +121,7 @@ def read_template(file: Path) -> str:
     found = re.findall(r"\{(\w+)\}", text)
     for name in found:
         if name not in _KNOWN:
-            near = get_close_matches(name, _KNOWN, n=1)
-            hint = f", did you mean {{{near[0]}}}?" if near else f"; known are {', '.join(_KNOWN)}"
-            raise ConfigError(f"{file}: unknown placeholder {{{name}}}{hint}")
+            raise ConfigError(f"{file}: unknown placeholder {name!r}{hint(name, _KNOWN)}")
     if not {"question", "long_question"} & set(found):
         raise ConfigError(f"{file}: the prompt has no place for the question: write {{question}} somewhere")
     return text

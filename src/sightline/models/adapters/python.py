@@ -6,12 +6,12 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from difflib import get_close_matches
 from hashlib import blake2s
 from pathlib import Path
 from types import ModuleType
 
 from sightline.errors import ModelError
+from sightline.hints import did_you_mean
 from sightline.skills import SKILLS, skills_of
 
 
@@ -59,8 +59,7 @@ def _lookup(module: ModuleType, name: str, file: Path) -> object:
         found: object = getattr(module, name)
         return found
     public = [n for n in vars(module) if not n.startswith("_")]
-    near = get_close_matches(name, public, n=1)
-    raise ModelError(f"{file}: no object {name!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+    raise ModelError(f"{file}: no object {name!r}{did_you_mean(name, public)}")
 
 
 def _cause(error: BaseException, file: Path) -> str:

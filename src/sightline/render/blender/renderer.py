@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
+from sightline.hints import hint
 from sightline.render.blender.jobs import Settings
 from sightline.render.blender.process import Arrays, render
 from sightline.render.frames import Frame
@@ -138,7 +138,5 @@ def chosen(layout: Layout, views: Sequence[str] | None) -> list[Shot]:
     shots = {shot.name: shot for shot in layout.shots}
     for name in views:
         if name not in shots:
-            near = get_close_matches(name, shots, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else f"; there are {', '.join(shots)}"
-            raise ConfigError(f"unknown view {name!r}{hint}")
+            raise ConfigError(f"unknown view {name!r}{hint(name, shots)}")
     return [shots[name] for name in views]

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import difflib
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sightline.errors import ConfigError, DataError
+from sightline.hints import hint
 from sightline.report.contact import page, sheet
 from sightline.report.contact.exhibit import Exhibit, exhibit
 from sightline.report.contact.panel import LAYERS
@@ -54,16 +54,14 @@ def panels(text: str) -> tuple[tuple[str, ...], ...]:
 
     >>> panels("box")
     Traceback (most recent call last):
-    sightline.errors.ConfigError: unknown overlay 'box', did you mean boxes? (there are boxes, masks, amodal, ...)
+    sightline.errors.ConfigError: unknown overlay 'box', did you mean 'boxes'?
     """
     made = []
     for part in text.split(","):
         layers = tuple(name.strip() for name in part.split("+"))
         for name in layers:
             if name not in LAYERS:
-                near = difflib.get_close_matches(name, LAYERS, n=1)
-                hint = f", did you mean {near[0]}?" if near else ""
-                raise ConfigError(f"unknown overlay {name!r}{hint} (there are {', '.join(LAYERS)})")
+                raise ConfigError(f"unknown overlay {name!r}{hint(name, LAYERS)}")
         made.append(layers)
     return tuple(made)
 

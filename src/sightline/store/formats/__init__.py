@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sightline.errors import ConfigError, DataError
+from sightline.hints import hint
 from sightline.store.tables import Tables
 
 __all__ = ["FORMATS", "Format", "detect", "named", "pick"]
@@ -48,13 +48,11 @@ def named(name: str) -> Format:
     'coco'
     >>> named("cocoo")
     Traceback (most recent call last):
-    sightline.errors.ConfigError: unknown format 'cocoo', did you mean coco? (there are 2.5vrd, clevr, ...)
+    sightline.errors.ConfigError: unknown format 'cocoo', did you mean 'coco'?
     """
     if name in FORMATS:
         return FORMATS[name]
-    near = difflib.get_close_matches(name, FORMATS, n=1)
-    hint = f", did you mean {near[0]}?" if near else ""
-    raise ConfigError(f"unknown format {name!r}{hint} (there are {', '.join(FORMATS)})")
+    raise ConfigError(f"unknown format {name!r}{hint(name, FORMATS)}")
 
 
 def detect(path: str | Path) -> Format:

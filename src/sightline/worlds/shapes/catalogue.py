@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from sightline.errors import ConfigError
-from sightline.worlds.hints import hint
+from sightline.hints import hint
 from sightline.worlds.shapes import geospa, invented
 from sightline.worlds.shapes.baked import load_solids
 from sightline.worlds.solids import Cavity, Outline, Solid

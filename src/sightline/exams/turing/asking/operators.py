@@ -14,7 +14,7 @@ from sightline.exams.turing.words.english import parse, say
 from sightline.exams.turing.words.questions import History, Question, Truth, labels_of
 from sightline.exams.turing.words.structured import check_question, from_json
 from sightline.exams.turing.words.vocabulary import Vocabulary
-from sightline.worlds.hints import hint
+from sightline.hints import hint
 
 
 class StoppedError(SightlineError):

@@ -24,7 +24,7 @@ from sightline.exams.turing.chances.pair_ends import PairEnds, packed_bits
 from sightline.exams.turing.chances.pooled import Pooled
 from sightline.exams.turing.words.questions import Label, Question, Told
 from sightline.exams.turing.words.vocabulary import Vocabulary
-from sightline.worlds.hints import hint
+from sightline.hints import hint
 
 _ALL_MADE = Assumptions()
 _WHOLE, _LABELS = -2, -1  # rows after the regions': the whole history, its labelling steps alone

@@ -10,7 +10,7 @@ from typing import Final
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Vocabulary
-from sightline.worlds.hints import hint
+from sightline.hints import hint
 
 REGION: Final = "region"
 """In a relation's `given`: where the two objects were found."""

@@ -13,7 +13,7 @@ from typing import Final
 from sightline.errors import DataError
 from sightline.exams.turing.words.questions import Label, Question
 from sightline.exams.turing.words.vocabulary import WHOLE, Attribute, Link, Vocabulary
-from sightline.worlds.hints import did_you_mean, hint
+from sightline.hints import did_you_mean, hint
 
 REGION_WORD: Final = "designated region"
 _HAVE: Final = " and does it have "

@@ -25,8 +25,8 @@ from sightline.exams.turing.words.fitting import check_against, fitted
 from sightline.exams.turing.words.from_data import vocabulary_from_data
 from sightline.exams.turing.words.regions import STANDARD, region_set
 from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Source, Vocabulary
+from sightline.hints import did_you_mean, hint
 from sightline.store import Dataset
-from sightline.worlds.hints import did_you_mean, hint
 
 __all__ = [
     "check_against",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.words.vocabulary import WHOLE, Region
-from sightline.worlds.hints import did_you_mean
+from sightline.hints import did_you_mean
 
 MOST: Final = 64
 """Regions a vocabulary may have: one bit of a word each."""

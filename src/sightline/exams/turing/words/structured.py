@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn, get_args
 from sightline.errors import DataError
 from sightline.exams.turing.words.questions import Label, Question, QuestionKind
 from sightline.exams.turing.words.vocabulary import WHOLE, Vocabulary
-from sightline.worlds.hints import hint
+from sightline.hints import hint
 
 _SEARCH: Final = ("type", "object_type", "attributes", "region", "box")
 _FIELDS: Final[Mapping[QuestionKind, tuple[str, ...]]] = {
