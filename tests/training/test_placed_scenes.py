@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -145,3 +146,28 @@ def test_crowded_scenes_have_one_or_two_colours_of_the_world() -> None:
     assert (
         crowded[2].looks == PlacedScenes(world, ("original",), seed=3, size=4, batches=8, crowded=0.5)[2].looks
     ).all()
+
+
+def test_scenes_of_look_alikes_have_neighbours_of_the_list_in_one_material() -> None:
+    world = load_world("geospa/alike")
+    names = [shape for shape, _ in world.shapes]
+    plain, alike = (PlacedScenes(world, ("original",), seed=3, size=4, batches=8, alike=s) for s in (0.0, 0.5))
+    changed = [i for i in range(32) if alike.layout(i) != plain.layout(i)]
+    assert 8 <= len(changed) <= 24
+    for i in changed:
+        objects = alike.layout(i).objects
+        assert len({o.material for o in objects}) == 1
+        assert len({o.color for o in objects}) <= 2
+        places = [names.index(o.shape.partition(":")[0]) for o in objects]
+        assert min(max((p - q) % len(names) for p in places) for q in places) <= 3
+        assert len({(o.shape, o.color) for o in objects}) == len(objects)
+
+
+def test_where_look_alikes_would_be_too_few_all_materials_stay() -> None:
+    world = load_world("geospa/train")
+    few = replace(world, shapes=world.shapes[:2], sizes=("medium",), materials=("metal", "rubber"), objects=(4, 4))
+    scenes = PlacedScenes(few, ("original",), seed=3, size=1, batches=1, alike=1.0)
+    for i in range(8):
+        objects = scenes.layout(i).objects
+        assert len({(o.shape, o.color, o.material) for o in objects}) == 4
+        assert len({o.material for o in objects}) == (2 if len({o.color for o in objects}) == 1 else 1)

@@ -123,9 +123,13 @@ def test_walls_stay_between_hollow_and_outside(shape: str) -> None:
     assert room.min() > 0.02 * made.height / recipe.profile[-1][0]
 
 
-def test_the_world_of_invented_shapes_has_nothing_that_is_held_out() -> None:
-    world = load_world("geospa/invented")
-    assert {shape for shape, _ in world.shapes} == {s for s, _ in load_world("geospa/train").shapes} | set(INVENTED)
+WORLDS = ("geospa/invented", "geospa/alike")
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_worlds_of_invented_shapes_have_nothing_that_is_held_out(name: str) -> None:
+    world = load_world(name)
+    assert {shape for shape, _ in world.shapes} <= {s for s, _ in load_world("geospa/train").shapes} | set(INVENTED)
     for split in ("val_color", "val_material", "val_size", "val_shape", "val_op", "val_kitchen"):
         other, seen = load_world(f"geospa/{split}"), load_world("geospa/train")
         held = {
@@ -141,7 +145,7 @@ def test_the_world_of_invented_shapes_has_nothing_that_is_held_out() -> None:
 
 @pytest.mark.parametrize("held_out", ["gray", "red", "blue", "green"])
 def test_colours_keep_away_from_those_held_out(held_out: str) -> None:
-    for color in load_world("geospa/invented").colors:
+    for color in {color for name in WORLDS for color in load_world(name).colors}:
         assert np.linalg.norm(lab(color) - lab(held_out)) > 20.0, color
 
 
@@ -155,11 +159,11 @@ def lab(color: str) -> NDArray[np.float64]:
 
 def test_materials_keep_away_from_rubber() -> None:
     rubber = MATERIALS["rubber"]
-    for name in load_world("geospa/invented").materials:
+    for name in {material for world in WORLDS for material in load_world(world).materials}:
         other = MATERIALS[name]
         assert other.metallic - rubber.metallic >= 0.3 or rubber.roughness - other.roughness >= 0.3, name
 
 
 def test_no_invented_size_is_large() -> None:
     assert SIZES["largish"] < SIZES["large"]
-    assert "large" not in load_world("geospa/invented").sizes
+    assert not any("large" in load_world(name).sizes for name in WORLDS)

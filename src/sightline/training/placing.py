@@ -34,6 +34,9 @@ metres; whether it stands in or on another, and holds or carries one (0 or 1).""
 LENGTHS: Final = 9
 """So many of them are lengths; the others are yes or no."""
 
+ALIKE: Final = 4
+"""Shapes of a scene of look-alikes."""
+
 AT_ONCE: Final = 256
 """Canonical views packed together, or those of one object if it has more."""
 
@@ -87,6 +90,8 @@ class PlacedScenes:
         first: Scene to begin with.
         crowded: Share of the scenes whose objects have only one or two of the world's colours: there shape and size
             must tell them apart.
+        alike: Share of the scenes whose objects have, besides, one material and four shapes that stand side by side
+            in the world's list: where that puts look-alikes together, little tells them apart.
     """
 
     def __init__(
@@ -100,6 +105,7 @@ class PlacedScenes:
         most: int | None = None,
         first: int = 0,
         crowded: float = 0.0,
+        alike: float = 0.0,
     ) -> None:
         unknown = [view for view in views if view not in [camera.name for camera in world.cameras]]
         if unknown or not views:
@@ -109,7 +115,7 @@ class PlacedScenes:
             )
         self.world, self.views, self.seed, self.size = world, tuple(views), seed, size
         self.batches, self.most, self.first = batches, most or world.objects[1], first
-        self.crowded = crowded
+        self.crowded, self.alike = crowded, alike
 
     @cached_property
     def looks(self) -> tuple[Identity, ...]:
@@ -126,15 +132,17 @@ class PlacedScenes:
         return self.batch([self.layout(start + i) for i in range(self.size)], start)
 
     def layout(self, index: int) -> Layout:
-        """Scene number `index`; the world's own unless it is a crowded one."""
-        if not self.crowded:
+        """Scene number `index`; the world's own unless it is one of the crowded or alike ones."""
+        if not self.crowded and not self.alike:
             return arrange(self.world, self.seed, index)
         draw = np.random.default_rng([self.seed, index, 3])
-        if draw.random() >= self.crowded:
+        chance = draw.random()
+        if chance >= self.crowded + self.alike:
             return arrange(self.world, self.seed, index)
         few = draw.choice(len(self.world.colors), size=min(2, len(self.world.colors)), replace=False)
         colors = tuple(self.world.colors[i] for i in few[: draw.integers(1, 3)])
-        return arrange(replace(self.world, colors=colors), self.seed, index)
+        world = replace(self.world, colors=colors)
+        return arrange(world if chance < self.crowded else _alike(world, draw), self.seed, index)
 
     def batch(self, layouts: Sequence[Layout], first: int = 0) -> PlacedBatch:
         """Given layouts as one batch."""
@@ -153,6 +161,15 @@ class PlacedScenes:
             facts[s, :n] = object_facts(layout)
         views = tuple(packed(_pool(self.world.solids()), layouts, self.views, half))
         return PlacedBatch(first, views, looks, present, labels, facts)
+
+
+def _alike(world: World, draw: np.random.Generator) -> World:
+    """The world with one of its materials and four of its shapes, side by side; as it is, if that were too few."""
+    first, material = draw.integers(len(world.shapes)), draw.integers(len(world.materials))
+    shapes = tuple(world.shapes[(first + i) % len(world.shapes)] for i in range(min(ALIKE, len(world.shapes))))
+    if world.distinct and len(shapes) * len(world.sizes) * len(world.colors) < world.objects[1]:
+        return world
+    return replace(world, shapes=shapes, materials=(world.materials[material],))
 
 
 class CanonicalLooks:

@@ -59,6 +59,7 @@ class WorldSource:
         cuda: Draw on the card.
         device: Where scenes drawn by the CPU go.
         crowded: Share of the scenes with one or two colours only; see `PlacedScenes`.
+        alike: Share of the scenes with look-alikes only; see there.
         most: Objects that a batch has room for; by default the world's own limit.
     """
 
@@ -75,9 +76,12 @@ class WorldSource:
         cuda: bool = False,
         device: str = "cpu",
         crowded: float = 0.0,
+        alike: float = 0.0,
         most: int | None = None,
     ) -> None:
-        self.stream = PlacedScenes(world, views, seed=seed, size=batch, batches=batches, crowded=crowded, most=most)
+        self.stream = PlacedScenes(
+            world, views, seed=seed, size=batch, batches=batches, crowded=crowded, alike=alike, most=most
+        )
         self.workers = workers
         self.drawing: Drawing = (
             CudaDrawing(world, canonical=canonical, seed=seed, workers=workers)
@@ -117,7 +121,8 @@ class WorldSource:
         """World, seed and how many scenes."""
         stream = self.stream
         told = {"world": stream.world.name, "seed": stream.seed, "scenes": stream.size * stream.batches}
-        return told | ({"crowded": stream.crowded} if stream.crowded else {})
+        shares = {"crowded": stream.crowded, "alike": stream.alike}
+        return told | {name: share for name, share in shares.items() if share}
 
 
 def ahead(stream: Any, start: int, stop: int, workers: int) -> Iterable[Any]:

@@ -18,7 +18,7 @@ from sightline.worlds.solids import Outline
 from sightline.worlds.spec import load_world
 
 ALL_OF: Final = tuple(f"{shape}:{size}" for shape in GEOSPA + KITCHEN for size in ("small", "medium", "large"))
-PAIRS_OF: Final = load_world("geospa/invented").solids()
+PAIRS_OF: Final = load_world("geospa/alike").solids()
 
 
 def bake() -> dict[Question, float]:

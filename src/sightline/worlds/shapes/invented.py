@@ -110,6 +110,23 @@ RECIPES: Final[dict[str, Recipe]] = {
     "urn": Recipe("ellipse", 2.6, 2.6, _bulging(2.9, 0.25, 0.86, 0.7), ("box", 1.1, 1.1, 1.6)),
     "planter": Recipe("ellipse", 3.2, 2.4, ((0.0, 0.6), (1.6, 1.0)), ("box", 1.3, 1.0, 1.2)),
     "penta_pot": Recipe(5, 3.0, 3.0, ((0.0, 0.7), (1.8, 1.0)), ("ellipse", 1.4, 1.4, 1.6)),
+    # look-alikes: the same outside, with and without a hollow, or with another one
+    "low_drum": Recipe("ellipse", 2.6, 2.6, _upright(0.9)),
+    "low_pot": Recipe("ellipse", 2.6, 2.6, _upright(0.9), ("ellipse", 2.2, 2.2, 0.75)),
+    "low_socket": Recipe("ellipse", 2.6, 2.6, _upright(0.9), ("box", 1.3, 1.3, 0.75)),
+    "stake": Recipe("ellipse", 1.2, 1.2, _upright(3.1)),
+    "pipe": Recipe("ellipse", 1.2, 1.2, _upright(3.1), ("ellipse", 0.9, 0.9, 2.8)),
+    "lozenge_pot": Recipe("ellipse", 4.4, 1.5, _upright(1.2), ("ellipse", 3.9, 1.2, 1.0)),
+    "lozenge_slot": Recipe("ellipse", 4.4, 1.5, _upright(1.2), ("box", 2.4, 0.9, 1.0)),
+    "block": Recipe("box", 2.6, 2.6, _upright(1.6)),
+    "block_well": Recipe("box", 2.6, 2.6, _upright(1.6), ("ellipse", 1.9, 1.9, 1.2)),
+    "beam_bore": Recipe("box", 4.8, 1.9, _upright(1.4), ("ellipse", 3.0, 1.3, 1.2)),
+    "beam": Recipe("box", 4.8, 1.9, _upright(1.4)),
+    "low_box": Recipe("box", 2.4, 2.4, _upright(0.9)),
+    "low_crate": Recipe("box", 2.4, 2.4, _upright(0.9), ("box", 2.0, 2.0, 0.75)),
+    "hexa_slab": Recipe(6, 3.0, 3.0, _upright(1.0)),
+    "hexa_tray": Recipe(6, 3.0, 3.0, _upright(1.0), ("box", 1.8, 1.5, 0.8)),
+    "tri_block": Recipe(3, 3.6, 3.3, _upright(1.7)),
 }
 """By name."""
 
