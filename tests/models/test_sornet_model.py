@@ -15,8 +15,11 @@ pytest.importorskip("safetensors", reason="checkpoints need safetensors")
 from nets_made import BOTH, batch, net, shown
 from numpy.typing import NDArray
 
-from sightline.errors import DataError, ModelError, SightlineError
+from sightline.errors import ConfigError, DataError, ModelError, SightlineError
+from sightline.models import candidate
 from sightline.models.nets.checkpoints import dump_sornet
+from sightline.models.nets.glances import glances
+from sightline.models.nets.sornet import consistent
 from sightline.models.sornet import SornetModel, load_file
 from sightline.scenes import View
 from sightline.scenes.labels import PREDICATES
@@ -57,6 +60,20 @@ def test_answers_are_the_networks() -> None:
         assert (answers[..., one] == answers[..., other].T)[off].all()
     assert 0 < answers[off].mean() < 1
     assert skills_of(made) == ("predicates",)
+
+
+def test_several_glances_are_averaged_and_make_another_model() -> None:
+    images, patches = shown(3)
+    once, often = (SornetModel(net(), device="cpu", glances=count) for count in (1, 4))
+    with torch.no_grad():
+        each = glances(net(), *batch(images.copy(), patches.copy()), count=4)
+    said = consistent(each.mean(dim=0))[0]
+    torch.testing.assert_close(often.logits(asked(images, patches)), said, rtol=0.0, atol=2e-5)
+    assert not torch.allclose(once.logits(asked(images, patches)), said, atol=1e-3)
+    assert once.fingerprint != often.fingerprint
+    assert often.describe()["glances"] == 4
+    with pytest.raises(ConfigError, match="glances"):
+        SornetModel(net(), device="cpu", glances=9)
 
 
 def test_a_view_goes_by_its_name() -> None:
@@ -168,3 +185,12 @@ def test_the_fingerprint_is_of_the_weights() -> None:
     assert model().fingerprint == model().fingerprint
     assert model().fingerprint != model(1).fingerprint
     assert len(model().fingerprint) == 32
+
+
+def test_a_checkpoint_takes_options(tmp_path: Path) -> None:
+    file = tmp_path / "mine.safetensors"
+    file.write_bytes(dump_sornet(net()))
+    assert candidate(f"{file}:glances=3").model.describe()["glances"] == 3
+    assert candidate(str(file)).model.describe()["glances"] == 1
+    with pytest.raises(ConfigError, match="did you mean 'glances'"):
+        candidate(f"{file}:glance=3")

@@ -34,6 +34,7 @@ from sightline.models.options import bind, parse
 from sightline.skills import skills_of
 
 _PYTHON = re.compile(r"(.+\.py):([^\W\d]\w*)")
+_WEIGHTS = re.compile(r"(.+\.safetensors)(?::(.*))?", re.IGNORECASE)
 
 GROUP: Final = "sightline.models"
 """Entry point group in which other packages announce their models."""
@@ -233,20 +234,21 @@ def _load_one(spec: str) -> Any:
         return _resolve("sightline.models.adapters.python:load_object")(Path(python[1]), python[2])
     if re.search(r"\.py(:.*)?$", spec):
         raise ModelError(f"{spec}: say which object of the file is the model, as in file.py:name")
+    if weights := _WEIGHTS.fullmatch(spec):
+        return _checkpoint(Path(weights[1]), parse(weights[1], weights[2] or ""))
     suffix = Path(spec).suffix.lower()
     if suffix == ".csv":
         return _resolve(f"{_FILES}:open_csv")(Path(spec))
     if suffix == ".jsonl":
         return _resolve(f"{_REPLIES}:open_jsonl")(Path(spec))
-    if suffix == ".safetensors":
-        return _checkpoint(Path(spec))
     raise _unknown(head, entries)
 
 
-def _checkpoint(path: Path) -> Any:
+def _checkpoint(path: Path, options: Mapping[str, str]) -> Any:
     if not path.is_file():
         raise ModelError(f"{path}: no such file")
-    return _imported(str(path), f"{_SORNET}:load_file")(path)
+    load = _imported(str(path), f"{_SORNET}:load_file")
+    return load(**bind(str(path), load, {"path": path}, options))
 
 
 def _parts(spec: str) -> list[str]:
@@ -264,8 +266,8 @@ def _paths(spec: str) -> list[Path]:
     if head in _entries():
         named = [Path(value) for value in parse(head, rest).values()]
     else:
-        python = _PYTHON.fullmatch(spec)
-        named = [Path(python[1] if python else spec)]
+        file = _PYTHON.fullmatch(spec) or _WEIGHTS.fullmatch(spec)
+        named = [Path(file[1] if file else spec)]
     return [path for path in named if path.exists()]
 
 

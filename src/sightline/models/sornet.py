@@ -15,6 +15,7 @@ from torch import Tensor
 
 from sightline.errors import DataError, ModelError
 from sightline.models.nets.checkpoints import load_sornet
+from sightline.models.nets.glances import glances, offsets
 from sightline.models.nets.sornet import Sornet, SornetConfig, consistent
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Queries, Syllabus, Verdicts
@@ -26,10 +27,12 @@ SHIPPED: Final = Path(__file__).parent / "weights" / "sornet-tiny.safetensors"
 class SornetModel:
     """A trained SORNet; skill *predicates*.
 
-    It can be shown any of the views it was trained with, by their names.
+    It can be shown any of the views it was trained with, by their names. Several glances at a scene make it surer,
+    and as many times slower.
 
     Attributes:
         name: How tables call it.
+        glances: How many times it looks.
         views: The views it knows, the original camera's first.
         any_views: It may be shown only some of them.
     """
@@ -37,9 +40,16 @@ class SornetModel:
     any_views = True
 
     def __init__(
-        self, net: Sornet, *, name: str = "sornet", told: Mapping[str, Any] | None = None, device: str = ""
+        self,
+        net: Sornet,
+        *,
+        name: str = "sornet",
+        told: Mapping[str, Any] | None = None,
+        device: str = "",
+        glances: int = 1,
     ) -> None:
-        self.name, self.views, self.told = name, net.config.views, dict(told or {})
+        offsets(glances, net.config.patch)  # refuses what cannot be
+        self.name, self.views, self.told, self.glances = name, net.config.views, dict(told or {}), glances
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._net = net.to(self.device).eval()
 
@@ -55,8 +65,8 @@ class SornetModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the weights: answers kept from other weights are not this model's."""
-        digest = blake2b(digest_size=16)
+        """Hash of weights and glances: answers kept from other ones are not this model's."""
+        digest = blake2b(f"{self.glances} glances".encode(), digest_size=16)
         for name, weight in self._net.state_dict().items():
             digest.update(name.encode())
             digest.update(weight.cpu().numpy().tobytes())
@@ -65,7 +75,7 @@ class SornetModel:
     def describe(self) -> dict[str, Any]:
         """Shape, and what the checkpoint says of its training."""
         shape = {name: getattr(self.config, name) for name in ("width", "depth", "heads", "views", "patch")}
-        return {"parameters": self.parameters, **shape, **self.told}
+        return {"parameters": self.parameters, "glances": self.glances, **shape, **self.told}
 
     def check(self, syllabus: Syllabus) -> None:
         """ModelError if it could not answer about such scenes."""
@@ -96,8 +106,8 @@ class SornetModel:
         """(n, n, predicates of the config) before the threshold at 0, two ways to say one thing made to agree."""
         images, patches, places = self._ready(queries)
         with torch.inference_mode():
-            told: Tensor = consistent(self._net(images, patches, places), self.config.predicates)[0]
-        return told
+            judged = glances(self._net, images, patches, places, count=self.glances).mean(dim=0)
+        return consistent(judged, self.config.predicates)[0]
 
     def attention(self, queries: Queries) -> NDArray[np.float32]:
         """Where each query looks, mean over heads and blocks: (n, views, rows, columns), the sum of a query ≤ 1."""
@@ -132,13 +142,13 @@ class SornetModel:
         return [self.views.index(view) for view in views]
 
 
-def load_file(path: str | Path, device: str = "") -> SornetModel:
+def load_file(path: str | Path, device: str = "", glances: int = 1) -> SornetModel:
     """A checkpoint as a model."""
     net, told = load_sornet(path)
-    return SornetModel(net, name=Path(path).stem, told=told, device=device)
+    return SornetModel(net, name=Path(path).stem, told=told, device=device, glances=glances)
 
 
-def shipped(device: str = "") -> SornetModel:
+def shipped(device: str = "", glances: int = 1) -> SornetModel:
     """The checkpoint that comes with Sightline."""
     net, told = load_sornet(SHIPPED)
-    return SornetModel(net, name="sornet", told=told, device=device)
+    return SornetModel(net, name="sornet", told=told, device=device, glances=glances)

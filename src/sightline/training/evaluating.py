@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sightline.models.nets.glances import glances
 from sightline.models.nets.sornet import Sornet, consistent
 from sightline.training.sources import Source
 
@@ -20,16 +21,21 @@ class Answers:
     Attributes:
         present: (S, N) bool.
         truth: (S, N, N, 8) bool, [subject, object, predicate].
-        said: (S, N, N, 8) bool; `plain` the same before two ways to say one thing were made to agree.
+        said: (S, N, N, 8) bool.
+        plain: The same before two ways to say one thing were made to agree.
+        once: What is said after the first glance.
     """
 
     present: NDArray[np.bool_]
     truth: NDArray[np.bool_]
     said: NDArray[np.bool_]
     plain: NDArray[np.bool_]
+    once: NDArray[np.bool_]
 
 
-def answers(net: Sornet, source: Source, batches: int, views: Sequence[int], *, seed: int = 0) -> Answers:
+def answers(
+    net: Sornet, source: Source, batches: int, views: Sequence[int], *, seed: int = 0, looks: int = 1
+) -> Answers:
     """Let a network answer about the first batches of a source, shown some of its views.
 
     Args:
@@ -38,12 +44,13 @@ def answers(net: Sornet, source: Source, batches: int, views: Sequence[int], *, 
         batches: How many of its batches.
         views: Numbers of the network's views to show.
         seed: Of the choice of canonical views.
+        looks: Glances at each scene.
     """
-    return answers_by(net, source, batches, [views], seed=seed)[0]
+    return answers_by(net, source, batches, [views], seed=seed, looks=looks)[0]
 
 
 def answers_by(
-    net: Sornet, source: Source, batches: int, shown: Sequence[Sequence[int]], *, seed: int = 0
+    net: Sornet, source: Source, batches: int, shown: Sequence[Sequence[int]], *, seed: int = 0, looks: int = 1
 ) -> list[Answers]:
     """The same for several choices of views of the same scenes, which are drawn once."""
     was = net.training
@@ -58,8 +65,10 @@ def answers_by(
         for part, views in zip(parts, shown, strict=True):
             seen = scenes.views[:, [every.index(view) for view in views]]
             with torch.inference_mode(), cast:
-                logits = net(seen, scenes.patches, tuple(views)).float()
-            told = (scenes.present, scenes.labels, consistent(logits, net.config.predicates) > 0, logits > 0)
-            part.append([each.cpu().numpy() for each in told])
+                each = glances(net, seen, scenes.patches, tuple(views), count=looks)
+            mean, names = each.mean(dim=0), net.config.predicates
+            said, once = consistent(mean, names) > 0, consistent(each[0], names) > 0
+            told = (scenes.present, scenes.labels, said, mean > 0, once)
+            part.append([column.cpu().numpy() for column in told])
     net.train(was)
     return [Answers(*(np.concatenate(column) for column in zip(*part, strict=True))) for part in parts]
