@@ -20,7 +20,11 @@ from sightline.stats import Comparison, compare
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "geospa"
 
-PLANS = ("base", "base-varied", "tiny", "tiny-short", "tiny-plain", "tiny-diverse")
+PLANS = (
+    "base-alike", "base-wide", "base", "base-varied", "tiny-alike", "tiny", "tiny-short", "tiny-plain",
+    "tiny-diverse",
+)  # fmt: skip
+"""The page is about the first that is there."""
 SPLITS = (
     "train", "val_default", "val_color", "val_material", "val_size", "val_shape", "val_op", "val_kitchen",
     "val_kitchen_plain",
@@ -86,7 +90,7 @@ class Results:
 
     @cached_property
     def lead(self) -> str:
-        """The plan the page is about: the largest."""
+        """The plan the page is about."""
         return self.plans[0]
 
     def splits(self, plan: str) -> list[str]:

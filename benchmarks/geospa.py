@@ -24,8 +24,8 @@ SPLITS = (
 )  # fmt: skip
 SHOWN = {"1 view": (0,), "2 views": (0, 1)}
 SCENES = 2048
-EXAMINE_S = 50
-"""Seconds to leave for the examination."""
+EXAMINE_S, SAVE_S = 50, 8
+"""Seconds to leave for the examination, and for saving a training that is not done."""
 BEGUN = time.time()
 
 
@@ -34,12 +34,20 @@ class Named:
     """A plan by name: settings of `training.plan.Plan` and the world its scenes come from.
 
     With `kept` so many scenes are drawn once and kept on the card, shown epoch after epoch and changed each time;
-    without, every step draws new ones. `augmented`: the whole augmentation, a light one, or none.
+    without, every step draws new ones. With `fresh` too, every so many steps a batch of new ones takes the place of
+    the oldest. With `also`, every second batch that is drawn comes from that world, `crowded` and `alike` shares of
+    its scenes being so. `augmented`: the whole augmentation, a light one, or none. In the examination it glances
+    `glances` times at a scene.
     """
 
     settings: dict[str, Any]
     world: str = "geospa/train"
+    also: str = ""
+    crowded: float = 0.0
+    alike: float = 0.0
+    glances: int = 1
     kept: int = 0
+    fresh: int = 0
     ship: bool = True
     augmented: Literal["full", "light", "none"] = "full"
     about: str = ""
@@ -52,6 +60,28 @@ PLANS = {
         ship=False,
         augmented="light",
         about="ViT-B/32 as published",
+    ),
+    "base-alike": Named(
+        {"size": "base", "steps": 8300, "batch": 256, "optimizer": "muon", "rate": 8e-4, "crowded": 0.0},
+        also="geospa/alike",
+        crowded=0.2,
+        alike=0.5,
+        glances=5,
+        kept=40960,
+        fresh=24,
+        ship=False,
+        augmented="light",
+        about="as base-wide, with look-alikes in half of the invented scenes",
+    ),
+    "base-wide": Named(
+        {"size": "base", "steps": 8300, "batch": 256, "optimizer": "muon", "rate": 8e-4, "crowded": 0.0},
+        also="geospa/invented",
+        crowded=0.5,
+        kept=40960,
+        fresh=24,
+        ship=False,
+        augmented="light",
+        about="as base, with scenes of invented shapes, and longer",
     ),
     "base-varied": Named(
         {"size": "base", "steps": 2700, "batch": 256, "optimizer": "muon", "rate": 8e-4},
@@ -72,6 +102,24 @@ PLANS = {
         kept=98304,
         augmented="light",
         about="the shipped model",
+    ),
+    "tiny-alike": Named(
+        {
+            "size": "tiny",
+            "steps": 6000,
+            "batch": 256,
+            "optimizer": "muon",
+            "rate": 2e-3,
+            "crowded": 0.0,
+        },
+        also="geospa/alike",
+        crowded=0.2,
+        alike=0.5,
+        glances=5,
+        kept=40960,
+        fresh=24,
+        augmented="light",
+        about="as tiny, with scenes of invented shapes, half of them of look-alikes",
     ),
     "tiny-short": Named(
         {"size": "tiny", "steps": 1200, "batch": 256, "optimizer": "muon", "rate": 2e-3, "compiled": False},
@@ -97,61 +145,93 @@ def say(*words: object) -> None:
     print(f"[{time.time() - BEGUN:6.1f} s]", *words, flush=True)
 
 
+ALSO_CANONICAL = 8
+"""Canonical views of each object of the second world, which has many."""
+
+
 def train(name: str, out: Path, args: argparse.Namespace) -> None:
     import torch
 
     from sightline.models.nets.checkpoints import dump_sornet, load_sornet
     from sightline.training.augment import Augmentation
     from sightline.training.fitting import fit
-    from sightline.training.kept import FewScenes
-    from sightline.training.placing import PlacedScenes
     from sightline.training.plan import Plan
-    from sightline.training.sources import WorldSource
-    from sightline.training.workers import placers
-    from sightline.worlds import load_world
 
     torch.set_float32_matmul_precision("high")
-    told, workers, steps, deadline = PLANS[name], args.workers, args.steps, args.deadline
+    told, workers, deadline, folder = PLANS[name], args.workers, args.deadline, out / name
     plan = Plan(**told.settings, views=VIEWS)
     if told.augmented != "full":
         plan = replace(plan, augmentation=Augmentation.light() if told.augmented == "light" else None)
-    plan = plan if steps is None else replace(plan, steps=steps)
-    batches = told.kept // plan.batch or (plan.steps if not deadline else 10**6)
-    placers(workers).warm_up(PlacedScenes(load_world(told.world), VIEWS, seed=0, size=2, batches=1))
-    source = WorldSource(
-        load_world(told.world), VIEWS, batch=plan.batch, batches=batches, canonical=plan.canonical,
-        seed=plan.seed, workers=workers, cuda=torch.cuda.is_available(), crowded=plan.crowded,
-    )  # fmt: skip
-    say(name, "ready to draw", told.about)
-    if told.kept:
-        source = FewScenes(source, told.kept, len(VIEWS), batch=plan.batch, seed=plan.seed)
-    if deadline:
-        plan = replace(plan, steps=affordable(plan, source, out, deadline - EXAMINE_S))
-    say(name, f"ready to train {plan.steps} steps")
-    folder = out / name
+    plan = plan if args.steps is None else replace(plan, steps=args.steps)
+    source = source_of(told, plan, workers)
+    say(name, "ready to train", told.about)
+    if (folder / "plan.json").exists():  # it goes on
+        plan = replace(plan, steps=json.loads((folder / "plan.json").read_text())["plan"]["steps"])
+    elif deadline and args.steps is None:
+        plan = replace(plan, steps=affordable(plan, source, out, deadline - EXAMINE_S, args.more))
+    say(name, f"{plan.steps} steps")
 
     def progress(done: int, of: int, row: Any) -> None:
         figures = ", ".join(f"{key} {row[key]:.4f}" for key in ("predicates", "right", "facts", "pointing"))
         say(f"{name} {done}/{of}: {figures}, {row['images_per_s']:.0f} images/s")
 
-    done = fit(plan, source, folder, log_every=100, save_every=10**9, stop_after=args.stop, progress=progress)[1]
+    seconds = deadline - SAVE_S - (time.time() - BEGUN) if deadline else float("inf")
+    done = fit(plan, source, folder, log_every=100, save_every=10**9, seconds=seconds, progress=progress)[1]
     del source  # its scenes fill most of the card
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    say(f"{name}: {done.steps} steps in {done.seconds:.0f} s")
+    args.results.mkdir(parents=True, exist_ok=True)
+    (args.results / f"{name}.csv").write_bytes((folder / "log.csv").read_bytes())
+    spent = trained_s(folder / "log.csv")
+    say(f"{name}: {done.steps} steps, {spent:.0f} s of training")
+    if done.steps < done.planned:
+        say(name, "goes on when it is called again")
+        return
     net, about = load_sornet(done.weights)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
-    args.results.mkdir(parents=True, exist_ok=True)
     if told.ship:
         (args.results / f"{name}.safetensors").write_bytes(dump_sornet(net, about, half=True))
-    (args.results / f"{name}.csv").write_bytes((folder / "log.csv").read_bytes())
     facts = {"plan": plan.to_dict(), "world": told.world, "kept": told.kept, "about": told.about}
-    examine(net, name, args.results, workers, args.scenes, {**facts, "seconds": done.seconds, "steps": done.steps})
+    facts |= {name: getattr(told, name) for name in ("also", "crowded", "alike", "glances", "fresh")}
+    facts |= {"seconds": spent, "steps": done.steps}
+    examine(net, name, args.results, workers, args.scenes, facts)
 
 
-def affordable(plan: Any, source: Any, out: Path, until: float) -> int:
-    """Steps that fit in the time left, by the speed of a few steps that also compile everything."""
+def source_of(told: Named, plan: Any, workers: int) -> Any:
+    """The scenes of a plan: of one world or two, drawn as they are needed or kept on the card."""
+    import torch
+
+    from sightline.training.kept import FewScenes
+    from sightline.training.mixed import MixedSource
+    from sightline.training.placing import PlacedScenes
+    from sightline.training.sources import WorldSource
+    from sightline.training.workers import placers
+    from sightline.worlds import load_world
+
+    for name in (told.world, told.also):
+        if name:
+            placers(workers).warm_up(PlacedScenes(load_world(name), VIEWS, seed=0, size=2, batches=1))
+    endless = 10**6  # steps are chosen later
+
+    def drawn(name: str, canonical: int, crowded: float, alike: float = 0.0) -> WorldSource:
+        made = WorldSource(
+            load_world(name), VIEWS, batch=plan.batch, batches=endless, canonical=canonical, seed=plan.seed,
+            workers=workers, cuda=torch.cuda.is_available(), crowded=crowded, alike=alike,
+        )  # fmt: skip
+        say("ready to draw", name, f"{len(made.bank)} looks")
+        return made
+
+    source: Any = drawn(told.world, plan.canonical, plan.crowded)
+    if told.also:
+        source = MixedSource([source, drawn(told.also, ALSO_CANONICAL, told.crowded, told.alike)])
+    if not told.kept:
+        return source
+    return FewScenes(source, told.kept, len(VIEWS), batch=plan.batch, seed=plan.seed, fresh=told.fresh)
+
+
+def affordable(plan: Any, source: Any, out: Path, until: float, more: float) -> int:
+    """Steps that fit in the time left and `more` seconds, by the speed of a few that also compile everything."""
     from sightline.training.fitting import fit
 
     short = replace(plan, steps=80, warmup=10)
@@ -160,8 +240,17 @@ def affordable(plan: Any, source: Any, out: Path, until: float) -> int:
     )
     each = plan.batch * (len(plan.views) - plan.fewer_views * (len(plan.views) > 1))
     say(f"calibrated: {tried.last['images_per_s']:.0f} images/s")
-    left = until - (time.time() - BEGUN)
+    left = until - (time.time() - BEGUN) + more
     return max(50, int(left * tried.last["images_per_s"] / each / 50) * 50)
+
+
+def trained_s(log: Path) -> float:
+    """Seconds in the steps of a log, over all calls that wrote it: each begins to count anew."""
+    import csv
+
+    counts = [float(row["seconds"]) for row in csv.DictReader(log.read_text().splitlines())]
+    ends = [one for one, after in zip(counts, [*counts[1:], 0.0], strict=True) if after < one]
+    return sum(ends)
 
 
 def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dict[str, Any]) -> None:
@@ -184,9 +273,12 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dic
             workers=workers, cuda=torch.cuda.is_available(),
             crowded=told["plan"]["crowded"] if split == "train" else 0.0,  # the very scenes it learned from
         )  # fmt: skip
-        found = answers_by(net, source, scenes // batch, list(SHOWN.values()))
+        found = answers_by(net, source, scenes // batch, list(SHOWN.values()), looks=told["glances"])
         for words, told_by in zip(SHOWN, found, strict=True):
-            for kind, said in (("", told_by.said), (" plain", told_by.plain)):
+            kinds = {"": told_by.said, " plain": told_by.plain} | (
+                {" once": told_by.once} if told["glances"] > 1 else {}
+            )
+            for kind, said in kinds.items():
                 tallied = tally_many(told_by.truth, said.astype(np.int8), told_by.present)
                 counts[f"{split}|{words}{kind}"] = tallied.astype(np.uint8)
             say(name, split, words, summary(counts[f"{split}|{words}"]))
@@ -322,7 +414,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("docs/results/geospa"))
     parser.add_argument("--steps", type=int)
     parser.add_argument("--deadline", type=float, help="choose the steps so that all is done after so many seconds")
-    parser.add_argument("--stop", type=int, help="stop at this step; run again to go on")
+    parser.add_argument("--more", type=float, default=0.0, help="seconds of training that further calls will add")
     parser.add_argument("--scenes", type=int, default=SCENES, help="scenes a split")
     parser.add_argument("--network", action="store_true", help="throughput of the network alone, without drawing")
     parser.add_argument("--workers", type=int, default=14)
