@@ -32,7 +32,7 @@ from sightline.report.contact.exhibit import exhibit
 from sightline.report.contact.panel import panel
 from sightline.scenes import Camera
 from sightline.worlds import Layout, Placed, Shot, arrange, load_world, solid, world_from
-from sightline.worlds.shapes import GEOSPA, KITCHEN
+from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OUT = DOCS / "_static" / "worlds"
@@ -166,6 +166,23 @@ def portraits(shapes: Sequence[str], side: int) -> list[Image.Image]:
     return [tile(image, shape, text=19) for shape, image in zip(shapes, made, strict=True)]
 
 
+def invented_shapes() -> Image.Image:
+    """All of them, in the looks of their world."""
+    world = load_world("geospa/alike")
+    looks = [(world.colors[4 + i % 14], world.materials[i % 4]) for i in range(len(INVENTED))]
+    things = [Placed(s, *look, (0.0, 0.0, 0.0), TURN) for s, look in zip(INVENTED, looks, strict=True)]
+    names = (shape.replace("_", " ") for shape in INVENTED)
+    return grid([tile(portrait([one], 150), name, text=13) for one, name in zip(things, names, strict=True)], 10)
+
+
+def look_alikes() -> Image.Image:
+    """The first scenes of look-alikes, as they are trained on."""
+    from sightline.training.placing import PlacedScenes
+
+    scenes = PlacedScenes(load_world("geospa/alike"), ["original"], seed=0, size=1, batches=1, alike=1.0)
+    return grid([tile(picture(scenes.layout(i)), size=(360, 240)) for i in range(8)], 4)
+
+
 def portrait(things: Sequence[Placed], side: int) -> Image.Image:
     """Things on the empty table, seen from where handles and cavities show, as large as fits."""
     known = load_world("kitchen")
@@ -221,6 +238,8 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "hero": hero,
     "geospa_train": lambda: sheet("geospa/train"),
     "geospa_val_op": lambda: sheet("geospa/val_op"),
+    "geospa_invented": lambda: sheet("geospa/invented"),
+    "look_alikes": look_alikes,
     "kitchen": lambda: sheet("kitchen"),
     "context": lambda: sheet("context/train"),
     "cameras": cameras,
@@ -228,6 +247,7 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "counterfactual": counterfactual,
     "geospa_shapes": geospa_shapes,
     "kitchen_shapes": lambda: grid(portraits(KITCHEN, 300), 3),
+    "invented_shapes": invented_shapes,
     "canonical": canonical,
     "fast_and_cycles": fast_and_cycles,
 }
