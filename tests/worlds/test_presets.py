@@ -22,6 +22,7 @@ MORE = {
     "black",
 }  # fmt: skip
 NEW = {"satin", "pearl", "plastic"}
+FAR = set(INVENTED) - {"kiln"}
 
 GEOSPA_SPLITS = [
     # split, shapes, sizes, colours, materials, scenes
@@ -36,7 +37,14 @@ GEOSPA_SPLITS = [
     ("val_kitchen_plain", set(KITCHEN), {"medium"}, SEEN | UNSEEN, {"rubber", "metal"}, 10_000),
     ("diverse", set(GEOSPA), {"small", "medium", "large"}, SEEN | UNSEEN, {"rubber", "metal"}, 80_000),
     ("invented", TRAIN | set(INVENTED[:42]), {"small", "medium", "largish"}, SEEN | MORE, {"metal"} | NEW, 80_000),
-    ("alike", TRAIN | set(INVENTED), {"small", "medium", "largish"}, SEEN | MORE, {"metal"} | NEW, 80_000),
+    (
+        "alike",
+        TRAIN | set(INVENTED) - {"kiln"},
+        {"small", "medium", "largish"},
+        SEEN | MORE,
+        {"metal"} | NEW,
+        80_000,
+    ),
 ]
 
 
@@ -120,7 +128,7 @@ MADE = {
     "geospa/val_kitchen_plain": [3654392713, 2366560682, 2341291793],
     "geospa/diverse": [844061417, 2442852937, 163766707],
     "geospa/invented": [3848841670, 999939832, 2920096163],
-    "geospa/alike": [3249307726, 3840059972, 2457491476],
+    "geospa/alike": [308085905, 1493282812, 171932206],
     "kitchen": [2059889355, 2294685057, 261782372],
 }
 

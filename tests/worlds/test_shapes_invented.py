@@ -11,82 +11,153 @@ from numpy.typing import NDArray
 from sightline.worlds import load_world
 from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.shapes import INVENTED, KITCHEN, SIZES, solid
-from sightline.worlds.shapes.invented import CARRIES, RECIPES
+from sightline.worlds.shapes.invented import RECIPES
 from sightline.worlds.shapes.lofts import Surface, volume
 from sightline.worlds.shapes.stacks import opening
 from sightline.worlds.shapes.surfaces import open_edges
+from sightline.worlds.solids import Solid
 
 HELD_OUT = (*(shape for shape, _ in load_world("geospa/val_shape").shapes), *KITCHEN)
 NEAREST = 0.8
 """Volume two shapes may share, of what they take up together, when both are brought to the same volume."""
+TOO_NEAR = {"kiln": 0.83}
+"""Of `geospa/invented`, found when a network had learned from it; `geospa/alike` does without."""
 
-GRID, HALF = 44, 1.5
+COLUMNS, HALF, LEVELS, TOP = 110, 1.65, 180, 3.4
+CELL = (2.0 * HALF / COLUMNS) ** 2 * TOP / LEVELS
 TURNS = np.arange(6) * np.pi / 12
+"""Of a shape against another; a square and a hexagon are themselves again after as many or fewer."""
+
+Cells = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @cache
-def filled(shape: str, turn: float = 0.0) -> NDArray[np.bool_]:
-    """Which cells of a grid a solid fills, its hollow with it, at a volume of 1.
+def samples() -> tuple[Floats, Floats, Floats]:
+    """x and y of columns, and heights in each, one anywhere in every cell: edges along the grid are no trouble."""
+    rng = np.random.default_rng(0)
+    x, y = (
+        ((along + rng.random((COLUMNS, COLUMNS))) / COLUMNS * 2.0 - 1.0) * HALF
+        for along in (np.arange(COLUMNS)[:, None], np.arange(COLUMNS)[None])
+    )
+    return x, y, (np.arange(LEVELS) + rng.random((COLUMNS, COLUMNS, 1))) / LEVELS * TOP
 
-    A cell is filled where the surface winds around it, by the faces above it. Hollows count as filled because
-    walls are thin: two cups would share little if one was only a little wider.
+
+def filled(shape: str, turn: float = 0.0) -> Cells:
+    """Which samples a solid holds, its hollow with it, at a volume of 1.
+
+    Hollows count as filled because walls are thin: two cups would share little if one was only a little wider.
     """
-    made, hollow = solid(shape), solid(shape).cavity
-    vertices = made.vertices.astype(np.float64)
-    opened = np.zeros((0, 2)) if hollow is None else hollow.outline.polygon()
-    room = 0.0 if hollow is None else area(opened) * hollow.depth
-    scale = 1.0 / np.cbrt(volume(Surface(vertices, made.faces)) + room)
+    made = solid(shape)
+    hollow = made.cavity
+    room = 0.0 if hollow is None else area(hollow.outline.polygon()) * hollow.depth
+    scale = 1.0 / np.cbrt(volume(Surface(made.vertices.astype(np.float64), made.faces)) + room)
+    return by_surface(made, scale) if shape in KITCHEN else by_profile(made, scale, turn)
+
+
+def by_profile(made: Solid, scale: float, turn: float) -> Cells:
+    """A prism or a stack: a sample is in it if the outline, drawn in as at its height, holds it."""
+    shape = made.name.partition(":")[0]
+    heights, factors = zip(*(RECIPES[shape].profile if shape in RECIPES else ((0.0, 1.0), (1.0, 1.0))), strict=True)
+    x, y, z = samples()
     c, s = np.cos(turn), np.sin(turn)
-    vertices = scale * vertices @ np.array([(c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)])
-    opened = scale * opened @ np.array([(c, s), (-s, c)])
-    places = (np.arange(GRID) + 0.5) / GRID * 2.0 * HALF - HALF + 1.3e-4
-    heights = (np.arange(2 * GRID) + 0.5) * (2.0 * HALF / GRID)
-    wound = np.zeros((GRID, GRID, 2 * GRID))
-    for a, b, p in vertices[made.faces]:
+    loop = made.outline.polygon() / max(factors) * scale
+    level = z / (made.height * scale) * heights[-1]
+    needed = drawn_in(loop, c * x + s * y, c * y - s * x)
+    return (needed[..., None] <= np.interp(level, heights, factors)) & (level <= heights[-1])
+
+
+def by_surface(made: Solid, scale: float) -> Cells:
+    """Any solid: a sample is in it if the surface winds around it, by the faces above."""
+    x, y, z = samples()
+    wound = np.zeros(z.shape, np.int8)
+    for a, b, p in made.vertices.astype(np.float64)[made.faces] * scale:
         twice = (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
         if abs(twice) < 1e-12:
             continue
-        low, high = (np.searchsorted(places, end) for end in (np.min((a, b, p), 0)[:2], np.max((a, b, p), 0)[:2]))
-        here = (slice(low[0], high[0]), slice(low[1], high[1]))
-        x, y = places[here[0], None], places[None, here[1]]
-        v = ((x - a[0]) * (p[1] - a[1]) - (y - a[1]) * (p[0] - a[0])) / twice
-        w = ((b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0])) / twice
+        ends = np.array((np.min((a, b, p), axis=0)[:2], np.max((a, b, p), axis=0)[:2]))
+        low, high = np.clip(((ends + HALF) / (2.0 * HALF / COLUMNS)).astype(int), 0, COLUMNS)
+        here = (slice(low[0], high[0] + 1), slice(low[1], high[1] + 1))
+        v = ((x[here] - a[0]) * (p[1] - a[1]) - (y[here] - a[1]) * (p[0] - a[0])) / twice
+        w = ((b[0] - a[0]) * (y[here] - a[1]) - (b[1] - a[1]) * (x[here] - a[0])) / twice
         hit = (v >= 0) & (w >= 0) & (v + w <= 1)
-        z = a[2] + v * (b[2] - a[2]) + w * (p[2] - a[2])
-        wound[here] += np.sign(twice) * (hit[..., None] & (heights < z[..., None]))
-    inside = wound > 0.5
-    if hollow is not None:
-        edges = list(zip(opened, np.roll(opened, -1, axis=0), strict=True))
-        x, y = places[:, None], places[None]
-        over = np.all([(q[0] - o[0]) * (y - o[1]) > (q[1] - o[1]) * (x - o[0]) for o, q in edges], axis=0)
-        top = scale * made.height
-        inside |= over[..., None] & (heights < top) & (heights > top - scale * hollow.depth)
+        at = a[2] + v * (b[2] - a[2]) + w * (p[2] - a[2])
+        wound[here] += np.where(hit[..., None] & (z[here] < at[..., None]), np.int8(np.sign(twice)), np.int8(0))
+    inside: Cells = wound > 0
+    if made.cavity is not None:
+        over = drawn_in(made.cavity.outline.polygon() * scale, x, y) <= 1.0
+        top = made.height * scale
+        inside |= over[..., None] & (z < top) & (z > top - made.cavity.depth * scale)
     return inside
 
 
-def area(corners: NDArray[np.float64]) -> float:
+def drawn_in(loop: Floats, x: Floats, y: Floats) -> Floats:
+    """By what factor a convex loop about the origin must grow to reach each point."""
+    along = np.roll(loop, -1, axis=0) - loop
+    outward = np.column_stack((along[:, 1], -along[:, 0]))
+    reach = (outward * loop).sum(axis=1)
+    needed: Floats = np.max([(u * x + v * y) / r for (u, v), r in zip(outward, reach, strict=True)], axis=0)
+    return needed
+
+
+def area(corners: Floats) -> float:
     x, y = corners.T
     return float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum()) / 2.0
 
 
+@cache
+def held_out(shape: str) -> Cells:
+    return filled(shape)
+
+
 def shared(one: str, other: str) -> float:
     """The most that two shapes share over some turns of the first."""
-    there = filled(other)
-    return max(float((here & there).sum() / (here | there).sum()) for here in (filled(one, t) for t in TURNS))
+    there = held_out(other)
+    most = 0.0
+    for turn in TURNS:
+        here = filled(one, turn)
+        if at_most(here, there) <= most:
+            return most  # however it is turned
+        most = max(most, float((here & there).sum() / (here | there).sum()))
+    return most
 
 
-def test_a_shape_shares_all_with_itself_and_little_with_others() -> None:
-    assert shared("cube", "cube") == 1.0
-    assert shared("cylinder", "cylinder") > 0.97
-    assert 0.05 < shared("plate", "bottle") < 0.3
-    for shape in ("cube", "cube_container", "donut", "tray"):
-        assert filled(shape).sum() * (2.0 * HALF / GRID) ** 3 == pytest.approx(1.0, abs=0.1), shape
+def at_most(here: Cells, there: Cells) -> float:
+    """More than that two shapes cannot share at any turn, by how much each has at every height."""
+    common = np.minimum(here.sum(axis=(0, 1)), there.sum(axis=(0, 1))).sum()
+    return float(common / (here.sum() + there.sum() - common))
+
+
+def nearest(shape: str) -> tuple[float, str]:
+    """The held-out shape that shares most with one, where any may share as much as is too much."""
+    here = filled(shape)
+    close = [other for other in HELD_OUT if at_most(here, held_out(other)) >= NEAREST - 0.01]
+    return max(((shared(shape, other), other) for other in close), default=(0.0, ""))
+
+
+def test_what_shapes_share_is_measured_closely() -> None:
+    for shape in (*HELD_OUT, *INVENTED):
+        assert held_out(shape).sum() * CELL == pytest.approx(1.0, abs=0.015), shape
+    square, disc = filled("cube"), by_profile(solid("cylinder"), 1.0 / np.cbrt(np.pi / 4 * 0.9**3), 0.0)
+    side, wide = 1.0, np.cbrt(4.0 / np.pi)  # a cube, and a cylinder as wide as high, of volume 1
+    corner = np.sqrt((wide / 2) ** 2 - (side / 2) ** 2)
+    quarter = side / 2 * corner + (wide / 2) ** 2 / 2 * (np.pi / 2 - 2 * np.arctan2(corner, side / 2))
+    common = 4.0 * quarter * min(side, wide)
+    assert float((square & disc).sum()) * CELL == pytest.approx(common, abs=0.01)
+    assert shared("cube", "cube_container") == pytest.approx(1.0, abs=0.01)  # hollows count as filled
+    assert (by_surface(solid("cube"), 1.0 / 0.9) == square).mean() > 0.999
 
 
 @pytest.mark.parametrize("shape", INVENTED)
 def test_keeps_away_from_what_is_held_out(shape: str) -> None:
-    nearest = max(HELD_OUT, key=lambda other: shared(shape, other))
-    assert shared(shape, nearest) < NEAREST, nearest
+    share, other = nearest(shape)
+    assert share < TOO_NEAR.get(shape, NEAREST), other
+
+
+def test_what_is_too_near_is_said_and_left_out() -> None:
+    for shape in TOO_NEAR:
+        assert nearest(shape)[0] > NEAREST
+        assert shape not in {name for name, _ in load_world("geospa/alike").shapes}
 
 
 @pytest.mark.parametrize("shape", INVENTED)
@@ -98,12 +169,13 @@ def test_sound(shape: str) -> None:
     assert high[2] == pytest.approx(made.height)
     assert (high - low)[:2] / 2.0 == pytest.approx(made.outline.half, rel=1e-5)
     assert np.linalg.norm(made.normals, axis=2) == pytest.approx(1.0, abs=1e-5)
-    solid_part = volume(Surface(made.vertices.astype(np.float64), made.faces))
-    assert solid_part > 0.0
-    if recipe.hollow is None:
-        assert made.cavity is None
-    factors = [factor for _, factor in recipe.profile]
-    assert (made.top is not None) == (factors[-1] >= CARRIES * max(factors))
+    loop = made.outline.polygon(segments=48)
+    factors = np.array([factor for _, factor in recipe.profile])
+    heights = np.array([height for height, _ in recipe.profile]) * made.height / recipe.profile[-1][0]
+    low, high, rise = factors[:-1], factors[1:], np.diff(heights)
+    whole = area(loop) / max(factors) ** 2 * float((rise * (low**2 + low * high + high**2) / 3.0).sum())
+    hole = 0.0 if made.cavity is None else area(opening(made.cavity.outline)) * made.cavity.depth
+    assert volume(Surface(made.vertices.astype(np.float64), made.faces)) == pytest.approx(whole - hole, rel=1e-5)
     assert made.cavity is None or made.top is not None
 
 
@@ -143,10 +215,10 @@ def test_worlds_of_invented_shapes_have_nothing_that_is_held_out(name: str) -> N
             assert not held[part] & set(getattr(world, part)), (split, part)
 
 
-@pytest.mark.parametrize("held_out", ["gray", "red", "blue", "green"])
-def test_colours_keep_away_from_those_held_out(held_out: str) -> None:
-    for color in {color for name in WORLDS for color in load_world(name).colors}:
-        assert np.linalg.norm(lab(color) - lab(held_out)) > 20.0, color
+@pytest.mark.parametrize("theirs", ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"])
+def test_new_colours_keep_away_from_geospas(theirs: str) -> None:
+    for color in {color for name in WORLDS for color in load_world(name).colors} - set(list(COLORS)[:8]):
+        assert np.linalg.norm(lab(color) - lab(theirs)) > 25.0, color
 
 
 def lab(color: str) -> NDArray[np.float64]:
@@ -164,6 +236,7 @@ def test_materials_keep_away_from_rubber() -> None:
         assert other.metallic - rubber.metallic >= 0.3 or rubber.roughness - other.roughness >= 0.3, name
 
 
-def test_no_invented_size_is_large() -> None:
-    assert SIZES["largish"] < SIZES["large"]
-    assert not any("large" in load_world(name).sizes for name in WORLDS)
+def test_no_invented_size_is_near_large() -> None:
+    sizes = {size for name in WORLDS for size in load_world(name).sizes}
+    assert max(SIZES[size] for size in sizes) <= 1.25
+    assert SIZES["large"] == 1.5

@@ -31,7 +31,7 @@ KITCHEN_FILE: Final = Path(__file__).with_name("kitchen.npz")
 """Where they are kept, in medium size."""
 
 INVENTED: Final[tuple[str, ...]] = invented.INVENTED
-"""Shapes to learn from."""
+"""Shapes of our own, to learn from."""
 
 SHAPES: Final[tuple[str, ...]] = GEOSPA + KITCHEN + INVENTED
 """Every built-in shape."""
