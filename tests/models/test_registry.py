@@ -18,6 +18,7 @@ NEEDS_A_PATH = {
     "depth", "depth_tuned", "onnx_depth", "predictions", "detections", "predicate_answers", "answers",
     "vlm", "http",
 }  # fmt: skip
+WEIGHTS = Path(registry.__file__).parent / "weights" / "sornet-tiny.safetensors"
 DETECTIONS = "image_id,entity,xmin,xmax,ymin,ymax,score\nx,cat,0.1,0.4,0.2,0.9,0.7\n"
 
 
@@ -53,6 +54,7 @@ def test_options(spec: str, told: dict[str, float]) -> None:
     [
         ("botom_edge", ModelError, "unknown model 'botom_edge', did you mean 'bottom_edge'?"),  # misspelt
         ("zzz", ModelError, "unknown model 'zzz'; known are random, majority"),  # nothing near
+        ("zzz", ModelError, "predictions.csv or a checkpoint, weights.safetensors"),  # what is no name
         ("size:margn=1", ConfigError, "size has no option 'margn', did you mean 'margin'?"),  # misspelt option
         ("majority:x=1", ConfigError, "majority has no option 'x'; its options: none"),  # no options at all
         ("size:margin=wide", ConfigError, "expected a number or tuned, found 'wide'"),  # wrong type
@@ -69,6 +71,13 @@ def test_options(spec: str, told: dict[str, float]) -> None:
         ("/nowhere/p.csv", ModelError, "/nowhere/p.csv: no such file"),  # missing predictions
         ("/nowhere/m.py:net", ModelError, "/nowhere/m.py: no such file"),  # missing Python file
         ("/nowhere/w.safetensors", ModelError, "/nowhere/w.safetensors: no such file"),  # missing checkpoint
+        (f"{WEIGHTS}:path=b.safetensors", ConfigError, "no option 'path'; its options: device, glances"),  # other
+        (f"{WEIGHTS}:glance=3", ConfigError, "has no option 'glance', did you mean 'glances'?"),  # misspelt
+        (f"{WEIGHTS}:glances=few", ConfigError, "option glances: expected a whole number, found 'few'"),  # a word
+        (f"{WEIGHTS}:glances=0", ConfigError, "glances at a scene must be 1 to"),  # it must look
+        (f"{WEIGHTS}:device=foo", ModelError, f"{WEIGHTS}: RuntimeError: Expected one of cpu"),  # no such device
+        (f"{WEIGHTS}:device=cuda:99", ModelError, f"{WEIGHTS}: "),  # no such card
+        ("sornet:device=foo", ModelError, "sornet: RuntimeError: Expected one of cpu"),  # likewise by name
         ("/nowhere/p.jsonl", ModelError, "/nowhere/p.jsonl: no such file"),  # missing answers
         ("shape_prior:folds=1", ConfigError, "folds must be at least 2"),  # too few folds
         ("shape_prior:seed=-1", ConfigError, "seed must not be negative"),  # bad seed

@@ -20,6 +20,7 @@ from sightline.models import candidate
 from sightline.models.nets.checkpoints import dump_sornet
 from sightline.models.nets.glances import glances
 from sightline.models.nets.sornet import consistent
+from sightline.models.registry import fingerprint
 from sightline.models.sornet import SornetModel, load_file
 from sightline.scenes import View
 from sightline.scenes.labels import PREDICATES
@@ -71,6 +72,7 @@ def test_several_glances_are_averaged_and_make_another_model() -> None:
     torch.testing.assert_close(often.logits(asked(images, patches)), said, rtol=0.0, atol=2e-5)
     assert not torch.allclose(once.logits(asked(images, patches)), said, atol=1e-3)
     assert once.fingerprint != often.fingerprint
+    assert (once.name, often.name) == ("sornet", "sornet (4 glances)")  # two columns of a table
     assert often.describe()["glances"] == 4
     with pytest.raises(ConfigError, match="glances"):
         SornetModel(net(), device="cpu", glances=9)
@@ -190,7 +192,7 @@ def test_the_fingerprint_is_of_the_weights() -> None:
 def test_a_checkpoint_takes_options(tmp_path: Path) -> None:
     file = tmp_path / "mine.safetensors"
     file.write_bytes(dump_sornet(net()))
-    assert candidate(f"{file}:glances=3").model.describe()["glances"] == 3
-    assert candidate(str(file)).model.describe()["glances"] == 1
-    with pytest.raises(ConfigError, match="did you mean 'glances'"):
-        candidate(f"{file}:glance=3")
+    often, once = candidate(f"{file}:glances=3"), candidate(str(file))
+    assert [who.model.describe()["glances"] for who in (often, once)] == [3, 1]
+    assert [who.name for who in (often, once)] == ["mine (3 glances)", "mine"]
+    assert often.fingerprint == once.fingerprint == fingerprint(str(file))  # the file's, not the network's

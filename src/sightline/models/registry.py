@@ -8,6 +8,7 @@ Nothing is imported until it is asked for. A spec is one of::
     path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV; predicate answers and those
                                          to the Turing exam may also be .jsonl), or a detections CSV
     path/to/weights.safetensors          a SORNet checkpoint
+    weights.safetensors:glances=5        a SORNet checkpoint with options
     bottom_edge+path/to/detections.csv   the first one relates, the second one detects
     vlm:path=folder                      a vision-language model of transformers
     http:url=http://localhost:8000/answer  a model behind a server
@@ -34,7 +35,7 @@ from sightline.models.options import bind, parse
 from sightline.skills import skills_of
 
 _PYTHON = re.compile(r"(.+\.py):([^\W\d]\w*)")
-_WEIGHTS = re.compile(r"(.+\.safetensors)(?::(.*))?", re.IGNORECASE)
+_WEIGHTS = re.compile(r"(.+?\.safetensors)(?::(.*))?", re.IGNORECASE)
 
 GROUP: Final = "sightline.models"
 """Entry point group in which other packages announce their models."""
@@ -244,11 +245,11 @@ def _load_one(spec: str) -> Any:
     raise _unknown(head, entries)
 
 
-def _checkpoint(path: Path, options: Mapping[str, str]) -> Any:
+def _checkpoint(path: Path, given: Mapping[str, str]) -> Any:
     if not path.is_file():
         raise ModelError(f"{path}: no such file")
-    load = _imported(str(path), f"{_SORNET}:load_file")
-    return load(**bind(str(path), load, {"path": path}, options))
+    target = _imported(str(path), f"{_SORNET}:load_file")
+    return _called(str(path), partial(target, path, **bind(str(path), target, {}, given)))
 
 
 def _parts(spec: str) -> list[str]:
@@ -289,7 +290,8 @@ def _entries() -> dict[str, Entry]:
 def _unknown(name: str, known: Mapping[str, Entry]) -> ModelError:
     near = did_you_mean(name, known) or ";"
     return ModelError(
-        f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object or predictions.csv"
+        f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object, predictions.csv or "
+        "a checkpoint, weights.safetensors"
     )
 
 
@@ -316,13 +318,17 @@ def _imported(name: str, path: str) -> Callable[..., Any]:
 def _build(entry: Entry, given: Mapping[str, str]) -> Any:
     """Call the entry's class or factory with its preset and the given options."""
     target = _imported(entry.name, entry.path)
-    values = bind(entry.name, target, entry.options, given)
+    return _called(entry.name, partial(target, **bind(entry.name, target, entry.options, given)))
+
+
+def _called(name: str, make: Callable[[], Any]) -> Any:
+    """What `make` gives, if it has a skill; whatever goes wrong in there becomes a ModelError."""
     try:
-        model = target(**values)
+        model = make()
     except SightlineError:
         raise
     except Exception as error:
-        raise ModelError(f"{entry.name}: {type(error).__name__}: {error}") from error
+        raise ModelError(f"{name}: {type(error).__name__}: {error}") from error
     if not skills_of(model):
-        raise ModelError(f"{entry.name}: {type(model).__name__} has no skill")
+        raise ModelError(f"{name}: {type(model).__name__} has no skill")
     return model

@@ -31,7 +31,7 @@ class SornetModel:
     and as many times slower.
 
     Attributes:
-        name: How tables call it.
+        name: How tables call it; more than one glance is told behind it.
         glances: How many times it looks.
         views: The views it knows, the original camera's first.
         any_views: It may be shown only some of them.
@@ -49,7 +49,8 @@ class SornetModel:
         glances: int = 1,
     ) -> None:
         offsets(glances, net.config.patch)  # refuses what cannot be
-        self.name, self.views, self.told, self.glances = name, net.config.views, dict(told or {}), glances
+        self.name = name if glances == 1 else f"{name} ({glances} glances)"
+        self.views, self.told, self.glances = net.config.views, dict(told or {}), glances
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._net = net.to(self.device).eval()
 
@@ -65,7 +66,10 @@ class SornetModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of weights and glances: answers kept from other ones are not this model's."""
+        """Hash of weights and glances: answers kept from other ones are not the shipped model's.
+
+        A checkpoint asked for by its path goes by the file's own hash instead, and its spec tells the glances.
+        """
         digest = blake2b(f"{self.glances} glances".encode(), digest_size=16)
         for name, weight in self._net.state_dict().items():
             digest.update(name.encode())
@@ -142,8 +146,9 @@ class SornetModel:
         return [self.views.index(view) for view in views]
 
 
-def load_file(path: str | Path, device: str = "", glances: int = 1) -> SornetModel:
+def load_file(path: str | Path, /, device: str = "", glances: int = 1) -> SornetModel:
     """A checkpoint as a model."""
+    # `path` goes by place alone: arguments that have a name are options of a spec.
     net, told = load_sornet(path)
     return SornetModel(net, name=Path(path).stem, told=told, device=device, glances=glances)
 
