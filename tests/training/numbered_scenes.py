@@ -19,7 +19,7 @@ class NumberedSource:
     def __init__(
         self, size: int, scenes: int, *, looks: int = 5, canonical: int = 3, lit: int = 0, objects: int = 2
     ) -> None:
-        self.batch, self.count, self.objects = size, scenes, objects
+        self.batch, self.count, self.most = size, scenes, objects
         self.bank: Tensor = (lit + torch.arange(looks * canonical)).to(torch.uint8).view(looks, canonical, 1, 1, 1)
         self.outlines: Tensor | None = 255 - self.bank[..., 0]
         self.asked: list[int] = []
@@ -33,7 +33,7 @@ class NumberedSource:
     def scenes(self, loaded: int, views: Sequence[int]) -> SceneBatch:
         scene = torch.arange(loaded * self.batch, (loaded + 1) * self.batch)
         shown = scene[:, None] + torch.tensor(list(views))
-        looks = (scene[:, None] + torch.arange(self.objects)) % len(self.bank)
+        looks = (scene[:, None] + torch.arange(self.most)) % len(self.bank)
         present = torch.ones(looks.shape, dtype=torch.bool)
         present[:, 1] = scene % 2 == 0
         looks = looks * present
@@ -42,8 +42,8 @@ class NumberedSource:
             shown.to(torch.uint8)[..., None, None, None].expand(-1, -1, 2, 4, 3),
             patches,
             present,
-            (scene % 3 == 0)[:, None, None, None].expand(-1, self.objects, self.objects, 8),
-            scene[:, None, None].expand(-1, self.objects, 13).float(),
+            (scene % 3 == 0)[:, None, None, None].expand(-1, self.most, self.most, 8),
+            scene[:, None, None].expand(-1, self.most, 13).float(),
             looks,
             shown.to(torch.uint8)[..., None, None].expand(-1, -1, 1, 2),
             looks.float(),

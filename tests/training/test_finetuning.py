@@ -47,8 +47,8 @@ def test_first_scenes_of_the_source(drawn: WorldSource) -> None:
     for name in ("views", "labels", "present", "facts", "looks", "ids"):
         whole = torch.cat([getattr(part, name) for part in parts])
         assert torch.equal(getattr(batch, name), whole[rows])
-    assert few.image == drawn.image
-    assert few.describe() == {**drawn.describe(), "first_scenes": 3}
+    assert (few.image, few.most) == (drawn.image, drawn.most)
+    assert few.describe() == {**drawn.describe(), "kept": 3}
 
 
 def test_fewer_scenes_than_a_batch(drawn: WorldSource) -> None:

@@ -119,15 +119,17 @@ def test_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "source", "problem"),
+    ("plan", "was", "source", "problem"),
     [
-        ({"steps": 7}, {}, "its steps is 6, now it is 7"),  # another plan
-        ({"augmentation": None}, {}, "its augmentation is .*, now it is None"),
-        ({}, {"name": "other"}, "its toy is 'toy', now it is 'other'"),  # other scenes
+        ({"steps": 7}, {}, {}, "its steps is 6, now it is 7"),  # another plan
+        ({"augmentation": None}, {}, {}, "its augmentation is .*, now it is None"),
+        ({}, {}, {"name": "other"}, "its toy is 'toy', now it is 'other'"),  # other scenes
+        ({}, {"fresh": 4}, {}, "its fresh is 4, now it is not set;"),  # told before, and no more
+        ({}, {}, {"fresh": 4}, "its fresh is not set, now it is 4;"),
     ],
 )
-def test_folder_of_another_training(plan: Any, source: Any, problem: str, tmp_path: Path) -> None:
-    fit(toy_plan(), ToySource(), tmp_path, stop_after=1)
+def test_folder_of_another_training(plan: Any, was: Any, source: Any, problem: str, tmp_path: Path) -> None:
+    fit(toy_plan(), ToySource(**was), tmp_path, stop_after=1)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     with pytest.raises(ConfigError, match=problem):
         fit(toy_plan(**plan), ToySource(**source), tmp_path)

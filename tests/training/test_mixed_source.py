@@ -51,7 +51,16 @@ def test_one_after_the_other_by_default() -> None:
     assert list(mixed.loader(0, 6)) == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]
     told: dict[str, Any] = {"numbered": True, "scenes": 4}
     assert mixed.describe() == {"sources": [told] * 3, "turns": [0, 1, 2], "scenes": 12}
-    assert (mixed.batch, mixed.image) == (2, (4, 2))
+    assert (mixed.batch, mixed.image, mixed.most) == (2, (4, 2), 2)
+
+
+def test_no_further_than_its_sources() -> None:
+    sources = three((2, 1, 2))
+    mixed = MixedSource(sources)
+    with pytest.raises(ConfigError, match="10 scenes are asked for, there are 8"):
+        mixed.loader(1, 5)  # at once, not when the second source has no more
+    assert [source.asked for source in sources] == [[], [], []]
+    assert len(list(mixed.loader(1, 4))) == 3
 
 
 def test_looks_and_patches_are_those_of_the_source() -> None:
@@ -118,19 +127,21 @@ class Large(NumberedSource):
             None,
             "2 canonical views of one source do not go evenly into another's 3",
         ),
+        (
+            [NumberedSource(2, 8), NumberedSource(2, 8, objects=3)],
+            None,
+            "different room for objects \\(`most`\\) do not mix: 2, 3",
+        ),
+        (
+            [NumberedSource(2, 8), FewScenes(NumberedSource(2, 8), 2, 2, batch=2, seed=0)],
+            None,
+            "kept scenes do not mix: mix their sources",
+        ),
     ],
 )
 def test_sources_that_do_not_mix(sources: Any, turns: Any, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         MixedSource(sources, turns)
-
-
-def test_room_for_different_numbers_of_objects() -> None:
-    mixed = MixedSource([NumberedSource(2, 8), NumberedSource(2, 8, objects=3)])
-    first, second = mixed.loader(0, 2)
-    mixed.scenes(first, (0,))
-    with pytest.raises(ConfigError, match="room for 2 and 3 objects do not mix: give them the same `most`"):
-        mixed.scenes(second, (0,))
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -153,9 +164,10 @@ def test_two_worlds(workers: int, red_world: World) -> None:
         placed = sources[turn].stream[loaded.first // 2]
         assert np.array_equal(loaded.looks, placed.looks)
         assert np.array_equal(loaded.facts, placed.facts)
-        assert loaded.present.shape == (2, red_world.objects[1])
+        assert loaded.present.shape == (2, mixed.most) == (2, red_world.objects[1])
     assert [(turn, loaded.first) for turn, loaded in mixed.loader(2, 6)] == [(1, 2), (0, 2), (1, 4), (1, 6)]
     kept = FewScenes(mixed, 6, 2, batch=6, seed=0, fresh=1)
+    assert kept.most == mixed.most
     for loaded in kept.loader(0, 2):
         scenes = kept.scenes(loaded, (0, 1))
         assert scenes.looks is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +101,8 @@ def test_without_fresh_ones_all_stay() -> None:
         assert scenes.facts is not None
         assert sorted(scenes.facts[:, 0, 0].tolist()) == [0, 1, 2, 3, 4]
     assert base.asked == [0, 1, 2]
-    assert few.describe() == {"numbered": True, "scenes": 120, "first_scenes": 5}
-    assert moving(2, 2, 3).describe() == {"numbered": True, "scenes": 120, "first_scenes": 4, "fresh": 3}
+    assert few.describe() == {"numbered": True, "scenes": 120, "kept": 5}
+    assert moving(2, 2, 3).describe() == {"numbered": True, "scenes": 120, "kept": 4, "fresh": 3}
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,28 @@ def test_what_some_lack_none_has() -> None:
     for scenes in shown(few, 0, 2):
         assert (scenes.facts, scenes.ids) == (None, None)
         assert scenes.sizes is not None
+
+
+class Breaking(NumberedSource):
+    """Where asked to, its batches end in something that cannot be copied; the views come before that."""
+
+    breaks = False
+
+    def scenes(self, loaded: int, views: Any) -> SceneBatch:
+        made = super().scenes(loaded, views)
+        return replace(made, sizes=torch.zeros(self.batch, self.most + 1)) if self.breaks else made
+
+
+def test_half_a_copy_passes_for_no_batch() -> None:
+    base = Breaking(2, 12)
+    few = FewScenes(base, 4, 2, batch=4, seed=1, fresh=1)
+    [_, (rows, incoming)] = few.loader(0, 2)
+    base.breaks = True
+    with pytest.raises(RuntimeError):
+        few.scenes((rows, incoming), (0,))
+    base.breaks = False
+    [begun_again] = shown(few, 0, 1)
+    assert same(begun_again, shown(moving(2, 2, 1, batch=4), 0, 1)[0])
 
 
 def test_weights_are_those_of_an_uninterrupted_training(drawn: WorldSource, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -126,6 +127,24 @@ def test_only_so_many_batches(stream: PlacedScenes) -> None:
 def test_views_the_world_does_not_have(world: World, views: tuple[str, ...], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         PlacedScenes(world, views, seed=0, size=1, batches=1)
+
+
+@pytest.mark.parametrize(
+    ("crowded", "alike", "fine"),
+    [
+        (0.0, 1.0, True),
+        (0.7, 0.3, True),  # all of them
+        (-0.1, 0.0, False),
+        (0.5, -0.1, False),
+        (1.1, 0.0, False),
+        (0.6, 0.5, False),  # together more than all
+        (float("nan"), 0.0, False),
+    ],
+)
+def test_shares_of_the_scenes(world: World, crowded: float, alike: float, fine: bool) -> None:
+    refused = pytest.raises(ConfigError, match=f"crowded {crowded} and alike {alike} must be shares")
+    with nullcontext() if fine else refused:
+        PlacedScenes(world, BOTH, seed=0, size=1, batches=1, crowded=crowded, alike=alike)
 
 
 def test_facts_of_a_layout_stand_in_order(layouts: list[Layout], batch: PlacedBatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from sightline.render.canonical import canonical_views
 from sightline.render.fast import FastRenderer
-from sightline.training.placing import looks_of
+from sightline.training.placing import looks_of, object_facts
 from sightline.training.sources import WorldSource, ahead, shuffled
 from sightline.worlds import World, arrange
 
@@ -42,6 +44,18 @@ def test_pictures_are_those_of_the_renderer(drawn: WorldSource, red_world: World
         assert scenes.ids is not None
         assert np.array_equal(scenes.ids[i, 0].numpy(), frame.ids[1::2, 1::2])
         assert scenes.ids[i].max() > 0
+
+
+def test_scenes_from_a_later_one_on(drawn: WorldSource, red_world: World) -> None:
+    few = replace(red_world, shapes=red_world.shapes[:1], sizes=("small",))
+    source = WorldSource(few, ("top",), batch=2, batches=1, canonical=1, seed=5, first=3, most=8)
+    [loaded] = source.loader(0, 1)
+    for facts, index in zip(loaded.facts, (3, 4), strict=True):
+        expected = object_facts(arrange(few, 5, index))
+        assert np.array_equal(facts[: len(expected)], expected)
+    assert loaded.present.shape == (2, source.most) == (2, 8)
+    assert source.describe() == {"world": few.name, "seed": 5, "scenes": 2, "first": 3}
+    assert drawn.describe() == {"world": red_world.name, "seed": drawn.stream.seed, "scenes": 12}
 
 
 def test_patches_are_canonical_views(drawn: WorldSource, red_world: World) -> None:

@@ -37,8 +37,10 @@ def source(data: Dataset, **changes: Any) -> StoredSource:
 def test_a_batch_is_what_is_stored(data: Dataset) -> None:
     made, scenes = source(data), list(data)
     assert made.image == (96, 64)
+    assert made.most == max(len(scene.objects) for scene in scenes)
     [loaded] = made.loader(1, 2)
     batch = made.scenes(loaded, (1, 0))
+    assert batch.present.shape == (4, made.most)
     for s, row in enumerate(loaded.rows):
         scene = scenes[row]
         n = len(scene.objects)

@@ -20,6 +20,7 @@ MODULES = (
     "losses",
     "mixed",
     "muon",
+    "pixels",
     "placing",
     "plan",
     "sources",

@@ -19,11 +19,12 @@ class ToySource:
     """Batches drawn from their number; the views are noise. Three places, the last one sometimes empty."""
 
     image = (64, 32)
+    most = 3
     bank: Tensor = torch.zeros(1, 1, 32, 32, 3, dtype=torch.uint8)
     outlines: Tensor | None = None
 
-    def __init__(self, batch: int = 4, facts: bool = True, name: str = "toy") -> None:
-        self.batch, self.facts, self.name = batch, facts, name
+    def __init__(self, batch: int = 4, facts: bool = True, name: str = "toy", fresh: int = 0) -> None:
+        self.batch, self.facts, self.name, self.fresh = batch, facts, name, fresh
         self.asked: list[int] = []
 
     def loader(self, start: int, stop: int) -> Iterator[int]:
@@ -50,7 +51,7 @@ class ToySource:
         )
 
     def describe(self) -> dict[str, Any]:
-        return {"toy": self.name, "scenes": 10_000}
+        return {"toy": self.name, "scenes": 10_000} | ({"fresh": self.fresh} if self.fresh else {})
 
 
 def toy_plan(**changes: Any) -> Plan:

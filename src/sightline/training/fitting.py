@@ -112,13 +112,11 @@ def fit(
             enable_model_summary=False,
             callbacks=[log],
         )
-        state = out / STATE
+        kept = out / STATE if (out / STATE).exists() else None
         with _interruptible():
-            loaded, kept = _Loaded(source, plan), state if state.exists() else None
-            trainer.fit(learner, loaded, ckpt_path=kept, weights_only=True)
-    return learner, Fitted(
-        out, trainer.global_step, plan.steps, time.monotonic() - begun, log.last or last_row(out)
-    )
+            trainer.fit(learner, _Loaded(source, plan), ckpt_path=kept, weights_only=True)
+    spent, last = time.monotonic() - begun, log.last or last_row(out)
+    return learner, Fitted(out, trainer.global_step, plan.steps, spent, last)
 
 
 @contextmanager
@@ -165,16 +163,9 @@ class _Log(Callback):
     """Rows of the log, and the state and weights every so often."""
 
     def __init__(
-        self,
-        out: Path,
-        plan: Plan,
-        source: Source,
-        every: int,
-        save_every: int,
-        until: float,
-        progress: Progress | None,
+        self, out: Path, plan: Plan, source: Source, every: int, save: int, until: float, progress: Progress | None
     ) -> None:
-        self._out, self._plan, self._source, self._every, self._save_every = out, plan, source, every, save_every
+        self._out, self._plan, self._source, self._every, self._save_every = out, plan, source, every, save
         self._until, self._progress = until, progress
         self.last: dict[str, float] = {}
         self._begun = self._since = math.nan
@@ -247,15 +238,22 @@ def last_row(folder: str | Path) -> dict[str, float]:
 def _same_plan(out: Path, plan: Plan, source: Source) -> dict[str, Any]:
     """Plan and source as JSON values, or ConfigError where the folder holds another training."""
     file = out / PLAN
-    told = {"plan": plan.to_dict(), "source": source.describe()}
-    whole: dict[str, Any] = json.loads(json.dumps(told))
+    whole: dict[str, Any] = json.loads(json.dumps({"plan": plan.to_dict(), "source": source.describe()}))
     if file.exists():
         stored = json.loads(file.read_text())
         if stored != whole:
-            part = next(p for p in whole if stored.get(p) != whole[p])
-            key = next((k for k in whole[part] if stored.get(part, {}).get(k) != whole[part][k]), part)
-            raise ConfigError(
-                f"{out} holds another training: its {key} is {stored.get(part, {}).get(key)!r}, "
-                f"now it is {whole[part].get(key)!r}; choose another folder or remove it"
-            )
+            differs = _difference(stored, whole)
+            raise ConfigError(f"{out} holds another training: {differs}; choose another folder or remove it")
     return whole
+
+
+def _difference(stored: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
+    """The first setting in which two trainings differ.
+
+    >>> _difference({"source": {"kept": 8, "fresh": 4}}, {"source": {"kept": 8}})
+    'its fresh is 4, now it is not set'
+    """
+    was, now = ({(p, k): v for p in told for k, v in told[p].items()} for told in (stored, whole))
+    at = next(at for at in now | was if at not in was or at not in now or was[at] != now[at])
+    before, after = (repr(told[at]) if at in told else "not set" for told in (was, now))
+    return f"its {at[1]} is {before}, now it is {after}"

@@ -47,7 +47,7 @@ class FewScenes:
                 f"{base.batch}, and steps ≥ 0"
             )
         self._told, self.image, self.bank = base.describe(), base.image, base.bank
-        self.outlines = base.outlines
+        self.outlines, self.most = base.outlines, base.most
         self.count, self.batch, self.seed, self.fresh = scenes, batch, seed, fresh
         self._shown, self._size = views, base.batch
         self._there = [-1] * -(-scenes // base.batch)  # which of the source's batches are where; -1 for none
@@ -87,7 +87,7 @@ class FewScenes:
 
     def describe(self) -> dict[str, Any]:
         """The other source, how many of its scenes, and how often some are replaced."""
-        return {**self._told, "first_scenes": self.count} | ({"fresh": self.fresh} if self.fresh else {})
+        return {**self._told, "kept": self.count} | ({"fresh": self.fresh} if self.fresh else {})
 
     def _rows(self, step: int) -> NDArray[np.int64]:
         return shuffled(step, self.batch, self.count, self.seed)
@@ -121,6 +121,7 @@ class FewScenes:
             self._rooms = {name: part.new_empty(self.count, *part.shape[1:]) for name, part in parts.items()}
         self._rooms = {name: room for name, room in self._rooms.items() if name in parts}  # what all have
         at = number % len(self._there)
+        self._there[at] = -1  # interrupted while copying, it is neither the old batch nor the new one
         for name, room in self._rooms.items():
             here = room[at * self._size : (at + 1) * self._size]
             here.copy_(parts[name][: len(here)])

@@ -89,9 +89,8 @@ def pointing_loss(looked: Sequence[Tensor], covers: Tensor, present: Tensor) -> 
         covers: (B, N, T): share of each patch that shows the object.
         present: (B, N) bool.
     """
-    on = (
-        (covers.mT.contiguous() > _TOUCHED).mT[:, None].to(looked[0].dtype)
-    )  # in memory as `looked`: by token first
+    # in memory by token first, as `looked` is
+    on = (covers.mT.contiguous() > _TOUCHED).mT[:, None].to(looked[0].dtype)
     seen = present & (covers.sum(dim=-1) > _SEEN)
     shares = torch.stack([(look * on).sum(dim=-1, dtype=torch.float32) for look in looked[len(looked) // 3 :]])
     asked = (3 * shares.shape[2] + 3) // 4

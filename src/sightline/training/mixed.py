@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sightline.errors import ConfigError
 from sightline.training.drawing import SceneBatch
+from sightline.training.kept import FewScenes, require
 from sightline.training.sources import Source
 
 
@@ -24,7 +25,8 @@ class MixedSource:
             second. By default one of each.
 
     Raises:
-        ConfigError: Sources that do not go together, or turns that name no source or leave one out.
+        ConfigError: Sources that do not go together, kept scenes among them, or turns that name no source or leave
+            one out.
     """
 
     def __init__(self, sources: Sequence[Source], turns: Sequence[int] | None = None) -> None:
@@ -32,19 +34,29 @@ class MixedSource:
         self.turns = tuple(range(len(self.sources)) if turns is None else turns)
         if not self.sources or set(self.turns) != set(range(len(self.sources))):
             raise ConfigError(f"turns {list(self.turns)} must name each of {len(self.sources)} sources, from 0 on")
+        if any(isinstance(source, FewScenes) for source in self.sources):
+            raise ConfigError("kept scenes do not mix: mix their sources and keep scenes of the mixture")
         self.batch = _agreed("scenes of a batch", [source.batch for source in self.sources])
         self.image = _agreed("sizes of a view", [source.image for source in self.sources])
+        self.most = _agreed("room for objects (`most`)", [source.most for source in self.sources])
         banks = [source.bank for source in self.sources]
         outlines = [source.outlines for source in self.sources]
         self._before = tuple(accumulate((len(bank) for bank in banks), initial=0))
-        most = max(bank.shape[1] for bank in banks)
-        self.bank = torch.cat([_tiled(bank, most) for bank in banks])
-        known = [_tiled(one, most) for one in outlines if one is not None]
+        canonical = max(bank.shape[1] for bank in banks)
+        self.bank = torch.cat([_tiled(bank, canonical) for bank in banks])
+        known = [_tiled(one, canonical) for one in outlines if one is not None]
         self.outlines: Tensor | None = torch.cat(known) if len(known) == len(outlines) else None
-        self._places = 0  # for objects in a scene, once one has been seen
 
     def loader(self, start: int, stop: int) -> Iterator[tuple[int, Any]]:
-        """Which source each batch is of, and what that one loaded; all of them load ahead."""
+        """Which source each batch is of, and what that one loaded; all of them load ahead.
+
+        Raises:
+            ConfigError: A source has too few scenes; those of a stored dataset count once.
+        """
+        require(self, stop * self.batch)
+        return self._in_turn(start, stop)
+
+    def _in_turn(self, start: int, stop: int) -> Iterator[tuple[int, Any]]:
         spans = [(own(self.turns, j, start), own(self.turns, j, stop)) for j in range(len(self.sources))]
         loaders = [iter(source.loader(*span)) for source, span in zip(self.sources, spans, strict=True)]
         for number in range(start, stop):
@@ -55,12 +67,6 @@ class MixedSource:
         """The batch as its source makes it, its looks counted in the whole bank."""
         turn, given = loaded
         made = self.sources[turn].scenes(given, views)
-        places = made.present.shape[1]
-        self._places = self._places or places
-        if places != self._places:
-            raise ConfigError(
-                f"sources with room for {self._places} and {places} objects do not mix: give them the same `most`"
-            )
         return made if made.looks is None else replace(made, looks=made.looks + self._before[turn] * made.present)
 
     def describe(self) -> dict[str, Any]:

@@ -92,6 +92,9 @@ class PlacedScenes:
             must tell them apart.
         alike: Share of the scenes whose objects have, besides, one material and four shapes that stand side by side
             in the world's list: where that puts look-alikes together, little tells them apart.
+
+    Raises:
+        ConfigError: No views or unknown ones, shares below 0 or above 1 together.
     """
 
     def __init__(
@@ -113,6 +116,8 @@ class PlacedScenes:
             raise ConfigError(
                 f"{world.name} has no view {unknown[0] if unknown else '(none given)'!r}; it has {there}"
             )
+        if not (crowded >= 0 and alike >= 0 and crowded + alike <= 1):
+            raise ConfigError(f"crowded {crowded} and alike {alike} must be shares, together at most 1")
         self.world, self.views, self.seed, self.size = world, tuple(views), seed, size
         self.batches, self.most, self.first = batches, most or world.objects[1], first
         self.crowded, self.alike = crowded, alike

@@ -36,6 +36,10 @@ class Source(Protocol):
     def image(self) -> tuple[int, int]:
         """(width, height) of a view, pixels."""
 
+    @property
+    def most(self) -> int:
+        """Objects that a scene of a batch has room for."""
+
     def loader(self, start: int, stop: int) -> Iterable[Any]:
         """Something for each of the batches start … stop − 1, in order."""
 
@@ -60,7 +64,8 @@ class WorldSource:
         device: Where scenes drawn by the CPU go.
         crowded: Share of the scenes with one or two colours only; see `PlacedScenes`.
         alike: Share of the scenes with look-alikes only; see there.
-        most: Objects that a batch has room for; by default the world's own limit.
+        most: Objects that a scene of a batch has room for; by default the world's own limit.
+        first: Scene to begin with.
     """
 
     def __init__(
@@ -78,10 +83,12 @@ class WorldSource:
         crowded: float = 0.0,
         alike: float = 0.0,
         most: int | None = None,
+        first: int = 0,
     ) -> None:
         self.stream = PlacedScenes(
-            world, views, seed=seed, size=batch, batches=batches, crowded=crowded, alike=alike, most=most
-        )
+            world, views, seed=seed, size=batch, batches=batches, most=most, first=first,
+            crowded=crowded, alike=alike,
+        )  # fmt: skip
         self.workers = workers
         self.drawing: Drawing = (
             CudaDrawing(world, canonical=canonical, seed=seed, workers=workers)
@@ -98,6 +105,11 @@ class WorldSource:
     def image(self) -> tuple[int, int]:
         """(width, height) of a view, pixels."""
         return self.stream.world.resolution
+
+    @property
+    def most(self) -> int:
+        """Objects that a scene of a batch has room for."""
+        return self.stream.most
 
     @property
     def bank(self) -> Tensor:
@@ -118,11 +130,11 @@ class WorldSource:
         return self.drawing.draw(loaded, views)
 
     def describe(self) -> dict[str, Any]:
-        """World, seed and how many scenes."""
+        """World, seed, how many scenes and, where it is not 0, what makes them others."""
         stream = self.stream
         told = {"world": stream.world.name, "seed": stream.seed, "scenes": stream.size * stream.batches}
-        shares = {"crowded": stream.crowded, "alike": stream.alike}
-        return told | {name: share for name, share in shares.items() if share}
+        others = {"first": stream.first, "crowded": stream.crowded, "alike": stream.alike}
+        return told | {name: value for name, value in others.items() if value}
 
 
 def ahead(stream: Any, start: int, stop: int, workers: int) -> Iterable[Any]:

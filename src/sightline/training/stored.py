@@ -60,6 +60,11 @@ class StoredSource:
         """(width, height) of a view, pixels."""
         return self.scenes_there.image
 
+    @property
+    def most(self) -> int:
+        """Objects of the fullest scene: every one has room for as many."""
+        return int(self.scenes_there.present.shape[1])
+
     def part(self, rows: range) -> StoredSource:
         """The same over some of its scenes, by their numbers in stored order."""
         made = copy(self)
