@@ -270,8 +270,7 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dic
     for split in SPLITS:
         source = WorldSource(
             load_world(f"geospa/{split}"), VIEWS, batch=batch, batches=scenes // batch, canonical=4, seed=0,
-            workers=workers, cuda=torch.cuda.is_available(),
-            crowded=told["plan"]["crowded"] if split == "train" else 0.0,  # the very scenes it learned from
+            workers=workers, cuda=torch.cuda.is_available(), **(learned_from(told) if split == "train" else {}),
         )  # fmt: skip
         found = answers_by(net, source, scenes // batch, list(SHOWN.values()), looks=told["glances"])
         for words, told_by in zip(SHOWN, found, strict=True):
@@ -283,6 +282,15 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dic
                 counts[f"{split}|{words}{kind}"] = tallied.astype(np.uint8)
             say(name, split, words, summary(counts[f"{split}|{words}"]))
         np.savez_compressed(out / f"{name}.npz", told=json.dumps(about), **counts)
+
+
+def learned_from(told: dict[str, Any]) -> dict[str, Any]:
+    """Which scenes of the training split were shown: its first ones, or the oldest that were kept to the end."""
+    first = 0
+    if told["fresh"]:
+        batches = (told["steps"] - 1) // told["fresh"]  # that were replaced, of all worlds together
+        first = -(-batches // (2 if told["also"] else 1)) * told["plan"]["batch"]
+    return {"crowded": told["plan"]["crowded"], "first": first}
 
 
 def summary(counts: Any) -> str:
