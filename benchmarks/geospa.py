@@ -191,7 +191,9 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
     net, about = load_sornet(done.weights)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
     if told.ship:
-        (args.results / f"{name}.safetensors").write_bytes(dump_sornet(net, about, half=True))
+        (args.results / f"{name}.safetensors").write_bytes(
+            dump_sornet(net, {**about, "glances": told.glances}, half=True)
+        )
     facts = {"plan": plan.to_dict(), "world": told.world, "kept": told.kept, "about": told.about}
     facts |= {name: getattr(told, name) for name in ("also", "crowded", "alike", "glances", "fresh")}
     facts |= {"seconds": spent, "steps": done.steps}

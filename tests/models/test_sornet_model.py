@@ -78,6 +78,12 @@ def test_several_glances_are_averaged_and_make_another_model() -> None:
         SornetModel(net(), device="cpu", glances=9)
 
 
+def test_a_checkpoint_may_say_how_often_it_looks() -> None:
+    usual, once = (SornetModel(net(), told={"glances": 3}, device="cpu", glances=count) for count in (None, 1))
+    assert [(who.glances, who.name) for who in (usual, once)] == [(3, "sornet"), (1, "sornet (1 glance)")]
+    assert once.describe()["glances"] == 1
+
+
 def test_a_view_goes_by_its_name() -> None:
     images, patches = shown(3)
     made = model()

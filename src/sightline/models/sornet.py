@@ -32,7 +32,7 @@ class SornetModel:
 
     Attributes:
         name: How tables call it; more than one glance is told behind it.
-        glances: How many times it looks.
+        glances: How many times it looks; by default as often as its checkpoint says, else once.
         views: The views it knows, the original camera's first.
         any_views: It may be shown only some of them.
     """
@@ -46,11 +46,13 @@ class SornetModel:
         name: str = "sornet",
         told: Mapping[str, Any] | None = None,
         device: str = "",
-        glances: int = 1,
+        glances: int | None = None,
     ) -> None:
-        offsets(glances, net.config.patch)  # refuses what cannot be
-        self.name = name if glances == 1 else f"{name} ({glances} glances)"
-        self.views, self.told, self.glances = net.config.views, dict(told or {}), glances
+        self.views, self.told = net.config.views, dict(told or {})
+        usual = int(self.told.get("glances", 1))
+        self.glances = usual if glances is None else glances
+        offsets(self.glances, net.config.patch)  # refuses what cannot be
+        self.name = name if self.glances == usual else f"{name} ({self.glances} glance{'s' * (self.glances > 1)})"
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._net = net.to(self.device).eval()
 
@@ -79,7 +81,7 @@ class SornetModel:
     def describe(self) -> dict[str, Any]:
         """Shape, and what the checkpoint says of its training."""
         shape = {name: getattr(self.config, name) for name in ("width", "depth", "heads", "views", "patch")}
-        return {"parameters": self.parameters, "glances": self.glances, **shape, **self.told}
+        return {"parameters": self.parameters, **shape, **self.told, "glances": self.glances}
 
     def check(self, syllabus: Syllabus) -> None:
         """ModelError if it could not answer about such scenes."""
@@ -146,14 +148,14 @@ class SornetModel:
         return [self.views.index(view) for view in views]
 
 
-def load_file(path: str | Path, /, device: str = "", glances: int = 1) -> SornetModel:
+def load_file(path: str | Path, /, device: str = "", glances: int | None = None) -> SornetModel:
     """A checkpoint as a model."""
     # `path` goes by place alone: arguments that have a name are options of a spec.
     net, told = load_sornet(path)
     return SornetModel(net, name=Path(path).stem, told=told, device=device, glances=glances)
 
 
-def shipped(device: str = "", glances: int = 1) -> SornetModel:
+def shipped(device: str = "", glances: int | None = None) -> SornetModel:
     """The checkpoint that comes with Sightline."""
     net, told = load_sornet(SHIPPED)
     return SornetModel(net, name="sornet", told=told, device=device, glances=glances)
