@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 import torch
 
+from sightline.cli import train_sornet
 from sightline.models.nets import sornet
 from sightline.models.nets.sornet import SornetConfig
+from sightline.training.placing import looks_of
+from sightline.worlds import load_world
 
 SMALL = ("--steps", 3, "--batch", 2, "--device", "cpu")
 
@@ -88,6 +91,19 @@ def test_from_two_worlds(cli: Any, small_world: Path, tmp_path: Path) -> None:
     source = json.loads((tmp_path / "t" / "plan.json").read_text())["source"]
     assert (source["turns"], source["scenes"]) == ([0, 1], 8)  # two batches of two scenes each
     assert len({one["world"] for one in source["sources"]}) == 2
+
+
+def test_many_objects_have_fewer_canonical_views(
+    cli: Any, small_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects = len(looks_of(load_world(small_world)))
+    monkeypatch.setattr(train_sornet, "_MOST_VIEWS", {"cpu": 3 * objects})
+    made = cli(
+        "train", "sornet", "--world", small_world, "--out", tmp_path / "t", *SMALL, "--views", "original",
+        "--canonical", 4,
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    assert f"has {objects} objects: 2 canonical views of each" in made.err
 
 
 def test_worlds_that_do_not_mix(cli: Any, small_world: Path, tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ def command(
         typer.Option(help="How pictures are changed: full also takes colour away, stretches and dulls."),
     ] = "light",
     canonical: Annotated[
-        int, typer.Option(min=1, help="Canonical views a world's object has to choose from.")
+        int,
+        typer.Option(min=1, help="Canonical views a world's object has to choose from; fewer of many objects."),
     ] = 32,
     start: Annotated[Path | None, typer.Option(help="Checkpoint to begin with.")] = None,
     scenes: Annotated[str | None, typer.Option(help=f"Curve: scenes of each point; by default {_FEW}.")] = None,

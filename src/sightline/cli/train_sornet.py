@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sightline.training.plan import Plan
     from sightline.training.sources import Source
     from sightline.worlds import World
+
+_MOST_VIEWS: Final = {"cpu": 5_000, "cuda": 100_000}  # canonical ones that are drawn in a minute
 
 
 @dataclass(frozen=True)
@@ -143,20 +145,37 @@ def dataset_of(wish: Wishes) -> Dataset:
 def world_source(wish: Wishes, plan: Plan, device: str, *, batches: int, seed: int | None = None) -> Source:
     """Scenes of the world, or of several in turn, drawn on the card where there is one."""
     from sightline.training.mixed import MixedSource
+    from sightline.training.placing import looks_of
     from sightline.training.sources import WorldSource
 
     worlds = _checked_worlds(wish, plan)
     if device == "cpu" and not wish.json and seed is None:
         err.print("note: scenes are drawn on the CPU, a few a second: a stored dataset is faster to learn from")
-    sources = [
-        WorldSource(
-            world, plan.views, batch=plan.batch, batches=-(-batches // len(worlds)), canonical=plan.canonical,
-            seed=plan.seed if seed is None else seed, workers=wish.workers, cuda=device == "cuda",
-            crowded=plan.crowded, most=max(world.objects[1] for world in worlds),
-        )
-        for world in worlds
-    ]  # fmt: skip
+    sources = []
+    for world in worlds:
+        count = canonical_each(len(looks_of(world)), plan.canonical, device)
+        if count < plan.canonical and not wish.json and seed is None:
+            err.print(f"note: {world.name} has {len(looks_of(world)):,} objects: {count} canonical views of each")
+        sources.append(
+            WorldSource(
+                world, plan.views, batch=plan.batch, batches=-(-batches // len(worlds)), canonical=count,
+                seed=plan.seed if seed is None else seed, workers=wish.workers, cuda=device == "cuda",
+                crowded=plan.crowded, most=max(world.objects[1] for world in worlds),
+            )
+        )  # fmt: skip
     return sources[0] if len(sources) == 1 else MixedSource(sources)
+
+
+def canonical_each(objects: int, most: int, device: str) -> int:
+    """Canonical views of each of a world's objects: fewer where there are many, for all are drawn before training.
+
+    A divisor of `most`, so that worlds with different numbers of them mix.
+
+    >>> canonical_each(56, 32, "cpu"), canonical_each(10_584, 32, "cuda"), canonical_each(10_584, 32, "cpu")
+    (32, 8, 1)
+    """
+    affordable = _MOST_VIEWS[device] // objects
+    return max(count for count in range(1, most + 1) if most % count == 0 and (count <= affordable or count == 1))
 
 
 def _checked_worlds(wish: Wishes, plan: Plan) -> list[World]:
