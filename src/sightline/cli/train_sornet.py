@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sightline.training.sources import Source
     from sightline.worlds import World
 
-_MOST_VIEWS: Final = {"cpu": 5_000, "cuda": 100_000}  # canonical ones that are drawn in a minute
+_MOST_VIEWS: Final = {"cpu": 5_000, "cuda": 100_000}  # canonical ones to wait for; one of each object there must be
 
 
 @dataclass(frozen=True)
