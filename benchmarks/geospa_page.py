@@ -45,7 +45,7 @@ PAIRS = (
     (
         "base-alike",
         "base-wide",
-        "**What look-alikes are worth** (in half of the invented scenes little tells objects apart), and glances",
+        "**What look-alikes are worth** (a quarter of the invented scenes are of them), and glances",
     ),
     (
         "base-wide",
