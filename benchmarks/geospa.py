@@ -53,6 +53,17 @@ class Named:
     about: str = ""
 
 
+_WIDE = Named(
+    {"size": "base", "steps": 8300, "batch": 256, "optimizer": "muon", "rate": 8e-4, "crowded": 0.0},
+    also="geospa/invented",
+    crowded=0.5,
+    kept=40960,
+    fresh=24,
+    ship=False,
+    augmented="light",
+    about="as base, with scenes of invented shapes, and longer",
+)
+
 PLANS = {
     "base": Named(
         {"size": "base", "steps": 3350, "batch": 256, "optimizer": "muon", "rate": 8e-4, "crowded": 0.0},
@@ -61,28 +72,16 @@ PLANS = {
         augmented="light",
         about="ViT-B/32 as published",
     ),
-    "base-alike": Named(
-        {"size": "base", "steps": 8500, "batch": 256, "optimizer": "muon", "rate": 8e-4, "crowded": 0.0},
+    "base-alike": replace(
+        _WIDE,
+        settings={**_WIDE.settings, "steps": 8500},
         also="geospa/alike",
         crowded=0.35,
         alike=0.25,
         glances=5,
-        kept=40960,
-        fresh=24,
-        ship=False,
-        augmented="light",
         about="as base-wide, with look-alikes in a quarter of the invented scenes",
     ),
-    "base-wide": Named(
-        {"size": "base", "steps": 8300, "batch": 256, "optimizer": "muon", "rate": 8e-4, "crowded": 0.0},
-        also="geospa/invented",
-        crowded=0.5,
-        kept=40960,
-        fresh=24,
-        ship=False,
-        augmented="light",
-        about="as base, with scenes of invented shapes, and longer",
-    ),
+    "base-wide": _WIDE,
     "base-varied": Named(
         {"size": "base", "steps": 2700, "batch": 256, "optimizer": "muon", "rate": 8e-4},
         kept=98304,

@@ -51,8 +51,8 @@ PAIRS = (
         "base-wide",
         "base",
         "**What invented shapes are worth** (every second scene has them, half of these in one or two colours; "
-        "besides, two and a half times the steps, new scenes as training goes on, and pixels read where they are, "
-        "which training in bf16 did not do before)",
+        "besides, two and a half times the steps, new scenes as training goes on, and pixels read where they are: "
+        "bf16 had moved them by up to half a pixel, measured on a CPU)",
     ),
     (
         "base-varied",

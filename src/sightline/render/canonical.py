@@ -122,7 +122,7 @@ def patch(frame: Frame) -> NDArray[np.uint8]:
 def shrunk(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A picture of a canonical layout at the size that was asked for."""
     side = len(image) // _FINER
-    fine = _LINEAR[image].reshape(side, _FINER, side, _FINER, 3)
+    fine = LINEAR[image].reshape(side, _FINER, side, _FINER, 3)
     light = fine.mean(axis=(1, 3))
     curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
     patch: NDArray[np.uint8] = np.round(255.0 * curve).astype(np.uint8)
@@ -188,4 +188,5 @@ def _linear_light() -> NDArray[np.float64]:
     return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
 
 
-_LINEAR = _linear_light()
+LINEAR: Final = _linear_light()
+"""Light of every byte of an sRGB picture, (256,) float64."""

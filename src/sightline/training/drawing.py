@@ -12,13 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sightline.render.canonical import SIZE, canonical_layouts
+from sightline.render.canonical import LINEAR, SIZE, canonical_layouts
 from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
 from sightline.training.placing import CanonicalLooks, PlacedBatch, PlacedScenes, looks_of
 from sightline.training.workers import placers
 from sightline.worlds import SIZES, World
-from sightline.worlds.looks import linear
 from sightline.worlds.shapes import split_name
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 COARSE = 2
 """Of an id map every so many-th pixel is kept, both ways."""
-
-_LIGHT = torch.tensor([linear((c, c, c))[0] for c in range(256)], dtype=torch.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +184,7 @@ def cpu_bank(world: World, renderer: FastRenderer, *, count: int, seed: int) -> 
 
 def small_views(images: Tensor) -> Tensor:
     """Pictures (B, H, W, 3) of canonical layouts at the size of a patch: `render.canonical.shrunk`, of many."""
-    light = _mean(_LIGHT.to(images.device)[images.int()])
+    light = _mean(torch.from_numpy(LINEAR).to(images.device)[images.int()])
     curve = torch.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
     return (255.0 * curve).round().to(torch.uint8)
 
