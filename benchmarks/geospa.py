@@ -35,14 +35,15 @@ class Named:
 
     With `kept` so many scenes are drawn once and kept on the card, shown epoch after epoch and changed each time;
     without, every step draws new ones. With `fresh` too, every so many steps a batch of new ones takes the place of
-    the oldest. With `also`, every second batch that is drawn comes from that world, `crowded` and `alike` shares of
-    its scenes being so. `augmented`: the whole augmentation, a light one, or none. In the examination it glances
+    the oldest. With `also`, batches are drawn from that world too, by `turns` (0: from `world`, 1: from `also`), and
+    `crowded` and `alike` shares of its scenes are so. `augmented`: the whole augmentation, a light one, or none. In the examination it glances
     `glances` times at a scene.
     """
 
     settings: dict[str, Any]
     world: str = "geospa/train"
     also: str = ""
+    turns: tuple[int, ...] = (0, 1)
     crowded: float = 0.0
     alike: float = 0.0
     glances: int = 1
@@ -74,12 +75,13 @@ PLANS = {
     ),
     "base-alike": replace(
         _WIDE,
-        settings={**_WIDE.settings, "steps": 8500},
+        settings={**_WIDE.settings, "steps": 12000},
         also="geospa/alike",
+        turns=(0, 1, 1),
         crowded=0.35,
         alike=0.25,
         glances=5,
-        about="as base-wide, with look-alikes in a quarter of the invented scenes",
+        about="as base-wide, with two in three scenes of invented shapes, a quarter of them of look-alikes, and longer",
     ),
     "base-wide": _WIDE,
     "base-varied": Named(
@@ -194,7 +196,7 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
             dump_sornet(net, {**about, "glances": told.glances}, half=True)
         )
     facts = {"plan": plan.to_dict(), "world": told.world, "kept": told.kept, "about": told.about}
-    facts |= {name: getattr(told, name) for name in ("also", "crowded", "alike", "glances", "fresh")}
+    facts |= {name: getattr(told, name) for name in ("also", "turns", "crowded", "alike", "glances", "fresh")}
     facts |= {"seconds": spent, "steps": done.steps}
     examine(net, name, args.results, workers, args.scenes, facts)
 
@@ -225,7 +227,8 @@ def source_of(told: Named, plan: Any, workers: int) -> Any:
 
     source: Any = drawn(told.world, plan.canonical, plan.crowded)
     if told.also:
-        source = MixedSource([source, drawn(told.also, ALSO_CANONICAL, told.crowded, told.alike)])
+        also = drawn(told.also, ALSO_CANONICAL, told.crowded, told.alike)
+        source = MixedSource([source, also], told.turns)
     if not told.kept:
         return source
     return FewScenes(source, told.kept, len(VIEWS), batch=plan.batch, seed=plan.seed, fresh=told.fresh)
@@ -287,10 +290,10 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dic
 
 def learned_from(told: dict[str, Any]) -> dict[str, Any]:
     """Which scenes of the training split were shown: its first ones, or the oldest that were kept to the end."""
-    first = 0
-    if told["fresh"]:
-        batches = (told["steps"] - 1) // told["fresh"]  # that were replaced, of all worlds together
-        first = -(-batches // (2 if told["also"] else 1)) * told["plan"]["batch"]
+    from sightline.training.mixed import own
+
+    replaced = (told["steps"] - 1) // told["fresh"] if told["fresh"] else 0  # batches, of all worlds together
+    first = own(told["turns"] if told["also"] else (0,), 0, replaced) * told["plan"]["batch"]
     return {"crowded": told["plan"]["crowded"], "first": first}
 
 
