@@ -35,9 +35,9 @@ class Named:
 
     With `kept` so many scenes are drawn once and kept on the card, shown epoch after epoch and changed each time;
     without, every step draws new ones. With `fresh` too, every so many steps a batch of new ones takes the place of
-    the oldest. With `also`, batches are drawn from that world too, by `turns` (0: from `world`, 1: from `also`), and
-    `crowded` and `alike` shares of its scenes are so. `augmented`: the whole augmentation, a light one, or none. In the examination it glances
-    `glances` times at a scene.
+    the oldest. With `also`, batches are drawn from that world too, by `turns` (0: from `world`, 1: from `also`),
+    `crowded` and `alike` shares of its scenes being so. `augmented`: the whole augmentation, a light one, or none.
+    In the examination it glances `glances` times at a scene.
     """
 
     settings: dict[str, Any]
@@ -81,7 +81,7 @@ PLANS = {
         crowded=0.35,
         alike=0.25,
         glances=5,
-        about="as base-wide, with two in three scenes of invented shapes, a quarter of them of look-alikes, and longer",
+        about="as base-wide, with two in three scenes of invented shapes, some of look-alikes, and longer",
     ),
     "base-wide": _WIDE,
     "base-varied": Named(
