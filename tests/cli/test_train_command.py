@@ -78,19 +78,30 @@ def test_from_a_world(cli: Any, small_world: Path, tmp_path: Path) -> None:
     assert [file.name.split(".")[0] for file in (tmp_path / "t" / "tensorboard").iterdir()] == ["events"]
 
 
-def test_from_two_worlds(cli: Any, small_world: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("named", "turns", "scenes"),
+    [
+        (("small", "other"), [0, 1], 6),  # three steps of two scenes
+        (("small", "other", "other"), [0, 1, 1], 6),
+        (("small", "small"), None, 6),
+    ],
+)
+def test_from_several_worlds(
+    cli: Any, small_world: Path, tmp_path: Path, named: tuple[str, ...], turns: list[int] | None, scenes: int
+) -> None:
     other = tmp_path / "other.yaml"
     other.write_text(
         "extends: geospa/diverse\nresolution: [96, 64]\ncolors: [cyan]\ndistinct: false\nobjects: [2, 5]\n"
     )
+    files = {"small": small_world, "other": other}
+    worlds = [word for name in named for word in ("--world", files[name])]
     made = cli(
-        "train", "sornet", "--world", small_world, "--world", other, "--out", tmp_path / "t", *SMALL,
-        "--views", "original", "--canonical", 1,
+        "train", "sornet", *worlds, "--out", tmp_path / "t", *SMALL, "--views", "original", "--canonical", 1,
     )  # fmt: skip
     assert made.code == 0, made.err
     source = json.loads((tmp_path / "t" / "plan.json").read_text())["source"]
-    assert (source["turns"], source["scenes"]) == ([0, 1], 8)  # two batches of two scenes each
-    assert len({one["world"] for one in source["sources"]}) == 2
+    assert (source.get("turns"), source["scenes"]) == (turns, scenes)
+    assert len({one["world"] for one in source.get("sources", [source])}) == len(set(named))
 
 
 def test_many_objects_have_fewer_canonical_views(
@@ -150,7 +161,6 @@ def test_curve_of_a_world(cli: Any, small_world: Path, generated: Path, tmp_path
         (["sornet", "--world", "geospa/trian"], "did you mean"),
         (["sornet", "--world", "geospa/train", "--views", "below"], "no view 'below'"),
         (["sornet", "--world", "geospa/train", "--start", "none.safetensors"], "none.safetensors: no such file"),
-        (["sornet", "--world", "geospa/train", "--world", "geospa/train"], "--world geospa/train is given twice"),
         (
             ["curve", "--world", "geospa/train", "--world", "geospa/diverse", "--start", "x"],
             "curve takes one --world",

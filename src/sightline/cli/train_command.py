@@ -23,7 +23,10 @@ def command(
     to: Annotated[Path, typer.Option("--out", help="Folder of the training; one begun here is gone on with.")],
     world: Annotated[
         list[str] | None,
-        typer.Option(help="Train on scenes of this world, drawn while training goes on; of several in turn."),
+        typer.Option(
+            help="Train on scenes of this world, drawn while training goes on; of several in turn, of one named "
+            "twice two times."
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Train on this Sightline dataset, which has canonical views.")

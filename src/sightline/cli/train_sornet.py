@@ -143,27 +143,32 @@ def dataset_of(wish: Wishes) -> Dataset:
 
 
 def world_source(wish: Wishes, plan: Plan, device: str, *, batches: int, seed: int | None = None) -> Source:
-    """Scenes of the world, or of several in turn, drawn on the card where there is one."""
-    from sightline.training.mixed import MixedSource
+    """Scenes of the world, or of several in turn, drawn on the card where there is one.
+
+    One that is named twice comes twice as often.
+    """
+    from sightline.training.mixed import MixedSource, own
     from sightline.training.placing import looks_of
     from sightline.training.sources import WorldSource
 
-    worlds = _checked_worlds(wish, plan)
+    named = _checked_worlds(wish, plan)
+    worlds = [world for i, world in enumerate(named) if world not in named[:i]]
+    turns = [worlds.index(world) for world in named]
     if device == "cpu" and not wish.json and seed is None:
         err.print("note: scenes are drawn on the CPU, a few a second: a stored dataset is faster to learn from")
     sources = []
-    for world in worlds:
+    for j, world in enumerate(worlds):
         count = canonical_each(len(looks_of(world)), plan.canonical, device)
         if count < plan.canonical and not wish.json and seed is None:
             err.print(f"note: {world.name} has {len(looks_of(world)):,} objects: {count} canonical views of each")
         sources.append(
             WorldSource(
-                world, plan.views, batch=plan.batch, batches=-(-batches // len(worlds)), canonical=count,
+                world, plan.views, batch=plan.batch, batches=max(1, own(turns, j, batches)), canonical=count,
                 seed=plan.seed if seed is None else seed, workers=wish.workers, cuda=device == "cuda",
                 crowded=plan.crowded, most=max(world.objects[1] for world in worlds),
             )
         )  # fmt: skip
-    return sources[0] if len(sources) == 1 else MixedSource(sources)
+    return sources[0] if len(sources) == 1 else MixedSource(sources, turns)
 
 
 def canonical_each(objects: int, most: int, device: str) -> int:
@@ -185,9 +190,7 @@ def _checked_worlds(wish: Wishes, plan: Plan) -> list[World]:
     from sightline.worlds import load_world
 
     worlds = [load_world(name) for name in wish.worlds]
-    for i, world in enumerate(worlds):
-        if world in worlds[:i]:
-            raise ConfigError(f"--world {wish.worlds[i]} is given twice")
+    for world in worlds:
         if world.resolution != worlds[0].resolution:
             sizes = " and ".join("{}×{}".format(*one.resolution) for one in (worlds[0], world))
             raise ConfigError(f"{worlds[0].name} and {world.name} have views of {sizes} pixels: they do not mix")
