@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.generate import canonical, canonical_of, generate
@@ -87,6 +88,23 @@ def test_lost_and_damaged_strips_are_drawn_again(drawn: Dataset, tmp_path: Path)
     assert {p.name: p.read_bytes() for p in (lost, cut)} == expected
     assert (folder / "dataset.json").read_bytes() == manifest
     assert not list(folder.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("size", [(32, 16), (128, 64), (50, 32), (32, 64)])
+def test_strips_of_another_size(drawn: Dataset, tmp_path: Path, size: tuple[int, int]) -> None:
+    folder = _copy(drawn, tmp_path / "d")
+    opened = Dataset.open(folder)
+    thing = next(iter(opened)).objects[0]
+    file = file_of(folder, _look(thing))
+    expected = file.read_bytes()
+    Image.open(file).resize(size).save(file)
+    found = "{}×{}".format(*size)
+    with pytest.raises(
+        DataError, match=f"another size.*expected 32 pixels high, a multiple of 32 wide, found .{found}"
+    ):
+        canonical_of(opened, thing)
+    generate(WORLD, folder, scenes=2, canonical=2, **SAME)
+    assert file.read_bytes() == expected
 
 
 def _look(thing: object) -> tuple[str, str, str]:

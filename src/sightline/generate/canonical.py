@@ -73,12 +73,18 @@ def _looks(objects: pl.DataFrame) -> set[Identity]:
 def _views_in(file: Path) -> int:
     try:
         return len(_read(file))
-    except UNREADABLE:
+    except (DataError, *UNREADABLE):
         return 0
 
 
 def _read(file: Path) -> NDArray[np.uint8]:
     strip: NDArray[Any] = decode("image", file)
+    height, width = strip.shape[:2]
+    if height != SIZE or width % SIZE:
+        raise DataError(
+            "canonical views of another size", file=file, expected=f"{SIZE} pixels high, a multiple of {SIZE} wide",
+            found=f"{width}×{height}",
+        )  # fmt: skip
     return strip.reshape(SIZE, -1, SIZE, 3).swapaxes(0, 1)
 
 
@@ -86,7 +92,7 @@ def canonical_of(dataset: Dataset, thing: Object) -> NDArray[np.uint8]:
     """The canonical views of an object of a generated dataset, (count, 32, 32, 3) uint8 sRGB.
 
     Raises:
-        DataError: The dataset has none, or none of such an object.
+        DataError: The dataset has none, none of such an object, or views of another size.
     """
     if not (dataset.path / CANONICAL).is_dir():
         raise DataError(
