@@ -74,8 +74,10 @@ def test_several_glances_are_averaged_and_make_another_model() -> None:
     assert once.fingerprint != often.fingerprint
     assert (once.name, often.name) == ("sornet", "sornet (4 glances)")  # two columns of a table
     assert often.describe()["glances"] == 4
-    with pytest.raises(ConfigError, match="glances"):
+    with pytest.raises(ConfigError, match="sornet: glances at a scene must be 1 to 5, not 9"):
         SornetModel(net(), device="cpu", glances=9)
+    with pytest.raises(ConfigError, match="sornet: glances at a scene must be 1 to 5, not 'many'"):
+        SornetModel(net(), told={"glances": "many"}, device="cpu")
 
 
 def test_a_checkpoint_may_say_how_often_it_looks() -> None:
@@ -187,6 +189,14 @@ def test_from_a_file(tmp_path: Path) -> None:
     assert torch.equal(made.logits(asked(*images_and_patches)), model().logits(asked(*images_and_patches)))
     with pytest.raises(SightlineError, match="no such file"):
         load_file(tmp_path / "none.safetensors")
+
+
+def test_trainings_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    files = [tmp_path / name / "sornet.safetensors" for name in ("long", "short")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_bytes(dump_sornet(net()))
+    assert [load_file(file, device="cpu").name for file in files] == ["long/sornet", "short/sornet"]
 
 
 def test_the_fingerprint_is_of_the_weights() -> None:

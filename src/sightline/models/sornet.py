@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sightline.errors import DataError, ModelError
+from sightline.errors import ConfigError, DataError, ModelError
 from sightline.models.nets.checkpoints import load_sornet
 from sightline.models.nets.glances import glances, offsets
 from sightline.models.nets.sornet import Sornet, SornetConfig, consistent
@@ -49,9 +49,12 @@ class SornetModel:
         glances: int | None = None,
     ) -> None:
         self.views, self.told = net.config.views, dict(told or {})
-        usual = int(self.told.get("glances", 1))
+        usual = self.told.get("glances", 1)
         self.glances = usual if glances is None else glances
-        offsets(self.glances, net.config.patch)  # refuses what cannot be
+        try:
+            offsets(self.glances, net.config.patch)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from error
         self.name = name if self.glances == usual else f"{name} ({self.glances} glance{'s' * (self.glances > 1)})"
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._net = net.to(self.device).eval()
@@ -152,7 +155,17 @@ def load_file(path: str | Path, /, device: str = "", glances: int | None = None)
     """A checkpoint as a model."""
     # `path` goes by place alone: arguments that have a name are options of a spec.
     net, told = load_sornet(path)
-    return SornetModel(net, name=Path(path).stem, told=told, device=device, glances=glances)
+    return SornetModel(net, name=_called(Path(path)), told=told, device=device, glances=glances)
+
+
+def _called(path: Path) -> str:
+    """How tables call a checkpoint: by its file, and where that is called as by every training, by the folder too.
+
+    >>> _called(Path("mine.safetensors")), _called(Path("runs/long/sornet.safetensors"))
+    ('mine', 'long/sornet')
+    """
+    folder = path.absolute().parent.name
+    return f"{folder}/{path.stem}" if path.stem == "sornet" and folder else path.stem
 
 
 def shipped(device: str = "", glances: int | None = None) -> SornetModel:

@@ -71,6 +71,12 @@ def test_weights_of_another_network_are_not_kept() -> None:
         dump_sornet(NET, weights=wrapped)
 
 
+def test_weights_that_are_no_numbers_are_not_kept() -> None:
+    lost = {name: value * float("nan") for name, value in NET.state_dict().items()}
+    with pytest.raises(ModelError, match="cannot be kept: weights that are no numbers"):
+        dump_sornet(NET, weights=lost)
+
+
 def test_the_same_bytes_every_time() -> None:
     assert dump_sornet(NET, TOLD) == dump_sornet(NET, TOLD)
 
@@ -83,6 +89,12 @@ def test_loading_draws_no_random_numbers(tmp_path: Path) -> None:
 
 def without(name: str) -> bytes:
     return save({key: value for key, value in load(GOOD).items() if key != name}, header(GOOD))
+
+
+def filled(name: str, value: float) -> bytes:
+    """The good file with one value in all places of one weight."""
+    weights = load(GOOD)
+    return save({**weights, name: torch.full_like(weights[name], value)}, header(GOOD))
 
 
 def said(**changes: Any) -> bytes:
@@ -102,7 +114,7 @@ BAD: list[tuple[Callable[[], bytes], str]] = [
     (lambda: save({"conv.weight": torch.zeros(2)}), "another architecture.*without a kind.*'conv.weight'"),
     (lambda: save({}, {"kind": "yolo"}), f"another architecture: expected kind '{KIND}', found yolo"),
     (lambda: said(kind="sightline-sornet-9"), "another architecture.*found sightline-sornet-9"),  # of the future
-    (lambda: said(config=None), "damaged header: config: 'config'"),  # missing
+    (lambda: said(config=None), "damaged header: no config"),
     (lambda: said(config="{"), "damaged header: config: "),  # no JSON
     (lambda: said(config="[1]"), "damaged header: config: "),  # a list
     (lambda: said(config="{}"), "damaged header: config: .*width"),  # nothing said
@@ -112,6 +124,7 @@ BAD: list[tuple[Callable[[], bytes], str]] = [
     (lambda: shaped(heads=5), "damaged header: config: .*5 heads"),  # cannot be
     (lambda: shaped(image=[96]), "damaged header: config: .*image"),  # one side
     (lambda: shaped(image=7), "damaged header: config: "),  # no list
+    (lambda: shaped(width=2**40), "damaged header: config: "),  # more than can be counted
     (lambda: said(told="{"), "damaged header: told: "),  # no JSON
     (lambda: said(told="7"), "damaged header: told: "),  # no mapping
     (lambda: shaped(width=64), r"weights of another size: .*: expected \(.*64.*\), found \(.*32.*\)"),
@@ -119,6 +132,8 @@ BAD: list[tuple[Callable[[], bytes], str]] = [
     (lambda: shaped(depth=3), r"weights are missing: blocks\.2\..* and 9 more"),
     (lambda: shaped(views=["original"]), r"weights of another architecture: patches\.1\.bias, patches\.1\.weight$"),
     (lambda: without("positions"), "weights are missing: positions$"),
+    (lambda: filled("positions", float("nan")), "weights that are no numbers: positions$"),
+    (lambda: filled("positions", float("inf")), "weights that are no numbers: positions$"),
 ]
 
 

@@ -43,7 +43,7 @@ def dump_sornet(
         weights: Other values for its weights, such as a running mean of them.
 
     Raises:
-        ModelError: Those are not the weights of this network.
+        ModelError: Those are not the weights of this network, or no numbers.
     """
     kind = torch.float16 if half else torch.float32
     state = net.state_dict() if weights is None else weights
@@ -57,13 +57,14 @@ def load_sornet(path: str | Path) -> Checkpoint:
     """The network in a file, in single precision on the CPU, ready to answer.
 
     Raises:
-        ModelError: No such file, no SORNet checkpoint, or weights that do not fit the network it names.
+        ModelError: No such file, no SORNet checkpoint, or weights that do not fit the network it names or are no
+            numbers.
     """
     file = Path(path)
     try:
         with safe_open(file, framework="pt") as opened:
             header, names = opened.metadata() or {}, list(opened.keys())
-            net, told = _unfilled(_config(file, header, names)), _told(file, header)
+            net, told = _described(file, header, names), _told(file, header)
             tensors = {name: opened.get_tensor(name).float() for name in names}
     except FileNotFoundError:
         raise ModelError(f"{file}: no such file") from None
@@ -90,15 +91,18 @@ def _unfilled(config: SornetConfig) -> Sornet:
         return Sornet(config)
 
 
-def _config(file: Path, header: Mapping[str, str], names: list[str]) -> SornetConfig:
+def _described(file: Path, header: Mapping[str, str], names: list[str]) -> Sornet:
+    """The network a header describes, without weights."""
     if header.get("kind") != KIND:
         found = header.get("kind") or f"a header without a kind, tensors such as {next(iter(names), 'none')!r}"
         raise ModelError(f"{file}: a checkpoint of another architecture: expected kind {KIND!r}, found {found}")
+    if "config" not in header:
+        raise ModelError(f"{file}: damaged header: no config")
     try:
         values = json.loads(header["config"])
         listed = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        return SornetConfig(**cast("dict[str, Any]", listed))
-    except (KeyError, ValueError, TypeError, AttributeError, ConfigError) as error:
+        return _unfilled(SornetConfig(**cast("dict[str, Any]", listed)))
+    except (ValueError, TypeError, AttributeError, RuntimeError, ConfigError) as error:
         raise ModelError(f"{file}: damaged header: config: {error}") from error
 
 
@@ -118,6 +122,8 @@ def _check(where: str, expected: Mapping[str, Tensor], found: Mapping[str, Tenso
         if value.shape != found[name].shape:
             shapes = f"expected {tuple(value.shape)}, found {tuple(found[name].shape)}"
             raise ModelError(f"{where}: weights of another size: {name}: {shapes}")
+    if strange := sorted(name for name, value in found.items() if not value.isfinite().all()):
+        raise ModelError(f"{where}: weights that are no numbers: {_some(strange)}")
 
 
 def _some(names: list[str]) -> str:

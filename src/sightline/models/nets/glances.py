@@ -23,8 +23,8 @@ def offsets(count: int, side: int) -> list[tuple[int, int]]:
     >>> offsets(5, 32)
     [(0, 0), (13, 6), (-6, 13), (-13, -6), (6, -13)]
     """
-    if not 1 <= count <= MOST:
-        raise ConfigError(f"glances at a scene must be 1 to {MOST}, not {count}")
+    if not isinstance(count, int) or not 1 <= count <= MOST:
+        raise ConfigError(f"glances at a scene must be 1 to {MOST}, not {count!r}")
     return [(round(side * right / 5), round(side * down / 5)) for right, down in _FIFTHS[:count]]
 
 
