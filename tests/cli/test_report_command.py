@@ -11,9 +11,12 @@ import pytest
 
 from sightline.exams.core import sit
 from sightline.exams.predicates.exam import PredicatesExam
+from sightline.exams.relations.exam import RelationsExam
+from sightline.exams.relations.simulate import simulated_tables
 from sightline.exams.run import MANIFEST
 from sightline.generate import generate
 from sightline.models.registry import candidate
+from sightline.store import write
 
 MODEL = """
 import numpy as np
@@ -31,6 +34,8 @@ class Staring(Yes):
 
 yes, staring = Yes(), Staring()
 """
+
+SCENES = [f"geospa/val_default/0/{number:08d}" for number in range(3)]
 
 Cli = Callable[..., Any]
 
@@ -55,6 +60,55 @@ def test_the_page_of_the_exam_at_hand(home: Path, tmp_path: Path, cli: Cli) -> N
     assert "Attention for object" not in (tmp_path / "p.html").read_text(encoding="utf-8")
 
 
+def test_scenes_asked_for_in_the_order_given(home: Path, tmp_path: Path, cli: Cli) -> None:
+    wanted = ("--scene", SCENES[2], "--scene", SCENES[0])
+    done = cli("report", home / "runs", *wanted, "--out", tmp_path, "--resamples", 100, "--json")
+    assert done.code == 0, done.err
+    assert {k: [s["scene_id"] for s in v] for k, v in done.json["scenes"].items()} == {
+        "chosen": [SCENES[2], SCENES[0]]
+    }
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.index(f"<h4>{SCENES[2]}</h4>") < page.index(f"<h4>{SCENES[0]}</h4>")
+    assert SCENES[1] not in page
+
+
+def test_how_many_of_each_kind(home: Path, tmp_path: Path, cli: Cli) -> None:
+    done = cli("report", home / "runs", "--examples", 1, "--out", tmp_path, "--resamples", 100, "--json")
+    assert done.code == 0, done.err
+    assert {k: len(v) for k, v in done.json["scenes"].items()} == {"worst": 1, "typical": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--scene", "x"), "--scene goes with the predicates and turing exams; these are runs of relations"),
+        (("--attention",), "--attention goes with the predicates exam; these are runs of relations"),
+    ],
+)
+def test_relations_draw_single_mistakes(tmp_path: Path, cli: Cli, options: tuple[str, ...], says: str) -> None:
+    data = write(simulated_tables(images=12, seed=3), tmp_path / "data", source="simulated")
+    sit(RelationsExam(), candidate("size"), data, tmp_path / "runs" / "s")
+    out = tmp_path / "out"
+    refused = cli("report", tmp_path / "runs", *options, "--out", out, "--resamples", 100)
+    assert refused.code == 2
+    assert says in " ".join(refused.err.split())
+    assert not out.exists()
+    done = cli("report", tmp_path / "runs", "--examples", 1, "--out", out, "--resamples", 100, "--json")
+    assert done.code == 0, done.err
+    drawn = [failure["subtask"] for failure in done.json["failures"]]
+    assert len(drawn) == len(set(drawn)) > 1
+
+
+def test_an_exam_without_a_report(home: Path, tmp_path: Path, cli: Cli) -> None:
+    manifest = json.loads((home / "runs" / "m" / MANIFEST).read_text(encoding="utf-8"))
+    manifest["identity"]["exam"] = "relation"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    done = cli("report", tmp_path / "run", "--out", tmp_path / "p.html")
+    assert done.code == 2
+    assert "no report on the exam 'relation', did you mean 'relations'?" in " ".join(done.err.split())
+
+
 def test_attention_loads_the_model(home: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli("report", home / "stares", "--attention", "--out", tmp_path, "--resamples", 100)
     assert done.code == 0, done.err
@@ -64,9 +118,11 @@ def test_attention_loads_the_model(home: Path, tmp_path: Path, cli: Cli) -> None
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--protocol", "paper"), "--protocol paper goes with the relations exam"),  # an option of the other exam
+        (("--protocol", "paper"), "--protocol goes with the relations exam"),  # an option of the other exam
         (("--attention",), "no method attention(queries)"),  # the model has none
         (("--exam", "relations"), "no run of the exam 'relations' here"),  # not there
+        (("--scene", SCENES[0], "--scene", "00000002"), f"did you mean '{SCENES[2]}'?"),  # no such scene
+        (("--scene", SCENES[0], "--examples", "2"), "with --scene it chooses none"),  # named and counted
     ],
 )
 def test_what_cannot_be_is_said(home: Path, tmp_path: Path, cli: Cli, options: tuple[str, ...], says: str) -> None:

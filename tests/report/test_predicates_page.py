@@ -21,6 +21,7 @@ from sightline.exams.predicates.records import score_records
 from sightline.models.registry import candidate
 from sightline.report.make import of_exam
 from sightline.report.predicates import PredicatesCard, card, render, write_report
+from sightline.report.predicates.sentences import commands
 from sightline.store import Dataset
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"&'{{ 7*7 }}|_`"
@@ -155,6 +156,48 @@ def test_focus_and_labels(data: Dataset, tmp_path: Path) -> None:
     assert card(ran, data, resamples=50, focus="noisy", worst=0, typical=0, perfect=0).focus == "noisy"
     with pytest.raises(ConfigError, match="no run of 'nobody'"):
         card(ran, data, resamples=50, focus="nobody")
+
+
+def test_scenes_asked_for_take_the_place_of_those_chosen(data: Dataset, tmp_path: Path) -> None:
+    sharp = Staring(data, "sharp", wrong=0.05)
+    ran = runs(data, tmp_path, sharp)
+    ids = list(sharp.truth)
+    shown = card(ran, data, resamples=50, scenes=[ids[5], ids[0], ids[5]], attention=sharp)
+    assert [gallery.title for gallery in shown.galleries] == ["Chosen"]
+    assert [s.scene_id for s in shown.named] == [ids[5], ids[0]]
+    assert all(asked.heat for s in shown.named for asked in s.objects)
+    usual = card(ran, data, resamples=50, worst=8)
+    assert usual.named == ()
+    by_id = {s.scene_id: s for gallery in usual.galleries for s in gallery.exhibits}
+    assert shown.named[0].to_dict() == by_id[ids[5]].to_dict()
+    parsed = Page(render(shown))
+    assert {"#chosen"} == {link for link in parsed.links if link in ("#chosen", "#worst", "#typical", "#perfect")}
+    assert list(shown.to_dict()["scenes"]) == ["chosen"]
+    assert f"| {ids[5].replace('_', chr(92) + '_')} | chosen |" in shown.to_markdown()
+
+
+def test_commands_ask_for_the_same_scenes(made: PredicatesCard, data: Dataset, tmp_path: Path) -> None:
+    sharp = Staring(data, "sharp")
+    ran = runs(data, tmp_path, sharp, blind=())
+    ids = list(sharp.truth)
+    shown = card(ran, data, resamples=50, scenes=ids[1:3])
+    start = "sightline report runs --exam predicates --data d"
+    assert commands(shown)[-1] == f"{start} --scene {ids[1]} --scene {ids[2]} --out report.html"
+    assert commands(made)[-1] == f"{start} --attention --out report.html"
+
+
+def test_an_unknown_scene_is_refused_before_the_model_is_asked(data: Dataset, tmp_path: Path) -> None:
+    """A scene that is there but was not sat is another matter, and so is a run without answers."""
+    ran = runs(data, tmp_path, Noisy(data), blind=())
+    part = sit(PredicatesExam(), candidate("size_prior"), data, tmp_path / "part", limit=3)
+    none = sit(PredicatesExam(), Candidate("n.py:x", "none", Noisy(data)), data, tmp_path / "none", limit=0)
+    ids = list(Noisy(data).truth)
+    with pytest.raises(ConfigError, match=f"did you mean '{ids[1]}'"):  # not that it has no attention
+        card(ran, data, resamples=50, scenes=[ids[0], ids[1][1:]], attention=True)
+    with pytest.raises(ConfigError, match=f"on the scene '{ids[5]}': size_prior was asked about 3 scenes"):
+        card([part], data, resamples=50, scenes=[ids[5]])
+    with pytest.raises(ConfigError, match=f"on the scene '{ids[0]}': none was asked about 0 scenes"):
+        card([none], data, resamples=50, scenes=[ids[0]])
 
 
 def test_attention_of_a_model_without_any(data: Dataset, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from made_turing import Guesser, exam, runs, scenes
 from test_report_page import Page
 
-from sightline.cli.report_command import turing_page
+from sightline.cli import report_command
 from sightline.cli.turing_writing import write_out
 from sightline.errors import ConfigError, DataError
 from sightline.exams.core import sit
@@ -142,13 +142,32 @@ def test_files_beside_the_page(made: TuringCard, tmp_path: Path) -> None:
 
 def test_the_command_makes_the_same_page(sat: list[Run], data: Dataset, tmp_path: Path) -> None:
     assert of_exam(sat)[0] == "turing"
-    options: dict[str, Any] = {"focus": None, "resamples": 100}
-    files, plain = turing_page(sat, data, tmp_path, "default", attention=False, **options)
-    assert all(file.exists() for file in files)
+    folders = [run.folder for run in sat]
+    report_command.command(folders, to=tmp_path, resamples=100)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json", "report.md"]
+    plain = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert plain["focus"] in (HOSTILE, "dull")  # the better of the two, never a blind one
-    for wish in ({"protocol": "paper", "attention": False}, {"protocol": "default", "attention": True}):
-        with pytest.raises(ConfigError, match="runs of turing"):
-            turing_page(sat, data, tmp_path, wish["protocol"], attention=bool(wish["attention"]), **options)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="--protocol goes with the relations exam; these are runs of turing"):
+        report_command.command(folders, to=tmp_path, protocol="paper")
+    with pytest.raises(ConfigError, match="--attention goes with the predicates exam; these are runs of turing"):
+        report_command.command(folders, to=tmp_path, attention=True)
+
+
+def test_streams_of_the_images_asked_for(sat: list[Run], data: Dataset) -> None:
+    scenes = list(dict.fromkeys(sat[0].records()["scene_id"]))
+    shown = card(sat, data, focus=HOSTILE, resamples=50, scenes=[scenes[3], scenes[0]])
+    assert [gallery.title for gallery in shown.galleries] == ["Chosen"]
+    streams = [(s.transcript.scene_id, s.transcript.stream) for s in shown.named]
+    assert streams == [(scene, stream) for scene in (scenes[3], scenes[0]) for stream in (0, 1)]
+    parsed = Page(render(shown))
+    assert "#chosen" in parsed.links
+    assert "· stream 1" in " ".join("".join(parsed.text).split())  # two of one image are told apart
+    assert commands(shown)[1].endswith(f"--scene {scenes[3]} --scene {scenes[0]} --out report.html")
+    with pytest.raises(ConfigError, match=f"has no scene '{scenes[2][1:]}', did you mean '{scenes[2]}'"):
+        card(sat, data, resamples=50, scenes=[scenes[2][1:]])
+    other = next(scene for scene in scenes if scene not in {*sat[-1].records()["scene_id"]})
+    with pytest.raises(ConfigError, match=f"no answers to show on the scene '{other}': coin was asked about"):
+        card(sat, data, focus="coin", resamples=50, scenes=[other])
 
 
 def test_runs_that_do_not_belong_together(train: Dataset, data: Dataset, sat: list[Run], tmp_path: Path) -> None:

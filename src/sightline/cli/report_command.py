@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 from sightline.cli.console import Json, ProtocolName, out, print_json
 from sightline.errors import ConfigError, DataError
+from sightline.hints import hint
 
 if TYPE_CHECKING:
     from sightline.exams.run import Run
     from sightline.store import Dataset
+
+ROOMS: Final = {
+    "relations": "sightline.report",
+    "predicates": "sightline.report.predicates",
+    "turing": "sightline.report.turing",
+}
+"""Exam → who makes its card."""
+
+TAKEN_BY: Final = {
+    "protocol": ("--protocol", ("relations",)),
+    "attention": ("--attention", ("predicates",)),
+    "scenes": ("--scene", ("predicates", "turing")),
+}
+"""What a card may be told → the option that tells it, and the exams whose cards take it."""
 
 
 def command(
@@ -31,6 +48,13 @@ def command(
     attention: Annotated[
         bool, typer.Option("--attention", help="Predicates: load the focused model, show where it looks.")
     ] = False,
+    scene: Annotated[
+        list[str] | None,
+        typer.Option(help="Predicates and turing: show this scene, by id, not those chosen; may be repeated."),
+    ] = None,
+    examples: Annotated[
+        int | None, typer.Option(min=1, help="Most scenes to show of each kind (worst, typical, perfect).")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write one self-contained HTML page: scores, baselines, where the mistakes are, single scenes."""
@@ -38,52 +62,42 @@ def command(
     from sightline.report.make import of_exam
 
     chosen, found = of_exam([Run.open(folder) for folder in run_folders(runs)], exam)
+    if chosen not in ROOMS:
+        raise ConfigError(f"there is no report on the exam {chosen!r}{hint(chosen, ROOMS)}")
+    wished = wishes(chosen, protocol=protocol, attention=attention, scenes=scene or (), examples=examples)
     opened = asked_about(data or data_of(found), found)
-    shared = {"focus": focus or None, "resamples": resamples}
-    page = {"predicates": predicates_page, "turing": turing_page}.get(chosen, relations_page)
-    written, plain = page(found, opened, to, protocol, attention=attention, **shared)
+    room: Any = import_module(ROOMS[chosen])
+    made = room.card(found, opened, focus=focus or None, resamples=resamples, **wished)
+    written = room.write_report(made, to)
     if json:
-        print_json(plain)
+        print_json(made.to_dict())
     else:
         out.print("wrote " + ", ".join(map(str, written)))
 
 
-def relations_page(
-    runs: list[Run], data: Dataset, to: Path, protocol: str, *, attention: bool, **options: Any
-) -> tuple[tuple[Path, ...], dict[str, Any]]:
-    """Write the page of the relations exam; the files and the plain values."""
-    from sightline.report import card, write_report
+def wishes(
+    exam: str, *, protocol: str, attention: bool, scenes: Sequence[str], examples: int | None
+) -> dict[str, Any]:
+    """What a card is told beyond what every card is.
 
-    if attention:
-        raise ConfigError("--attention goes with the predicates exam; these are runs of relations")
-    made = card(runs, data, protocol=protocol, **options)
-    return write_report(made, to), made.to_dict()
+    Raises:
+        ConfigError: For an option of another exam, or scenes that are both named and counted.
 
-
-def predicates_page(
-    runs: list[Run], data: Dataset, to: Path, protocol: str, *, attention: bool, **options: Any
-) -> tuple[tuple[Path, ...], dict[str, Any]]:
-    """Write the page of the predicates exam; the files and the plain values."""
-    from sightline.report.predicates import card, write_report
-
-    if protocol != "default":
-        raise ConfigError(f"--protocol {protocol} goes with the relations exam; these are runs of predicates")
-    made = card(runs, data, attention=attention, **options)
-    return write_report(made, to), made.to_dict()
-
-
-def turing_page(
-    runs: list[Run], data: Dataset, to: Path, protocol: str, *, attention: bool, **options: Any
-) -> tuple[tuple[Path, ...], dict[str, Any]]:
-    """Write the page of the Turing exam; the files and the plain values."""
-    from sightline.report.turing import card, write_report
-
-    if protocol != "default":
-        raise ConfigError(f"--protocol {protocol} goes with the relations exam; these are runs of turing")
-    if attention:
-        raise ConfigError("--attention goes with the predicates exam; these are runs of turing")
-    made = card(runs, data, **options)
-    return write_report(made, to), made.to_dict()
+    >>> wishes("turing", protocol="default", attention=False, scenes=(), examples=3)
+    {'worst': 3, 'typical': 3, 'perfect': 3}
+    """
+    given = {"protocol": "" if protocol == "default" else protocol, "attention": attention, "scenes": scenes}
+    told: dict[str, Any] = {name: value for name, value in given.items() if value}
+    for name in told:
+        option, exams = TAKEN_BY[name]
+        if exam not in exams:
+            whose = " and ".join(exams) + " exam" + "s" * (len(exams) > 1)
+            raise ConfigError(f"{option} goes with the {whose}; these are runs of {exam}")
+    if examples is None:
+        return told
+    if scenes:
+        raise ConfigError("--examples is how many scenes the report chooses; with --scene it chooses none")
+    return told | dict.fromkeys(("each",) if exam == "relations" else ("worst", "typical", "perfect"), examples)
 
 
 def asked_about(path: Path, runs: list[Run]) -> Dataset:

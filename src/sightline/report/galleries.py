@@ -1,11 +1,11 @@
-"""Cards that show what was asked: some of the worst, some typical, some perfect, each for a reason in words."""
+"""Cards that show what was asked: some of the worst, some typical, some perfect, or those asked for by id."""
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from sightline.plain import finite
 from sightline.report.choosing import Chosen
@@ -13,6 +13,9 @@ from sightline.report.seats import AccuracySeat, Card, Plain
 
 SeatT = TypeVar("SeatT", bound=AccuracySeat[Any])
 ShownT = TypeVar("ShownT", bound=Plain)
+
+NAMED: Final = "Chosen"
+"""Title of what is shown because it was asked for by id."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,14 @@ def hung(
 
     Args:
         chosen: Ids of what to show.
-        reasons: Titles of the worst, the typical and the perfect → the reason in words.
+        reasons: Titles of the worst, the typical, the perfect and those asked for by id → the reason in words.
         exhibit: Id → what is shown.
 
-    >>> [g.title for g in hung(Chosen(("a",), (), ("b",)), {"W": "", "T": "", "P": ""}, lambda name: None)]
+    >>> reasons = {"W": "", "T": "", "P": "", "N": ""}
+    >>> [g.title for g in hung(Chosen(("a",), (), ("b",)), reasons, lambda name: None)]
     ['W', 'P']
     """
-    picked = (chosen.worst, chosen.typical, chosen.perfect)
+    picked = (chosen.worst, chosen.typical, chosen.perfect, chosen.named)
     return tuple(
         Gallery(title, words, tuple(map(exhibit, ids)))
         for (title, words), ids in zip(reasons.items(), picked, strict=True)
@@ -52,7 +56,7 @@ class GalleryCard(Card[SeatT], ABC, Generic[SeatT, ShownT]):
     Attributes:
         data: Name of the dataset's folder; `source` where it came from, `fingerprint` of its content.
         split: The split that was sat; empty for all of it.
-        galleries: The worst, typical and perfect of the run in focus.
+        galleries: The worst, typical and perfect of the run in focus, or what was asked for by id.
     """
 
     data: str
@@ -70,6 +74,11 @@ class GalleryCard(Card[SeatT], ABC, Generic[SeatT, ShownT]):
     def blind(self) -> tuple[SeatT, ...]:
         """Baselines that answered something."""
         return tuple(s for s in self.scored if s.blind)
+
+    @property
+    def named(self) -> tuple[ShownT, ...]:
+        """What is shown because it was asked for by id."""
+        return next((gallery.exhibits for gallery in self.galleries if gallery.title == NAMED), ())
 
     def plain(
         self, exam: str, shown: str, *, how: Mapping[str, Any] | None = None, found: Mapping[str, Any] | None = None

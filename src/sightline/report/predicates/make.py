@@ -18,8 +18,8 @@ from sightline.exams.predicates.slices import slices
 from sightline.exams.predicates.tally import TN, TP
 from sightline.exams.run import Run
 from sightline.models.registry import candidate
-from sightline.report.choosing import choose
-from sightline.report.galleries import Gallery, hung
+from sightline.report.choosing import Chosen, choose, named
+from sightline.report.galleries import NAMED, Gallery, hung
 from sightline.report.make import common_split, labels
 from sightline.report.predicates.attention import attention_of
 from sightline.report.predicates.cards import PredicatesCard, Sitting
@@ -35,6 +35,7 @@ GALLERIES: Mapping[str, str] = {
     "Worst": "The scenes with the lowest share of right judgements.",
     "Typical": "Scenes in the middle of all those with a mistake.",
     "Perfect": "Scenes without a mistake, the fullest first.",
+    NAMED: "Asked for by id, in the order given; they need not be typical.",
 }
 """Why scenes are shown → in words."""
 
@@ -49,6 +50,7 @@ def card(
     worst: int = 6,
     typical: int = 4,
     perfect: int = 3,
+    scenes: Sequence[str] = (),
     attention: bool | object = False,
 ) -> PredicatesCard:
     """Everything the report shows.
@@ -63,10 +65,12 @@ def card(
         worst: How many of the worst scenes to show at most.
         typical: How many typical ones.
         perfect: How many perfect ones.
+        scenes: Ids of scenes to show instead of those, in this order.
         attention: Show where the focused model looked: True loads it by its spec, or give the model itself.
 
     Raises:
-        ConfigError: No runs, runs of another exam, of several splits or of other data, or no such focus.
+        ConfigError: No runs, runs of another exam, of several splits or of other data, no such focus, or a scene
+            that does not exist or that the focused model was not asked about.
         ModelError: Attention is wanted of a model that has none.
     """
     split = common_split(runs, data, "predicates")
@@ -76,6 +80,9 @@ def card(
     made = [_sitting(*one, resamples, seed) for one in zip(runs, called, records, strict=True)]
     chosen = focused(made, focus, lambda s: s.scores is not None)
     at = made.index(chosen)
+    wanted = named(scenes, records[at]["scene_id"], data, chosen.label)
+    sizes = {"worst": worst, "typical": typical, "perfect": perfect}
+    picked = Chosen(named=wanted) if wanted else _choice(records[at], sizes)
     warnings = list(cautions(made, "scenes"))
     looking = _looking(runs[at], attention, warnings)
     return PredicatesCard(
@@ -88,9 +95,7 @@ def card(
         split=split or "",
         sittings=tuple(sorted(made, key=lambda s: s.rank, reverse=True)),
         focus=chosen.label,
-        galleries=_galleries(
-            chosen, records[at], data, split, looking, {"worst": worst, "typical": typical, "perfect": perfect}
-        ),
+        galleries=_galleries(chosen, picked, records[at], data, split, looking),
         warnings=tuple(warnings),
     )
 
@@ -143,21 +148,23 @@ def _looking(run: Run, attention: bool | object, warnings: list[str]) -> object 
 
 
 def _galleries(
-    focus: Sitting, records: pl.DataFrame, data: Dataset, split: str | None, looking: object | None,
-    sizes: Mapping[str, int],
-) -> tuple[Gallery[SceneExhibit], ...]:  # fmt: skip
+    focus: Sitting, picked: Chosen, records: pl.DataFrame, data: Dataset, split: str | None, looking: object | None
+) -> tuple[Gallery[SceneExhibit], ...]:
     if focus.scores is None:
         return ()
-    counted = counts_of(records)
-    asked = counted.counts.sum(axis=(1, 2))
-    right = counted.counts[:, :, [TP, TN]].sum(axis=(1, 2))
-    chosen = choose(counted.scenes, asked, right, **sizes)
     items = {item.id: item for item in PredicatesExam(split=split).items(data)}
 
     def exhibit(name: str) -> SceneExhibit:
         return _exhibit(items[name], records.filter(pl.col("scene_id") == name), data, focus, looking)
 
-    return hung(chosen, GALLERIES, exhibit)
+    return hung(picked, GALLERIES, exhibit)
+
+
+def _choice(records: pl.DataFrame, sizes: Mapping[str, int]) -> Chosen:
+    counted = counts_of(records)
+    asked = counted.counts.sum(axis=(1, 2))
+    right = counted.counts[:, :, [TP, TN]].sum(axis=(1, 2))
+    return choose(counted.scenes, asked, right, **sizes)
 
 
 def _exhibit(

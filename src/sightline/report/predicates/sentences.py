@@ -48,7 +48,10 @@ def commands(card: PredicatesCard) -> list[str]:
         words += [f"--views {shlex.quote(','.join(views))}"] if views is not None else []
         words += [f"--model {shlex.quote(spec)}" for spec in dict.fromkeys(specs)]
         lines.append(" ".join([*words, "--no-baselines --out runs"]))
-    return [*lines, f"sightline report runs --exam predicates --data {shlex.quote(card.data)} --out report.html"]
+    report = ["sightline report runs --exam predicates --data", shlex.quote(card.data)]
+    report += [f"--scene {shlex.quote(shown.scene_id)}" for shown in card.named]
+    report += ["--attention"] if card.attention else []
+    return [*lines, " ".join([*report, "--out report.html"])]
 
 
 def _reached(sitting: Sitting) -> str:

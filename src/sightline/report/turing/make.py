@@ -15,8 +15,8 @@ from sightline.exams.turing.compare import MODELS_OWN
 from sightline.exams.turing.exam import BLIND
 from sightline.exams.turing.monitor import Monitor, monitor
 from sightline.exams.turing.records import asked_of, score_run, streams_of
-from sightline.report.choosing import choose
-from sightline.report.galleries import Gallery, hung
+from sightline.report.choosing import Chosen, choose, named
+from sightline.report.galleries import NAMED, Gallery, hung
 from sightline.report.make import common_split, labels
 from sightline.report.seats import focused, seated
 from sightline.report.sentences import cautions
@@ -31,6 +31,7 @@ GALLERIES: Final[Mapping[str, str]] = {
     "Worst": "The streams with the lowest share of right answers.",
     "Typical": "Streams in the middle of all those with a mistake.",
     "Perfect": "Streams without a mistake, the longest first.",
+    NAMED: "All streams of the images asked for by id, in the order given; they need not be typical.",
 }
 """Why streams are shown → in words."""
 
@@ -45,6 +46,7 @@ def card(
     worst: int = 4,
     typical: int = 2,
     perfect: int = 2,
+    scenes: Sequence[str] = (),
 ) -> TuringCard:
     """Everything the report shows.
 
@@ -58,9 +60,11 @@ def card(
         worst: How many of the worst streams to show at most.
         typical: How many typical ones.
         perfect: How many perfect ones.
+        scenes: Ids of images whose streams to show instead of those, in this order.
 
     Raises:
-        ConfigError: No runs, runs of another exam, of other streams or of other data, or no such focus.
+        ConfigError: No runs, runs of another exam, of other streams or of other data, no such focus, or an image
+            that does not exist or that the focused model was not asked about.
     """
     split = common_split(runs, data, "turing")
     _same_streams(runs)
@@ -69,6 +73,8 @@ def card(
     chosen = focused(made, focus, lambda s: s.scores is not None)
     run = runs[made.index(chosen)]
     records, options = run.records(), run.options
+    told = transcripts(records)
+    wanted = named(scenes, [t.scene_id for t in told], data, chosen.label)
     return TuringCard(
         made=datetime.now(UTC).isoformat(timespec="minutes"),
         resamples=resamples,
@@ -82,12 +88,9 @@ def card(
         focus=chosen.label,
         monitor=_watched(records, made, options, resamples, seed),
         lengths=dict(sorted(Counter(streams_of(run)["length"].to_list()).items())),
-        galleries=_galleries(
-            transcripts(records), data, options,
-            {"worst": worst, "typical": typical, "perfect": perfect},
-        ),
+        galleries=_galleries(told, data, options, wanted, {"worst": worst, "typical": typical, "perfect": perfect}),
         warnings=tuple(cautions(made, "streams")),
-    )  # fmt: skip
+    )
 
 
 def _same_streams(runs: Sequence[Run]) -> None:
@@ -131,13 +134,17 @@ def _watched(
 
 
 def _galleries(
-    told: Sequence[Transcript], data: Dataset, options: Mapping[str, Any], sizes: Mapping[str, int]
-) -> tuple[Gallery[StreamExhibit], ...]:
-    names = [f"{t.scene_id}#{t.stream:06d}" for t in told]
-    asked = pl.Series([t.asked for t in told], dtype=pl.Int64).to_numpy()
-    right = pl.Series([t.right for t in told], dtype=pl.Int64).to_numpy()
-    chosen = choose(names, asked, right, **sizes)
-    by_name = dict(zip(names, told, strict=True))
+    told: Sequence[Transcript], data: Dataset, options: Mapping[str, Any], wanted: Sequence[str],
+    sizes: Mapping[str, int],
+) -> tuple[Gallery[StreamExhibit], ...]:  # fmt: skip
+    by_name = {f"{t.scene_id}#{t.stream:06d}": t for t in told}
+    if wanted:
+        streams = (name for scene in wanted for name, t in by_name.items() if t.scene_id == scene)
+        chosen = Chosen(named=tuple(streams))
+    else:
+        asked = pl.Series([t.asked for t in told], dtype=pl.Int64).to_numpy()
+        right = pl.Series([t.right for t in told], dtype=pl.Int64).to_numpy()
+        chosen = choose([*by_name], asked, right, **sizes)
     return hung(chosen, GALLERIES, lambda name: _exhibit(by_name[name], data, options))
 
 

@@ -59,10 +59,9 @@ def commands(card: TuringCard) -> list[str]:
     """Command lines that make these runs and this report again; capitals stand for files known to you alone."""
     words = ["sightline exam turing", *(_written(card) if "test" in card.options else _online(card))]
     words += [f"--model {shlex.quote(spec)}" for spec in dict.fromkeys(s.spec for s in card.sittings)]
-    return [
-        " ".join([*words, "--out runs"]),
-        f"sightline report runs --exam turing --data {shlex.quote(card.data)} --out report.html",
-    ]
+    report = ["sightline report runs --exam turing --data", shlex.quote(card.data)]
+    report += [f"--scene {shlex.quote(name)}" for name in dict.fromkeys(s.transcript.scene_id for s in card.named)]
+    return [" ".join([*words, "--out runs"]), " ".join([*report, "--out report.html"])]
 
 
 def _written(card: TuringCard) -> list[str]:
