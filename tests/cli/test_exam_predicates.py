@@ -106,6 +106,32 @@ def test_a_file_of_answers_sits(cli: Cli, generated: Path, tmp_path: Path) -> No
     assert told["unknown"]["all"]["value"] == pytest.approx(1 - 1 / told["n_judgements"])
 
 
+HEAD = "scene_id,subject,object,predicate,answer\n"
+GOOD = "geospa/train/5/00000000,0,1,left,yes\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (HEAD + GOOD + "geospa/train/5/00000000,0,99,left,yes\n", "row 3, object: no such object in the scene"),
+        (HEAD + GOOD + "nowhere,0,1,left,yes\n", "row 3, scene_id: no such scene in the data (found 'nowhere')"),
+        (HEAD + "geospa/train/00000003,0,1,left,yes\n", "did you mean 'geospa/train/5/00000003'?"),  # a near miss
+        ("", "file is empty (expected a header with scene_id, subject, object, predicate, answer"),  # no header
+        ("scene,subject,object,predicat,answer\n", "scene_id: column is missing"),  # none that is known
+    ],
+)
+def test_a_file_of_answers_is_refused_as_a_whole(
+    cli: Cli, generated: Path, tmp_path: Path, text: str, says: str
+) -> None:
+    file = tmp_path / "answers.csv"
+    file.write_text(text)
+    refused = cli("exam", "predicates", "--data", generated, "--model", file, "--out", tmp_path / "runs")
+    assert refused.code == 2
+    assert f"{file}, row" in refused.err
+    assert says in refused.err
+    assert not (tmp_path / "runs").exists()
+
+
 def test_two_runs_compared(cli: Cli, generated: Path, own: Path, tmp_path: Path) -> None:
     words = ("--data", generated, "--model", f"{own}:Unsure", "--out", tmp_path / "runs", "--json")
     told = cli("exam", "predicates", *words).json

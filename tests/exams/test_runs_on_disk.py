@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.core import Candidate, sit
 from sightline.exams.run import MANIFEST, RECORDS, Marks, Run, RunIdentity
 
@@ -177,6 +177,41 @@ def test_visiting_a_finished_run_changes_nothing_but_the_time(tmp_path: Path) ->
     assert first["seeds"] == {"model": 7}
     assert visit(None) == first
     assert visit(2) == first
+
+
+def test_a_smaller_limit_leaves_the_other_records(tmp_path: Path) -> None:
+    def visit(limit: int | None) -> Run:
+        return sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=limit)  # type: ignore[arg-type]
+
+    assert visit(3).asked == {"0", "1", "2"}
+    fewer = visit(2)
+    assert fewer.asked == {"0", "1"}
+    assert fewer.records()["item"].to_list() == ["0", "1", "2"]
+    assert fewer.records(fewer.asked)["item"].to_list() == ["0", "1"]
+    assert visit(None).asked is None
+    assert visit(2).manifest["items_done"] == 4
+
+
+def test_a_negative_limit_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="must not be negative, found -1"):
+        sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=-1)  # type: ignore[arg-type]
+    assert not (tmp_path / "r").exists()
+
+
+class OwnError(ModelError):
+    """A kind of its own."""
+
+
+def test_what_a_model_does_wrong_is_told_with_the_item(tmp_path: Path) -> None:
+    class Failing(ToyExam):
+        def examine(self, model: object, item: ToyItem) -> Marks:
+            if item.id == "2":
+                raise OwnError("no answer")
+            return super().examine(model, item)
+
+    with pytest.raises(OwnError, match=r"^scene 2: no answer$"):
+        sit(Failing(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path)  # type: ignore[arg-type]
+    assert Run.open(tmp_path).manifest["error"] == "OwnError: scene 2: no answer"
 
 
 SLOW_SITTING = textwrap.dedent(

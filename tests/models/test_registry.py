@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from reference.pair_tables import random_table
-from sightline.errors import ConfigError, MissingExtraError, ModelError
+from sightline.errors import ConfigError, DataError, MissingExtraError, ModelError
 from sightline.exams.relations.study import Prepares, Study
 from sightline.models import available, candidate, load, name_of, needs_training, registry
 from sightline.models.registry import MANIFEST, fingerprint
@@ -94,6 +94,39 @@ def test_a_miss_is_helpful(spec: str, error: type[Exception], says: str) -> None
     assert says in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "wanted", "says"),
+    [
+        ("a.csv", "", ("predicates",), "a header with scene_id, subject, object, predicate, answer"),  # no header
+        ("a.csv", "", ("answer",), "a header with scene_id, stream, step, answer"),  # likewise
+        ("a.csv", "", ("detect",), "a header with image_id, entity"),  # likewise
+        ("a.csv", "", ("relate", "detect"), "a header with image_id_1"),  # likewise, the first skill
+        ("a.csv", "", (), "a header with image_id_1"),  # nobody says
+        ("a.csv", "scene,reply\n", ("answer",), "scene_id: column is missing"),  # a header of nothing known
+        ("a.csv", "predicate\n", ("answer",), "expected scene_id, subject, object"),  # what it tells goes first
+        ("a.csv", "image_id\n", ("relate",), "entity: column is missing"),  # likewise
+        ("a.csv", "image_id_1\n", ("predicates",), "entity_1: column is missing"),  # likewise
+        ("a.jsonl", '{"reply": "no"}\n', ("answer",), "an object with scene_id, stream, step, answer"),
+        ("a.jsonl", '{"reply": "no"}\n', ("predicates",), "an object with scene_id, subject, object"),
+        ("a.jsonl", '{"predicate": "left"}\n', ("answer",), "an object with scene_id, subject"),  # it tells
+    ],
+)
+def test_a_file_of_nothing_known_is_told_what_is_wanted(
+    tmp_path: Path, name: str, text: str, wanted: tuple[str, ...], says: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError) as raised:
+        candidate(str(tmp_path / name), wanted=wanted)
+    assert says in str(raised.value)
+
+
+def test_of_two_empty_files_each_is_told_its_part(tmp_path: Path) -> None:
+    file = tmp_path / "d.csv"
+    file.touch()
+    with pytest.raises(DataError, match="a header with image_id, entity"):
+        load(f"size+{file}", ("relate", "detect"))
+
+
 def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     def points(group: str) -> EntryPoints:
         given = {
@@ -125,7 +158,7 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_shipped_weights_have_a_fingerprint_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "load", lambda spec: SimpleNamespace(name=spec, fingerprint="abc"))
+    monkeypatch.setattr(registry, "load", lambda spec, wanted: SimpleNamespace(name=spec, fingerprint="abc"))
     assert candidate("sornet").fingerprint == "abc"
 
 

@@ -48,7 +48,7 @@ def command(
     ] = "same",
     protocol: ProtocolName = "default",
     limit: Annotated[
-        int | None, typer.Option(min=0, help="Only the first so many items; of the Turing exam images.")
+        int | None, typer.Option(min=1, help="Ask and score only the first so many items; Turing: images.")
     ] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 0,
     json: Json = False,

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sightline.cli import exam_sitting
 from sightline.cli.console import cell, counted, err, file_name, out, print_json, quiet_stdout, table
-from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, able, document, everybody, sit_all, tell_next
+from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, Sat, able, document, everybody, sit_all, tell_next
 
 if TYPE_CHECKING:
     from sightline.exams.core import Candidate
     from sightline.exams.predicates.exam import PredicatesExam
-    from sightline.exams.run import Run
     from sightline.store import Dataset
 
 _NOTED: Final = ("views", "left_out")
@@ -31,7 +30,6 @@ class Wishes(exam_sitting.Wishes):
 def sit_predicates(wish: Wishes) -> None:
     """Sit the predicates exam and print the scores."""
     from sightline.exams.predicates.exam import BASELINES, PredicatesExam
-    from sightline.exams.run import Run
     from sightline.generate import open_any
 
     beside = dict(BASELINES) if wish.baselines else {}
@@ -42,8 +40,8 @@ def sit_predicates(wish: Wishes) -> None:
         ready = {spec: checked(spec, made, room.data) for spec in specs}
         places = {spec: wish.to / made.name / slug(spec, made) for spec in specs}
         # The exam travels to a worker process without its items.
-        folders = sit_all(places, partial(entered, replace(made), wish), wish, ready=ready, room=room)
-    results = {s: score_run(Run.open(f), sliced=s in wish.models) for s, f in folders.items()}
+        sat = sit_all(places, partial(entered, replace(made), wish), wish, ready=ready, room=room)
+    results = {spec: score_run(own, sliced=spec in wish.models) for spec, own in sat.items()}
     told = document(made.name, results, wish.models or specs[:1], beside)
     if wish.json:
         print_json(told)
@@ -76,12 +74,14 @@ def slug(spec: str, exam: PredicatesExam) -> str:
     return "@".join(parts)
 
 
-def score_run(run: Run, *, sliced: bool) -> dict[str, Any]:
-    """Scores of a run, computed from its records on disk and kept beside them; slices where they are wanted."""
+def score_run(sat: Sat, *, sliced: bool) -> dict[str, Any]:
+    """Scores of what was asked for, computed from the records on disk and kept beside them; slices if wanted."""
     from sightline.exams.predicates.records import score_records
     from sightline.exams.predicates.slices import slices
+    from sightline.exams.run import Run
 
-    records = run.records()
+    run = Run.open(sat.folder)
+    records = run.records(sat.items)
     found = score_records(records, resamples=RESAMPLES, seed=SEED).to_dict()
     if sliced:
         found["slices"] = slices(records, resamples=RESAMPLES, seed=SEED).to_dict()

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sightline.cli import exam_sitting
 from sightline.cli.console import cell, err, file_name, out, print_json, quiet_stdout, table
-from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, everybody, sit_all, tell_next
+from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, Sat, everybody, sit_all, tell_next
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sightline.exams.relations import PairTable, RelationsExam
-    from sightline.exams.run import Run
     from sightline.skills import Setting
     from sightline.store import Dataset
 
@@ -47,7 +46,6 @@ class Wishes(exam_sitting.Wishes):
 def sit_relations(wish: Wishes) -> None:
     """Sit the relations exam and print the scores."""
     from sightline.exams.relations import RelationsExam, default_split
-    from sightline.exams.run import Run
     from sightline.store import open_dataset
 
     opened = open_dataset(wish.data)
@@ -56,9 +54,9 @@ def sit_relations(wish: Wishes) -> None:
     specs = who_sits(made, opened, wish.models, wish.detections, baselines=wish.baselines)
     places = {spec: wish.to / made.name / slug(spec, made) for spec in specs}
     with quiet_stdout(active=wish.json):
-        folders = sit_all(places, partial(entered, made, wish), wish)
+        sat = sit_all(places, partial(entered, made, wish), wish)
     tables = made.tables(opened)
-    results = [score_run(Run.open(folder), tables, wish.protocol) for folder in folders.values()]
+    results = [score_run(own, tables, wish.protocol) for own in sat.values()]
     if wish.json:
         print_json({"exam": made.name, "protocol": wish.protocol, "models": results})
     else:
@@ -112,12 +110,13 @@ def slug(spec: str, exam: RelationsExam) -> str:
     return "@".join(parts)
 
 
-def score_run(run: Run, tables: Mapping[Setting, PairTable], protocol: str) -> dict[str, Any]:
-    """Scores of a run, computed from its records on disk and kept beside them."""
+def score_run(sat: Sat, tables: Mapping[Setting, PairTable], protocol: str) -> dict[str, Any]:
+    """Scores of what was asked for, computed from the records on disk and kept beside them."""
     from sightline.exams.relations import Protocol, score_sheets, sheets_of_records
+    from sightline.exams.run import Run
 
-    how = Protocol(protocol)
-    marked = sheets_of_records(run.records(), how, tables)
+    run, how = Run.open(sat.folder), Protocol(protocol)
+    marked = sheets_of_records(run.records(sat.items), how, tables)
     found = score_sheets(marked, protocol=how, resamples=RESAMPLES, seed=SEED).to_dict()
     run.write_metrics({**found, "resamples": RESAMPLES, "seed": SEED})
     return {"model": run.name, "run": str(run.folder), "status": run.status, "scores": found}

@@ -33,6 +33,14 @@ class Wishes:
     json: bool
 
 
+@dataclass(frozen=True)
+class Sat:
+    """A run somebody sat, and the items of it that were asked for; None for all."""
+
+    folder: Path
+    items: frozenset[str] | None
+
+
 ExamT = TypeVar("ExamT", bound="Exam[Any]")
 
 
@@ -73,7 +81,7 @@ def able(spec: str, skills: Sequence[str]) -> Candidate:
     from sightline.exams.core import require_skills
     from sightline.models import candidate
 
-    who = candidate(spec)
+    who = candidate(spec, wanted=skills)
     require_skills(who, skills)
     return who
 
@@ -85,8 +93,8 @@ def sit_all(
     *,
     ready: Mapping[str, Candidate] | None = None,
     room: Room[Any] | None = None,
-) -> dict[str, Path]:
-    """Let everybody sit; spec → folder of the run.
+) -> dict[str, Sat]:
+    """Let everybody sit; spec → the run.
 
     Args:
         folders: Spec → where its run goes.
@@ -101,19 +109,30 @@ def sit_all(
     tasks = [Task(spec, Sitting(spec, folder, enter, quiet)) for spec, folder in folders.items()]
     work = sit_one if wish.workers else partial(sit_one, ready=ready, room=room)
     done = (lambda task, _: err.print(f"{task.name}: done")) if wish.workers and not wish.json else None
-    return dict(zip(folders, run(tasks, work, workers=wish.workers, on_done=done), strict=True))
+    try:
+        return dict(zip(folders, run(tasks, work, workers=wish.workers, on_done=done), strict=True))
+    except KeyboardInterrupt:
+        err.print("interrupted: the same command goes on " + _whence(folders.values()))
+        raise
 
 
-def sit_one(sitting: Sitting, ready: Mapping[str, Candidate] | None = None, room: Room[Any] | None = None) -> Path:
-    """Load the model and enter the room where that is still to be done, sit, return the run's folder."""
+def _whence(folders: Iterable[Path]) -> str:
+    from sightline.exams.run import RECORDS
+
+    begun = any(path.exists() and path.stat().st_size for path in (folder / RECORDS for folder in folders))
+    return "where it was" if begun else "from the start, nothing was answered yet"
+
+
+def sit_one(sitting: Sitting, ready: Mapping[str, Candidate] | None = None, room: Room[Any] | None = None) -> Sat:
+    """Enter the room and load the model where that is still to be done, sit, return the run."""
     from sightline.exams.core import sit
     from sightline.models import candidate
 
-    who = candidate(sitting.spec) if ready is None else ready[sitting.spec]
     at = sitting.enter() if room is None else room
+    who = candidate(sitting.spec, wanted=at.exam.skills) if ready is None else ready[sitting.spec]
     with progress(who.name, quiet=sitting.quiet) as update:
         run = sit(at.exam, who, at.data, sitting.folder, limit=at.limit, progress=update)
-    return run.folder
+    return Sat(run.folder, run.asked)
 
 
 def document(

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sightline.cli import exam_sitting
 from sightline.cli.console import counted, err, file_name, print_json, quiet_stdout
-from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, able, document, everybody, sit_all, tell_next
+from sightline.cli.exam_sitting import RESAMPLES, SEED, Room, Sat, able, document, everybody, sit_all, tell_next
 from sightline.cli.exam_turing_print import print_scores
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sightline.exams.run import Run
+    import polars as pl
+
     from sightline.exams.turing.exam import TuringExam
+    from sightline.exams.turing.scores import TuringScores
     from sightline.exams.turing.written_exam import WrittenExam
     from sightline.stats import Interval
 
@@ -66,7 +68,6 @@ class ImageRoom(Room["TuringExam | WrittenExam"]):
 
 def sit_turing(wish: Wishes) -> None:
     """Sit the Turing exam and print the scores."""
-    from sightline.exams.run import Run
     from sightline.exams.turing.exam import BASELINES
 
     beside = dict(BASELINES) if wish.baselines else {}
@@ -75,8 +76,8 @@ def sit_turing(wish: Wishes) -> None:
         ready = {spec: able(spec, ("answer",)) for spec in specs}  # all are asked before the first begins
         room = entered(wish)
         places = {spec: wish.to / room.exam.name / slug(spec, room.exam) for spec in specs}
-        folders = sit_all(places, partial(entered, wish), wish, ready=ready, room=room)
-    told = marked({s: Run.open(f) for s, f in folders.items()}, wish.models or specs[:1], beside, room.exam.epsilon)
+        sat = sit_all(places, partial(entered, wish), wish, ready=ready, room=room)
+    told = marked(sat, wish.models or specs[:1], beside, room.exam.epsilon)
     if wish.json:
         print_json(told)
         return
@@ -137,29 +138,48 @@ def slug(spec: str, exam: TuringExam | WrittenExam) -> str:
 
 
 def marked(
-    runs: Mapping[str, Run], models: list[str], baselines: Mapping[str, str], epsilon: float
+    sat: Mapping[str, Sat], models: list[str], baselines: Mapping[str, str], epsilon: float
 ) -> dict[str, Any]:
     """The JSON document, with the monitor.
 
-    Scores are computed from the records on disk and kept beside them.
+    Scores of what was asked for are computed from the records on disk and kept beside them.
     """
+    from sightline.exams.run import Run
     from sightline.exams.turing.exam import BLIND
     from sightline.exams.turing.monitor import monitor
-    from sightline.exams.turing.records import asked_of, score_run
 
-    found = {spec: score_run(run, resamples=RESAMPLES, seed=SEED) for spec, run in runs.items()}
+    found = {spec: scored(own) for spec, own in sat.items()}
     blind: dict[str, Interval] = {name: found[name].accuracy["all"] for name in BLIND if name in found}
-    asked = asked_of(runs[models[0]].records())
+    asked = questions_of(sat[models[0]])
     watched = monitor(asked, blind, epsilon=epsilon, resamples=RESAMPLES, seed=SEED).to_dict()
     results = {}
-    for spec, run in runs.items():
-        scored = found[spec].to_dict()
-        run.write_metrics({**scored, "monitor": watched, "resamples": RESAMPLES, "seed": SEED})
+    for spec, own in sat.items():
+        run, scores = Run.open(own.folder), found[spec].to_dict()
+        run.write_metrics({**scores, "monitor": watched, "resamples": RESAMPLES, "seed": SEED})
         results[spec] = {
             "model": run.name,
             "run": str(run.folder),
             "status": run.status,
             "options": run.options,
-            **scored,
+            **scores,
         }
     return document("turing", results, models, baselines, monitor=watched)
+
+
+def questions_of(sat: Sat) -> pl.DataFrame:
+    """The questions that were asked for and put, one row each."""
+    from sightline.exams.run import Run
+    from sightline.exams.turing.records import asked_of
+
+    return asked_of(Run.open(sat.folder).records(sat.items))
+
+
+def scored(sat: Sat) -> TuringScores:
+    """Scores of what was asked for, from the records on disk."""
+    from sightline.exams.run import Run
+    from sightline.exams.turing.records import streams_of
+    from sightline.exams.turing.scores import scores
+
+    streams = streams_of(Run.open(sat.folder))
+    due = streams if sat.items is None else streams.filter(streams["item"].is_in(sat.items))
+    return scores(questions_of(sat), due, resamples=RESAMPLES, seed=SEED)

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from sightline.errors import ModelError, SightlineError
+from sightline.errors import ConfigError, ModelError, SightlineError
 from sightline.exams.run import Marks, Run, RunIdentity
 from sightline.skills import skills_of
 from sightline.store import Dataset
@@ -118,9 +118,12 @@ def sit(
         candidate: The model.
         data: The scenes.
         folder: The run's folder, made if missing; a folder of another run is a ConfigError.
-        limit: Only the first so many items; a later call without the limit resumes with the rest.
+        limit: Only the first so many items; a later call without the limit resumes with the rest. Records that an
+            earlier call made of others stay; `Run.asked` tells them apart.
         progress: Told after every item.
     """
+    if limit is not None and limit < 0:
+        raise ConfigError(f"the limit must not be negative, found {limit}")
     require_skills(candidate, exam.skills)
     identity = RunIdentity(
         exam=exam.name,
@@ -135,13 +138,16 @@ def sit(
     items = exam.items(data)
     with Run.start(Path(folder), identity, data_path=data.path) as run:
         due = items if limit is None else items[:limit]
+        run.asked = None if limit is None else frozenset(item.id for item in due)
         run.announce(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)}, **noted)
         if any(item.id not in run.done for item in due):
             exam.prepare(candidate.model, data)
             run.announce(model=describe(candidate.model))
         for number, item in enumerate(due, start=1):
             if item.id not in run.done:
-                run.append(item.id, item.scene_id, item.cluster_id, exam.examine(candidate.model, item))
+                with _about(item):
+                    marks = exam.examine(candidate.model, item)
+                run.append(item.id, item.scene_id, item.cluster_id, marks)
             if progress is not None:
                 progress(number, len(due))
         run.close(finished=all(item.id in run.done for item in items))
@@ -172,6 +178,16 @@ def asking(model: object, method: str) -> Iterator[None]:
         raise ModelError(
             f"{type(model).__name__}: {method}() failed: {type(error).__name__}: {error}{place}"
         ) from error
+
+
+@contextmanager
+def _about(item: Item) -> Iterator[None]:
+    """Around an examination: what the model did wrong in there is told with the scene it was asked about."""
+    try:
+        yield
+    except ModelError as error:
+        error.args = (f"scene {item.id}: {error}",)  # the error keeps its kind
+        raise
 
 
 def _plain(value: object) -> object:

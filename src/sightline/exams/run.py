@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -68,11 +68,13 @@ class Run:
         folder: Where it lives.
         manifest: What is known about it, as written on disk.
         done: Ids of the items whose records are on disk.
+        asked: Ids of those the sitting was about; None for all there are.
     """
 
     folder: Path
     manifest: dict[str, Any]
     done: set[str] = field(default_factory=set)
+    asked: frozenset[str] | None = None
     _descriptor: int = -1
     _synced: float = 0.0
 
@@ -151,8 +153,8 @@ class Run:
             os.fsync(self._descriptor)
             self._synced = time.monotonic()
 
-    def records(self) -> pl.DataFrame:
-        """All records on disk, one row per judgement, with item, scene_id and cluster_id; in written order."""
+    def records(self, items: Collection[str] | None = None) -> pl.DataFrame:
+        """Records on disk, all or of some items; a row a judgement with item, scene_id, cluster_id, as written."""
         path = self.folder / RECORDS
         lines = _whole_lines(path)
         if not lines:
@@ -166,10 +168,10 @@ class Run:
         twice = frame["item"].filter(frame["item"].is_duplicated())
         if len(twice):
             raise DataError("damaged records: item stands twice", file=path, field="item", found=twice[0])
-        return records
+        return records if items is None else records.filter(pl.col("item").is_in(items))
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
-        """Keep what was computed from the records beside them."""
+        """Keep what was last computed from the records beside them."""
         atomic_write(self.folder / METRICS, _json(metrics))
 
     def close(self, *, finished: bool) -> None:
@@ -244,12 +246,10 @@ def _new_manifest(identity: RunIdentity, data_path: Path | None) -> dict[str, An
         "data": str(data_path) if data_path else None,
         "started": _now(),
         "versions": {
-            "sightline": version("sightline"),
-            "python": platform.python_version(),
-            "numpy": version("numpy"),
-            "polars": version("polars"),
+            "sightline": version("sightline"), "python": platform.python_version(),
+            "numpy": version("numpy"), "polars": version("polars"),
         },
-    }
+    }  # fmt: skip
 
 
 def _now() -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -135,8 +135,13 @@ def available() -> list[Listed]:
     return [Listed(e.name, e.description, e.skills) for e in _entries().values()]
 
 
-def load(spec: str) -> object:
+def load(spec: str, wanted: Sequence[str] = ()) -> object:
     """The model a spec stands for (see the module's docstring), with a display `name` where it can take one.
+
+    Args:
+        spec: The spec.
+        wanted: Skills that are looked for. They choose nothing; an error about a file of answers names the columns
+            that such a file has.
 
     Raises:
         ModelError: No such model, or it cannot be loaded.
@@ -147,25 +152,26 @@ def load(spec: str) -> object:
     """
     parts = _parts(spec)
     if len(parts) == 2:
-        return _resolve(f"{_FILES}:combine")(load(parts[0]), load(parts[1]))
-    model = _load_one(spec)
+        return _resolve(f"{_FILES}:combine")(load(parts[0], ("relate",)), load(parts[1], ("detect",)))
+    model = _load_one(spec, wanted)
     if not getattr(model, "name", None):
         with suppress(AttributeError, TypeError):  # frozen or slotted: name_of still knows
             model.name = _display(spec)
     return model
 
 
-def candidate(model: object, name: str = "") -> Candidate:
+def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> Candidate:
     """A model ready to sit an exam: given by a spec, or as an object with a skill.
 
     Args:
         model: A spec (see the module's docstring), or the model itself.
         name: How tables call an object; by default its own `name`, else its type's.
+        wanted: Skills that are looked for (see `load`).
     """
     if not isinstance(model, str):
         called = name or name_of(model)
         return Candidate(spec=called, name=called, model=model)
-    spec, model = model, load(model)
+    spec, model = model, load(model, wanted)
     found = fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
     return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=found)
 
@@ -226,7 +232,7 @@ def _display(spec: str) -> str:
     return re.sub(r"[^=,:]*[/\\]", "", spec)
 
 
-def _load_one(spec: str) -> Any:
+def _load_one(spec: str, wanted: Sequence[str]) -> Any:
     head, _, rest = spec.partition(":")
     entries = _entries()
     if head in entries:
@@ -239,9 +245,9 @@ def _load_one(spec: str) -> Any:
         return _checkpoint(Path(weights[1]), parse(weights[1], weights[2] or ""))
     suffix = Path(spec).suffix.lower()
     if suffix == ".csv":
-        return _resolve(f"{_FILES}:open_csv")(Path(spec))
+        return _resolve(f"{_FILES}:open_csv")(Path(spec), wanted)
     if suffix == ".jsonl":
-        return _resolve(f"{_REPLIES}:open_jsonl")(Path(spec))
+        return _resolve(f"{_REPLIES}:open_jsonl")(Path(spec), wanted)
     raise _unknown(head, entries)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -306,14 +305,71 @@ def test_a_view_without_a_picture(data: Dataset) -> None:
     PredicatesExam().check(candidate("shape_prior").model, blank)  # does not look
 
 
-def test_an_answer_of_the_wrong_shape_stops_the_run(data: Dataset, tmp_path: Path) -> None:
-    class Wrong:
-        def predicates(self, queries: Queries) -> Verdicts:
-            return Verdicts(np.zeros((1, 1, 8), dtype=np.int8))
+def test_a_picture_that_is_not_there_is_found_before_anything_is_written(data: Dataset, tmp_path: Path) -> None:
+    shutil.copytree(data.path, tmp_path / "d")
+    holed = sightline.open(tmp_path / "d")
+    scene = list(holed)[3]
+    picture = holed.blobs.locate(str(scene.view("top").image_ref))
+    picture.unlink()
+    with pytest.raises(DataError, match="picture is missing") as raised:
+        sat(Oracle(data), holed, tmp_path / "r")
+    assert (raised.value.file, raised.value.row, raised.value.field) == (picture, scene.id, "top")
+    assert not (tmp_path / "r").exists()
+    assert sat(Oracle(data), holed, tmp_path / "r", PredicatesExam(views=("original",))).status == "finished"
+    assert sit(PredicatesExam(), candidate("shape_prior"), holed, tmp_path / "blind").status == "finished"
 
-    with pytest.raises(ModelError, match="expected"):
-        sat(Wrong(), data, tmp_path / "r")
-    assert json.loads((tmp_path / "r" / "manifest.json").read_text())["status"] == "failed"
+
+def test_a_model_that_knows_certain_scenes_is_told_all_of_the_data(data: Dataset, tmp_path: Path) -> None:
+    told: dict[str, int] = {}
+
+    class Local(Oracle):
+        def check_scenes(self, sizes: dict[str, int]) -> None:
+            told.update(sizes)
+            raise ModelError("knows other scenes")
+
+    lonely = next(iter(data))
+
+    def divided(scene: Scene) -> Scene:
+        if scene.id != lonely.id:
+            return scene
+        return replace(scene, split="other", objects=(), sightings=(), relations=())
+
+    mixed = changed(data, tmp_path / "d", divided)
+    with pytest.raises(ModelError, match="knows other scenes"):
+        sat(Local(data), mixed, tmp_path / "r", PredicatesExam(split=lonely.split))
+    assert told == {scene.id: len(scene.objects) for scene in data} | {lonely.id: 0}
+    assert not (tmp_path / "r").exists()
+
+
+class Unfit:
+    def __init__(self, given: object) -> None:
+        self.given, self.asked = given, 0
+
+    def predicates(self, queries: Queries) -> object:
+        self.asked += 1
+        if self.asked < 3:
+            return Verdicts(np.zeros((len(queries), len(queries), 8), dtype=np.int8))
+        return self.given(len(queries)) if callable(self.given) else self.given
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (Verdicts(np.zeros((1, 1, 8), dtype=np.int8)), "of shape (1, 1, 8), expected"),  # another shape
+        (lambda n: Verdicts(np.full((n, n, 8), 7)), "an answer other than −1, 0 and 1"),  # another value
+        (lambda n: 1 // (n - n), "predicates() failed: ZeroDivisionError"),  # it breaks
+        (None, "must return Verdicts, not NoneType"),  # nothing
+    ],
+)
+def test_an_unfit_answer_stops_the_run_and_names_the_scene(
+    data: Dataset, tmp_path: Path, given: object, says: str
+) -> None:
+    with pytest.raises(ModelError) as raised:
+        sat(Unfit(given), data, tmp_path / "r")
+    assert str(raised.value).startswith(f"scene {list(data)[2].id}: Unfit: predicates()")
+    assert says in str(raised.value)
+    stopped = Run.open(tmp_path / "r")
+    assert (stopped.status, stopped.manifest["items_done"]) == ("failed", 2)
 
 
 def test_nobody_but_a_baseline_is_told_the_truth(data: Dataset, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_columns_in_any_order(tmp_path: Path) -> None:
     [
         (("s", "-1", 1, "left", "yes"), "subject"),  # below 0
         (("s", 0, "b", "left", "yes"), "object"),  # a name
+        (("s", 10**30, 1, "left", "yes"), "subject"),  # beyond all
         (("s", 0, 1, "lft", "yes"), "predicate"),  # misspelt
         (("s", 0, 1, "left", "maybe"), "answer"),  # no such answer
         (("s", 0, 1, "left", ""), "answer"),  # empty
@@ -82,6 +83,41 @@ def test_an_object_the_scene_does_not_have(tmp_path: Path, made: object) -> None
     with pytest.raises(DataError, match=r"no such object in the scene \(expected 0…2, found 3\)") as raised:
         load(str(file)).predicates(asked("s/1"))
     assert (raised.value.row, raised.value.field) == (5 if made is csv_file else 4, "object")
+
+
+@pytest.mark.parametrize("made", [csv_file, jsonl_file])
+@pytest.mark.parametrize(
+    ("row", "field", "says"),
+    [
+        (("s/2", 0, 3, "left", "yes"), "object", "no such object in the scene (expected 0…2, found 3)"),
+        (("s/2", 3, 0, "left", "yes"), "subject", "no such object in the scene (expected 0…2, found 3)"),
+        (("s/3", 0, 1, "left", "yes"), "object", "no such object in the scene (expected 0…0, found 1)"),
+        (("s/4", 0, 1, "left", "yes"), "subject", "(expected none, it is empty, found 0)"),  # nothing in it
+        (("x", 0, 1, "left", "yes"), "scene_id", "no such scene in the data (found 'x')"),  # unknown
+        (("s:2", 0, 1, "left", "yes"), "scene_id", "in the data, did you mean 's/"),  # a near miss
+    ],
+)
+def test_rows_that_the_data_cannot_have(
+    tmp_path: Path, made: object, row: tuple[object, ...], field: str, says: str
+) -> None:
+    file = made(tmp_path, *ROWS, ("s/2", 0, 1, "left", "no"), row)  # type: ignore[operator]
+    with pytest.raises(DataError) as raised:
+        load(str(file)).check_scenes({"s/1": 3, "s/2": 3, "s/3": 1, "s/4": 0})
+    assert (raised.value.file, raised.value.field) == (file, field)
+    assert raised.value.row == (6 if made is csv_file else 5)
+    assert says in str(raised.value)
+
+
+@pytest.mark.parametrize("made", [csv_file, jsonl_file])
+def test_a_file_may_leave_scenes_out(tmp_path: Path, made: object) -> None:
+    load(str(made(tmp_path, *ROWS))).check_scenes({"s/1": 3, "s/2": 3})  # type: ignore[operator]
+
+
+def test_a_line_ends_at_a_newline_and_nowhere_else(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    lines = [json.dumps(dict(zip(KEYS, ("a\u2028b", *row[1:]), strict=True)), ensure_ascii=False) for row in ROWS]
+    file.write_text("\r\n".join(lines) + "\n")
+    assert (load(str(file)).predicates(asked("a\u2028b")).answers >= 0).sum() == 2
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -59,10 +59,8 @@ class PredicatesExam:
         """Refuse a model that cannot sit over this data; views shown and scenes left out, for the manifest."""
         asked = self.questions(data)
         shown = self.views_for(model, data)
-        refuse = getattr(model, "check", None)
-        if callable(refuse):
-            with asking(model, "check"):
-                refuse(_syllabus(asked.items, shown))
+        _let_refuse(model, "check", lambda: _syllabus(asked.items, shown))
+        _let_refuse(model, "check_scenes", lambda: _sizes(data))
         return {"views": list(shown), "left_out": asked.left_out}
 
     def views_for(self, model: object, data: Dataset) -> tuple[str, ...]:
@@ -122,6 +120,21 @@ class PredicatesExam:
         return ModelError(f"{type(model).__name__} wants the view {view!r}, which the data lacks{near}")
 
 
+def _let_refuse(model: object, method: str, told: Callable[[], object]) -> None:
+    """Let a model that has the method raise, if it cannot sit over what it is told."""
+    refuse = getattr(model, method, None)
+    if callable(refuse):
+        with asking(model, method):
+            refuse(told())
+
+
+def _sizes(data: Dataset) -> dict[str, int]:
+    """How many objects each scene has, of all splits and those without a pair too."""
+    scenes = data.scan("views").select("scene_id").unique().collect()
+    counts = data.scan("objects").group_by("scene_id").len().collect()
+    return dict.fromkeys(scenes["scene_id"], 0) | dict(counts.iter_rows())
+
+
 def _syllabus(items: tuple[PredicatesItem, ...], shown: tuple[str, ...]) -> Syllabus:
     return Syllabus(
         views=shown,
@@ -142,5 +155,8 @@ def _refuse_split(split: str | None, data: Dataset) -> None:
 def _refuse_blank(views: tuple[str, ...], items: tuple[PredicatesItem, ...], data: Dataset) -> None:
     for item in items:
         for view in views:
-            if item.views[view].load_image is None:
+            ref = item.views[view].image_ref
+            if ref is None:
                 raise DataError("view has no picture", file=data.path, row=item.scene_id, field=view)
+            if not data.blobs.locate(ref).is_file():
+                raise DataError("picture is missing", file=data.blobs.locate(ref), row=item.scene_id, field=view)

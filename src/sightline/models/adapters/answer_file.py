@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,8 +76,13 @@ class AnswerFile:
         return self._answers.get(self._place, ABSTAIN)
 
 
-def open_jsonl(path: Path) -> AnswerFile | PredicateAnswers:
-    """Answers to the Turing exam if the first line speaks of a step, else to the predicates exam."""
+def open_jsonl(path: Path, wanted: Sequence[str] = ()) -> AnswerFile | PredicateAnswers:
+    """Answers to the Turing exam if the first line speaks of a step, to the predicates exam if of a predicate.
+
+    Args:
+        path: The file.
+        wanted: Skills that are looked for; they tell what a line should have been that speaks of neither.
+    """
     if not path.is_file():
         raise ModelError(f"{path}: no such file")
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -85,7 +90,9 @@ def open_jsonl(path: Path) -> AnswerFile | PredicateAnswers:
             first = json.loads(file.readline())
         except ValueError:
             first = None
-    return AnswerFile(path) if isinstance(first, dict) and "step" in first else PredicateAnswers(path)
+    keys = first if isinstance(first, dict) else {}
+    turing = "step" in keys or ("predicate" not in keys and "answer" in wanted)
+    return AnswerFile(path) if turing else PredicateAnswers(path)
 
 
 def _read_jsonl(path: Path) -> list[tuple[str, int, int, str | bool]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -25,22 +26,30 @@ _DETECTION_COLUMNS = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
     ("xmin", "xmax", "ymin", "ymax", "score"), NUMBER
 )
 _REVERSE = np.array(REVERSE, dtype=np.int8)
+_TELLING: Final = {
+    "predicate": "predicates", "step": "answer", "image_id": "detect", "score": "detect", "image_id_1": "relate",
+}  # fmt: skip
+"""Column by which a file is known → the skill it has."""
 
 
-def open_csv(path: Path) -> Predictions | DetectionsFile | PredicateAnswers | AnswerFile:
-    """A prediction CSV, unless the header speaks of something else.
+def open_csv(
+    path: Path, wanted: Sequence[str] = ()
+) -> Predictions | DetectionsFile | PredicateAnswers | AnswerFile:
+    """What the header speaks of: predictions, detections, or answers to the predicates or the Turing exam.
 
-    Of one image: a detections CSV. Of predicates: answers to those. Of steps: answers to the Turing exam.
+    Args:
+        path: The file.
+        wanted: Skills that are looked for; they tell what a header should have been that speaks of nothing known.
     """
     if not path.is_file():
         raise ModelError(f"{path}: no such file")
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header = next(csv.reader(file), [])
-    if "predicate" in header:
-        return PredicateAnswers(path)
-    if "step" in header:
-        return AnswerFile(path)
-    return DetectionsFile(path) if {"image_id", "score"} & set(header) else Predictions(path)
+    told = [skill for column, skill in _TELLING.items() if column in header]
+    kinds: dict[str, Callable[[Path], Predictions | DetectionsFile | PredicateAnswers | AnswerFile]] = {
+        "predicates": PredicateAnswers, "answer": AnswerFile, "detect": DetectionsFile, "relate": Predictions,
+    }  # fmt: skip
+    return next(kinds[skill] for skill in (*told, *wanted, "relate") if skill in kinds)(path)
 
 
 class Predictions:

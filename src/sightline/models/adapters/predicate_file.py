@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,11 +21,12 @@ from sightline.store.formats.csvio import FIRST_ROW, TEXT, Column, code, read_cs
 COLUMNS: Final = ("scene_id", "subject", "object", "predicate", "answer")
 _ANSWERS: Final = {"yes": 1, "no": 0, "unknown": UNKNOWN}
 _CODES: Final = {word: i for i, word in enumerate(PREDICATES)}
+_DIGITS: Final = re.compile(r"[0-9]{1,6}")
 _PLACE: Final = "the object's place in the scene, counted from 0"
 
 
 def _place(cell: pl.Expr) -> pl.Expr:
-    return pl.when(cell.str.contains(r"^\d{1,6}$")).then(cell.cast(pl.Int64, strict=False))
+    return pl.when(cell.str.contains(f"^{_DIGITS.pattern}$")).then(cell.cast(pl.Int64, strict=False))
 
 
 _CSV: Final = {
@@ -60,6 +63,20 @@ class PredicateAnswers:
             for (key,), group in frame.group_by("scene_id", maintain_order=True)
         }
 
+    def check_scenes(self, sizes: Mapping[str, int]) -> None:
+        """DataError for a row about a scene or an object that is not there.
+
+        Args:
+            sizes: Scene id → how many objects it has.
+        """
+        for scene, rows in self._rows.items():
+            if scene not in sizes:
+                raise DataError(
+                    f"no such scene in the data{did_you_mean(scene, sizes)}", file=self.path, row=int(rows[0, -1]),
+                    field="scene_id", found=scene,
+                )  # fmt: skip
+            self._refuse_strangers(rows, sizes[scene])
+
     def predicates(self, queries: Queries) -> Verdicts:
         """What the file says about this scene."""
         n = len(queries)
@@ -77,7 +94,7 @@ class PredicateAnswers:
             if len(beyond):
                 raise DataError(
                     "no such object in the scene", file=self.path, row=int(beyond[0, -1]), field=field,
-                    expected=f"0…{n - 1}", found=int(beyond[0, column]),
+                    expected=f"0…{n - 1}" if n else "none, it is empty", found=int(beyond[0, column]),
                 )  # fmt: skip
 
 
@@ -88,10 +105,10 @@ def _read_csv(path: Path) -> pl.DataFrame:
 def _read_jsonl(path: Path) -> pl.DataFrame:
     """The rows of a JSONL file, each checked; blank lines are not allowed, so that rows are lines."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
-    if not lines:
+    if lines == [""]:
         raise DataError("file has no rows", file=path, row=1, expected="at least one row", found="")
     rows = [_parsed(line, path, number) for number, line in enumerate(lines, start=1)]
     return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.Int64) | {"scene_id": pl.String}, orient="row")
@@ -115,10 +132,8 @@ def _parsed(line: str, path: Path, number: int) -> tuple[str, int, int, int, int
 
 def _whole(value: Any, path: Path, row: int, field: str) -> int:
     """A place: a whole number, or its digits."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str | int) and not isinstance(value, bool) and _DIGITS.fullmatch(str(value)):
         return int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
     raise DataError("not a place", file=path, row=row, field=field, expected=_PLACE, found=value)
 
 
