@@ -431,6 +431,8 @@ def main() -> None:
     parser.add_argument("--network", action="store_true", help="throughput of the network alone, without drawing")
     parser.add_argument("--workers", type=int, default=14)
     args = parser.parse_args()
+    if unknown := [name for name in args.names if name not in PLANS]:
+        parser.error(f"no plan {unknown[0]!r}; there are {', '.join(PLANS)}")
     if args.what is None:
         parser.print_help()
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from sightline.cli import train_sornet
+from sightline.cli import console, train_sources
 from sightline.models.nets import sornet
 from sightline.models.nets.sornet import SornetConfig
 from sightline.training.placing import looks_of
@@ -108,7 +109,7 @@ def test_many_objects_have_fewer_canonical_views(
     cli: Any, small_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     objects = len(looks_of(load_world(small_world)))
-    monkeypatch.setattr(train_sornet, "_MOST_VIEWS", {"cpu": 3 * objects})
+    monkeypatch.setattr(train_sources, "_MOST_VIEWS", {"cpu": 3 * objects})
     made = cli(
         "train", "sornet", "--world", small_world, "--out", tmp_path / "t", *SMALL, "--views", "original",
         "--canonical", 4,
@@ -167,7 +168,12 @@ def test_curve_of_a_world(cli: Any, small_world: Path, generated: Path, tmp_path
         ),
         (["sornet", "--data", "D", "--split", "val"], "no split 'val'"),
         (["sornet", "--data", "D", "--views", "original,side_2"], "no view 'side_2'; it has original, top"),
-        (["sornet", "--data", "D", "--rate", "0"], "rate of a training must be above 0"),
+        (["sornet", "--data", "D", "--rate", "0"], "rate of a training must be a number above 0"),
+        (["sornet", "--data", "D", "--rate", "nan"], "rate of a training must be a number above 0, not nan"),
+        (["sornet", "--data", "D", "--rate", "inf"], "rate of a training must be a number above 0, not inf"),
+        (["sornet", "--data", "D", "--start", "sornet"], "sornet takes views original, top of 480×320 pixels"),
+        (["sornet", "--data", "D", "--start", "sornet", "--size", "base"], "sornet is a network of size"),
+        (["curve", "--data", "D", "--start", "sornet", "--scenes", "2", "--held-out", "3"], "takes views original"),
         (["sornet", "--data", "D", "--scenes", "0,8"], "--scenes and --held-out are for sightline train curve"),
         (["sornet", "--data", "nowhere"], "nowhere"),
         (["curve", "--data", "D"], "needs --start"),
@@ -180,6 +186,114 @@ def test_refused(cli: Any, generated: Path, tmp_path: Path, words: list[str], pr
     assert done.code == 2
     assert problem in done.err
     assert not (tmp_path / "t").exists()
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("sornet",), "is no folder of a training: it is a Sightline dataset; choose another folder"),
+        (
+            ("curve", "--start", "sornet"),
+            "is no folder of a curve: it is a Sightline dataset; choose another folder",
+        ),
+    ],
+)
+def test_into_a_dataset(cli: Any, generated: Path, words: tuple[str, ...], found: str) -> None:
+    before = held(generated)
+    done = cli("train", *words, "--data", generated, "--out", generated, *SMALL)
+    assert (done.code, done.err) == (2, f"error: {generated} {found}\n")
+    assert held(generated) == before
+
+
+def test_diverged(cli: Any, generated: Path, tmp_path: Path) -> None:
+    words = ("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    done = cli(*words, "--rate", 1e30)
+    assert (done.code, done.out) == (2, "")
+    assert "t: the training diverged: loss nan" in done.err
+    assert "try a lower rate (--rate) than 1e+30" in done.err
+    assert sorted(held(tmp_path / "t")) == ["log.csv", "plan.json"]
+    assert cli(*words, "--rate", 1e-3).code == 0, "what is advised can be done"
+
+
+def test_a_missing_picture(cli: Any, generated: Path, tmp_path: Path) -> None:
+    shutil.copytree(generated, tmp_path / "d")
+    file = next(path for path in sorted((tmp_path / "d" / "images").rglob("*")) if path.is_file())
+    file.unlink()
+    done = cli("train", "sornet", "--data", tmp_path / "d", "--out", tmp_path / "t", *SMALL)
+    assert done.code == 2
+    assert done.err.startswith(f"error: {file}, row ")
+    assert done.err.endswith(": picture is missing\n")
+    assert not (tmp_path / "t").exists()
+
+
+def test_of_a_finished_training_things_are_lost(cli: Any, generated: Path, tmp_path: Path) -> None:
+    words = ("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    cli(*words)
+    before = held(tmp_path / "t")
+    for name in ("log.csv", "sornet.safetensors"):
+        (tmp_path / "t" / name).unlink()
+    done = cli(*words)
+    weights = tmp_path / "t" / "sornet.safetensors"
+    assert (done.code, done.out) == (0, f"{weights}: 3 steps\n")
+    assert weights.read_bytes() == before["sornet.safetensors"]
+    (tmp_path / "t" / "state.ckpt").write_bytes(b"nothing")
+    damaged = cli(*words)
+    assert damaged.code == 2
+    assert damaged.err.startswith(f"error: {tmp_path / 't' / 'state.ckpt'}: damaged: ")
+
+
+def test_interrupted_while_drawing(
+    cli: Any, small_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sightline.training.drawing.cpu_bank", press)
+    done = cli("train", "sornet", "--world", small_world, "--out", tmp_path / "t", *SMALL)
+    assert done.code == 130
+    assert "interrupted: the same command goes on from the start, no state was saved yet" in done.err
+    assert not (tmp_path / "t").exists()
+
+
+def test_curve_interrupted(cli: Any, generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    words = (
+        "train", "curve", "--data", generated, "--start", tmp_path / "t" / "sornet.safetensors",
+        "--out", tmp_path / "c", *SMALL, "--scenes", "0,2", "--held-out", 3,
+    )  # fmt: skip
+    with monkeypatch.context() as patched:
+        patched.setattr("sightline.training.learning.predicate_loss", press)
+        done = cli(*words)
+    assert (done.code, done.err.splitlines()[0]) == (
+        130, "interrupted: the same command goes on with what is not learned yet, at its last state or, where none "
+        "was saved, from its start",
+    )  # fmt: skip
+    assert cli(*words).code == 0
+
+
+@pytest.mark.parametrize("what", ["sornet", "curve"])
+def test_a_bar_while_canonical_views_are_drawn(
+    cli: Any, what: str, small_world: Path, generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    words = ("--world", small_world, "--out", tmp_path / "c", *SMALL, "--canonical", 1)
+    if what == "curve":
+        words += ("--start", tmp_path / "t" / "sornet.safetensors", "--scenes", "2", "--held-out", 3)
+    monkeypatch.setattr(console.err, "_force_terminal", True)
+    monkeypatch.setattr(console.err, "is_interactive", True)
+    monkeypatch.setenv("TERM", "xterm")
+    made = cli("train", what, *words)
+    assert made.code == 0, made.err
+    objects = len(looks_of(load_world(small_world)))
+    assert "canonical views" in made.err
+    assert f"{objects}/{objects}" in made.err
 
 
 def test_interrupted(cli: Any, generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

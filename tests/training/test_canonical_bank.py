@@ -69,9 +69,13 @@ def _key(views: Packed, i: int) -> bytes:
 def test_the_card_draws_the_same_bank(workers: int, few_looks: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placing, "AT_ONCE", 9)  # four objects at once: six are one batch and a half
     card: Any = FakeCard(few_looks)
-    found = canonical_bank(few_looks, card, count=COUNT, seed=SEED, workers=workers, device="cpu")
+    told: dict[str, list[tuple[int, int]]] = {"card": [], "cpu": []}
+    found = canonical_bank(
+        few_looks, card, count=COUNT, seed=SEED, workers=workers, device="cpu",
+        told=lambda *row: told["card"].append(row),
+    )  # fmt: skip
     assert card.sizes == [8, 8]
-    drawn = cpu_bank(few_looks, FastRenderer(), count=COUNT, seed=SEED)
+    drawn = cpu_bank(few_looks, FastRenderer(), count=COUNT, seed=SEED, told=lambda *row: told["cpu"].append(row))
     views = canonical_views(looks_of(few_looks), count=COUNT, seed=SEED, world=few_looks)
     assert np.array_equal(found.views.numpy(), views)
     assert torch.equal(found.views, drawn.views)
@@ -79,6 +83,7 @@ def test_the_card_draws_the_same_bank(workers: int, few_looks: World, monkeypatc
     assert found.outlines.shape == (6, COUNT, SIZE, SIZE)
     shares = (found.outlines.double() / 255).mean(dim=(1, 2, 3))
     assert ((shares > 0.05) & (shares < 0.9)).all()
+    assert told == {"card": [(8, 12), (12, 12)], "cpu": [(done, 12) for done in range(1, 13)]}
 
 
 @pytest.mark.parametrize(

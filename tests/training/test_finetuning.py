@@ -14,12 +14,14 @@ from toy_scenes import VIEWS, ToySource, toy_plan
 from sightline.errors import ConfigError, ModelError
 from sightline.models.nets.checkpoints import dump_sornet, load_sornet
 from sightline.models.nets.sornet import Sornet, SornetConfig
+from sightline.models.sornet import SHIPPED
 from sightline.training.evaluating import Answers, answers
 from sightline.training.finetuning import CURVE, curve, fine_plan, majority
-from sightline.training.fitting import WEIGHTS
+from sightline.training.folder import STATE, WEIGHTS
 from sightline.training.kept import FewScenes
 from sightline.training.plan import Plan
 from sightline.training.sources import WorldSource
+from sightline.training.starting import begin, size_of
 from sightline.worlds import World
 
 
@@ -82,8 +84,21 @@ def test_plan_follows_the_checkpoint(checkpoint: Path) -> None:
     assert plan.rate < usual.rate
     assert plan.augmentation == usual.augmentation
     assert fine_plan(checkpoint, steps=7).steps == 7
+    assert fine_plan(checkpoint, size="tiny") == fine_plan(checkpoint)
+    with pytest.raises(ConfigError, match=r"start\.safetensors is a network of size tiny, not base"):
+        fine_plan(checkpoint, size="base")
     with pytest.raises(ModelError, match="no such file"):
         fine_plan("nowhere.safetensors")
+
+
+def test_the_network_that_comes_with_sightline() -> None:
+    shipped = load_sornet(SHIPPED).net
+    assert size_of(shipped.config) == ""  # the fixture has made tiny smaller
+    plan = fine_plan("sornet")
+    assert (plan.start, plan.views, plan.most_objects) == (
+        "sornet", shipped.config.views, shipped.config.most_objects,
+    )  # fmt: skip
+    assert all(map(torch.equal, begin(plan, shipped.config.image).parameters(), shipped.parameters()))
 
 
 def test_curve(checkpoint: Path, drawn: WorldSource, held: WorldSource, tmp_path: Path) -> None:
@@ -145,6 +160,36 @@ def test_curves_that_cannot_be_had(
     with pytest.raises(ConfigError, match=problem):
         curve(fine_plan(checkpoint), drawn, held, tmp_path / "c", **settings)
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("dataset.json", "it is a Sightline dataset"),
+        ("plan.json", "it holds plan.json"),  # a training
+        ("notes.txt", "it holds notes.txt"),
+    ],
+)
+def test_folder_of_something_else(
+    name: str, problem: str, checkpoint: Path, drawn: WorldSource, held: WorldSource, tmp_path: Path
+) -> None:
+    out = tmp_path / "c"
+    out.mkdir()
+    (out / name).write_text("{}")
+    with pytest.raises(ConfigError, match=f"c is no folder of a curve: {problem}"):
+        curve(fine_plan(checkpoint), drawn, held, out, scenes=(0,), held_out=3)
+    assert [file.name for file in out.iterdir()] == [name]
+
+
+def test_curve_saves_states(checkpoint: Path, drawn: WorldSource, held: WorldSource, tmp_path: Path) -> None:
+    plan = fine_plan(checkpoint, steps=20, batch=2, compiled=False, precision="fp32")
+
+    def press(scenes: int, done: int, total: int) -> None:
+        assert (tmp_path / "c" / "scenes-2" / STATE).exists()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        curve(plan, drawn, held, tmp_path / "c", scenes=(2,), held_out=3, save_every=5, progress=press)
 
 
 def test_curve_needs_a_checkpoint(drawn: WorldSource, held: WorldSource, tmp_path: Path) -> None:

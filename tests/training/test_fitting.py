@@ -17,9 +17,11 @@ from toy_scenes import VIEWS, ToySource, toy_plan
 from sightline.errors import ConfigError, ModelError
 from sightline.models.nets.checkpoints import dump_sornet, load_sornet
 from sightline.models.nets.sornet import Sornet, SornetConfig
-from sightline.training.fitting import LOG, PLAN, STATE, WEIGHTS, fit, last_row
-from sightline.training.learning import SornetLearner, begin, optimizers
+from sightline.training.fitting import fit
+from sightline.training.folder import LOG, PLAN, STATE, WEIGHTS, last_row
+from sightline.training.learning import SornetLearner, optimizers
 from sightline.training.sources import WorldSource
+from sightline.training.starting import begin
 
 
 class KilledError(Exception):

@@ -80,7 +80,14 @@ def test_views_follow_seed_and_step() -> None:
         ({"warmup": -1}, "warmup"),
         ({"average": 1.5}, r"average of a training must lie in \[0, 1\]"),
         ({"fewer_views": -0.1}, "fewer_views"),
-        ({"rate": 0.0}, "rate of a training must be above 0"),
+        ({"rate": 0.0}, "rate of a training must be a number above 0, not 0.0"),
+        ({"rate": float("nan")}, "rate of a training must be a number above 0, not nan"),
+        ({"rate": float("inf")}, "rate of a training must be a number above 0, not inf"),
+        ({"clip": 0.0}, "clip of a training must be a number above 0"),
+        ({"decay": -0.1}, "decay of a training must be a number ≥ 0, not -0.1"),
+        ({"facts": float("nan")}, "facts of a training must be a number ≥ 0, not nan"),
+        ({"pointing": float("inf")}, "pointing of a training must be a number ≥ 0, not inf"),
+        ({"average": float("nan")}, r"average of a training must lie in \[0, 1\], not nan"),
     ],
 )
 def test_limits(settings: dict[str, Any], problem: str) -> None:

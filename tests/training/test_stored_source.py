@@ -196,6 +196,18 @@ def test_no_canonical_views(generated: Path, tmp_path: Path) -> None:
         source(open_dataset(tmp_path / "d"))
 
 
+@pytest.mark.parametrize(("kind", "scene"), [("image", 0), ("image", 5), ("ids", 3)])
+def test_a_missing_picture_is_found_before_any_work(kind: str, scene: int, generated: Path, tmp_path: Path) -> None:
+    shutil.copytree(generated, tmp_path / "d")
+    copy = open_dataset(tmp_path / "d")
+    there = stored_scenes(copy, BOTH)
+    assert there.maps is not None
+    file = copy.blobs.locate((there.pictures if kind == "image" else there.maps)[scene][1])
+    file.unlink()
+    with pytest.raises(DataError, match=f"{file.name}, row .*{scene}, {kind}: picture is missing"):
+        source(copy)
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_damaged_picture_is_named(workers: int, generated: Path, tmp_path: Path) -> None:
     """The batch before it comes as ever, here and from a worker process."""

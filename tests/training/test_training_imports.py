@@ -16,6 +16,7 @@ MODULES = (
     "drawing",
     "evaluating",
     "finetuning",
+    "folder",
     "kept",
     "losses",
     "mixed",
@@ -24,6 +25,7 @@ MODULES = (
     "placing",
     "plan",
     "sources",
+    "starting",
     "workers",
 )
 

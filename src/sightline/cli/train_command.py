@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from sightline.cli.console import Json
-from sightline.cli.train_sornet import Wishes, train_sornet
+from sightline.cli.train_sornet import train_sornet
+from sightline.cli.train_wishes import Wishes
 from sightline.errors import ConfigError, MissingExtraError
 
 _FEW = "0,8,32,128,512"
@@ -32,7 +33,10 @@ def command(
         Path | None, typer.Option(help="Train on this Sightline dataset, which has canonical views.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="Only this split of the dataset.")] = None,
-    size: Annotated[Literal["tiny", "small", "base"], typer.Option(help="Of the network.")] = "tiny",
+    size: Annotated[
+        Literal["tiny", "small", "base"] | None,
+        typer.Option(help="Of the network; by default tiny or the checkpoint's."),
+    ] = None,
     views: Annotated[
         str | None,
         typer.Option(help="Views to show, the original first; by default original,top or the checkpoint's."),
@@ -56,7 +60,9 @@ def command(
         int,
         typer.Option(min=1, help="Canonical views a world's object has to choose from; fewer of many objects."),
     ] = 32,
-    start: Annotated[Path | None, typer.Option(help="Checkpoint to begin with.")] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Checkpoint to begin with; sornet is the one that comes with Sightline.")
+    ] = None,
     scenes: Annotated[str | None, typer.Option(help=f"Curve: scenes of each point; by default {_FEW}.")] = None,
     held_out: Annotated[int | None, typer.Option(min=1, help="Curve: scenes to ask about; by default 500.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes that place or decode scenes; 0 does it here.")] = 0,

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from sightline.atomic import atomic_write
 from sightline.cli.console import cell, counted, err, out, print_json, progress, quiet_stdout, table
-from sightline.cli.train_sornet import Wishes, dataset_of, device_of, plan_of, world_source
+from sightline.cli.train_sornet import interruptible
+from sightline.cli.train_sources import dataset_of, world_source
+from sightline.cli.train_wishes import Wishes, device_of, plan_of
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from sightline.training.sources import Source
 
 CHART = "curve.svg"
+_AGAIN = "with what is not learned yet, at its last state or, where none was saved, from its start"
 _OTHERS = 1_000_003
 """Added to the seed of a world's scenes to ask about."""
 
@@ -22,19 +25,24 @@ _OTHERS = 1_000_003
 def train_curve(wish: Wishes, scenes: tuple[int, ...], held_out: int) -> None:
     """Fine-tune on each number of scenes, print the curve, draw it."""
     from sightline.report.curves import learning_curve
-    from sightline.training.finetuning import curve
+    from sightline.training.finetuning import curve, refuse_foreign
 
+    refuse_foreign(wish.to)  # before scenes are read or drawn
     device = device_of(wish.device)
     plan = plan_of(wish, device)
-    with quiet_stdout(active=wish.json), progress("steps", quiet=wish.json) as show:
+    with quiet_stdout(active=wish.json), interruptible(lambda: _AGAIN):
         base, held = _sources(wish, plan, max(scenes), held_out, device)
+        with progress("steps", quiet=wish.json) as show:
 
-        def tell(count: int, done: int, total: int) -> None:
-            if show is not None:
-                tuned = [n for n in scenes if n]
-                show(tuned.index(count) * total + done, len(tuned) * total)
+            def tell(count: int, done: int, total: int) -> None:
+                if show is not None:
+                    tuned = [n for n in scenes if n]
+                    show(tuned.index(count) * total + done, len(tuned) * total)
 
-        made = curve(plan, base, held, wish.to, scenes=scenes, held_out=held_out, device=device, progress=tell)
+            made = curve(
+                plan, base, held, wish.to, scenes=scenes, held_out=held_out, save_every=wish.save_every,
+                device=device, progress=tell,
+            )  # fmt: skip
     told = made.to_dict()
     atomic_write(wish.to / CHART, learning_curve(told).encode())
     if wish.json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -22,6 +22,9 @@ from sightline.worlds.shapes import split_name
 
 if TYPE_CHECKING:
     from sightline.render.fast.cuda import CudaRenderer
+
+Told = Callable[[int, int], None]
+"""Called with (canonical views drawn, canonical views in all)."""
 
 COARSE = 2
 """Of an id map every so many-th pixel is kept, both ways."""
@@ -91,12 +94,14 @@ class _Drawn:
 class CudaDrawing(_Drawn):
     """Scenes of a world drawn on the card, in batches."""
 
-    def __init__(self, world: World, *, canonical: int, seed: int, workers: int = 0) -> None:
+    def __init__(
+        self, world: World, *, canonical: int, seed: int, workers: int = 0, told: Told | None = None
+    ) -> None:
         from sightline.render.fast.cuda import CudaRenderer
 
         self._card = CudaRenderer()
         self._card.know(world.solids())
-        bank = canonical_bank(world, self._card, count=canonical, seed=seed, workers=workers)
+        bank = canonical_bank(world, self._card, count=canonical, seed=seed, workers=workers, told=told)
         super().__init__(world, bank, "cuda")
 
     def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:
@@ -112,9 +117,12 @@ class CudaDrawing(_Drawn):
 class CpuDrawing(_Drawn):
     """Scenes drawn by the CPU's renderer, one after the other: the same pictures, much slower."""
 
-    def __init__(self, stream: PlacedScenes, *, canonical: int, seed: int, device: str = "cpu") -> None:
+    def __init__(
+        self, stream: PlacedScenes, *, canonical: int, seed: int, device: str = "cpu", told: Told | None = None
+    ) -> None:
         self._renderer, self._stream = FastRenderer(), stream
-        super().__init__(stream.world, cpu_bank(stream.world, self._renderer, count=canonical, seed=seed), device)
+        bank = cpu_bank(stream.world, self._renderer, count=canonical, seed=seed, told=told)
+        super().__init__(stream.world, bank, device)
 
     def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:
         """The scenes by some of their views, each query by one of its canonical views chosen at random."""
@@ -158,7 +166,14 @@ class Bank(NamedTuple):
 
 
 def canonical_bank(
-    world: World, card: CudaRenderer, *, count: int, seed: int, workers: int = 0, device: str = "cuda"
+    world: World,
+    card: CudaRenderer,
+    *,
+    count: int,
+    seed: int,
+    workers: int = 0,
+    device: str = "cuda",
+    told: Told | None = None,
 ) -> Bank:
     """Drawn on the card, many at a time, while worker processes pack the next ones; the card knows the solids."""
     looks = CanonicalLooks(world, count=count, seed=seed)
@@ -170,14 +185,21 @@ def canonical_bank(
         here = slice(number * at_once, (number + 1) * at_once)
         views[here] = small_views(torch.as_tensor(pictures.image, device=device))
         outlines[here] = small_outlines(torch.as_tensor(pictures.ids, device=device))
+        if told is not None:
+            told(min(here.stop, whole), whole)
     return _banked(views[:whole], outlines[:whole], count)
 
 
-def cpu_bank(world: World, renderer: FastRenderer, *, count: int, seed: int) -> Bank:
+def cpu_bank(world: World, renderer: FastRenderer, *, count: int, seed: int, told: Told | None = None) -> Bank:
     """Drawn one after the other."""
-    layouts = (one for look in looks_of(world) for one in canonical_layouts(look, world, count=count, seed=seed))
-    frames = (renderer.frame(layout, layout.shots[0]) for layout in layouts)
-    small = [(small_views(_tensor(_image(f))), small_outlines(_tensor(f.ids))) for f in frames]
+    looks = looks_of(world)
+    layouts = (one for look in looks for one in canonical_layouts(look, world, count=count, seed=seed))
+    small = []
+    for layout in layouts:
+        frame = renderer.frame(layout, layout.shots[0])
+        small.append((small_views(_tensor(_image(frame))), small_outlines(_tensor(frame.ids))))
+        if told is not None:
+            told(len(small), len(looks) * count)
     views, outlines = (torch.cat(part) for part in zip(*small, strict=True))
     return _banked(views, outlines, count)
 

@@ -19,9 +19,11 @@ from sightline.exams.predicates.scores import PredicateScores, scores
 from sightline.exams.predicates.tally import FN, TN, tally_many
 from sightline.models.nets.checkpoints import Checkpoint, load_sornet
 from sightline.training.evaluating import Answers, answers
+from sightline.training.folder import names_of
 from sightline.training.kept import FewScenes, require
 from sightline.training.plan import Plan
 from sightline.training.sources import Source
+from sightline.training.starting import load_start, size_of
 
 FEW: Final = (0, 8, 32, 128, 512)
 """Scenes of a curve's points."""
@@ -65,15 +67,19 @@ def fine_plan(start: str | Path, **changes: Any) -> Plan:
     """How a checkpoint is fine-tuned: few steps at a low rate, with the augmentation of any training.
 
     Args:
-        start: The checkpoint.
+        start: The checkpoint; ``sornet`` is the one that comes with Sightline.
         changes: Other settings than the usual ones.
 
     Raises:
         ModelError: No such checkpoint.
+        ConfigError: It is of another size than asked for.
     """
-    net, told = load_sornet(start)
+    net = load_start(start).net
+    size = size_of(net.config)
+    if changes.get("size", size) != size:
+        raise ConfigError(f"{start} is a network of size {size or 'unknown'}, not {changes['size']}")
     usual: dict[str, Any] = {
-        "size": told.get("plan", {}).get("size", ""), "views": net.config.views, "steps": 300, "batch": 32,
+        "size": size, "views": net.config.views, "steps": 300, "batch": 32,
         "rate": 1e-4, "optimizer": "adamw", "warmup": 30, "most_objects": net.config.most_objects,
         "start": str(start),
         "compiled": False,  # takes longer than the steps do
@@ -90,6 +96,7 @@ def curve(
     *,
     scenes: Sequence[int] = FEW,
     held_out: int = 500,
+    save_every: int = 500,
     device: str = "cpu",
     progress: Told | None = None,
 ) -> Curve:
@@ -105,20 +112,22 @@ def curve(
         folder: Where all goes.
         scenes: How many scenes for each point; 0 is the checkpoint as it is.
         held_out: How many scenes to ask about.
+        save_every: Steps between states of a fine-tuning.
         device: ``cpu`` or ``cuda``, that of the sources.
         progress: Told now and then.
 
     Raises:
-        ConfigError: A point that cannot be had, or fewer scenes than asked for.
+        ConfigError: A point that cannot be had, fewer scenes than asked for, or a folder of something else.
     """
     _refuse(plan, scenes)
+    refuse_foreign(folder)
     for source, wanted in ((base, max(scenes)), (held, held_out)):
         require(source, wanted)
     out = Path(folder)
     points: list[CurvePoint] = []
     asked: Answers | None = None
     for count in scenes:
-        net = _tuned(plan, base, out / f"scenes-{count}", count, device, progress).net.to(device)
+        net = _tuned(plan, base, out / f"scenes-{count}", count, save_every, device, progress).net.to(device)
         asked = answers(net, held, -(-held_out // held.batch), range(len(plan.views)), seed=plan.seed)
         found = scores(tally_many(asked.truth, asked.said, asked.present)[:held_out])
         points.append(CurvePoint(count, plan.steps if count else 0, found))
@@ -130,6 +139,11 @@ def curve(
     return made
 
 
+def refuse_foreign(folder: str | Path) -> None:
+    """ConfigError where a folder holds something that is no curve."""
+    names_of(Path(folder), "a curve", (CURVE, "scenes-*"))
+
+
 def majority(asked: Answers, scenes: int) -> PredicateScores:
     """Scores of the commoner answer to each predicate."""
     counts = tally_many(asked.truth, np.zeros_like(asked.truth), asked.present)[:scenes].sum(axis=0)
@@ -138,18 +152,20 @@ def majority(asked: Answers, scenes: int) -> PredicateScores:
     return scores(tally_many(asked.truth, said, asked.present)[:scenes])
 
 
-def _tuned(plan: Plan, base: Source, folder: Path, count: int, device: str, progress: Told | None) -> Checkpoint:
+def _tuned(
+    plan: Plan, base: Source, folder: Path, count: int, save_every: int, device: str, progress: Told | None
+) -> Checkpoint:
     from sightline.training.fitting import fit
 
     if not count:
-        return load_sornet(plan.start)
+        return load_start(plan.start)
 
     def tell(done: int, total: int, _: Mapping[str, float]) -> None:
         if progress is not None:
             progress(count, done, total)
 
     few = FewScenes(base, count, len(plan.views), batch=plan.batch, seed=plan.seed)
-    _, fitted = fit(plan, few, folder, log_every=10, progress=tell, device=device)
+    _, fitted = fit(plan, few, folder, log_every=10, save_every=save_every, progress=tell, device=device)
     return load_sornet(fitted.weights)
 
 

@@ -9,9 +9,6 @@ import lightning
 import torch
 from torch import Tensor, nn
 
-from sightline.errors import ConfigError
-from sightline.models.nets.checkpoints import load_sornet
-from sightline.models.nets.sornet import Sornet, sornet_config
 from sightline.training.augment import Change, draw_changes
 from sightline.training.drawing import COARSE, SceneBatch
 from sightline.training.losses import (
@@ -27,6 +24,7 @@ from sightline.training.muon import Muon
 from sightline.training.pixels import prepared
 from sightline.training.plan import Plan
 from sightline.training.sources import Source
+from sightline.training.starting import begin
 
 
 class SornetLearner(lightning.LightningModule):
@@ -156,24 +154,6 @@ class _Together(torch.optim.Optimizer):
             part.load_state_dict(state)
 
 
-def begin(plan: Plan, image: tuple[int, int]) -> Sornet:
-    """The network a plan begins with, for views of so many pixels.
-
-    Raises:
-        ConfigError: The checkpoint to begin with is of other views, of another size, or takes fewer objects.
-    """
-    if not plan.start:
-        return Sornet(sornet_config(plan.size, views=plan.views, most_objects=plan.most_objects, image=image))
-    net = load_sornet(plan.start).net.train()
-    config = net.config
-    if (config.views, config.image) != (plan.views, image) or config.most_objects < plan.most_objects:
-        there = _taken(config.views, config.image, config.most_objects)
-        raise ConfigError(
-            f"{plan.start} takes {there}; the training has {_taken(plan.views, image, plan.most_objects)}"
-        )
-    return net
-
-
 def optimizers(net: nn.Module, head: nn.Module, plan: Plan) -> list[torch.optim.Optimizer]:
     """Weight decay for matrices alone; ``highest`` in every group is the rate the schedule starts from."""
     named = [*net.named_parameters(), *head.named_parameters()]
@@ -192,10 +172,6 @@ def optimizers(net: nn.Module, head: nn.Module, plan: Plan) -> list[torch.optim.
         group = {"params": [w for _, w in inner], "highest": plan.rate}
         made.append(Muon([group], lr=plan.rate, weight_decay=plan.decay))
     return made
-
-
-def _taken(views: Sequence[str], image: tuple[int, int], objects: int) -> str:
-    return f"views {', '.join(views)} of {image[0]}×{image[1]} pixels and up to {objects} objects"
 
 
 def _right(logits: Tensor, scenes: SceneBatch) -> Tensor:

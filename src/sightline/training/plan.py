@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
@@ -35,7 +36,7 @@ class Plan:
         seed: Of weights, scenes and changes.
         precision: ``bf16`` or ``fp32``.
         compiled: Whether the network goes through torch.compile.
-        start: Checkpoint to begin with, instead of random weights.
+        start: Checkpoint to begin with, instead of random weights; ``sornet`` is the one that comes with Sightline.
     """
 
     size: str = "tiny"
@@ -67,8 +68,12 @@ class Plan:
         for name in ("average", "fewer_views", "crowded"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} of a training must lie in [0, 1], not {getattr(self, name)}")
-        if self.rate <= 0.0:
-            raise ConfigError(f"rate of a training must be above 0, not {self.rate}")
+        for name in ("rate", "clip"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise ConfigError(f"{name} of a training must be a number above 0, not {getattr(self, name)}")
+        for name in ("decay", "facts", "pointing"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise ConfigError(f"{name} of a training must be a number ≥ 0, not {getattr(self, name)}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

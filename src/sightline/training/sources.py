@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from sightline.training.drawing import CpuDrawing, CudaDrawing, Drawing, SceneBatch
+from sightline.training.drawing import CpuDrawing, CudaDrawing, Drawing, SceneBatch, Told
 from sightline.training.placing import PlacedBatch, PlacedScenes
 from sightline.training.workers import placers
 from sightline.worlds import World
@@ -66,6 +66,7 @@ class WorldSource:
         alike: Share of the scenes with look-alikes only; see there.
         most: Objects that a scene of a batch has room for; by default the world's own limit.
         first: Scene to begin with.
+        told: Hears how far the canonical views are, all of which are drawn at once.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class WorldSource:
         alike: float = 0.0,
         most: int | None = None,
         first: int = 0,
+        told: Told | None = None,
     ) -> None:
         self.stream = PlacedScenes(
             world, views, seed=seed, size=batch, batches=batches, most=most, first=first,
@@ -91,9 +93,9 @@ class WorldSource:
         )  # fmt: skip
         self.workers = workers
         self.drawing: Drawing = (
-            CudaDrawing(world, canonical=canonical, seed=seed, workers=workers)
+            CudaDrawing(world, canonical=canonical, seed=seed, workers=workers, told=told)
             if cuda
-            else CpuDrawing(self.stream, canonical=canonical, seed=seed, device=device)
+            else CpuDrawing(self.stream, canonical=canonical, seed=seed, device=device, told=told)
         )
 
     @property

@@ -22,6 +22,7 @@ from sightline.generate import canonical_of
 from sightline.scenes import Camera, Object
 from sightline.scenes.labels import PREDICATES
 from sightline.store import Blobs, Dataset, Tables
+from sightline.store.encodings import Kind
 from sightline.training.placing import FACTS, LENGTHS, measures
 from sightline.worlds.arranging import directions
 
@@ -90,8 +91,8 @@ def stored_scenes(
 
     Raises:
         ConfigError: No such split or view.
-        DataError: No scene, no predicates, views of several sizes, a view or picture missing, more objects than
-            `most_objects`, or no canonical views of an object.
+        DataError: No scene, no predicates, views of several sizes, a view, a picture or its file missing, more
+            objects than `most_objects`, or no canonical views of an object.
     """
     tables = _tables(data, split)
     told = [facts for facts in facts_of(tables, data) if len(facts.objects) >= FEWEST]
@@ -105,6 +106,9 @@ def stored_scenes(
         )  # fmt: skip
     ids = [facts.scene_id for facts in told]
     pictures, maps, image = _pictures(tables.views.filter(pl.col("scene_id").is_in(ids)), ids, views, data)
+    _check_files(data.blobs, ids, pictures, "image")
+    if maps is not None:
+        _check_files(data.blobs, ids, maps, "ids")
     objects = tables.objects.filter(pl.col("scene_id").is_in(ids))
     numbers, bank = _looks(objects, data)
     n = np.array([len(facts.objects) for facts in told])
@@ -157,6 +161,13 @@ def _pictures(
     pictures, maps = (tuple(tuple(found[s, v][which] for v in views) for s in ids) for which in (0, 1))
     whole = not any(ref is None for scene in maps for ref in scene)
     return pictures, maps if whole else None, (first[2], first[3])
+
+
+def _check_files(blobs: Blobs, ids: Sequence[str], references: References, kind: Kind) -> None:
+    for scene, refs in zip(ids, references, strict=True):
+        for file in map(blobs.locate, refs):
+            if not file.is_file():
+                raise DataError("picture is missing", file=file, row=scene, field=kind)
 
 
 def _looks(objects: pl.DataFrame, data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

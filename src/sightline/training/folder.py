@@ -1,0 +1,112 @@
+"""The folder of a training: whose it is, what it may begin in, the rows of its log."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Final
+
+from sightline.errors import ConfigError, DataError
+
+WEIGHTS: Final = "sornet.safetensors"
+STATE: Final = "state.ckpt"
+LOG: Final = "log.csv"
+PLAN: Final = "plan.json"
+
+LOSSES: Final = ("predicates", "right", "facts", "pointing")
+COLUMNS: Final = ("step", *LOSSES, "rate", "scenes_per_s", "images_per_s", "seconds")
+
+DATASET: Final = "dataset.json"
+"""Stands in every dataset; `store` says so too, but needs packages that a training does without."""
+
+
+def begun(folder: str | Path) -> dict[str, Any] | None:
+    """Plan and source of the training a folder holds; None where one may begin.
+
+    It may where there is nothing, and where another ended before it saved a state.
+
+    Raises:
+        ConfigError: The folder is of something else, or has a state but no plan.
+        DataError: The plan cannot be read.
+    """
+    out = Path(folder)
+    if (out / STATE).exists() and not (out / PLAN).exists():
+        raise ConfigError(
+            f"{out} holds {STATE} but no {PLAN}: which training it is of cannot be told; choose another folder"
+        )
+    if not names_of(out, "a training", (PLAN,)):
+        return None
+    stored = _read(out / PLAN)
+    return stored if (out / STATE).exists() or (out / WEIGHTS).exists() else None
+
+
+def names_of(folder: Path, what: str, marks: Sequence[str]) -> list[str]:
+    """Names in a folder, none where it is not there; hidden ones do not count.
+
+    Args:
+        folder: Where something is to be written.
+        what: Of which it should be the folder.
+        marks: Patterns of names, one of which stands in every such folder.
+
+    Raises:
+        ConfigError: It holds something, and nothing of that; or it is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, not a folder for {what}")
+    names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.exists() else []
+    if names and not any(fnmatch(name, mark) for name in names for mark in marks):
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        found = "is a Sightline dataset" if DATASET in names else f"holds {', '.join(names[:3])}{more}"
+        raise ConfigError(f"{folder} is no folder of {what}: it {found}; choose another folder")
+    return names
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        stored = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise DataError(f"damaged: {error}; choose another folder or remove this one", file=file) from None
+    parts = {name: stored.get(name) if isinstance(stored, dict) else None for name in ("plan", "source")}
+    if not all(isinstance(part, dict) for part in parts.values()):
+        raise DataError("not the plan of a training", file=file, expected="a plan and a source")
+    return parts
+
+
+def difference(stored: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
+    """The first setting in which two trainings differ.
+
+    >>> difference({"source": {"kept": 8, "fresh": 4}}, {"source": {"kept": 8}})
+    'its fresh is 4, now it is not set'
+    """
+    was, now = ({(p, k): v for p in told for k, v in told[p].items()} for told in (stored, whole))
+    at = next(at for at in now | was if at not in was or at not in now or was[at] != now[at])
+    before, after = (repr(told[at]) if at in told else "not set" for told in (was, now))
+    return f"its {at[1]} is {before}, now it is {after}"
+
+
+def log_rows(folder: Path, until: float = math.inf) -> list[str]:
+    """The rows of a log up to a step; one that was cut short when the machine went away is left out."""
+    file = folder / LOG
+    lines = file.read_text(errors="replace").splitlines()[1:] if file.exists() else []
+    return [line for line in lines if figures(line).get("step", math.nan) <= until]
+
+
+def figures(row: str) -> dict[str, float]:
+    """The figures of a row by their columns; none where it is not a whole one.
+
+    >>> figures("7,0.5,0.9,nan,nan,0.001,80,160,3.5")["right"], figures("7,0.5,0.")
+    (0.9, {})
+    """
+    try:
+        return dict(zip(COLUMNS, map(float, row.split(",")), strict=True))
+    except ValueError:
+        return {}
+
+
+def last_row(folder: str | Path) -> dict[str, float]:
+    """The last row of a training's log; empty where there is none."""
+    rows = log_rows(Path(folder))
+    return figures(rows[-1]) if rows else {}
