@@ -105,7 +105,7 @@ def _also(told: Mapping[str, Any]) -> str:
 
 def agreement_part(results: Results) -> Iterator[str]:
     plan = results.lead
-    keys = [s for s in results.splits(plan) if f"{s}|{TWO} plain" in results.counts[plan]]
+    keys = _told_apart(results, plan, "plain")
     if not keys:
         return
     yield "## Two ways to say one thing"
@@ -122,9 +122,14 @@ def agreement_part(results: Results) -> Iterator[str]:
     yield grid(("", "as said", "as given", "difference"), rows)
 
 
+def _told_apart(results: Results, plan: str, kind: str) -> list[str]:
+    """Splits of which a plan keeps other answers beside those it gave."""
+    return [s for s in results.splits(plan) if f"{s}|{TWO} {kind}" in results.counts[plan]]
+
+
 def glances_part(results: Results) -> Iterator[str]:
     plan = results.lead
-    keys = [s for s in results.splits(plan) if f"{s}|{TWO} once" in results.counts[plan]]
+    keys = _told_apart(results, plan, "once")
     if not keys:
         return
     yield "## More than one glance"

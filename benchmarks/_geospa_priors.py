@@ -13,58 +13,51 @@ from sightline.exams.predicates.scores import PredicateScores, scores
 from sightline.exams.predicates.study import PredicateStudy
 from sightline.exams.predicates.tally import FN, TP, UNKNOWN_TRUE, tally_many
 from sightline.models.baselines.predicates import LookPrior, Looks
-from sightline.scenes.labels import PREDICATES
 from sightline.skills import Queries
 from sightline.training.placing import PlacedScenes
-from sightline.worlds import load_world, relations
+from sightline.worlds import load_world
 from sightline.worlds.shapes import split_name
 
 PRIORS: dict[str, Looks] = {"shape prior": "shape", "size prior": "size", "shape and size prior": "shape+size"}
 """Name in the table → what of the looks is known."""
 
-_ORDER = {name: i for i, name in enumerate(PREDICATES)}
-
 
 def prior_scores(results: Results, split: str) -> dict[str, PredicateScores]:
     """Scores of each prior on the scenes of a split that the page's network sat."""
     told, sat = results.told[results.lead], results.counts[results.lead][f"{split}|{TWO}"]
-    study = study_of(split, len(sat), learned_from(told) if split == "train" else {})
-    made = {name: counts_of(study, looks) for name, looks in PRIORS.items()}
-    for name, counts in made.items():
+    which = learned_from(told) if split == "train" else {}
+    stream = PlacedScenes(load_world(f"geospa/{split}"), ["original"], seed=0, size=len(sat), batches=1, **which)
+    placed = stream[0]
+    numbers = [np.flatnonzero(row) for row in placed.present]
+    looks = [
+        tuple(map(_look, (stream.looks[i][0] for i in row[n])))
+        for row, n in zip(placed.looks, numbers, strict=True)
+    ]
+    truth = [labels[np.ix_(n, n)] for labels, n in zip(placed.labels, numbers, strict=True)]
+    study = PredicateStudy(tuple(map(str, range(len(sat)))), tuple(looks), tuple(truth))
+    made = {}
+    for name, known in PRIORS.items():
+        counts: Counts = tally_many(placed.labels, said_by(known, study, placed.labels.shape), placed.present)
         if not np.array_equal(_true(counts), _true(sat)):
             raise SystemExit(f"{split}: the scenes of the {name} are not those of {results.lead}.npz")
-    return {name: scores(counts) for name, counts in made.items()}
-
-
-def study_of(split: str, scenes: int, which: dict[str, Any]) -> PredicateStudy:
-    """Looks and truth of the first scenes of a split, or of those that `which` tells."""
-    stream = PlacedScenes(load_world(f"geospa/{split}"), ["original"], seed=0, size=1, batches=scenes, **which)
-    looks, truth = [], []
-    for number in range(scenes):
-        layout = stream.layout(stream.first + number)
-        named = [split_name(thing.shape) for thing in layout.objects]
-        looks.append(tuple({"shape": shape, "size": size} for shape, size in named))
-        holds = np.zeros((len(named), len(named), len(PREDICATES)), bool)
-        for i, predicate, j in relations(layout):
-            holds[i, j, _ORDER[predicate]] = True
-        truth.append(holds)
-    return PredicateStudy(tuple(map(str, range(scenes))), tuple(looks), tuple(truth))
-
-
-def counts_of(study: PredicateStudy, looks: Looks) -> Counts:
-    """(S, 8, 6) what a prior says of the scenes it was fitted to, each answered from the others."""
-    prior = LookPrior(looks)
-    prior.prepare(study)
-    most = max(map(len, study.truth))
-    said, truth = (np.zeros((len(study.scenes), most, most, len(PREDICATES)), np.int8) for _ in range(2))
-    present = np.zeros((len(study.scenes), most), bool)
-    for s, (scene, seen, holds) in enumerate(zip(study.scenes, study.looks, study.truth, strict=True)):
-        n = len(seen)
-        blank = np.zeros((n, 1, 1, 3), np.uint8)
-        said[s, :n, :n] = prior.predicates(Queries(scene, (), blank, seen)).answers
-        truth[s, :n, :n], present[s, :n] = holds, True
-    made: Counts = tally_many(truth.astype(bool), said, present)
+        made[name] = scores(counts)
     return made
+
+
+def said_by(known: Looks, study: PredicateStudy, shape: tuple[int, ...]) -> NDArray[np.int8]:
+    """(S, N, N, 8) what a prior says of the scenes it was fitted to, each answered from the others."""
+    prior = LookPrior(known)
+    prior.prepare(study)
+    said = np.zeros(shape, np.int8)
+    for row, scene, looks in zip(said, study.scenes, study.looks, strict=True):
+        n = len(looks)
+        row[:n, :n] = prior.predicates(Queries(scene, (), np.zeros((n, 1, 1, 3), np.uint8), looks)).answers
+    return said
+
+
+def _look(name: str) -> dict[str, str]:
+    shape, size = split_name(name)
+    return {"shape": shape, "size": size}
 
 
 def _true(counts: Counts) -> NDArray[Any]:
