@@ -21,14 +21,28 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "geospa"
 
 PLANS = (
-    "base-alike", "base-wide", "base", "base-varied", "tiny-alike", "tiny", "tiny-short", "tiny-plain",
+    "base-alike",
+    "base-wide",
+    "base",
+    "base-varied",
+    "tiny-alike",
+    "tiny",
+    "tiny-short",
+    "tiny-plain",
     "tiny-diverse",
-)  # fmt: skip
+)
 """The page is about the first that is there."""
 SPLITS = (
-    "train", "val_default", "val_color", "val_material", "val_size", "val_shape", "val_op", "val_kitchen",
+    "train",
+    "val_default",
+    "val_color",
+    "val_material",
+    "val_size",
+    "val_shape",
+    "val_op",
+    "val_kitchen",
     "val_kitchen_plain",
-)  # fmt: skip
+)
 ONE, TWO = "1 view", "2 views"
 
 SEED_ACCURACY = {"train": 99.0, "val_default": 95.0}

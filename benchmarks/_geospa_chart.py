@@ -72,9 +72,16 @@ def panel(title: str, bars: Bars, series: Sequence[str], theirs: Theirs, top: fl
             low, high = (y(end) for end in theirs[split])
             tall = max(2.5, low - high)
             made.append(
-                element("rect", x=begin + wide, y=high - (1.25 if low == high else 0), width=2 * wide, height=tall,
-                        fill=SEED, fill_opacity=1 if low == high else 0.45)
-            )  # fmt: skip
+                element(
+                    "rect",
+                    x=begin + wide,
+                    y=high - (1.25 if low == high else 0),
+                    width=2 * wide,
+                    height=tall,
+                    fill=SEED,
+                    fill_opacity=1 if low == high else 0.45,
+                )
+            )
         made.append(text_line(begin + 0.4 * step, foot + 17, split, size=11, fill=INK, anchor="middle"))
     return made
 

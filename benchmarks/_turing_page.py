@@ -287,13 +287,15 @@ def speeds(told: Mapping[str, Any]) -> Iterator[str]:
             f"a step among {many['candidates']:,} candidates, median": ["", f"{many['median_ms']:.1f} ms"],
             "times faster than pandas, equal counts": ["≥ 20", f"{race['ratio']:.0f}"],
             f"a stream of {asked} questions over {run['images']:,} images, the slowest": [
-                "≤ 1 s", f"{run['worst_s']:.2f} s",
+                "≤ 1 s",
+                f"{run['worst_s']:.2f} s",
             ],
             "a stream's own memory after 1, 6 and 12 steps": [
-                "constant", " / ".join(f"{mb:.0f} MB" for mb in told["memory_mb"].values()),
+                "constant",
+                " / ".join(f"{mb:.0f} MB" for mb in told["memory_mb"].values()),
             ],
         },
-    )  # fmt: skip
+    )
     yield wrapped(f"A median step by training images: {grown}, {told['images']:,}: {few['median_ms']:.1f} ms.")
 
 

@@ -43,9 +43,19 @@ GAP, ROUND = 8, 7
 """Pixels between tiles, and radius of their corners; both are transparent, for light and dark pages."""
 
 FINE = Settings(
-    shadow_first=16, shadow_most=64, table_first=16, table_most=64, dome=64, table_dome=96, mirror=8, glint_rays=16,
-    glint_points=32, lattice=1, edge_samples=16, map_cells=216,
-)  # fmt: skip
+    shadow_first=16,
+    shadow_most=64,
+    table_first=16,
+    table_most=64,
+    dome=64,
+    table_dome=96,
+    mirror=8,
+    glint_rays=16,
+    glint_points=32,
+    lattice=1,
+    edge_samples=16,
+    map_cells=216,
+)
 COLORS = ("red", "blue", "green", "brown", "purple", "cyan", "yellow", "gray")
 TURN = math.radians(20)
 
@@ -130,9 +140,13 @@ def layers() -> Image.Image:
     """One scene under every overlay."""
     layout = scene_of("geospa/train", 113)
     panels = {
-        "picture": "none", "boxes": "boxes", "ids": "masks+ids", "hidden parts": "masks+amodal", "depth": "depth",
+        "picture": "none",
+        "boxes": "boxes",
+        "ids": "masks+ids",
+        "hidden parts": "masks+amodal",
+        "depth": "depth",
         "relations": "relations",
-    }  # fmt: skip
+    }
     drawn = overlays(layout, tuple(panels.values()), 480)
     return grid([tile(image, name) for name, image in zip(panels, drawn, strict=True)], 2)
 
@@ -209,9 +223,12 @@ def geospa_shapes() -> Image.Image:
 def canonical() -> Image.Image:
     """Canonical views of five objects, ten of each."""
     looks = [
-        ("mug", "cyan", "rubber"), ("teapot", "purple", "metal"), ("cube_container", "yellow", "metal"),
-        ("cube_container:small", "yellow", "metal"), ("long_cylinder", "brown", "metal"),
-    ]  # fmt: skip
+        ("mug", "cyan", "rubber"),
+        ("teapot", "purple", "metal"),
+        ("cube_container", "yellow", "metal"),
+        ("cube_container:small", "yellow", "metal"),
+        ("long_cylinder", "brown", "metal"),
+    ]
     views = canonical_views(looks, count=10, size=128)
     return grid([tile(Image.fromarray(view)) for of in views for view in of], 10)
 

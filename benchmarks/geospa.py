@@ -19,9 +19,16 @@ from typing import Any, Literal
 
 VIEWS = ("original", "top")
 SPLITS = (
-    "val_default", "train", "val_color", "val_material", "val_size", "val_shape", "val_op", "val_kitchen",
+    "val_default",
+    "train",
+    "val_color",
+    "val_material",
+    "val_size",
+    "val_shape",
+    "val_op",
+    "val_kitchen",
     "val_kitchen_plain",
-)  # fmt: skip
+)
 SHOWN = {"1 view": (0,), "2 views": (0, 1)}
 SCENES = 2048
 EXAMINE_S, SAVE_S = 50, 8
@@ -105,14 +112,7 @@ PLANS = {
         about="the shipped model",
     ),
     "tiny-alike": Named(
-        {
-            "size": "tiny",
-            "steps": 6000,
-            "batch": 256,
-            "optimizer": "muon",
-            "rate": 2e-3,
-            "crowded": 0.0,
-        },
+        {"size": "tiny", "steps": 6000, "batch": 256, "optimizer": "muon", "rate": 2e-3, "crowded": 0.0},
         also="geospa/alike",
         crowded=0.35,
         alike=0.25,
@@ -219,9 +219,17 @@ def source_of(told: Named, plan: Any, workers: int) -> Any:
 
     def drawn(name: str, canonical: int, crowded: float, alike: float = 0.0) -> WorldSource:
         made = WorldSource(
-            load_world(name), VIEWS, batch=plan.batch, batches=endless, canonical=canonical, seed=plan.seed,
-            workers=workers, cuda=torch.cuda.is_available(), crowded=crowded, alike=alike,
-        )  # fmt: skip
+            load_world(name),
+            VIEWS,
+            batch=plan.batch,
+            batches=endless,
+            canonical=canonical,
+            seed=plan.seed,
+            workers=workers,
+            cuda=torch.cuda.is_available(),
+            crowded=crowded,
+            alike=alike,
+        )
         say("ready to draw", name, f"{len(made.bank)} looks")
         return made
 
@@ -273,9 +281,16 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dic
     about = {**told, "scenes": scenes, "torch": torch.__version__, "device": device}
     for split in SPLITS:
         source = WorldSource(
-            load_world(f"geospa/{split}"), VIEWS, batch=batch, batches=scenes // batch, canonical=4, seed=0,
-            workers=workers, cuda=torch.cuda.is_available(), **(learned_from(told) if split == "train" else {}),
-        )  # fmt: skip
+            load_world(f"geospa/{split}"),
+            VIEWS,
+            batch=batch,
+            batches=scenes // batch,
+            canonical=4,
+            seed=0,
+            workers=workers,
+            cuda=torch.cuda.is_available(),
+            **(learned_from(told) if split == "train" else {}),
+        )
         found = answers_by(net, source, scenes // batch, list(SHOWN.values()), looks=told["glances"])
         for words, told_by in zip(SHOWN, found, strict=True):
             kinds = {"": told_by.said, " plain": told_by.plain} | (
@@ -358,14 +373,26 @@ def whole_way(args: argparse.Namespace) -> dict[str, Any]:
 
     plan = Plan(**{**PLANS["base"].settings, "steps": 160, "warmup": 20}, views=VIEWS)
     source = WorldSource(
-        load_world("geospa/train"), VIEWS, batch=plan.batch, batches=plan.steps, canonical=plan.canonical,
-        seed=plan.seed, workers=args.workers, cuda=True, crowded=plan.crowded,
-    )  # fmt: skip
+        load_world("geospa/train"),
+        VIEWS,
+        batch=plan.batch,
+        batches=plan.steps,
+        canonical=plan.canonical,
+        seed=plan.seed,
+        workers=args.workers,
+        cuda=True,
+        crowded=plan.crowded,
+    )
     _, done = fit(plan, source, args.out / f"whole-way-{time.time():.0f}", log_every=80, save_every=10**9)
     return {
-        "size": "base", "views": "1 or 2", "batch": plan.batch, "precision": "bf16", "compiled": "by parts",
-        "images_per_s": round(done.last["images_per_s"]), "drawn": True,
-    }  # fmt: skip
+        "size": "base",
+        "views": "1 or 2",
+        "batch": plan.batch,
+        "precision": "bf16",
+        "compiled": "by parts",
+        "images_per_s": round(done.last["images_per_s"]),
+        "drawn": True,
+    }
 
 
 def measured(size: str, views: int, batch: int, precision: str, compiled: str) -> dict[str, Any]:
@@ -413,9 +440,15 @@ def measured(size: str, views: int, batch: int, precision: str, compiled: str) -
         times.append(time.time() - begun)
     rate = STEPS * views * batch / float(np.median(times))
     return {
-        "size": size, "views": views, "batch": batch, "precision": precision, "compiled": compiled,
-        "images_per_s": round(rate), "first_s": round(first, 1), "drawn": False,
-    }  # fmt: skip
+        "size": size,
+        "views": views,
+        "batch": batch,
+        "precision": precision,
+        "compiled": compiled,
+        "images_per_s": round(rate),
+        "first_s": round(first, 1),
+        "drawn": False,
+    }
 
 
 def main() -> None:

@@ -65,9 +65,14 @@ def told(found: PredicatesComparison, recipe: dict[str, Any], scenes: int, model
     rows = found.comparisons.to_dicts()
     kept = [*rows[:SHOWN], next(row for row in rows if row["name"] == "scene-all accuracy")]
     return {
-        "model": model, "world": recipe["world"], "seed": recipe["seed"], "scenes": scenes,
-        "samples": recipe["render"]["samples"], "denoise": recipe["render"]["denoise"], "comparisons": kept,
-    }  # fmt: skip
+        "model": model,
+        "world": recipe["world"],
+        "seed": recipe["seed"],
+        "scenes": scenes,
+        "samples": recipe["render"]["samples"],
+        "denoise": recipe["render"]["denoise"],
+        "comparisons": kept,
+    }
 
 
 def main() -> None:

@@ -231,21 +231,29 @@ def _big_frames(rng: np.random.Generator, start: int, images: int) -> dict[str, 
     return {
         "objects": pl.DataFrame(
             {
-                "image_id": ids.repeat(4), "object_id": np.tile(np.arange(4), images), "entity": classes,
-                "xmin": boxes[:, 0], "xmax": boxes[:, 2], "ymin": boxes[:, 1], "ymax": boxes[:, 3],
+                "image_id": ids.repeat(4),
+                "object_id": np.tile(np.arange(4), images),
+                "entity": classes,
+                "xmin": boxes[:, 0],
+                "xmax": boxes[:, 2],
+                "ymin": boxes[:, 1],
+                "ymax": boxes[:, 3],
             }
         ),
         "truth": pl.DataFrame(
             {
-                "image_id_1": ids[a // 4], "object_id_1": a % 4, "image_id_2": ids[b // 4], "object_id_2": b % 4,
-                "distance": distance, "occlusion": occlusion,
-                "raw_distance": votes(distance), "raw_occlusion": votes(occlusion),
+                "image_id_1": ids[a // 4],
+                "object_id_1": a % 4,
+                "image_id_2": ids[b // 4],
+                "object_id_2": b % 4,
+                "distance": distance,
+                "occlusion": occlusion,
+                "raw_distance": votes(distance),
+                "raw_occlusion": votes(occlusion),
             }
         ),
-        "predictions": pl.DataFrame(
-            {**end(1, both[0]), **end(2, both[1]), "occlusion": hidden, "distance": label}
-        ),
-    }  # fmt: skip
+        "predictions": pl.DataFrame({**end(1, both[0]), **end(2, both[1]), "occlusion": hidden, "distance": label}),
+    }
 
 
 def from_files(n: int, seed: int) -> dict[str, Any]:

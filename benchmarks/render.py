@@ -152,11 +152,14 @@ def compare(layouts: list[Layout], write: bool) -> list[dict[str, Any]]:
         peer = np.asarray(Image.open(RESULTS / f"cycles_512_{i}.png").convert("RGB"))
         rows.append(
             {
-                "scene": layout.index, "objects": len(layout.objects), "triangles": triangles(layout),
-                "PSNR, dB": psnr(image, peer), "geometry, ms": geometry_seconds(layout) * 1e3,
+                "scene": layout.index,
+                "objects": len(layout.objects),
+                "triangles": triangles(layout),
+                "PSNR, dB": psnr(image, peer),
+                "geometry, ms": geometry_seconds(layout) * 1e3,
                 "shaded, ms": shaded_seconds(layout) * 1e3,
             }
-        )  # fmt: skip
+        )
         if write:
             side = np.concatenate((image, peer), axis=1)
             Image.fromarray(side).save(RESULTS / f"side_by_side_{i}.jpg", quality=92, subsampling=0)
@@ -190,7 +193,7 @@ def summary(rows: list[dict[str, Any]], peer: list[dict[str, float]]) -> list[di
         {"what": "PSNR, dB, worst scene", "target": "≥ 30", "measured": worst},
         {"what": "scene → stored sample (geospa/train), a second a core", "target": "≥ 4", "measured": stored[0]},
         {"what": "scene → stored sample (kitchen), a second a core", "target": "≥ 4", "measured": stored[1]},
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:

@@ -48,12 +48,15 @@ def measure(world: str, batch: int, distinct: int, repeats: int) -> dict[str, ob
     frames = [cpu.frames(layout, ["original"])[0] for layout in made[:8]]
     differ = [(ids[i] != f.ids).mean() for i, f in enumerate(frames)]
     return {
-        "world": world, "batch": batch, "first call, s": round(first, 1),
-        "views/s (median)": round(batch / float(np.median(times))), "views/s (worst)": round(batch / max(times)),
+        "world": world,
+        "batch": batch,
+        "first call, s": round(first, 1),
+        "views/s (median)": round(batch / float(np.median(times))),
+        "views/s (worst)": round(batch / max(times)),
         "triangles a scene": round(float(np.mean([_triangles(layout) for layout in made]))),
         "PSNR to the CPU, dB (worst of 8)": round(min(psnr(image[i], f.image) for i, f in enumerate(frames)), 1),
         "ids that differ, ppm": round(1e6 * float(np.mean(differ)), 1),
-    }  # fmt: skip
+    }
 
 
 def _triangles(layout: object) -> int:

@@ -66,18 +66,26 @@ def part(start: int, n: int) -> Tables:
         objects=pl.DataFrame({"scene_id": of_object, "object_id": object_id, "category": category}),
         sightings=pl.DataFrame(
             {
-                "scene_id": of_object, "view_id": "0", "object_id": object_id,
-                "x0": low[0], "y0": low[1], "x1": low[0] + size[0], "y1": low[1] + size[1],
+                "scene_id": of_object,
+                "view_id": "0",
+                "object_id": object_id,
+                "x0": low[0],
+                "y0": low[1],
+                "x1": low[0] + size[0],
+                "y1": low[1] + size[1],
             }
         ),
         relations=pl.DataFrame(
             {
-                "scene_id": of_relation, "subject": first, "object": second, "aspect": "depth",
+                "scene_id": of_relation,
+                "subject": first,
+                "object": second,
+                "aspect": "depth",
                 "predicate": word.gather(label),
                 "votes": word.gather(votes.ravel()).reshape((n * RELATIONS, VOTES)).arr.to_list(),
             }
         ),
-    )  # fmt: skip
+    )
 
 
 def phase_write(folder: Path, scenes: int) -> dict[str, Any]:
@@ -251,10 +259,18 @@ def calibrate() -> float:
 
 
 PHASES = {
-    "idle": phase_idle, "write": phase_write, "scan": phase_scan, "group": phase_group, "walk": phase_walk,
-    "open": phase_open, "peer_write": peer_write, "peer_scan": peer_scan, "peer_group": peer_group,
-    "peer_walk": peer_walk, "peer_open": peer_open,
-}  # fmt: skip
+    "idle": phase_idle,
+    "write": phase_write,
+    "scan": phase_scan,
+    "group": phase_group,
+    "walk": phase_walk,
+    "open": phase_open,
+    "peer_write": peer_write,
+    "peer_scan": peer_scan,
+    "peer_group": peer_group,
+    "peer_walk": peer_walk,
+    "peer_open": peer_open,
+}
 
 
 def measure(phase: str, folder: Path, scenes: int) -> dict[str, Any]:
@@ -277,10 +293,16 @@ def benchmark(scenes: int, sample: int, folder: Path) -> dict[str, Any]:
     small = max(1, scenes // 10)
     (folder / "small").mkdir()
     result: dict[str, Any] = {
-        "scenes": scenes, "objects": OBJECTS, "relations": RELATIONS, "peer_scenes": sample,
-        "cpus": os.cpu_count(), "calibration_s": calibrate(), "idle_mib": measure("idle", folder, 0)["peak_mib"],
-        "small_scenes": small, "phases": {},
-    }  # fmt: skip
+        "scenes": scenes,
+        "objects": OBJECTS,
+        "relations": RELATIONS,
+        "peer_scenes": sample,
+        "cpus": os.cpu_count(),
+        "calibration_s": calibrate(),
+        "idle_mib": measure("idle", folder, 0)["peak_mib"],
+        "small_scenes": small,
+        "phases": {},
+    }
     for phase in ("write", "scan", "group", "walk", "open"):
         peers = [measure(f"peer_{phase}", folder, sample)]
         turns = [measure(phase, folder, scenes)]
@@ -292,9 +314,12 @@ def benchmark(scenes: int, sample: int, folder: Path) -> dict[str, Any]:
         tenth = measure(phase, folder / "small", small)
         peer_seconds = peer["seconds"] * scenes / sample
         result["phases"][phase] = {
-            "seconds": ours["seconds"], "peer_seconds": peer_seconds, "ratio": peer_seconds / ours["seconds"],
-            "peak_mib": ours["peak_mib"], "small_peak_mib": tenth["peak_mib"],
-        }  # fmt: skip
+            "seconds": ours["seconds"],
+            "peer_seconds": peer_seconds,
+            "ratio": peer_seconds / ours["seconds"],
+            "peak_mib": ours["peak_mib"],
+            "small_peak_mib": tenth["peak_mib"],
+        }
         if phase == "write":
             result |= {"bytes_per_scene": ours["bytes"] / scenes, "peer_bytes_per_scene": peer["bytes"] / sample}
         if phase == "open":
@@ -304,9 +329,12 @@ def benchmark(scenes: int, sample: int, folder: Path) -> dict[str, Any]:
 
 
 NAMES = {
-    "write": "write", "scan": "scan all boxes and votes", "group": "group by predicate",
-    "walk": "walk through all as Scene", "open": "open dataset and one scene",
-}  # fmt: skip
+    "write": "write",
+    "scan": "scan all boxes and votes",
+    "group": "group by predicate",
+    "walk": "walk through all as Scene",
+    "open": "open dataset and one scene",
+}
 
 
 def table(result: dict[str, Any]) -> str:

@@ -235,12 +235,16 @@ class InPandas:
             rows = np.flatnonzero(columns.types == t)
             weight = np.where(columns.crowd[rows], 2, 1).astype(np.int8)
             cells: dict[str, Any] = {"image": image_of[rows], "free": True}
-            cells |= {f"seen {w.name}": columns.seen[rows] >> np.uint64(k) & np.uint64(1) == 1
-                      for k, w in enumerate(vocabulary.regions)}  # fmt: skip
+            cells |= {
+                f"seen {w.name}": columns.seen[rows] >> np.uint64(k) & np.uint64(1) == 1
+                for k, w in enumerate(vocabulary.regions)
+            }
             cells |= {"yes": weight, "may": weight}
             for k, attribute in enumerate(kind.attributes):
-                yes, no = ((words[rows, 0] >> np.uint64(k) & np.uint64(1)).astype(bool)
-                           for words in (columns.yes, columns.no))  # fmt: skip
+                yes, no = (
+                    (words[rows, 0] >> np.uint64(k) & np.uint64(1)).astype(bool)
+                    for words in (columns.yes, columns.no)
+                )
                 cells[f"yes {attribute.name}"] = weight * yes
                 if not (yes | no).all():
                     cells[f"may {attribute.name}"] = weight * ~no
@@ -368,10 +372,15 @@ def streams(images: int, seed: int, tries: int = 5) -> dict[str, Any]:
         operator = GroundTruth(columns.image(images + i), vocabulary)
         seconds, stream = timed(
             lambda operator=operator, i=i: ask(
-                belief.fork(), vocabulary, operator, scene_id=str(i), seed=0, questions=STREAM_QUESTIONS,
+                belief.fork(),
+                vocabulary,
+                operator,
+                scene_id=str(i),
+                seed=0,
+                questions=STREAM_QUESTIONS,
                 candidates=sets,
             )
-        )  # fmt: skip
+        )
         kinds = Counter(step.question.kind for step in stream.steps)
         joined = sum(len(step.question.attributes) > 1 for step in stream.steps)
         rows.append({"questions": len(stream.steps), "seconds": seconds, **kinds, "conjunctions": joined})

@@ -112,11 +112,12 @@ def _summary(told: Sequence[Mapping[str, Any]], exam: TuringExam, models: Sequen
     frames = [
         pl.DataFrame(one["rows"]).with_columns(
             *(pl.Series(f"right {name}", one["right"][name]) for name in models),
-            item=pl.lit(one["scene"]), cluster_id=pl.lit(one["scene"]),
+            item=pl.lit(one["scene"]),
+            cluster_id=pl.lit(one["scene"]),
         )
         for one in told
         if one["rows"]["step"]
-    ]  # fmt: skip
+    ]
     asked = asked_of(pl.concat(frames))
     rate = rates_by_image(asked["cluster_id"])
     everything = {"all": np.ones(len(asked), dtype=bool)}

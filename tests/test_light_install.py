@@ -12,9 +12,23 @@ import pytest
 from sightline.worlds import presets
 
 BLOCKED = (
-    "polars", "pyarrow", "pydantic", "trimesh", "shapely", "manifold3d", "PIL", "rich", "typer", "jinja2", "scipy",
-    "mujoco", "onnxruntime", "lightning", "pytorch_lightning", "tensorboard",
-)  # fmt: skip
+    "polars",
+    "pyarrow",
+    "pydantic",
+    "trimesh",
+    "shapely",
+    "manifold3d",
+    "PIL",
+    "rich",
+    "typer",
+    "jinja2",
+    "scipy",
+    "mujoco",
+    "onnxruntime",
+    "lightning",
+    "pytorch_lightning",
+    "tensorboard",
+)
 
 WITHOUT = """
 import json, sys
@@ -77,8 +91,10 @@ def run_without(blocked: tuple[str, ...], code: str) -> dict[str, Any]:
     """What the code leaves in `found`, run by an interpreter that has none of the packages."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", WITHOUT + code + TELLS, *blocked],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
     assert told["imported"] == []

@@ -8,12 +8,30 @@ import sys
 import sightline
 
 PUBLIC = {
-    "open", "write", "Dataset",
-    "Scene", "View", "Object", "Sighting", "Relation", "Depth", "Occlusion",
-    "Pairs", "Judgements", "Detections", "Queries", "Verdicts",
-    "RelationsExam", "PredicatesExam", "candidate", "sit",
-    "SightlineError", "DataError", "ConfigError", "ModelError",
-}  # fmt: skip
+    "open",
+    "write",
+    "Dataset",
+    "Scene",
+    "View",
+    "Object",
+    "Sighting",
+    "Relation",
+    "Depth",
+    "Occlusion",
+    "Pairs",
+    "Judgements",
+    "Detections",
+    "Queries",
+    "Verdicts",
+    "RelationsExam",
+    "PredicatesExam",
+    "candidate",
+    "sit",
+    "SightlineError",
+    "DataError",
+    "ConfigError",
+    "ModelError",
+}
 
 
 def test_the_public_names_are_these_and_no_others() -> None:

@@ -218,11 +218,18 @@ def test_broken_detections_are_refused(
         ("\ufeff{}", "byte order mark"),  # a BOM
         ("[]", "not of a known format"),  # other JSON
         ('{"images": [{"id": 1, "file', "not JSON"),  # cut off
-        (json.dumps({"images": [{"id": 1, "width": 9, "height": 9, "file_name": "a"}], "categories": [],
-                     "annotations": [{"id": 1, "image_id": 7, "category_id": 1, "bbox": [0, 0, 1, 1]}]}),
-         "annotation 1, image_id: unknown id"),  # unknown id
+        (
+            json.dumps(
+                {
+                    "images": [{"id": 1, "width": 9, "height": 9, "file_name": "a"}],
+                    "categories": [],
+                    "annotations": [{"id": 1, "image_id": 7, "category_id": 1, "bbox": [0, 0, 1, 1]}],
+                }
+            ),
+            "annotation 1, image_id: unknown id",
+        ),  # unknown id
     ],
-)  # fmt: skip
+)
 def test_broken_coco_is_refused(cli: Cli, tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "instances_val.json"
     path.write_text(text)

@@ -67,8 +67,12 @@ def test_stats_has_the_fixed_keys(cli: Cli, place: str, request: pytest.FixtureR
         assert sum(test["depth"].values()) == pytest.approx(1)
         assert sum(test["difficulty"].values()) == pytest.approx(1)
         assert set(told[setting]["validation+test"]["difficulty"]) == {
-            "easy", "moderate", "difficult", "infeasible", "ambiguous",
-        }  # fmt: skip
+            "easy",
+            "moderate",
+            "difficult",
+            "infeasible",
+            "ambiguous",
+        }
     assert sum(told["within_image"]["test"]["occlusion"].values()) == pytest.approx(1)
 
 
@@ -258,13 +262,23 @@ def coco_pairs(votes: bool) -> dict[str, Any]:
     ]
     pairs = [(i, a, b) for i in range(1, 9) for a, b in ((0, 1), (0, 2), (1, 2))]
     relations = [
-        {"id": n, "image_id": i, "subject_id": 10 * i + a, "object_id": 10 * i + b, "aspect": "depth",
-         "predicate": "farther", "votes": ["farther"] * 3 if votes else []}
+        {
+            "id": n,
+            "image_id": i,
+            "subject_id": 10 * i + a,
+            "object_id": 10 * i + b,
+            "aspect": "depth",
+            "predicate": "farther",
+            "votes": ["farther"] * 3 if votes else [],
+        }
         for n, (i, a, b) in enumerate(pairs)
-    ]  # fmt: skip
+    ]
     return {
-        "images": images, "annotations": things, "categories": [{"id": 1, "name": "cup"}], "relations": relations,
-    }  # fmt: skip
+        "images": images,
+        "annotations": things,
+        "categories": [{"id": 1, "name": "cup"}],
+        "relations": relations,
+    }
 
 
 @pytest.mark.parametrize("votes", [True, False])

@@ -19,9 +19,14 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     files = [file for _, file in seen]
     assert all(file.stat().st_size > 0 for file in files)
     assert {file.name for file in files} == {
-        "report.html", "geospa.png", "geospa.html", "kitchen.png", "kitchen.html", "counterfactual.png",
+        "report.html",
+        "geospa.png",
+        "geospa.html",
+        "kitchen.png",
+        "kitchen.html",
+        "counterfactual.png",
         "canonical.png",
-    }  # fmt: skip
+    }
     assert len(json.loads((tmp_path / "worlds" / "geospa.scenes.json").read_text())["scenes"]) == 3
     assert [len(sightline.open(tmp_path / "worlds" / name)) for name in ("geospa", "kitchen")] == [3, 1]
     pictures = decode("image", tmp_path / "worlds" / "counterfactual.png")

@@ -44,9 +44,18 @@ def words(generated: Path, simulated: Path, tmp_path_factory: pytest.TempPathFac
     chosen: dict[str, tuple[object, ...]] = {
         "relations": ("--data", simulated, "--model", "size", "--model", "location"),
         "predicates": ("--data", generated, "--model", "shape_prior", "--model", "size_prior"),
-        "turing": ("--data", home / "test", "--train", home / "train", *streams, "--model", "coin",
-                   "--model", "always_yes"),
-    }  # fmt: skip
+        "turing": (
+            "--data",
+            home / "test",
+            "--train",
+            home / "train",
+            *streams,
+            "--model",
+            "coin",
+            "--model",
+            "always_yes",
+        ),
+    }
     return lambda exam: ("exam", exam, *chosen[exam], "--no-baselines", "--json")
 
 
@@ -90,8 +99,18 @@ def test_an_interrupted_exam_says_how_to_go_on(
 ) -> None:
     (tmp_path / "own.py").write_text(STOPPING)
     (tmp_path / "stop").write_text(str(stop))
-    asked = ("exam", "predicates", "--data", generated, "--no-baselines", "--model", f"{tmp_path / 'own.py'}:Slow",
-             "--out", tmp_path / "runs", "--json")  # fmt: skip
+    asked = (
+        "exam",
+        "predicates",
+        "--data",
+        generated,
+        "--no-baselines",
+        "--model",
+        f"{tmp_path / 'own.py'}:Slow",
+        "--out",
+        tmp_path / "runs",
+        "--json",
+    )
     stopped = cli(*asked)
     assert (stopped.code, stopped.out) == (130, "")
     assert says in stopped.err

@@ -170,9 +170,14 @@ def test_runs_of_two_exams_are_not_compared(cli: Cli, generated: Path, simulated
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(
-    cli: Cli, generated: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...], says: str,
-) -> None:  # fmt: skip
+    cli: Cli,
+    generated: Path,
+    own: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    says: str,
+) -> None:
     monkeypatch.chdir(own.parent)
     refused = cli("exam", "predicates", "--data", generated, *words, "--out", tmp_path / "runs")
     assert refused.code == 2

@@ -84,8 +84,16 @@ def test_the_fixed_interface(cli: Cli, toys: Path, own: Path, tmp_path: Path) ->
     assert metrics["monitor"]["leaky"] == told["monitor"]["leaky"]
     shown = cli(*asked)
     assert shown.code == 0
-    for word in ("accuracy by question type", "own.py:Eager", "turing_history", "unique", "abstain", "streams:",
-                 "0.5 ± 0.15", "leaky"):  # fmt: skip
+    for word in (
+        "accuracy by question type",
+        "own.py:Eager",
+        "turing_history",
+        "unique",
+        "abstain",
+        "streams:",
+        "0.5 ± 0.15",
+        "leaky",
+    ):
         assert word in shown.out
     assert "late" not in shown.out
 
@@ -141,8 +149,15 @@ def test_a_written_test(cli: Cli, toys: Path, tmp_path: Path) -> None:
     exam = TuringExam(open_dataset(toys / "train"), vocabulary, min_support=10, questions=10)
     streams = [exam.stream(item) for item in exam.items(data)]
     key = tmp_path / "key.jsonl"
-    write_test(tmp_path / "test", streams, data, vocabulary, exam.training, key=key,
-               about={"settings": {"min_support": 10}})  # fmt: skip
+    write_test(
+        tmp_path / "test",
+        streams,
+        data,
+        vocabulary,
+        exam.training,
+        key=key,
+        about={"settings": {"min_support": 10}},
+    )
     online = cli(*words(toys, tmp_path / "runs", "--model", "coin", "--json")).json
     written = ("exam", "turing", "--test", tmp_path / "test", "--out", tmp_path / "runs")
     offline = cli(*written, "--key", key, "--model", "coin", "--json").json
@@ -238,9 +253,14 @@ def test_a_generated_world_with_its_ready_vocabulary(cli: Cli, tmp_path: Path) -
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(
-    cli: Cli, toys: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    more: tuple[str, ...], says: str,
-) -> None:  # fmt: skip
+    cli: Cli,
+    toys: Path,
+    own: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    more: tuple[str, ...],
+    says: str,
+) -> None:
     monkeypatch.chdir(own.parent)
     refused = cli(*words(toys, tmp_path / "runs", *more))
     assert refused.code == 2

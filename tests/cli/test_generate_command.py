@@ -29,8 +29,12 @@ def test_a_dataset_and_its_summary(tmp_path: Path) -> None:
     told = json.loads(_run(*words, "--json"))
     data = sightline.open(tmp_path / "d")
     assert told | {"seconds": 0} == {
-        "dataset": str(tmp_path / "d"), "scenes": 2, "made": 2, "seconds": 0, "fingerprint": data.fingerprint,
-    }  # fmt: skip
+        "dataset": str(tmp_path / "d"),
+        "scenes": 2,
+        "made": 2,
+        "seconds": 0,
+        "fingerprint": data.fingerprint,
+    }
     [first, _] = data
     assert first.id == "geospa/train/3/00000000"
     assert [(view.id, view.size) for view in first.views] == [("original", (48, 32)), ("top", (48, 32))]
@@ -44,8 +48,19 @@ def test_a_dataset_and_its_summary(tmp_path: Path) -> None:
 
 def test_a_world_file(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text("objects: [2, 2]\nshapes: [cube, cylinder]\nresolution: [40, 30]\n")
-    _run(tmp_path / "two.yaml", "--scenes", 1, "--format", "webp", "--depth", "none", "--out", tmp_path / "d",
-         "--workers", 0)  # fmt: skip
+    _run(
+        tmp_path / "two.yaml",
+        "--scenes",
+        1,
+        "--format",
+        "webp",
+        "--depth",
+        "none",
+        "--out",
+        tmp_path / "d",
+        "--workers",
+        0,
+    )
     [scene] = sightline.open(tmp_path / "d")
     assert {o.category for o in scene.objects} <= {"cube", "cylinder"}
     assert scene.views[0].size == (40, 30)

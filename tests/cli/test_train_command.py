@@ -66,16 +66,37 @@ def test_from_a_dataset_to_the_exam(cli: Any, generated: Path, tmp_path: Path) -
 def test_from_a_world(cli: Any, small_world: Path, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     made = cli(
-        "train", "sornet", "--world", small_world, "--out", tmp_path / "t", *SMALL, "--views", "original",
-        "--canonical", 1, "--augmentation", "none", "--rate", 1e-3, "--seed", 4, "--tensorboard",
-    )  # fmt: skip
+        "train",
+        "sornet",
+        "--world",
+        small_world,
+        "--out",
+        tmp_path / "t",
+        *SMALL,
+        "--views",
+        "original",
+        "--canonical",
+        1,
+        "--augmentation",
+        "none",
+        "--rate",
+        1e-3,
+        "--seed",
+        4,
+        "--tensorboard",
+    )
     assert made.code == 0, made.err
     assert "drawn on the CPU" in made.err
     plan = json.loads((tmp_path / "t" / "plan.json").read_text())["plan"]
     told = {name: plan[name] for name in ("augmentation", "views", "rate", "seed", "canonical", "steps")}
     assert told == {
-        "augmentation": None, "views": ["original"], "rate": 1e-3, "seed": 4, "canonical": 1, "steps": 3,
-    }  # fmt: skip
+        "augmentation": None,
+        "views": ["original"],
+        "rate": 1e-3,
+        "seed": 4,
+        "canonical": 1,
+        "steps": 3,
+    }
     assert [file.name.split(".")[0] for file in (tmp_path / "t" / "tensorboard").iterdir()] == ["events"]
 
 
@@ -96,9 +117,7 @@ def test_from_several_worlds(
     )
     files = {"small": small_world, "other": other}
     worlds = [word for name in named for word in ("--world", files[name])]
-    made = cli(
-        "train", "sornet", *worlds, "--out", tmp_path / "t", *SMALL, "--views", "original", "--canonical", 1,
-    )  # fmt: skip
+    made = cli("train", "sornet", *worlds, "--out", tmp_path / "t", *SMALL, "--views", "original", "--canonical", 1)
     assert made.code == 0, made.err
     source = json.loads((tmp_path / "t" / "plan.json").read_text())["source"]
     assert (source.get("turns"), source["scenes"]) == (turns, scenes)
@@ -111,9 +130,18 @@ def test_many_objects_have_fewer_canonical_views(
     objects = len(looks_of(load_world(small_world)))
     monkeypatch.setattr(train_sources, "_MOST_VIEWS", {"cpu": 3 * objects})
     made = cli(
-        "train", "sornet", "--world", small_world, "--out", tmp_path / "t", *SMALL, "--views", "original",
-        "--canonical", 4,
-    )  # fmt: skip
+        "train",
+        "sornet",
+        "--world",
+        small_world,
+        "--out",
+        tmp_path / "t",
+        *SMALL,
+        "--views",
+        "original",
+        "--canonical",
+        4,
+    )
     assert made.code == 0, made.err
     assert f"has {objects} objects: 2 canonical views of each" in made.err
 
@@ -145,9 +173,23 @@ def test_curve(cli: Any, generated: Path, tmp_path: Path) -> None:
 def test_curve_of_a_world(cli: Any, small_world: Path, generated: Path, tmp_path: Path) -> None:
     cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
     made = cli(
-        "train", "curve", "--world", small_world, "--start", tmp_path / "t" / "sornet.safetensors",
-        "--out", tmp_path / "c", *SMALL, "--canonical", 1, "--scenes", "2", "--held-out", 3, "--json",
-    )  # fmt: skip
+        "train",
+        "curve",
+        "--world",
+        small_world,
+        "--start",
+        tmp_path / "t" / "sornet.safetensors",
+        "--out",
+        tmp_path / "c",
+        *SMALL,
+        "--canonical",
+        1,
+        "--scenes",
+        "2",
+        "--held-out",
+        3,
+        "--json",
+    )
     assert made.code == 0, made.err
     assert made.json["source"]["seed"] != made.json["held_out"]["seed"]
     assert made.json["points"][0]["n_scenes"] == 3
@@ -265,16 +307,28 @@ def test_curve_interrupted(cli: Any, generated: Path, tmp_path: Path, monkeypatc
 
     cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
     words = (
-        "train", "curve", "--data", generated, "--start", tmp_path / "t" / "sornet.safetensors",
-        "--out", tmp_path / "c", *SMALL, "--scenes", "0,2", "--held-out", 3,
-    )  # fmt: skip
+        "train",
+        "curve",
+        "--data",
+        generated,
+        "--start",
+        tmp_path / "t" / "sornet.safetensors",
+        "--out",
+        tmp_path / "c",
+        *SMALL,
+        "--scenes",
+        "0,2",
+        "--held-out",
+        3,
+    )
     with monkeypatch.context() as patched:
         patched.setattr("sightline.training.learning.predicate_loss", press)
         done = cli(*words)
     assert (done.code, done.err.splitlines()[0]) == (
-        130, "interrupted: the same command goes on with what is not learned yet, at its last state or, where none "
+        130,
+        "interrupted: the same command goes on with what is not learned yet, at its last state or, where none "
         "was saved, from its start",
-    )  # fmt: skip
+    )
     assert cli(*words).code == 0
 
 
@@ -305,8 +359,9 @@ def test_interrupted(cli: Any, generated: Path, tmp_path: Path, monkeypatch: pyt
         patched.setattr("sightline.training.learning.predicate_loss", press)
         done = cli(*words)
     assert (done.code, done.err.splitlines()[0]) == (
-        130, "interrupted: the same command goes on from the start, no state was saved yet",
-    )  # fmt: skip
+        130,
+        "interrupted: the same command goes on from the start, no state was saved yet",
+    )
     assert cli(*words).code == 0
 
 

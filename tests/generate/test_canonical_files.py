@@ -40,9 +40,7 @@ def test_every_object_has_its_views(drawn: Dataset) -> None:
         look = (thing.shape or "", thing.attributes["color"], thing.attributes["material"])
         np.testing.assert_array_equal(views, canonical_views([look], count=2, seed=5)[0])
     files = {p.name for p in (drawn.path / "canonical").iterdir()}
-    assert files == {
-        f"{o.category}-{o.attributes['size']}-{o.attributes['color']}-metal.png" for o in objects
-    }  # fmt: skip
+    assert files == {f"{o.category}-{o.attributes['size']}-{o.attributes['color']}-metal.png" for o in objects}
     assert drawn.verify() == []
     assert drawn.recipe is not None
     assert drawn.recipe["canonical"] == 2

@@ -35,8 +35,13 @@ def test_what_is_stored_is_whole(small: Dataset) -> None:
     assert small.source == WORLD
     assert small.splits == ("train",)
     assert sorted(p.name for p in small.path.iterdir()) == [
-        "dataset.json", "images", "objects", "relations", "sightings", "views",
-    ]  # fmt: skip
+        "dataset.json",
+        "images",
+        "objects",
+        "relations",
+        "sightings",
+        "views",
+    ]
     world = load_world(WORLD)
     for index, scene in enumerate(small):
         validate(scene)
@@ -72,9 +77,15 @@ def test_the_recipe_is_told(small: Dataset) -> None:
     recipe = small.recipe
     assert recipe is not None
     assert {k: recipe[k] for k in ("kind", "world", "seed", "start", "views", "image", "depth", "renderer")} == {
-        "kind": "world", "world": WORLD, "seed": 5, "start": 0, "views": VIEWS, "image": "png", "depth": "png",
+        "kind": "world",
+        "world": WORLD,
+        "seed": 5,
+        "start": 0,
+        "views": VIEWS,
+        "image": "png",
+        "depth": "png",
         "renderer": "fast",
-    }  # fmt: skip
+    }
     assert recipe["settings"]["resolution"] == list(SIZE)
     assert recipe["render"]
 
@@ -105,8 +116,10 @@ def test_truth_alone(small: Dataset, tmp_path: Path) -> None:
     assert bare.verify() == []
     for scene, whole in zip(bare, small, strict=True):
         assert (scene.objects, scene.sightings, scene.relations) == (
-            whole.objects, whole.sightings, whole.relations,
-        )  # fmt: skip
+            whole.objects,
+            whole.sightings,
+            whole.relations,
+        )
         with pytest.raises(DataError, match="view has no image"):
             scene.views[0].image()
         reduced = scene.without(scene.objects[0].id)

@@ -15,9 +15,16 @@ from sightline.models.registry import MANIFEST, fingerprint
 from sightline.skills import skills_of
 
 NEEDS_A_PATH = {
-    "depth", "depth_tuned", "onnx_depth", "predictions", "detections", "predicate_answers", "answers",
-    "vlm", "http",
-}  # fmt: skip
+    "depth",
+    "depth_tuned",
+    "onnx_depth",
+    "predictions",
+    "detections",
+    "predicate_answers",
+    "answers",
+    "vlm",
+    "http",
+}
 WEIGHTS = Path(registry.__file__).parent / "weights" / "sornet-tiny.safetensors"
 DETECTIONS = "image_id,entity,xmin,xmax,ymin,ymax,score\nx,cat,0.1,0.4,0.2,0.9,0.7\n"
 

@@ -108,13 +108,15 @@ def alternating(scene_id: str, row: int) -> Stream:
     turn = np.random.default_rng(row).permutation(len(kinds))
     first = row % 2
     return Stream(
-        scene_id, 0, 0,
+        scene_id,
+        0,
+        0,
         tuple(
             Step(k + 1, kinds[q], 0.5, 100, Truth.YES if (k + first) % 2 else Truth.NO)
             for k, q in enumerate(turn.tolist())
         ),
         "limit",
-    )  # fmt: skip
+    )
 
 
 def test_a_stream_with_predictable_answers_is_flagged(exam: TuringExam, tmp_path: Path) -> None:

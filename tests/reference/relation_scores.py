@@ -36,10 +36,6 @@ def slow_scores(answers: Answers, aspect: str, protocol: str, rows: Iterable[int
             counts[label][2] += said != label and truth == label
     counts["all"] = [sum(c[k] for c in counts.values()) for k in range(3)]
     return {
-        label: (
-            tp / (tp + fp) if tp + fp else math.nan,
-            tp / (tp + fn) if tp + fn else math.nan,
-            f1(tp, fp, fn),
-        )
+        label: (tp / (tp + fp) if tp + fp else math.nan, tp / (tp + fn) if tp + fn else math.nan, f1(tp, fp, fn))
         for label, (tp, fp, fn) in counts.items()
     }

@@ -21,9 +21,10 @@ def toy_vocabulary() -> Vocabulary:
     )
     links = (Link("larger", "larger than", group="size", aspect="box", values=("larger",), margin=0.0),)
     regions = (
-        Region("image", (0.0, 0.0, 1.0, 1.0)), Region("left", (0.0, 0.0, 0.5, 1.0)),
+        Region("image", (0.0, 0.0, 1.0, 1.0)),
+        Region("left", (0.0, 0.0, 0.5, 1.0)),
         Region("right", (0.5, 0.0, 1.0, 1.0)),
-    )  # fmt: skip
+    )
     return Vocabulary("toy", kinds, links, regions)
 
 

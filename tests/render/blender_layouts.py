@@ -42,9 +42,6 @@ def made_layout() -> Layout:
         Light("fill", (-5.36, -4.44, 3.93), 1.0, 120.0),
         Light("top", (0.0, 0.0, 16.0), 10.0, 800.0),
     )
-    shots = (
-        shot("original", (10.41, -9.79, 6.62), focal=58.5, shift=(3.0, -4.0)),
-        shot("top", (0.0, 0.0, 13.0)),
-    )
+    shots = (shot("original", (10.41, -9.79, 6.62), focal=58.5, shift=(3.0, -4.0)), shot("top", (0.0, 0.0, 13.0)))
     table, ambient = (0.5, 0.5, 0.5), (0.1, 0.1, 0.1)
     return Layout("made", 0, 0, "test", objects, shots, lights, table, ambient, (-0.7, -0.7), (-0.7, 0.7))

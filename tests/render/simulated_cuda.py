@@ -22,9 +22,19 @@ from sightline.worlds.layout import Layout
 from sightline.worlds.shapes import solid
 
 SETTINGS = Settings(
-    map_cells=5, dome=3, table_dome=3, mirror=1, mirror_depth=2, shadow_first=2, shadow_most=4, table_first=2,
-    table_most=2, glint_rays=1, glint_points=2, edge_samples=3,
-)  # fmt: skip
+    map_cells=5,
+    dome=3,
+    table_dome=3,
+    mirror=1,
+    mirror_depth=2,
+    shadow_first=2,
+    shadow_most=4,
+    table_first=2,
+    table_most=2,
+    glint_rays=1,
+    glint_points=2,
+    edge_samples=3,
+)
 
 
 def scenes() -> list[Layout]:
@@ -64,9 +74,10 @@ def packed_elsewhere(layout: Layout, image: Any, rows: Any) -> dict[str, bool]:
     drawn = renderer.pictures(renderer.upload(views)).image.copy_to_host()
     own = renderer.batch([layout]).bodies.copy_to_host()
     return {
-        "image": bool((drawn == image).all()), "own rows": bool((own == views.bodies).all()),
+        "image": bool((drawn == image).all()),
+        "own rows": bool((own == views.bodies).all()),
         "other rows": bool((rows[0, :, 8:10] != views.bodies[0, :, 8:10]).all()),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

@@ -84,8 +84,15 @@ def test_averaging_is_in_linear_light() -> None:
     half = np.zeros((4, 4, 3), np.uint8)
     half[:2] = 255
     empty = np.zeros((4, 4))
-    frame = Frame("v", empty.astype(np.int32), empty.astype(np.float32), half.astype(np.float32),
-                  np.zeros((0, 4, 4), np.bool_), np.zeros(0), half)  # fmt: skip
+    frame = Frame(
+        "v",
+        empty.astype(np.int32),
+        empty.astype(np.float32),
+        half.astype(np.float32),
+        np.zeros((0, 4, 4), np.bool_),
+        np.zeros(0),
+        half,
+    )
     assert patch(frame).tolist() == [[[188, 188, 188]]]  # sRGB of one half
 
 

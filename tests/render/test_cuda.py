@@ -26,9 +26,13 @@ def simulated() -> dict[str, Any]:
     """What `simulated_cuda` finds with compiling switched off."""
     paths = os.pathsep.join((str(HERE), str(HERE.parent)))
     done = subprocess.run(
-        [sys.executable, "-W", "error", "simulated_cuda.py"], cwd=HERE, capture_output=True, text=True, check=False,
+        [sys.executable, "-W", "error", "simulated_cuda.py"],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": paths},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -78,9 +78,11 @@ def lit_by_lamps(scene: Scene, point: Any, normal: Any, plan: Any = PLAN, mask: 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.tuples(numbers(-6, 6), numbers(-6, 6), numbers(3, 16)), numbers(0.2, 6.0),
-    st.tuples(numbers(-3, 3), numbers(-3, 3), numbers(0, 1.5)), directions,
-)  # fmt: skip
+    st.tuples(numbers(-6, 6), numbers(-6, 6), numbers(3, 16)),
+    numbers(0.2, 6.0),
+    st.tuples(numbers(-3, 3), numbers(-3, 3), numbers(0, 1.5)),
+    directions,
+)
 def test_a_lamp_against_a_fine_sum(place: Any, size: float, point: Any, normal: Any) -> None:
     width = size / math.dist(place, point)
     assume(width < 0.5)
@@ -364,9 +366,19 @@ def test_the_lit_map_is_read_between_its_cells() -> None:
 
 def mirror(scene: Scene, point: Any, normal: Any, view: Any, *, start: int = 0, count: int) -> np.ndarray:
     r, g, b, _ = mirrored(
-        *scene.solids, scene.lamps, scene.lit, scene.lit_by, FINE.points, FINE.lobe, scene.mask & ~1, 0,
-        *f32(point, normal, view), start, I32(count), I32(4),
-    )  # fmt: skip
+        *scene.solids,
+        scene.lamps,
+        scene.lit,
+        scene.lit_by,
+        FINE.points,
+        FINE.lobe,
+        scene.mask & ~1,
+        0,
+        *f32(point, normal, view),
+        start,
+        I32(count),
+        I32(4),
+    )
     return np.array((r, g, b))
 
 
@@ -442,9 +454,16 @@ def test_mirrors_in_a_row() -> None:
 
     def colour(rise: float, depth: int) -> np.ndarray:
         r, g, b, touched = path(
-            *scene.solids, scene.lamps, scene.lit, scene.lit_by, FINE.points, scene.mask,
-            *f32((0.0, 0.0, 0.2), unit(0, 1, rise)), 0, I32(depth),
-        )  # fmt: skip
+            *scene.solids,
+            scene.lamps,
+            scene.lit,
+            scene.lit_by,
+            FINE.points,
+            scene.mask,
+            *f32((0.0, 0.0, 0.2), unit(0, 1, rise)),
+            0,
+            I32(depth),
+        )
         return np.array((r, g, b, touched))
 
     first, second = scene.rows[1, 10:13].astype(float), scene.rows[0, 10:13].astype(float)

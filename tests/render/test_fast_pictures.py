@@ -276,9 +276,12 @@ def test_edges_mix_the_two_sides() -> None:
         worked = renderer._worked[layout, view]
         colour, final, ids = worked.state.colour, worked.state.final, worked.seen.ids
         around = np.stack(
-            [np.roll(np.pad(colour, ((1, 1), (1, 1), (0, 0)), "edge"), (dy, dx), (0, 1))[1:-1, 1:-1]
-             for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
-        )  # fmt: skip
+            [
+                np.roll(np.pad(colour, ((1, 1), (1, 1), (0, 0)), "edge"), (dy, dx), (0, 1))[1:-1, 1:-1]
+                for dy in (-1, 0, 1)
+                for dx in (-1, 0, 1)
+            ]
+        )
         assert (final <= around.max(axis=0) * (1 + 1e-5) + 1e-6).all()
         assert (final >= around.min(axis=0) * (1 - 1e-5) - 1e-6).all()
         mixed = (final != colour).any(axis=2)

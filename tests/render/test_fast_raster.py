@@ -68,8 +68,11 @@ def check(layout: Layout) -> Frame:
 def test_frames_against_ray_casting(layout: Layout) -> None:
     frame = check(layout)
     assert (frame.ids.dtype, frame.depth.dtype, frame.normals.dtype, frame.amodal.dtype) == (
-        np.int32, np.float32, np.float32, np.bool_,
-    )  # fmt: skip
+        np.int32,
+        np.float32,
+        np.float32,
+        np.bool_,
+    )
     for i, amodal in enumerate(frame.amodal):
         assert not (frame.ids == i + 1)[~amodal].any()  # what is seen of an object is part of it
     assert set(np.unique(frame.ids)) <= set(range(len(layout.objects) + 1))

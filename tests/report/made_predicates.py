@@ -24,9 +24,15 @@ BLIND = ("predicates_majority", "shape_prior")
 def scenes(folder: Path, count: int = 8) -> Dataset:
     """Two small views a scene."""
     return generate(
-        "geospa/val_default", folder, scenes=count, views=("original", "top"), seed=5, size=(120, 80), depth=None,
+        "geospa/val_default",
+        folder,
+        scenes=count,
+        views=("original", "top"),
+        seed=5,
+        size=(120, 80),
+        depth=None,
         canonical=2,
-    )  # fmt: skip
+    )
 
 
 def renamed(data: Dataset, category: str) -> Dataset:

@@ -22,7 +22,7 @@ BLIND = ("always_yes", "always_no", "turing_engine")
 def scenes(folder: Path, count: int, seed: int) -> Dataset:
     return generate(
         "geospa/train", folder, scenes=count, views=("original",), seed=seed, size=(120, 80), depth=None
-    )  # fmt: skip
+    )
 
 
 def exam(train: Dataset, **more: int) -> TuringExam:

@@ -42,9 +42,13 @@ CHARTS: list[Draw] = [
     lambda s: confusion([[1]], [s], [s], title=s, row_name=s, col_name=s),
     lambda s: scene_sketch(
         SketchImage([(0, 0, 0.5, 0.5), (0.2, 0.2, 1, 1), (0, 0.5, 0.9, 0.9)], [s, s, s], None, None, s),
-        pair=(0, 1), truth=s, answer=s, votes=s, title=s,
+        pair=(0, 1),
+        truth=s,
+        answer=s,
+        votes=s,
+        title=s,
     ),
-]  # fmt: skip
+]
 NAMES = ["dot_intervals", "heat_grid", "stacked_bars", "bars", "confusion", "scene_sketch"]
 
 

@@ -200,9 +200,11 @@ def test_what_cannot_be_shown_leaves_nothing(
 def test_scenes_without_pictures_are_sketched(tmp_path: Path) -> None:
     bare = scene(0, pictures=False)
     unsized = Scene(
-        "n", views=(View("0", units="normalised"),), objects=(Object("a", "cat"),),
+        "n",
+        views=(View("0", units="normalised"),),
+        objects=(Object("a", "cat"),),
         sightings=(Sighting("0", "a", (0.25, 0.25, 0.75, 0.75)),),
-    )  # fmt: skip
+    )
     data = write_scenes([bare, unsized, Scene("empty", views=(View("0"),))], tmp_path / "d")
     made = contact_sheet(data, tmp_path / "s.png")
     assert made.panels == (("boxes",), ("masks", "amodal"), ("relations",))
@@ -275,8 +277,13 @@ def test_a_page_needs_nothing_else(data: Dataset, tmp_path: Path) -> None:
     assert text.count('class="depth" src="data:image/png;base64,') == 10
     boxes = dict(re.findall(r'<input type="checkbox"[^>]*id="on-(\w+)"( checked)?>', text))
     assert boxes == {
-        "boxes": "", "masks": " checked", "amodal": " checked", "depth": "", "relations": "", "ids": "",
-    }  # fmt: skip
+        "boxes": "",
+        "masks": " checked",
+        "amodal": " checked",
+        "depth": "",
+        "relations": "",
+        "ids": "",
+    }
     assert "25 % hidden" in text
 
 
@@ -284,9 +291,12 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     nasty = '<img src=x onerror="alert(1)">'
     made = scene(0)
     spoilt = replace(
-        made, id=nasty, split=nasty, objects=tuple(replace(o, category=nasty) for o in made.objects),
+        made,
+        id=nasty,
+        split=nasty,
+        objects=tuple(replace(o, category=nasty) for o in made.objects),
         relations=(Relation("0", "1", "vrd", nasty),),
-    )  # fmt: skip
+    )
     data = write_scenes([spoilt], tmp_path / "d", source=nasty)
     text = contact_sheet(data, tmp_path / "s.html").files[0].read_text()
     assert "<img src=x" not in text
@@ -300,8 +310,10 @@ def test_long_pages_are_linked(data: Dataset, tmp_path: Path, monkeypatch: pytes
     texts = [f.read_text() for f in files]
     assert [t.count("<article>") for t in texts] == [4, 4, 2]
     assert [re.findall(r'rel="(\w+)" href="([^"]+)"', t) for t in texts] == [
-        [("next", "s-2.html")], [("prev", "s.html"), ("next", "s-3.html")], [("prev", "s-2.html")],
-    ]  # fmt: skip
+        [("next", "s-2.html")],
+        [("prev", "s.html"), ("next", "s-3.html")],
+        [("prev", "s-2.html")],
+    ]
 
 
 @pytest.mark.browser
@@ -349,9 +361,12 @@ def test_the_command_tells_what_it_wrote(data: Dataset, tmp_path: Path) -> None:
     words = [data.path, "--out", tmp_path / "s.png", "--overlay", "none,boxes+ids", "--ids", "made/001, made/003"]
     told = look()(*words, "--view", "top", "--json")
     assert json.loads(told.output) == {
-        "written": [str(tmp_path / "s.png")], "scenes": 2, "views": 2, "overlays": ["none", "boxes+ids"],
+        "written": [str(tmp_path / "s.png")],
+        "scenes": 2,
+        "views": 2,
+        "overlays": ["none", "boxes+ids"],
         "notes": [],
-    }  # fmt: skip
+    }
     plain = look()(data.path, "--out", tmp_path / "s.html", "--scenes", 1)
     assert plain.output.startswith("1 scene, 2 views: wrote ")
 

@@ -27,9 +27,11 @@ from sightline.skills import Queries
 HOSTILE = "<script>alert(1)</script>\"'&"
 
 
-@given(st.integers(1, 4).flatmap(lambda n: st.tuples(
-    arrays(bool, (n, n, 8)), arrays(np.int8, (n, n, 8), elements=st.integers(-1, 1)),
-)))  # fmt: skip
+@given(
+    st.integers(1, 4).flatmap(
+        lambda n: st.tuples(arrays(bool, (n, n, 8)), arrays(np.int8, (n, n, 8), elements=st.integers(-1, 1)))
+    )
+)
 def test_outcomes_against_one_judgement_after_the_other(drawn: tuple[Any, Any]) -> None:
     truth, answers = drawn
     n = len(truth)

@@ -225,8 +225,10 @@ def test_files(made: PredicatesCard, tmp_path: Path) -> None:
     html, plain, markdown = write_report(made, tmp_path / "deep")
     told = json.loads(plain.read_text(encoding="utf-8"))
     assert (told["exam"], told["focus"], list(told["scenes"])) == (
-        "predicates", HOSTILE, ["worst", "typical", "perfect"],
-    )  # fmt: skip
+        "predicates",
+        HOSTILE,
+        ["worst", "typical", "perfect"],
+    )
     majority = next(run for run in told["runs"] if run["label"] == "majority")
     assert majority["scores"]["f1"]["all"]["value"] is None
     assert html.name == "report.html"

@@ -22,10 +22,18 @@ votes_of = st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3), min_siz
 # The example of Fleiss (1971) as worked in textbooks: 10 subjects, 14 raters, 5 categories, κ = 0.210.
 FLEISS = np.array(
     [
-        [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
-        [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+        [0, 0, 0, 0, 14],
+        [0, 2, 6, 4, 2],
+        [0, 0, 3, 5, 6],
+        [0, 3, 9, 2, 0],
+        [2, 2, 8, 1, 1],
+        [7, 7, 0, 0, 0],
+        [3, 2, 6, 3, 0],
+        [2, 5, 3, 2, 2],
+        [6, 5, 2, 1, 0],
+        [0, 2, 2, 3, 7],
     ]
-)  # fmt: skip
+)
 
 
 def test_fleiss_textbook_value():

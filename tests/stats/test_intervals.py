@@ -155,8 +155,12 @@ def test_macro_with_many_clusters_is_a_bootstrap():
 def test_json_has_null_for_nan():
     given = Interval(math.nan, math.nan, math.nan, 0, "none").to_dict()
     assert json.loads(json.dumps(given, allow_nan=False)) == {
-        "value": None, "low": None, "high": None, "n": 0, "method": "none",
-    }  # fmt: skip
+        "value": None,
+        "low": None,
+        "high": None,
+        "n": 0,
+        "method": "none",
+    }
 
 
 @pytest.mark.parametrize(

@@ -193,12 +193,21 @@ TABLES = tables_from_scenes([_scene()])
         (altered(TABLES, "views", "camera", pl.lit("{")), "views.camera: not JSON"),
         (altered(TABLES, "objects", "scene_id", pl.lit("t")), "row t, objects.scene_id: rows of a scene"),
         (
-            Tables.concat([TABLES, altered(Tables(TABLES.views, *(f.clear() for _, f in list(TABLES.frames())[1:])),
-                                           "views", "split", pl.lit("train"))]),
+            Tables.concat(
+                [
+                    TABLES,
+                    altered(
+                        Tables(TABLES.views, *(f.clear() for _, f in list(TABLES.frames())[1:])),
+                        "views",
+                        "split",
+                        pl.lit("train"),
+                    ),
+                ]
+            ),
             "views of one scene differ in split",
         ),
     ],
-)  # fmt: skip
+)
 def test_faults_no_scene_can_have(tables: Tables, problem: str) -> None:
     assert any(problem in str(e) for e in check_tables(tables))
 

@@ -44,9 +44,10 @@ def test_agrees_with_a_loop_over_pixels(seed: int, first: bool) -> None:
     seen, asked = apply(change, views, patches)
     for s in range(len(views)):
         how: dict[str, Any] = {
-            "colours": change.colours[s].double().numpy(), "offset": change.offset[s].double().numpy(),
+            "colours": change.colours[s].double().numpy(),
+            "offset": change.offset[s].double().numpy(),
             "exponent": float(change.exponent[s]),
-        }  # fmt: skip
+        }
         for v, made in enumerate(seen[s]):
             shift = (float(change.shift[s, v, 0]), float(change.shift[s, v, 1]))
             zoom = scale(change, s, stretched=v == 0)

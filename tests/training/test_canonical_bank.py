@@ -71,9 +71,14 @@ def test_the_card_draws_the_same_bank(workers: int, few_looks: World, monkeypatc
     card: Any = FakeCard(few_looks)
     told: dict[str, list[tuple[int, int]]] = {"card": [], "cpu": []}
     found = canonical_bank(
-        few_looks, card, count=COUNT, seed=SEED, workers=workers, device="cpu",
+        few_looks,
+        card,
+        count=COUNT,
+        seed=SEED,
+        workers=workers,
+        device="cpu",
         told=lambda *row: told["card"].append(row),
-    )  # fmt: skip
+    )
     assert card.sizes == [8, 8]
     drawn = cpu_bank(few_looks, FastRenderer(), count=COUNT, seed=SEED, told=lambda *row: told["cpu"].append(row))
     views = canonical_views(looks_of(few_looks), count=COUNT, seed=SEED, world=few_looks)

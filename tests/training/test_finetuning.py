@@ -96,8 +96,10 @@ def test_the_network_that_comes_with_sightline() -> None:
     assert size_of(shipped.config) == ""  # the fixture has made tiny smaller
     plan = fine_plan("sornet")
     assert (plan.start, plan.views, plan.most_objects) == (
-        "sornet", shipped.config.views, shipped.config.most_objects,
-    )  # fmt: skip
+        "sornet",
+        shipped.config.views,
+        shipped.config.most_objects,
+    )
     assert all(map(torch.equal, begin(plan, shipped.config.image).parameters(), shipped.parameters()))
 
 

@@ -11,9 +11,8 @@ BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "geospa.py"
 
 def test_unknown_plan() -> None:
     done = subprocess.run(
-        [sys.executable, BENCHMARK, "train", "tiny", "nosuch"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, BENCHMARK, "train", "tiny", "nosuch"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "error: no plan 'nosuch'; there are base, " in done.stderr
     assert "Traceback" not in done.stderr

@@ -153,11 +153,17 @@ def test_two_worlds(workers: int, red_world: World) -> None:
     )
     sources = [
         WorldSource(
-            world, ("original", "top"), batch=2, batches=8, canonical=1, seed=3, workers=workers,
+            world,
+            ("original", "top"),
+            batch=2,
+            batches=8,
+            canonical=1,
+            seed=3,
+            workers=workers,
             most=red_world.objects[1],
         )
         for world in (few, other)
-    ]  # fmt: skip
+    ]
     mixed = MixedSource(sources, (0, 1, 1))
     assert mixed.describe()["scenes"] == 26  # of a fifth round there is the first batch alone
     for turn, loaded in mixed.loader(2, 6):

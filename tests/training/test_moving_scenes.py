@@ -122,8 +122,13 @@ def test_windows_that_cannot_be_had(scenes: int, fresh: int, stop: int, problem:
 def test_the_last_scenes_may_come_in() -> None:
     few = FewScenes(NumberedSource(2, 12), 8, 2, batch=3, seed=1, fresh=2)
     assert [None if incoming is None else incoming[0] for _, incoming in few.loader(0, 6)] == [
-        None, None, 4, None, 5, None,
-    ]  # fmt: skip
+        None,
+        None,
+        4,
+        None,
+        5,
+        None,
+    ]
 
 
 class Forgetful(NumberedSource):

@@ -152,8 +152,7 @@ def test_weights_alone_are_not_given_away(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "torn",
-    ["1", "1,0.5", "", "1,0.5,0.9,x,nan,0.001,80,160,3.5", "�,0.5,0.9,nan,nan,0.001,80,160,3.5"],
+    "torn", ["1", "1,0.5", "", "1,0.5,0.9,x,nan,0.001,80,160,3.5", "�,0.5,0.9,nan,nan,0.001,80,160,3.5"]
 )
 def test_rows_cut_short_are_left_out(torn: str, tmp_path: Path) -> None:
     fit(toy_plan(), ToySource(), tmp_path, log_every=1, stop_after=3)

@@ -7,9 +7,23 @@ import subprocess
 import sys
 
 BLOCKED = (
-    "polars", "pyarrow", "PIL", "rich", "typer", "jinja2", "scipy", "trimesh", "shapely", "manifold3d", "pydantic",
-    "mujoco", "onnxruntime", "lightning", "pytorch_lightning", "tensorboard",
-)  # fmt: skip
+    "polars",
+    "pyarrow",
+    "PIL",
+    "rich",
+    "typer",
+    "jinja2",
+    "scipy",
+    "trimesh",
+    "shapely",
+    "manifold3d",
+    "pydantic",
+    "mujoco",
+    "onnxruntime",
+    "lightning",
+    "pytorch_lightning",
+    "tensorboard",
+)
 
 MODULES = (
     "augment",
@@ -67,7 +81,9 @@ print(json.dumps({**told, "imported": imported}))
 def test_light_modules_alone() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", CODE, json.dumps([BLOCKED, MODULES])],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"shape": [2, 6, 6, 8], "scenes": 2, "imported": []}

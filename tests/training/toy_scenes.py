@@ -57,7 +57,14 @@ class ToySource:
 def toy_plan(**changes: Any) -> Plan:
     """Six steps of four scenes, in single precision, not compiled."""
     usual: dict[str, Any] = {
-        "views": VIEWS, "steps": 6, "batch": 4, "warmup": 2, "compiled": False, "precision": "fp32", "rate": 3e-3,
-        "most_objects": 6, "canonical": 2,
-    }  # fmt: skip
+        "views": VIEWS,
+        "steps": 6,
+        "batch": 4,
+        "warmup": 2,
+        "compiled": False,
+        "precision": "fp32",
+        "rate": 3e-3,
+        "most_objects": 6,
+        "canonical": 2,
+    }
     return Plan(**{**usual, **changes})

@@ -83,9 +83,12 @@ CASES = [
     ([thing(HOLDER), thing("rectangle:medium", 0, 0, IN, 0), thing(CUBE, 9)], (0, "can_support", 2), True),
     ([thing(HOLDER), thing(HOLDER, 0, 0, ON, 0), thing(CUBE, 9)], (0, "can_contain", 2), True),
     # several children: A must fit beside each
-    ([thing(LARGE), thing(SMALL, 0, 0, IN, 0), thing("rectangle:large", 0, 0, IN, 0), thing(SMALL, 9)],
-     (0, "can_contain", 3), False),
-]  # fmt: skip
+    (
+        [thing(LARGE), thing(SMALL, 0, 0, IN, 0), thing("rectangle:large", 0, 0, IN, 0), thing(SMALL, 9)],
+        (0, "can_contain", 3),
+        False,
+    ),
+]
 
 
 @pytest.mark.parametrize(("objects", "statement", "holds"), CASES)

@@ -12,15 +12,32 @@ from sightline.worlds import Layout, arrange, load_world, presets, relations
 from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN, split_name
 
 TRAIN = {
-    "cube", "cube_container", "long_cylinder", "rectangle_cont", "rectangle_cylinder", "cylinder_rect_cont",
+    "cube",
+    "cube_container",
+    "long_cylinder",
+    "rectangle_cont",
+    "rectangle_cylinder",
+    "cylinder_rect_cont",
     "thin_rectangle",
-}  # fmt: skip
+}
 SEEN, UNSEEN = {"brown", "purple", "cyan", "yellow"}, {"gray", "red", "blue", "green"}
 OTHERS = set(GEOSPA) - TRAIN
 MORE = {
-    "orange", "pink", "magenta", "wine", "olive", "lime", "mint", "teal", "sky", "navy", "lavender", "tan", "white",
+    "orange",
+    "pink",
+    "magenta",
+    "wine",
+    "olive",
+    "lime",
+    "mint",
+    "teal",
+    "sky",
+    "navy",
+    "lavender",
+    "tan",
+    "white",
     "black",
-}  # fmt: skip
+}
 NEW = {"satin", "pearl", "plastic"}
 FAR = set(INVENTED) - {"kiln"}
 

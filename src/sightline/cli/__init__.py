@@ -17,9 +17,23 @@ from sightline.cli.console import err
 from sightline.errors import SightlineError
 
 COMMANDS = (
-    "generate", "look", "import", "export", "check", "stats", "audit", "models", "exam", "score",
-    "compare", "report", "turing", "train", "blender", "demo",
-)  # fmt: skip
+    "generate",
+    "look",
+    "import",
+    "export",
+    "check",
+    "stats",
+    "audit",
+    "models",
+    "exam",
+    "score",
+    "compare",
+    "report",
+    "turing",
+    "train",
+    "blender",
+    "demo",
+)
 """In the order a user meets them; each lives in the module ``cli/<name>_command.py``."""
 
 
@@ -49,8 +63,7 @@ for _name in COMMANDS:
 
 @app.callback(invoke_without_command=True)
 def _root(
-    context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version and exit.")
 ) -> None:
     if version:
         from importlib.metadata import version as installed

@@ -88,8 +88,7 @@ def command(
         float | None, typer.Option(min=0.0, help="Turing: yes and no added to every count, by default none.")
     ] = None,
     corpora: Annotated[
-        Path | None,
-        typer.Option(help="Turing: folder to keep the training images in, laid out for counting."),
+        Path | None, typer.Option(help="Turing: folder to keep the training images in, laid out for counting.")
     ] = None,
     view: Annotated[str | None, typer.Option(help="Turing: view to ask about; by default the first.")] = None,
     assume: Annotated[
@@ -109,42 +108,94 @@ def command(
         _refuse_others(exam, boxes, detections, study, protocol, views)
         exam_turing.sit_turing(
             exam_turing.Wishes(
-                data=data, train=train, models=model or [], to=to, baselines=baselines, split=split,
-                train_split=train_split, halves=halves, vocabulary=vocabulary, streams=streams,
-                questions=questions, seed=seed, withhold=withhold, deadline=deadline, closed=closed,
-                min_support=min_support, epsilon=epsilon, smoothing=smoothing, corpora=corpora, view=view,
-                assume=assume or [], no_assumptions=no_assumptions, test=test, key=key, limit=limit,
-                workers=workers, json=json,
+                data=data,
+                train=train,
+                models=model or [],
+                to=to,
+                baselines=baselines,
+                split=split,
+                train_split=train_split,
+                halves=halves,
+                vocabulary=vocabulary,
+                streams=streams,
+                questions=questions,
+                seed=seed,
+                withhold=withhold,
+                deadline=deadline,
+                closed=closed,
+                min_support=min_support,
+                epsilon=epsilon,
+                smoothing=smoothing,
+                corpora=corpora,
+                view=view,
+                assume=assume or [],
+                no_assumptions=no_assumptions,
+                test=test,
+                key=key,
+                limit=limit,
+                workers=workers,
+                json=json,
             )
-        )  # fmt: skip
+        )
         return
     _refuse(
-        exam, train=train, halves=halves or None, vocabulary=vocabulary, streams=streams, questions=questions,
-        seed=seed, withhold=withhold or None, deadline=deadline, closed=closed or None, min_support=min_support,
-        epsilon=epsilon, smoothing=smoothing, corpora=corpora, view=view, assume=assume or None,
-        no_assumptions=no_assumptions or None, test=test, key=key,
-    )  # fmt: skip
+        exam,
+        train=train,
+        halves=halves or None,
+        vocabulary=vocabulary,
+        streams=streams,
+        questions=questions,
+        seed=seed,
+        withhold=withhold or None,
+        deadline=deadline,
+        closed=closed or None,
+        min_support=min_support,
+        epsilon=epsilon,
+        smoothing=smoothing,
+        corpora=corpora,
+        view=view,
+        assume=assume or None,
+        no_assumptions=no_assumptions or None,
+        test=test,
+        key=key,
+    )
     if data is None:
         raise typer.BadParameter("the exam needs a dataset", param_hint="'--data'")
     if exam == "relations":
         _refuse(exam, views=views)
         exam_relations.sit_relations(
             exam_relations.Wishes(
-                data=data, models=model or [], to=to, baselines=baselines, split=split, train_split=train_split,
-                boxes=boxes, detections=detections, study=study, protocol=protocol, limit=limit, workers=workers,
+                data=data,
+                models=model or [],
+                to=to,
+                baselines=baselines,
+                split=split,
+                train_split=train_split,
+                boxes=boxes,
+                detections=detections,
+                study=study,
+                protocol=protocol,
+                limit=limit,
+                workers=workers,
                 json=json,
             )
-        )  # fmt: skip
+        )
         return
     _refuse(exam, train_split=train_split)
     _refuse_others(exam, boxes, detections, study, protocol, None)
     exam_predicates.sit_predicates(
         exam_predicates.Wishes(
-            data=data, models=model or [], to=to, baselines=baselines, split=split,
+            data=data,
+            models=model or [],
+            to=to,
+            baselines=baselines,
+            split=split,
             views=None if views is None else tuple(v.strip() for v in views.split(",") if v.strip()),
-            limit=limit, workers=workers, json=json,
+            limit=limit,
+            workers=workers,
+            json=json,
         )
-    )  # fmt: skip
+    )
 
 
 def _refuse_others(
@@ -152,9 +203,13 @@ def _refuse_others(
 ) -> None:
     """ConfigError for what only the relations exam has, and for views."""
     _refuse(
-        exam, detections=detections, boxes=None if boxes == "truth" else boxes,
-        study=None if study == "same" else study, protocol=None if protocol == "default" else protocol, views=views,
-    )  # fmt: skip
+        exam,
+        detections=detections,
+        boxes=None if boxes == "truth" else boxes,
+        study=None if study == "same" else study,
+        protocol=None if protocol == "default" else protocol,
+        views=views,
+    )
 
 
 def _refuse(exam: str, **given: object) -> None:

@@ -20,14 +20,23 @@ if TYPE_CHECKING:
     from sightline.store import Dataset
 
 BASELINES = (
-    "majority", "object_class", "class_prior", "size", "size_tuned",
-    "location", "location_tuned", "bottom_edge", "bottom_edge_tuned",
-)  # fmt: skip
+    "majority",
+    "object_class",
+    "class_prior",
+    "size",
+    "size_tuned",
+    "location",
+    "location_tuned",
+    "bottom_edge",
+    "bottom_edge_tuned",
+)
 """They stand in every table."""
 
 TRANSFERS: Final[tuple[Literal["within_image", "across_images", "joint"], ...]] = (
-    "within_image", "across_images", "joint",
-)  # fmt: skip
+    "within_image",
+    "across_images",
+    "joint",
+)
 """Study plans of the transfer table."""
 
 

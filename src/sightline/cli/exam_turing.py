@@ -105,13 +105,20 @@ def entered(wish: Wishes) -> ImageRoom:
     data = open_any(wish.data)
     train = data if wish.train is None or wish.train.resolve() == wish.data.resolve() else open_any(wish.train)
     exam = TuringExam(
-        train, None if wish.vocabulary is None else load_vocabulary(wish.vocabulary), questions=wish.questions,
-        withhold=wish.withhold, deadline=wish.deadline, closed=wish.closed, view=wish.view, split=wish.split,
-        train_split=wish.train_split, halves=wish.halves,
+        train,
+        None if wish.vocabulary is None else load_vocabulary(wish.vocabulary),
+        questions=wish.questions,
+        withhold=wish.withhold,
+        deadline=wish.deadline,
+        closed=wish.closed,
+        view=wish.view,
+        split=wish.split,
+        train_split=wish.train_split,
+        halves=wish.halves,
         assumptions=assumptions_of(wish.assume, none=wish.no_assumptions),
         corpora=wish.corpora or (wish.to / "corpora" if wish.workers else None),  # workers share one
         **{name: value for name in _DEFAULTED if (value := getattr(wish, name)) is not None},
-    )  # fmt: skip
+    )
     noted = exam.check(None, data)
     if noted["shared_ids"]:
         shared = counted(noted["shared_ids"], "scene id")
@@ -123,8 +130,21 @@ def refuse_with_test(wish: Wishes) -> None:
     """ConfigError for what a written test has settled, and for one without its key."""
     if wish.key is None:
         raise ConfigError("a written test is marked with its key: give --key")
-    settled = ("data", "train", "split", "train_split", "vocabulary", "questions", "view", "halves", "closed",
-               "assume", "no_assumptions", "corpora", *_DEFAULTED)  # fmt: skip
+    settled = (
+        "data",
+        "train",
+        "split",
+        "train_split",
+        "vocabulary",
+        "questions",
+        "view",
+        "halves",
+        "closed",
+        "assume",
+        "no_assumptions",
+        "corpora",
+        *_DEFAULTED,
+    )
     for name in settled:
         given = getattr(wish, name)
         if given is not None and given is not False and given != []:

@@ -58,12 +58,22 @@ def command(
         names = [view.strip() for view in views.split(",")]
         try:
             data = generate(
-                world, to, scenes=scenes, views=names, seed=seed, start=start, size=_size(size),
-                image_format=_kept(image_format), depth=_kept(depth), renderer=renderer, canonical=canonical,
+                world,
+                to,
+                scenes=scenes,
+                views=names,
+                seed=seed,
+                start=start,
+                size=_size(size),
+                image_format=_kept(image_format),
+                depth=_kept(depth),
+                renderer=renderer,
+                canonical=canonical,
                 overwrite=overwrite,
                 workers=_workers(workers, renderer, scenes * len(names) * _pixels(size)),
-                progress=tell, say=None if json else lambda words: err.print(f"note: {words}"),
-            )  # fmt: skip
+                progress=tell,
+                say=None if json else lambda words: err.print(f"note: {words}"),
+            )
         except KeyboardInterrupt:
             err.print("interrupted: " + ("the same command goes on" if to.exists() else "no scene was finished"))
             raise
@@ -71,10 +81,13 @@ def command(
     if json:
         print_json(
             {
-                "dataset": str(to), "scenes": len(data), "made": made, "seconds": seconds,
+                "dataset": str(to),
+                "scenes": len(data),
+                "made": made,
+                "seconds": seconds,
                 "fingerprint": data.fingerprint,
             }
-        )  # fmt: skip
+        )
         return
     if done_before[0]:
         err.print(f"note: {counted(done_before[0], 'scene')} there already")

@@ -41,10 +41,14 @@ def command(
     if json:
         print_json(
             {
-                "dataset": str(to), "format": chosen.name, "scenes": len(data), "rows": counts,
-                "fingerprint": data.fingerprint, "notes": notes,
+                "dataset": str(to),
+                "format": chosen.name,
+                "scenes": len(data),
+                "rows": counts,
+                "fingerprint": data.fingerprint,
+                "notes": notes,
             }
-        )  # fmt: skip
+        )
         return
     for note in notes:
         err.print(f"note: {note}")

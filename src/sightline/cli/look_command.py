@@ -37,9 +37,16 @@ def command(
     from sightline.store import open_dataset
 
     made = contact_sheet(
-        open_dataset(data), to, overlay=overlay, scenes=scenes, ids=_words(ids), split=split, views=_words(view),
-        columns=columns, width=width,
-    )  # fmt: skip
+        open_dataset(data),
+        to,
+        overlay=overlay,
+        scenes=scenes,
+        ids=_words(ids),
+        split=split,
+        views=_words(view),
+        columns=columns,
+        width=width,
+    )
     if json:
         print_json(made.to_dict())
         return

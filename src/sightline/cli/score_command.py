@@ -21,8 +21,7 @@ def command(
     predictions: Annotated[Path, typer.Option(help="Predictions CSV, both directions of every pair.")],
     protocol: ProtocolName = "default",
     window: Annotated[
-        str,
-        typer.Option(help="Only pairs of boxes in a range: vertical=0:0.5 (horizontal, area)."),
+        str, typer.Option(help="Only pairs of boxes in a range: vertical=0:0.5 (horizontal, area).")
     ] = "",
     json: Json = False,
 ) -> None:

@@ -57,8 +57,7 @@ def command(
         typer.Option(help="How pictures are changed: full also takes colour away, stretches and dulls."),
     ] = "light",
     canonical: Annotated[
-        int,
-        typer.Option(min=1, help="Canonical views a world's object has to choose from; fewer of many objects."),
+        int, typer.Option(min=1, help="Canonical views a world's object has to choose from; fewer of many objects.")
     ] = 32,
     start: Annotated[
         str | None, typer.Option(help="Checkpoint to begin with; sornet is the one that comes with Sightline.")
@@ -82,12 +81,26 @@ def command(
     if split is not None and data is None:
         raise ConfigError("--split is for --data")
     wish = Wishes(
-        to=to, worlds=tuple(world or ()), data=data, split=split, size=size,
+        to=to,
+        worlds=tuple(world or ()),
+        data=data,
+        split=split,
+        size=size,
         views=None if views is None else tuple(v.strip() for v in views.split(",") if v.strip()),
-        steps=steps, batch=batch, rate=rate, optimizer=optimizer, seed=seed, augmentation=augmentation,
-        canonical=canonical, start=start, workers=workers, device=device, save_every=save_every,
-        tensorboard=tensorboard, json=json,
-    )  # fmt: skip
+        steps=steps,
+        batch=batch,
+        rate=rate,
+        optimizer=optimizer,
+        seed=seed,
+        augmentation=augmentation,
+        canonical=canonical,
+        start=start,
+        workers=workers,
+        device=device,
+        save_every=save_every,
+        tensorboard=tensorboard,
+        json=json,
+    )
     if what == "sornet":
         if scenes is not None or held_out is not None:
             raise ConfigError("--scenes and --held-out are for sightline train curve")

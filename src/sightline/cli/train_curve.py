@@ -40,9 +40,16 @@ def train_curve(wish: Wishes, scenes: tuple[int, ...], held_out: int) -> None:
                     show(tuned.index(count) * total + done, len(tuned) * total)
 
             made = curve(
-                plan, base, held, wish.to, scenes=scenes, held_out=held_out, save_every=wish.save_every,
-                device=device, progress=tell,
-            )  # fmt: skip
+                plan,
+                base,
+                held,
+                wish.to,
+                scenes=scenes,
+                held_out=held_out,
+                save_every=wish.save_every,
+                device=device,
+                progress=tell,
+            )
     told = made.to_dict()
     atomic_write(wish.to / CHART, learning_curve(told).encode())
     if wish.json:
@@ -62,9 +69,15 @@ def _sources(wish: Wishes, plan: Plan, most: int, held_out: int, device: str) ->
 
     data = dataset_of(wish)
     whole = StoredSource(
-        data, plan.views, batch=plan.batch, seed=plan.seed, split=wish.split, most_objects=plan.most_objects,
-        workers=wish.workers, device=device,
-    )  # fmt: skip
+        data,
+        plan.views,
+        batch=plan.batch,
+        seed=plan.seed,
+        split=wish.split,
+        most_objects=plan.most_objects,
+        workers=wish.workers,
+        device=device,
+    )
     there = len(whole.scenes_there)
     if most + held_out > there:
         raise ConfigError(

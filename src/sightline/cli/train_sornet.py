@@ -38,10 +38,14 @@ def train_sornet(wish: Wishes) -> None:
     if wish.json:
         print_json(
             {
-                "weights": str(fitted.weights), "steps": fitted.steps, "planned": fitted.planned,
-                "seconds": fitted.seconds, "device": device, "last": dict(fitted.last),
+                "weights": str(fitted.weights),
+                "steps": fitted.steps,
+                "planned": fitted.planned,
+                "seconds": fitted.seconds,
+                "device": device,
+                "last": dict(fitted.last),
             }
-        )  # fmt: skip
+        )
         return
     last = fitted.last  # of a training done before whose log is gone there is none
     told = f", loss {last['predicates']:.3f}, right {last['right']:.1%} in the last batch" if last else ""
@@ -72,9 +76,12 @@ def _bar(steps: int, *, quiet: bool) -> Iterator[Any]:
         yield lambda *_: None
         return
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}"),
         TimeRemainingColumn(),
-    )  # fmt: skip
+    )
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task("steps", total=steps, told="")
 

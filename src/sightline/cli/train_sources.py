@@ -23,9 +23,15 @@ def source_of(wish: Wishes, plan: Plan, device: str) -> Source:
         from sightline.training.stored import StoredSource
 
         return StoredSource(
-            dataset_of(wish), plan.views, batch=plan.batch, seed=plan.seed, split=wish.split,
-            most_objects=plan.most_objects, workers=wish.workers, device=device,
-        )  # fmt: skip
+            dataset_of(wish),
+            plan.views,
+            batch=plan.batch,
+            seed=plan.seed,
+            split=wish.split,
+            most_objects=plan.most_objects,
+            workers=wish.workers,
+            device=device,
+        )
     return world_source(wish, plan, device, batches=plan.steps)
 
 
@@ -58,10 +64,18 @@ def world_source(wish: Wishes, plan: Plan, device: str, *, batches: int, seed: i
             err.print(f"note: {world.name} has {len(looks_of(world)):,} objects: {count} canonical views of each")
         with progress("canonical views", quiet=wish.json) as show:
             made = WorldSource(
-                world, plan.views, batch=plan.batch, batches=max(1, own(turns, j, batches)), canonical=count,
-                seed=plan.seed if seed is None else seed, workers=wish.workers, cuda=device == "cuda",
-                crowded=plan.crowded, most=max(world.objects[1] for world in worlds), told=show,
-            )  # fmt: skip
+                world,
+                plan.views,
+                batch=plan.batch,
+                batches=max(1, own(turns, j, batches)),
+                canonical=count,
+                seed=plan.seed if seed is None else seed,
+                workers=wish.workers,
+                cuda=device == "cuda",
+                crowded=plan.crowded,
+                most=max(world.objects[1] for world in worlds),
+                told=show,
+            )
         sources.append(made)
     return sources[0] if len(sources) == 1 else MixedSource(sources, turns)
 

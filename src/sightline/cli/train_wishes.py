@@ -56,10 +56,12 @@ def plan_of(wish: Wishes, device: str) -> Plan:
     given = {name: getattr(wish, name) for name in ("size", "views", "steps", "batch", "rate", "optimizer")}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     changes |= {
-        "seed": wish.seed, "canonical": wish.canonical, "precision": "bf16" if card else "fp32",
+        "seed": wish.seed,
+        "canonical": wish.canonical,
+        "precision": "bf16" if card else "fp32",
         "augmentation": {"full": Augmentation(), "light": Augmentation.light(), "none": None}[wish.augmentation],
         "crowded": Plan().crowded if wish.augmentation == "full" else 0.0,
-    }  # fmt: skip
+    }
     if wish.start is not None:
         return fine_plan(wish.start, **changes)
     usual = Plan()

@@ -70,9 +70,7 @@ def ask_image(wish: Wishes) -> Asked:
     scene = _scene(data, wish.image)
     belief, vocabulary, learned = _belief(wish, data)
     settings = Settings(wish.epsilon, wish.min_support, wish.questions)
-    engine = Engine(
-        belief, vocabulary, scene_id=scene.id, seed=wish.seed, number=wish.stream, settings=settings
-    )  # fmt: skip
+    engine = Engine(belief, vocabulary, scene_id=scene.id, seed=wish.seed, number=wish.stream, settings=settings)
     return Asked(_answered(engine, wish, data, scene, vocabulary), vocabulary, scene, learned)
 
 
@@ -107,9 +105,12 @@ def _scene(data: Dataset, scene_id: str) -> Scene:
         known = data.scan("views").select("scene_id").unique().collect()["scene_id"].sort().to_list()
         some = ", ".join(known[:3])
         raise DataError(
-            f"no such image{did_you_mean(scene_id, known)}", file=data.path, field="--image",
-            expected=f"one of {counted(len(known), 'scene')}: {some}…" if len(known) > 3 else some, found=scene_id,
-        ) from None  # fmt: skip
+            f"no such image{did_you_mean(scene_id, known)}",
+            file=data.path,
+            field="--image",
+            expected=f"one of {counted(len(known), 'scene')}: {some}…" if len(known) > 3 else some,
+            found=scene_id,
+        ) from None
 
 
 def _belief(wish: Wishes, data: Dataset) -> tuple[Frequencies, Vocabulary, str]:

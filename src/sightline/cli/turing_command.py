@@ -81,11 +81,24 @@ def ask(
     if json and operator == "person":
         raise ConfigError("a person needs the terminal: leave --json out, then ask again with the answers")
     wish = Wishes(
-        data=data, image=image, train=train, train_split=train_split, corpus=corpus, vocabulary=vocabulary,
-        questions=questions, seed=seed, stream=stream, operator=operator, answers=answers, closed=closed, view=view,
-        assumptions=assumptions_of(assume or [], none=no_assumptions), epsilon=epsilon, min_support=min_support,
+        data=data,
+        image=image,
+        train=train,
+        train_split=train_split,
+        corpus=corpus,
+        vocabulary=vocabulary,
+        questions=questions,
+        seed=seed,
+        stream=stream,
+        operator=operator,
+        answers=answers,
+        closed=closed,
+        view=view,
+        assumptions=assumptions_of(assume or [], none=no_assumptions),
+        epsilon=epsilon,
+        min_support=min_support,
         smoothing=smoothing,
-    )  # fmt: skip
+    )
     asked = ask_image(wish)
     transcript = transcript_of(asked.stream, asked.vocabulary)
     if save is not None:
@@ -142,11 +155,21 @@ def write(
     opened = open_any(data)
     learned = opened if train is None else open_any(train)
     exam = TuringExam(
-        train=learned, vocabulary=vocabulary_named(vocabulary, learned), streams=streams, questions=questions,
-        seed=seed, closed=closed, min_support=min_support, epsilon=epsilon, view=view, split=split,
-        train_split=train_split, halves=halves, smoothing=smoothing,
+        train=learned,
+        vocabulary=vocabulary_named(vocabulary, learned),
+        streams=streams,
+        questions=questions,
+        seed=seed,
+        closed=closed,
+        min_support=min_support,
+        epsilon=epsilon,
+        view=view,
+        split=split,
+        train_split=train_split,
+        halves=halves,
+        smoothing=smoothing,
         assumptions=assumptions_of(assume or [], none=no_assumptions),
-    )  # fmt: skip
+    )
     kept = key or to.with_name(f"{to.name}.key.jsonl")
     told = write_out(exam, opened, to, kept, images=images, overwrite=overwrite, quiet=json)
     if json:
@@ -159,8 +182,7 @@ def write(
 @app.command("vocabulary")
 def vocabulary(
     of: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME|DATA]", help="A ready vocabulary, a YAML file or a dataset."),
+        str | None, typer.Argument(metavar="[NAME|DATA]", help="A ready vocabulary, a YAML file or a dataset.")
     ] = None,
     words: Words = "",
     count: Annotated[

@@ -131,9 +131,10 @@ class Session:
         taken = len(self.engine.stream().steps)
         if told is not None and not taken:
             raise DataError(
-                "these answers belong to another stream: none is about its first question", file=self.answers.path,
+                "these answers belong to another stream: none is about its first question",
+                file=self.answers.path,
                 expected="the same data, training data, seed and vocabulary, or another file",
-            )  # fmt: skip
+            )
         return taken
 
     def _put(self, proposal: Proposal) -> str | None:

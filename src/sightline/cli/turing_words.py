@@ -50,9 +50,7 @@ def counts(columns: Columns, vocabulary: Vocabulary) -> dict[str, Any]:
     yes, no = (unpacked(words, columns.n_attributes) for words in (columns.yes, columns.no))
     for t, kind in enumerate(vocabulary.types):
         own = columns.types == t
-        told = {
-            a.name: _told(yes[own, k], no[own, k]) for k, a in enumerate(kind.attributes)
-        }  # fmt: skip
+        told = {a.name: _told(yes[own, k], no[own, k]) for k, a in enumerate(kind.attributes)}
         types.append({"type": kind.name, "objects": int(own.sum()), "attributes": told})
     pairs = int((np.diff(columns.starts) * (np.diff(columns.starts) - 1)).sum())
     holds, fails = (unpacked(words, columns.n_links).sum(axis=0) for words in (columns.holds, columns.fails))

@@ -246,10 +246,12 @@ def _new_manifest(identity: RunIdentity, data_path: Path | None) -> dict[str, An
         "data": str(data_path) if data_path else None,
         "started": _now(),
         "versions": {
-            "sightline": version("sightline"), "python": platform.python_version(),
-            "numpy": version("numpy"), "polars": version("polars"),
+            "sightline": version("sightline"),
+            "python": platform.python_version(),
+            "numpy": version("numpy"),
+            "polars": version("polars"),
         },
-    }  # fmt: skip
+    }
 
 
 def _now() -> str:

@@ -82,9 +82,11 @@ def _read(file: Path) -> NDArray[np.uint8]:
     height, width = strip.shape[:2]
     if height != SIZE or width % SIZE:
         raise DataError(
-            "canonical views of another size", file=file, expected=f"{SIZE} pixels high, a multiple of {SIZE} wide",
+            "canonical views of another size",
+            file=file,
+            expected=f"{SIZE} pixels high, a multiple of {SIZE} wide",
             found=f"{width}×{height}",
-        )  # fmt: skip
+        )
     return strip.reshape(SIZE, -1, SIZE, 3).swapaxes(0, 1)
 
 

@@ -82,8 +82,9 @@ def _refuse_changed(folder: Path, scene: Scene, layout: Layout) -> None:
     if len(remade) != len(scene.objects) or not all(map(_alike, remade, scene.objects)):
         raise DataError(
             "the scene comes out differently now: it was made by another version, or changed since",
-            file=folder, row=scene.id,
-        )  # fmt: skip
+            file=folder,
+            row=scene.id,
+        )
 
 
 def _alike(remade: Object, stored: Object) -> bool:

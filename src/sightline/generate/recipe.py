@@ -65,10 +65,12 @@ class Recipe:
         missing = [name for name in names if name not in told]
         if told.get("kind") != KIND or missing:
             raise DataError(
-                "not the recipe of a world", file=file, field="recipe",
+                "not the recipe of a world",
+                file=file,
+                field="recipe",
                 expected=f"kind {KIND} with {', '.join(names)}",
                 found=f"kind {told.get('kind')!r}" + (f" without {missing[0]}" if missing else ""),
-            )  # fmt: skip
+            )
         values = {name: told[name] for name in names}
         return cls(**{**values, "views": tuple(told["views"])})
 

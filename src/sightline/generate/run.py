@@ -100,9 +100,17 @@ def generate(
         raise ConfigError(f"scenes must be at least 1, not {scenes}")
     known = world if isinstance(world, World) else load_world(world)
     recipe = recipe_for(
-        known, views=views, seed=seed, start=start, size=size, image=image_format, depth=depth, renderer=renderer,
-        render=settings, canonical=canonical,
-    )  # fmt: skip
+        known,
+        views=views,
+        seed=seed,
+        start=start,
+        size=size,
+        image=image_format,
+        depth=depth,
+        renderer=renderer,
+        render=settings,
+        canonical=canonical,
+    )
     folder = Path(out).resolve()
     with _locked(folder):
         try:

@@ -74,9 +74,11 @@ def check(counts: ArrayLike, height: int, width: int) -> Counts:
     total = int(runs.sum())
     if total != height * width:
         raise DataError(
-            "run lengths do not fill the image", field="counts",
-            expected=f"a sum of {height}×{width} = {height * width}", found=total,
-        )  # fmt: skip
+            "run lengths do not fill the image",
+            field="counts",
+            expected=f"a sum of {height}×{width} = {height * width}",
+            found=total,
+        )
     return runs.astype(np.int64)
 
 
@@ -229,9 +231,11 @@ def _vertices(xy: ArrayLike) -> NDArray[np.float64]:
     flat = np.asarray(xy, dtype=np.float64)
     if flat.ndim != 1 or flat.size % 2 or flat.size < 6:
         raise DataError(
-            "polygon is not a list of at least three points", field="segmentation",
-            expected="an even number of coordinates, 6 or more", found=flat.size,
-        )  # fmt: skip
+            "polygon is not a list of at least three points",
+            field="segmentation",
+            expected="an even number of coordinates, 6 or more",
+            found=flat.size,
+        )
     if not (np.abs(flat) <= _LARGEST_COORDINATE).all():  # False for NaN too
         raise DataError("polygon coordinate is not finite or far off", field="segmentation")
     return flat.reshape(-1, 2)

@@ -134,9 +134,11 @@ class SornetModel:
         for view, image in zip(queries.views, pixels, strict=True):
             if image.shape[1::-1] != self.config.image:
                 raise DataError(
-                    f"{self.name} takes views of another size", row=f"{queries.scene_id}/{view.id}",
-                    expected="×".join(map(str, self.config.image)), found="×".join(map(str, image.shape[1::-1])),
-                )  # fmt: skip
+                    f"{self.name} takes views of another size",
+                    row=f"{queries.scene_id}/{view.id}",
+                    expected="×".join(map(str, self.config.image)),
+                    found="×".join(map(str, image.shape[1::-1])),
+                )
         images = torch.from_numpy(np.stack(pixels)).to(self.device)[None]
         patches = torch.from_numpy(np.array(queries.patches))  # a copy: theirs may be read-only
         return images, patches.to(self.device)[None], self._places(names)

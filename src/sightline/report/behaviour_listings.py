@@ -35,12 +35,18 @@ def heuristic_table(card: ReportCard) -> Listing:
     }
     settings = settings_of(s.heuristics for s in card.main)
     rows = [
-        row_of(card, s, [
-            scored(s.heuristics[setting].slices[part].accuracy) if setting in s.heuristics else Cell("–")
-            for setting in settings for part in slices
-        ])
-        for s in card.main if s.heuristics
-    ]  # fmt: skip
+        row_of(
+            card,
+            s,
+            [
+                scored(s.heuristics[setting].slices[part].accuracy) if setting in s.heuristics else Cell("–")
+                for setting in settings
+                for part in slices
+            ],
+        )
+        for s in card.main
+        if s.heuristics
+    ]
     fullest = max((s for s in card.main if s.heuristics), key=lambda s: s.done, default=None)
     if fullest is not None:
         found = fullest.heuristics
@@ -80,13 +86,18 @@ def consistency_table(card: ReportCard) -> Listing:
         if any(setting in f and law in f[setting].laws and f[setting].laws[law].cases for _, f, _ in subjects)
     ]
     rows = [
-        Row(label, tuple(
-            shared(found[setting].laws[law].share, 2)
-            if setting in found and law in found[setting].laws else Cell("–")
-            for setting, law in shown
-        ), kind)
+        Row(
+            label,
+            tuple(
+                shared(found[setting].laws[law].share, 2)
+                if setting in found and law in found[setting].laws
+                else Cell("–")
+                for setting, law in shown
+            ),
+            kind,
+        )
         for label, found, kind in subjects
-    ]  # fmt: skip
+    ]
     groups = tuple((SETTING_WORDS[s].capitalize(), sum(1 for own, _ in shown if own == s)) for s in settings)
     return Listing(
         "Contradictions",

@@ -205,11 +205,27 @@ def bars(
         end = x(value) if math.isfinite(value) and value > 0 else left
         body += [
             text_line(label_room, y + 12.5, shorten(label, label_room, 11.5), size=11.5, anchor="end"),
-            element("rect", hover(f"{label}: {_amount(value)}"), x=left, y=y + 2, width=max(0.0, end - left),
-                    height=13.0, fill=CATEGORY_COLOURS[0]),
-            text_line(end + 5, y + 12.5, _amount(value), size=11, fill=MUTED, stroke=PAPER, stroke_width=3,
-                  paint_order="stroke", stroke_linejoin="round"),
-        ]  # fmt: skip
+            element(
+                "rect",
+                hover(f"{label}: {_amount(value)}"),
+                x=left,
+                y=y + 2,
+                width=max(0.0, end - left),
+                height=13.0,
+                fill=CATEGORY_COLOURS[0],
+            ),
+            text_line(
+                end + 5,
+                y + 12.5,
+                _amount(value),
+                size=11,
+                fill=MUTED,
+                stroke=PAPER,
+                stroke_width=3,
+                paint_order="stroke",
+                stroke_linejoin="round",
+            ),
+        ]
     body.append(line(left, 2, left, bottom, stroke=MUTED))
     said = "; ".join(f"{label} {_amount(v)}" for label, v in zip(labels, values, strict=True))
     return document(width, bottom + (20 if log else 2), title, said, *body)
@@ -242,8 +258,16 @@ def _whisker(row: DotRow, y: float, x: Scale, domain: tuple[float, float], colou
     if not (math.isfinite(row.low) and math.isfinite(row.high)) or row.high < domain[0] or row.low > domain[1]:
         return ""
     # A band taller than the dot: an interval narrower than the dot still shows.
-    bar = element("rect", x=x(row.low), y=y - 5.5, width=max(1.0, x(row.high) - x(row.low)), height=11.0, rx=2.0,
-                  fill=colour, fill_opacity=0.3)  # fmt: skip
+    bar = element(
+        "rect",
+        x=x(row.low),
+        y=y - 5.5,
+        width=max(1.0, x(row.high) - x(row.low)),
+        height=11.0,
+        rx=2.0,
+        fill=colour,
+        fill_opacity=0.3,
+    )
     for end, outside, way in ((row.low, row.low < domain[0], -1), (row.high, row.high > domain[1], 1)):
         bar += _arrow(x(end), y, way, colour) if outside else ""
     return bar
@@ -318,8 +342,17 @@ def _segments(
                 element("rect", told, x=x, y=y, width=max(0.0, wide - 0.75), height=19.0, fill=CATEGORY_COLOURS[i])
             )
         if wide > 26:
-            parts.append(text_line(x + wide / 2, y + 13.5, f"{100 * share:.0f}", size=10.5, fill=_ON_CATEGORY[i],
-                               anchor="middle", pointer_events="none"))  # fmt: skip
+            parts.append(
+                text_line(
+                    x + wide / 2,
+                    y + 13.5,
+                    f"{100 * share:.0f}",
+                    size=10.5,
+                    fill=_ON_CATEGORY[i],
+                    anchor="middle",
+                    pointer_events="none",
+                )
+            )
         x += wide
     return "".join(parts)
 

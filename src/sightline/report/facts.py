@@ -71,9 +71,12 @@ def human_f1(table: PairTable, aspect: Aspect, protocol: Protocol, *, resamples:
         seed: Of the resampling.
     """
     counts = human_ceiling(
-        getattr(table, f"{aspect}_votes"), table.cluster, len(table.clusters), resamples=1,
+        getattr(table, f"{aspect}_votes"),
+        table.cluster,
+        len(table.clusters),
+        resamples=1,
         undecided="leave_out" if protocol is Protocol.DEFAULT else "false_positive",
-    ).counts  # fmt: skip
+    ).counts
     return intervals(
         counts,
         lambda t: rates(t, protocol=protocol, aspect=aspect, setting=table.setting)[:, -1, 2:],

@@ -106,9 +106,14 @@ def _worst(answers: Answers, aspect: Aspect, data: Dataset, each: int) -> list[F
 
 
 def _failure(
-    answers: Answers, aspect: Aspect, cluster: int, wrong: NDArray[np.bool_], definite: NDArray[np.bool_],
-    weight: Floats, data: Dataset,
-) -> Failure:  # fmt: skip
+    answers: Answers,
+    aspect: Aspect,
+    cluster: int,
+    wrong: NDArray[np.bool_],
+    definite: NDArray[np.bool_],
+    weight: Floats,
+    data: Dataset,
+) -> Failure:
     table = answers.table
     rows = np.flatnonzero(table.cluster == cluster)
     row = int(rows[np.argmax(weight[rows])])

@@ -155,9 +155,14 @@ def _answers(run: Run, records: pl.DataFrame, tables: Mapping[Setting, PairTable
 
 
 def _sitting(
-    run: Run, label: str, records: pl.DataFrame, answers: Mapping[Setting, Answers], protocol: Protocol,
-    resamples: int, seed: int,
-) -> Sitting:  # fmt: skip
+    run: Run,
+    label: str,
+    records: pl.DataFrame,
+    answers: Mapping[Setting, Answers],
+    protocol: Protocol,
+    resamples: int,
+    seed: int,
+) -> Sitting:
     options = run.options
     sitting = Sitting(
         **seated(run, label),

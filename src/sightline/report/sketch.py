@@ -134,9 +134,7 @@ def _picture(image: SketchImage, place: Rect, tags: dict[int, str]) -> str:
         parts.append(
             element("image", href=image.photo, x=left, y=top, width=wide, height=high, preserveAspectRatio="none")
         )
-    placed = [
-        (left + b[0] * wide, top + b[1] * high, left + b[2] * wide, top + b[3] * high) for b in image.boxes
-    ]  # fmt: skip
+    placed = [(left + b[0] * wide, top + b[1] * high, left + b[2] * wide, top + b[3] * high) for b in image.boxes]
     bystanders = [i for i in range(len(placed)) if i not in tags]
     parts += [
         _box(placed[i], image.labels[i], "#ffffff" if image.photo else MUTED, 1.0, dash="3 3") for i in bystanders
@@ -154,17 +152,33 @@ def _picture(image: SketchImage, place: Rect, tags: dict[int, str]) -> str:
 
 def _box(box: Rect, told: str, colour: str, thick: float, dash: str | None = None) -> str:
     return element(
-        "rect", hover(told), x=box[0], y=box[1], width=box[2] - box[0], height=box[3] - box[1], fill=colour,
-        fill_opacity=0.0 if dash else 0.08, stroke=colour, stroke_width=thick, stroke_dasharray=dash,
-    )  # fmt: skip
+        "rect",
+        hover(told),
+        x=box[0],
+        y=box[1],
+        width=box[2] - box[0],
+        height=box[3] - box[1],
+        fill=colour,
+        fill_opacity=0.0 if dash else 0.08,
+        stroke=colour,
+        stroke_width=thick,
+        stroke_dasharray=dash,
+    )
 
 
 def _halo(box: Rect) -> str:
     """A white edge under a coloured one, so it stands off any photo."""
     return element(
-        "rect", x=box[0], y=box[1], width=box[2] - box[0], height=box[3] - box[1],
-        fill="none", stroke="#ffffff", stroke_width=4.5, stroke_opacity=0.7,
-    )  # fmt: skip
+        "rect",
+        x=box[0],
+        y=box[1],
+        width=box[2] - box[0],
+        height=box[3] - box[1],
+        fill="none",
+        stroke="#ffffff",
+        stroke_width=4.5,
+        stroke_opacity=0.7,
+    )
 
 
 def _flag(tag: str, label: str, box: Rect, bounds: Rect, taken: list[Rect]) -> str:

@@ -72,14 +72,28 @@ def element(name: str, *children: str, **attributes: object) -> str:
 
 
 def text_line(
-    x: float, y: float, content: object, *, size: float = 12, fill: str = INK,
-    anchor: str | None = None, bold: bool = False, **attributes: object,
-) -> str:  # fmt: skip
+    x: float,
+    y: float,
+    content: object,
+    *,
+    size: float = 12,
+    fill: str = INK,
+    anchor: str | None = None,
+    bold: bool = False,
+    **attributes: object,
+) -> str:
     """A line of text with its baseline at (x, y); `anchor` is start, middle or end."""
     return element(
-        "text", escape(content), x=float(x), y=float(y), font_size=float(size), fill=fill,
-        text_anchor=anchor, font_weight="600" if bold else None, **attributes,
-    )  # fmt: skip
+        "text",
+        escape(content),
+        x=float(x),
+        y=float(y),
+        font_size=float(size),
+        fill=fill,
+        text_anchor=anchor,
+        font_weight="600" if bold else None,
+        **attributes,
+    )
 
 
 def line(
@@ -110,10 +124,15 @@ def document(width: float, height: float, title: str, description: str, *body: s
         f"font-family:var(--chart-font,{_FONT});font-variant-numeric:tabular-nums;print-color-adjust:exact;-webkit-print-color-adjust:exact"
     )
     return element(
-        "svg", element("title", escape(title)), element("desc", escape(description)), *body,
-        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {number(width)} {number(height)}",
-        role="img", style=style,
-    )  # fmt: skip
+        "svg",
+        element("title", escape(title)),
+        element("desc", escape(description)),
+        *body,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {number(width)} {number(height)}",
+        role="img",
+        style=style,
+    )
 
 
 def nothing(title: str, width: float) -> str:

@@ -43,9 +43,13 @@ def _check_box(scene_id: str, sighting: Sighting, view: View, file: str | None) 
         raise DataError("box is reversed or empty", file=file, row=scene_id, field="box", found=sighting.box)
     if view.units == "normalised" and not (min(x0, y0) >= 0.0 and max(x1, y1) <= 1.0):
         raise DataError(
-            "normalised box leaves the image", file=file, row=scene_id, field="box",
-            expected="within [0, 1]", found=sighting.box,
-        )  # fmt: skip
+            "normalised box leaves the image",
+            file=file,
+            row=scene_id,
+            field="box",
+            expected="within [0, 1]",
+            found=sighting.box,
+        )
 
 
 def _check_relation(scene_id: str, relation: Relation, objects: set[str], file: str | None) -> None:
@@ -60,6 +64,10 @@ def _check_relation(scene_id: str, relation: Relation, objects: set[str], file: 
         for word in (*relation.votes, *([relation.predicate] if relation.predicate else [])):
             if word not in allowed:
                 raise DataError(
-                    "label outside its range", file=file, row=scene_id, field=relation.aspect,
-                    expected="one of " + ", ".join(allowed), found=word,
-                )  # fmt: skip
+                    "label outside its range",
+                    file=file,
+                    row=scene_id,
+                    field=relation.aspect,
+                    expected="one of " + ", ".join(allowed),
+                    found=word,
+                )

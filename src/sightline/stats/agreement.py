@@ -266,6 +266,11 @@ def _checked(votes: NDArray[Any]) -> Floats:
     wrong = ~(np.isfinite(counted) & (counted >= 0) & (counted == np.floor(counted)))
     if wrong.any():
         row, label = np.argwhere(wrong)[0]
-        raise DataError("not a vote count", row=f"item {row}", field=f"label {label}",
-                        expected="a whole number ≥ 0", found=given[row, label].item())  # fmt: skip
+        raise DataError(
+            "not a vote count",
+            row=f"item {row}",
+            field=f"label {label}",
+            expected="a whole number ≥ 0",
+            found=given[row, label].item(),
+        )
     return counted

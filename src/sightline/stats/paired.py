@@ -12,15 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.stats.bootstrap import (
-    Counts,
-    Floats,
-    Statistic,
-    StrataStatistic,
-    evaluate,
-    linearise,
-    over_one,
-)
+from sightline.stats.bootstrap import Counts, Floats, Statistic, StrataStatistic, evaluate, linearise, over_one
 from sightline.stats.intervals import Interval, intervals_strata, number_or_none
 
 _SIGNS_AT_ONCE = 2_000_000

@@ -23,8 +23,14 @@ from sightline.errors import ConfigError, DataError
 Kind = Literal["image", "depth", "ids"]
 
 UNREADABLE = (
-    OSError, EOFError, ValueError, KeyError, SyntaxError, zipfile.BadZipFile, Image.DecompressionBombError,
-)  # fmt: skip
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    SyntaxError,
+    zipfile.BadZipFile,
+    Image.DecompressionBombError,
+)
 """What reading a file that is no picture may raise."""
 
 FORMS: Final[dict[Kind, tuple[str, ...]]] = {

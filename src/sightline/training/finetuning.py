@@ -79,12 +79,18 @@ def fine_plan(start: str | Path, **changes: Any) -> Plan:
     if changes.get("size", size) != size:
         raise ConfigError(f"{start} is a network of size {size or 'unknown'}, not {changes['size']}")
     usual: dict[str, Any] = {
-        "size": size, "views": net.config.views, "steps": 300, "batch": 32,
-        "rate": 1e-4, "optimizer": "adamw", "warmup": 30, "most_objects": net.config.most_objects,
+        "size": size,
+        "views": net.config.views,
+        "steps": 300,
+        "batch": 32,
+        "rate": 1e-4,
+        "optimizer": "adamw",
+        "warmup": 30,
+        "most_objects": net.config.most_objects,
         "start": str(start),
         "compiled": False,  # takes longer than the steps do
         "crowded": 0.0,  # the scenes as they are: there are few of them
-    }  # fmt: skip
+    }
     return Plan(**{**usual, **changes})
 
 

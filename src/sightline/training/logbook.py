@@ -133,10 +133,13 @@ class Logbook(Callback):
         span = max(now - self._since, 1e-9)
         step = trainer.global_step
         self.last = {
-            "step": step, **{name: values.get(name, math.nan) for name in LOSSES},
+            "step": step,
+            **{name: values.get(name, math.nan) for name in LOSSES},
             "rate": self._plan.rate * self._plan.factor(step - 1),
-            "scenes_per_s": self._scenes / span, "images_per_s": self._images / span, "seconds": now - self._begun,
-        }  # fmt: skip
+            "scenes_per_s": self._scenes / span,
+            "images_per_s": self._images / span,
+            "seconds": now - self._begun,
+        }
         with (self._out / LOG).open("a") as file:
             file.write(",".join([str(step), *(f"{self.last[name]:.6g}" for name in COLUMNS[1:])]) + "\n")
         self._since, self._scenes, self._images = now, 0, 0

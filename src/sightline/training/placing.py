@@ -24,9 +24,20 @@ from sightline.worlds import World, arrange, relations, solid
 from sightline.worlds.layout import Layout, Placed
 
 FACTS: Final = (
-    "left", "behind", "base", "long", "short", "height", "cavity_long", "cavity_short", "cavity_depth",
-    "contained", "supported", "containing", "supporting",
-)  # fmt: skip
+    "left",
+    "behind",
+    "base",
+    "long",
+    "short",
+    "height",
+    "cavity_long",
+    "cavity_short",
+    "cavity_depth",
+    "contained",
+    "supported",
+    "containing",
+    "supporting",
+)
 """What is known of each object besides its predicates: where it stands along the original camera's left and behind,
 height of its base, half its longer and shorter side, its height, the same of its cavity (0 without one), all in
 metres; whether it stands in or on another, and holds or carries one (0 or 1)."""

@@ -88,9 +88,16 @@ class WorldSource:
         told: Told | None = None,
     ) -> None:
         self.stream = PlacedScenes(
-            world, views, seed=seed, size=batch, batches=batches, most=most, first=first,
-            crowded=crowded, alike=alike,
-        )  # fmt: skip
+            world,
+            views,
+            seed=seed,
+            size=batch,
+            batches=batches,
+            most=most,
+            first=first,
+            crowded=crowded,
+            alike=alike,
+        )
         self.workers = workers
         self.drawing: Drawing = (
             CudaDrawing(world, canonical=canonical, seed=seed, workers=workers, told=told)

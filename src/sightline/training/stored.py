@@ -51,9 +51,13 @@ class StoredSource:
         self.bank = torch.from_numpy(self.scenes_there.bank).to(self.device)
         self.outlines: Tensor | None = None  # stored canonical views come without
         self._told: dict[str, Any] = {
-            "data": data.path.name, "fingerprint": data.fingerprint, "split": split,
-            "scenes": len(self.scenes_there), "left_out": self.scenes_there.left_out, "seed": seed,
-        }  # fmt: skip
+            "data": data.path.name,
+            "fingerprint": data.fingerprint,
+            "split": split,
+            "scenes": len(self.scenes_there),
+            "left_out": self.scenes_there.left_out,
+            "seed": seed,
+        }
 
     @property
     def image(self) -> tuple[int, int]:

@@ -81,11 +81,7 @@ class StoredScenes:
 
 
 def stored_scenes(
-    data: Dataset,
-    views: Sequence[str],
-    *,
-    split: str | None = None,
-    most_objects: int = 16,
+    data: Dataset, views: Sequence[str], *, split: str | None = None, most_objects: int = 16
 ) -> StoredScenes:
     """The scenes of a dataset that have a pair of objects.
 
@@ -101,9 +97,12 @@ def stored_scenes(
     most = max(told, key=lambda facts: len(facts.objects))
     if len(most.objects) > most_objects:
         raise DataError(
-            "more objects than the network takes", file=data.path, row=most.scene_id,
-            expected=f"at most {most_objects}", found=len(most.objects),
-        )  # fmt: skip
+            "more objects than the network takes",
+            file=data.path,
+            row=most.scene_id,
+            expected=f"at most {most_objects}",
+            found=len(most.objects),
+        )
     ids = [facts.scene_id for facts in told]
     pictures, maps, image = _pictures(tables.views.filter(pl.col("scene_id").is_in(ids)), ids, views, data)
     _check_files(data.blobs, ids, pictures, "image")
@@ -155,9 +154,13 @@ def _pictures(
     if others or None in first:
         scene, view, width, height = others[0] if others else first
         raise DataError(
-            "views must have one size", file=data.path, row=scene, field=view,
-            expected=f"{first[2]}×{first[3]}" if others else "a size", found=f"{width}×{height}",
-        )  # fmt: skip
+            "views must have one size",
+            file=data.path,
+            row=scene,
+            field=view,
+            expected=f"{first[2]}×{first[3]}" if others else "a size",
+            found=f"{width}×{height}",
+        )
     pictures, maps = (tuple(tuple(found[s, v][which] for v in views) for s in ids) for which in (0, 1))
     whole = not any(ref is None for scene in maps for ref in scene)
     return pictures, maps if whole else None, (first[2], first[3])

@@ -30,10 +30,32 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _OPTIONAL = ("about", "scenes", "cooccurrence", "containment")
 _FIELDS = (
     *_OPTIONAL,
-    "shapes", "sizes", "colors", "materials", "objects", "distinct", "placement", "children", "depth",
-    "area", "in_view", "gap", "clearance", "stability", "tries", "attempts", "stream",
-    "table", "ambient", "resolution", "jitter", "cameras", "lights", "depth_tolerance", "meshes",
-)  # fmt: skip
+    "shapes",
+    "sizes",
+    "colors",
+    "materials",
+    "objects",
+    "distinct",
+    "placement",
+    "children",
+    "depth",
+    "area",
+    "in_view",
+    "gap",
+    "clearance",
+    "stability",
+    "tries",
+    "attempts",
+    "stream",
+    "table",
+    "ambient",
+    "resolution",
+    "jitter",
+    "cameras",
+    "lights",
+    "depth_tolerance",
+    "meshes",
+)
 
 
 def load_world(name: str | Path) -> World:

@@ -150,9 +150,17 @@ def _borne(stage: Stage, parent: int, mass: float, x: float, y: float, stability
 
 @njit(cache=True)
 def _fits(
-    stage: Stage, n: int, item: Body, x: float, y: float, z: float, yaw: float, parent: int,
-    rules: Rules, wrong: NDArray[np.int64],
-) -> bool:  # fmt: skip
+    stage: Stage,
+    n: int,
+    item: Body,
+    x: float,
+    y: float,
+    z: float,
+    yaw: float,
+    parent: int,
+    rules: Rules,
+    wrong: NDArray[np.int64],
+) -> bool:
     """Whether a pose is borne, seen and free; its outline then stands in row n, else the fault is counted."""
     mx, my = _centre(item, x, y, yaw)
     if not _borne(stage, parent, item.mass, mx, my, rules.stability):
@@ -226,9 +234,17 @@ def settle_on_table(
 
 @njit(cache=True)
 def settle_inside(
-    stage: Stage, n: int, item: Body, draws: Floats, rules: Rules, wrong: NDArray[np.int64],
-    parent: int, host: Body, pose: Floats, turns: Floats,
-) -> Floats:  # fmt: skip
+    stage: Stage,
+    n: int,
+    item: Body,
+    draws: Floats,
+    rules: Rules,
+    wrong: NDArray[np.int64],
+    parent: int,
+    host: Body,
+    pose: Floats,
+    turns: Floats,
+) -> Floats:
     """Enter the item as row n on the floor of the parent's cavity, like `settle_on_table`.
 
     Args:
@@ -265,9 +281,17 @@ def settle_inside(
 
 @njit(cache=True)
 def settle_on_top(
-    stage: Stage, n: int, item: Body, draws: Floats, rules: Rules, wrong: NDArray[np.int64],
-    parent: int, host: Body, pose: Floats, known: Floats,
-) -> Floats:  # fmt: skip
+    stage: Stage,
+    n: int,
+    item: Body,
+    draws: Floats,
+    rules: Rules,
+    wrong: NDArray[np.int64],
+    parent: int,
+    host: Body,
+    pose: Floats,
+    known: Floats,
+) -> Floats:
     """Enter the item as row n on the parent's top, like `settle_inside`; `known` poses see `bodies.perches`."""
     footing = np.empty((footing_rows(host, item), 2))
     z = pose[2] + host.height

@@ -46,9 +46,11 @@ def told(truth: np.ndarray, answers: np.ndarray) -> list[reference.Judgement]:
     words = {1: True, 0: False, -1: None}
     return [
         (predicate, bool(truth[i, j, k]), words[int(answers[i, j, k])])
-        for i in range(len(truth)) for j in range(len(truth)) if i != j
+        for i in range(len(truth))
+        for j in range(len(truth))
+        if i != j
         for k, predicate in enumerate(PREDICATES)
-    ]  # fmt: skip
+    ]
 
 
 @settings(max_examples=60, deadline=None)

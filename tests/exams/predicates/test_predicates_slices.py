@@ -26,14 +26,20 @@ def made(seed: int, scenes: int = 30) -> pl.DataFrame:
                 hidden = float(np.maximum(shares[i], shares[j]))
                 rows += [
                     {
-                        "scene_id": f"s{s}", "n_objects": n, "subject": str(i), "object": str(j),
-                        "predicate": p, "truth": bool(rng.random() < 0.4),
+                        "scene_id": f"s{s}",
+                        "n_objects": n,
+                        "subject": str(i),
+                        "object": str(j),
+                        "predicate": p,
+                        "truth": bool(rng.random() < 0.4),
                         "answer": str(rng.choice(["yes", "no", "unknown"], p=[0.45, 0.45, 0.1])),
                         "hidden": None if np.isnan(hidden) else hidden,
-                        "subject_how": str(how[i]), "object_how": str(how[j]),
+                        "subject_how": str(how[i]),
+                        "object_how": str(how[j]),
                     }
-                    for p in PREDICATES if i != j
-                ]  # fmt: skip
+                    for p in PREDICATES
+                    if i != j
+                ]
     return pl.DataFrame(rows)
 
 

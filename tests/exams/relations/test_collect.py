@@ -26,9 +26,15 @@ WORDS = c.Vocabulary(
     part_of=frozenset({("wheel", "car"), ("arm", "person")}),
 )
 SCHEMA = {
-    "scene_id": pl.String, "object_id": pl.String, "category": pl.String,
-    "x0": pl.Float64, "y0": pl.Float64, "x1": pl.Float64, "y1": pl.Float64, "group": pl.Boolean,
-}  # fmt: skip
+    "scene_id": pl.String,
+    "object_id": pl.String,
+    "category": pl.String,
+    "x0": pl.Float64,
+    "y0": pl.Float64,
+    "x1": pl.Float64,
+    "y1": pl.Float64,
+    "group": pl.Boolean,
+}
 WHOLE = (0.2, 0.2, 0.7, 0.7)
 
 

@@ -30,11 +30,19 @@ def test_counts_and_shares_of_one_split():
     assert (found["images"], found["objects"], found["pairs"]) == (2, 4, 4)  # scene 1 has no pair
     assert found["depth"] == {"unsure": 0.25, "closer": 0.25, "farther": 0.25, "same": 0.0, "no_majority": 0.25}
     assert found["occlusion"] == {
-        "none": 0.5, "occludes": 0.25, "occluded": 0.0, "mutual": 0.25, "no_majority": 0.0,
-    }  # fmt: skip
+        "none": 0.5,
+        "occludes": 0.25,
+        "occluded": 0.0,
+        "mutual": 0.25,
+        "no_majority": 0.0,
+    }
     assert found["difficulty"] == {
-        "easy": 0.25, "moderate": 0.25, "difficult": 0.0, "infeasible": 0.25, "ambiguous": 0.25,
-    }  # fmt: skip
+        "easy": 0.25,
+        "moderate": 0.25,
+        "difficult": 0.0,
+        "infeasible": 0.25,
+        "ambiguous": 0.25,
+    }
     assert found["votes_per_pair"] == {"5": 4}
 
 
@@ -75,10 +83,7 @@ TABLE_1 = {  # as printed; the files released hold 14 and 58 within-image pairs 
     ("across_images", "validation"): (1200, 4098, 6868, 40.9, 48.0),
     ("across_images", "test"): (4000, 14009, 24461, 43.8, 44.5),
 }
-TABLE_2 = {
-    "within_image": (55.8, 16.4, 13.1, 10.5, 4.3),
-    "across_images": (50.0, 21.6, 16.9, 6.7, 4.8),
-}
+TABLE_2 = {"within_image": (55.8, 16.4, 13.1, 10.5, 4.3), "across_images": (50.0, 21.6, 16.9, 6.7, 4.8)}
 
 
 @pytest.mark.realdata

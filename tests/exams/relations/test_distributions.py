@@ -57,8 +57,10 @@ def test_frequencies_equal_a_plain_count(seed):
 def test_frequency_keeps_the_commonest():
     table = make_table([(0, 1)], [1], scene_of=[0, 0, 0], classes=["a", "b", "b"])
     assert class_frequency(table, top=1).to_dict() == {
-        "total": 3, "distinct": 2, "rows": [{"classes": ["b"], "count": 2}],
-    }  # fmt: skip
+        "total": 3,
+        "distinct": 2,
+        "rows": [{"classes": ["b"], "count": 2}],
+    }
 
 
 def _three_classes():

@@ -30,17 +30,25 @@ from sightline.skills import SILENT
 from sightline.store.formats.vrd25 import read_predictions, read_scoring_truth
 
 SCHEMA = {
-    "image_a": pl.String, "image_b": pl.String,
+    "image_a": pl.String,
+    "image_b": pl.String,
     **{f"{end}_{edge}": pl.Float64 for end in "ab" for edge in ("x0", "y0", "x1", "y1")},
-    "depth": pl.Int8, "occlusion": pl.Int8,
-}  # fmt: skip
+    "depth": pl.Int8,
+    "occlusion": pl.Int8,
+}
 ASPECTS: tuple[Aspect, ...] = ("depth", "occlusion")
 
 # Near-duplicates: several fit the same truth, one at IoU exactly 0.5 with the first, one is empty.
 BOXES = (
-    (0.0, 0.0, 0.5, 0.5), (0.0, 0.0, 0.5, 0.45), (0.05, 0.0, 0.5, 0.5), (0.0, 0.0, 0.5, 0.25),
-    (0.1, 0.1, 0.6, 0.6), (0.15, 0.1, 0.6, 0.65), (0.3, 0.3, 0.9, 0.9), (0.2, 0.2, 0.2, 0.4),
-)  # fmt: skip
+    (0.0, 0.0, 0.5, 0.5),
+    (0.0, 0.0, 0.5, 0.45),
+    (0.05, 0.0, 0.5, 0.5),
+    (0.0, 0.0, 0.5, 0.25),
+    (0.1, 0.1, 0.6, 0.6),
+    (0.15, 0.1, 0.6, 0.65),
+    (0.3, 0.3, 0.9, 0.9),
+    (0.2, 0.2, 0.2, 0.4),
+)
 
 
 def frame(rows: list[Row]) -> pl.DataFrame:
@@ -294,11 +302,13 @@ def test_evaluator_case(
         [
             rates(
                 score_boxed(*pairs, Protocol.OFFICIAL, aspect, window=window).sum(axis=0),
-                protocol=Protocol.OFFICIAL, aspect=aspect, setting="across_images",
+                protocol=Protocol.OFFICIAL,
+                aspect=aspect,
+                setting="across_images",
             )
             for aspect in ("occlusion", "depth")
         ]
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(scores[:, 0], precision)
     np.testing.assert_array_equal(scores[:, 1], recall)
 
@@ -324,10 +334,12 @@ def test_perfect_answers_on_the_validation_set(real_data: Path, setting: str, re
     everything = {
         protocol: rates(
             score_boxed(pairs, said, protocol, "depth").sum(axis=0),
-            protocol=protocol, aspect="depth", setting=pairs.setting,
+            protocol=protocol,
+            aspect="depth",
+            setting=pairs.setting,
         )[4].tolist()
         for protocol in Protocol
-    }  # fmt: skip
+    }
     assert everything[Protocol.DEFAULT] == everything[Protocol.PAPER] == [1.0, 1.0, 1.0]
     # No-majority pairs are missed, and across images nobody looks at the reversed rows.
     assert everything[Protocol.OFFICIAL][:2] == [1.0, reach * len(written) / (2 * len(pairs))]

@@ -31,8 +31,10 @@ def test_scores_equal_the_definitions(seed, protocol):
     answers = _both(seed)
     found = scores(answers, protocol=Protocol(protocol), resamples=20)
     assert [task.name for task in found.subtasks] == [
-        "within_image/depth", "within_image/occlusion", "across_images/depth",
-    ]  # fmt: skip
+        "within_image/depth",
+        "within_image/occlusion",
+        "across_images/depth",
+    ]
     means = []
     for task in found.subtasks:
         own = answers[task.setting]

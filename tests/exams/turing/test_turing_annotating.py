@@ -157,8 +157,10 @@ def scene(*relations: Relation, name: str = "s", split: str = "", **changes: Any
     """A man and a child in front of a wall, which is of no type."""
     objects = (Object("m", "man"), Object("w", "wall"), Object("c", "child"))
     sightings = (
-        Sighting("v", "m", (0, 0, 4, 8)), Sighting("v", "w", (0, 0, 10, 10)), Sighting("v", "c", (5, 0, 9, 5)),
-    )  # fmt: skip
+        Sighting("v", "m", (0, 0, 4, 8)),
+        Sighting("v", "w", (0, 0, 10, 10)),
+        Sighting("v", "c", (5, 0, 9, 5)),
+    )
     made = Scene(name, split, "", (View("v", size=(10, 10)),), objects, sightings, relations)
     return replace(made, **changes)
 
@@ -233,7 +235,7 @@ def test_links(link: Link, told: tuple[str, str | None], closed: bool, expected:
         (Source("relation", "depth", ("farther",)), False, "open yes"),  # told backwards
         (Source("relation", "occlusion", ("occludes",)), True, "open open"),  # no majority
     ],
-)  # fmt: skip
+)
 def test_sources(source: Source, closed: bool, expected: str) -> None:
     """Expected of the man, then of the child."""
     told = (
@@ -288,7 +290,7 @@ PIXEL[4, 4] = True
         (View("v", units="normalised"), "boxes", (0.4, 0.0, 0.45, 0.2), None, "image left"),  # likewise
         (View("v", size=(10, 10), units="normalised"), "size", (0, 0, 1, 1), PIXEL, "image left middle"),  # mask
     ],
-)  # fmt: skip
+)
 def test_regions_an_object_is_seen_in(
     view: View, extent: Any, box: tuple[float, ...], mask: Any, expected: str
 ) -> None:

@@ -44,8 +44,10 @@ def relation(subject: Label, name: str, other: Label) -> Question:
         (about(V1, "moving"), "Is vehicle 1 moving?"),  # 11
         (about(V1, "parked", "car"), "Is vehicle 1 parked and a car?"),  # 12
         (about(V1, "one visible tire"), "Does vehicle 1 have exactly one visible tire?"),  # 14
-        (Question("unique", "person", ("female",), "left half"),
-         "Is there a unique person that is female in the designated region?"),  # 18
+        (
+            Question("unique", "person", ("female",), "left half"),
+            "Is there a unique person that is female in the designated region?",
+        ),  # 18
         (exist("standing still"), "Is there a person that is standing still in the designated region?"),  # 19
         (relation(P1, "taller", P2), "Is person 1 taller than person 2?"),  # 24
         (relation(P1, "closer", P2), "Is person 1 closer (to the camera) than person 2?"),  # 25
@@ -53,13 +55,17 @@ def relation(subject: Label, name: str, other: Label) -> Question:
         (relation(P2, "talking", P3), "Are person 2 and person 3 talking?"),  # 37
         (relation(P1, "occluding", Label("vehicle", 3)), "Is person 1 partially occluding vehicle 3?"),  # the text
         (exist("wearing a hat", region=WHOLE), "Is there a person that is wearing a hat?"),  # no region
-        (exist("parked", "one visible tire", of="vehicle", region=WHOLE),
-         "Is there a vehicle that is parked and has exactly one visible tire?"),  # both verbs
-        (exist("any visible tire", "lights on", of="vehicle"),
-         "Is there a vehicle that has any visible tire and its lights on in the designated region?"),  # has, twice
+        (
+            exist("parked", "one visible tire", of="vehicle", region=WHOLE),
+            "Is there a vehicle that is parked and has exactly one visible tire?",
+        ),  # both verbs
+        (
+            exist("any visible tire", "lights on", of="vehicle"),
+            "Is there a vehicle that has any visible tire and its lights on in the designated region?",
+        ),  # has, twice
         (about(V1, "car", "lights on"), "Is vehicle 1 a car and does it have its lights on?"),  # both verbs
     ],
-)  # fmt: skip
+)
 def test_said_and_understood(question: Question, text: str) -> None:
     assert say(question, URBAN) == text
     assert parse(text, URBAN, question.region) == question
@@ -68,15 +74,21 @@ def test_said_and_understood(question: Question, text: str) -> None:
 @pytest.mark.parametrize(
     ("question", "text"),
     [
-        (exist("female"), "Is there an instance of a person that is female in the scene, partially visible in the "
-         "designated region of the image, and not previously instantiated?"),  # region
-        (Question("unique", "window"), "Is there a unique instance of a window in the scene, partially visible "
-         "in the image, and not previously instantiated?"),  # whole image
+        (
+            exist("female"),
+            "Is there an instance of a person that is female in the scene, partially visible in the "
+            "designated region of the image, and not previously instantiated?",
+        ),  # region
+        (
+            Question("unique", "window"),
+            "Is there a unique instance of a window in the scene, partially visible "
+            "in the image, and not previously instantiated?",
+        ),  # whole image
         (about(P1, "female"), "Is person 1 female?"),  # nothing is implied
         (relation(P1, "talking", P2), "Are person 1 and person 2 talking?"),  # nor here
         (relation(V1, "larger", V1), "Is vehicle 1 larger than vehicle 1, as seen from the camera?"),  # the camera
     ],
-)  # fmt: skip
+)
 def test_long_form(question: Question, text: str) -> None:
     assert say_long(question, URBAN) == text
 

@@ -358,8 +358,15 @@ def test_practice_streams_are_about_training_images_the_belief_has_not_seen(exam
 def test_a_written_test_asks_the_same(tmp_path: Path) -> None:
     exam = make()
     streams = [exam.stream(item) for item in exam.items(TEST)]
-    write_test(tmp_path / "t", streams, TEST, VOCABULARY, exam.training, key=tmp_path / "key.jsonl",
-               about={"settings": {"min_support": 10, "epsilon": 0.2}})  # fmt: skip
+    write_test(
+        tmp_path / "t",
+        streams,
+        TEST,
+        VOCABULARY,
+        exam.training,
+        key=tmp_path / "key.jsonl",
+        about={"settings": {"min_support": 10, "epsilon": 0.2}},
+    )
     written = WrittenExam(tmp_path / "t", tmp_path / "key.jsonl")
     assert written.epsilon == written.options()["epsilon"] == 0.2  # the report looks it up there
     online = run(exam, Keen(), tmp_path / "a")

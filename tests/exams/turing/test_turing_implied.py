@@ -126,10 +126,21 @@ def test_no_image_ever_says_otherwise() -> None:
             if implied is not None:
                 fired[question.kind, implied] += len(fitting)
                 refuse_counter_example(columns, fitting, history, question, implied, words)
-    assert min(fired[case] for case in [
-        ("exist", True), ("exist", False), ("unique", False), ("attribute", True), ("attribute", False),
-        ("relation", True), ("relation", False),
-    ]) > 0  # fmt: skip
+    assert (
+        min(
+            fired[case]
+            for case in [
+                ("exist", True),
+                ("exist", False),
+                ("unique", False),
+                ("attribute", True),
+                ("attribute", False),
+                ("relation", True),
+                ("relation", False),
+            ]
+        )
+        > 0
+    )
     assert fired["unique", True] == 0
 
 

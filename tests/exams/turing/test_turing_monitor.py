@@ -40,10 +40,11 @@ def test_a_step_that_is_mostly_no_leaks() -> None:
 
 def test_answers_that_can_be_guessed_leak_even_where_yes_and_no_are_as_common() -> None:
     asked = records(
-        100, 20,
+        100,
+        20,
         yes=lambda rng, step, kind: step % 2 == 0,
         reply=lambda rng, truth: "yes" if truth == (rng.random() < 0.8) else "no",
-    )  # fmt: skip
+    )
     assert not monitor(asked, resamples=200).leaky
     found = monitor(asked, _blind(asked), resamples=200)
     assert found.leaky

@@ -38,10 +38,13 @@ FOUND = Told(ONLY, True)
 def test_the_annotation_answers_as_the_oracle(seed: int) -> None:
     case = random_case(seed, steps=6)
     image = next(
-        (case.columns.image(i) for i in range(len(case.columns))
-         if walked(picture_of(case.columns.image(i), case.vocabulary), case.history) is not None),
+        (
+            case.columns.image(i)
+            for i in range(len(case.columns))
+            if walked(picture_of(case.columns.image(i), case.vocabulary), case.history) is not None
+        ),
         None,
-    )  # fmt: skip
+    )
     if image is None:
         return
     operator, picture = GroundTruth(image, case.vocabulary), picture_of(image, case.vocabulary)

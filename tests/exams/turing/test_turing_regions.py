@@ -22,11 +22,13 @@ GRID = {"rows": 2, "columns": 2, "width": 0.6, "height": 0.6}
         (["quarters", WHOLE], [WHOLE, *(r.name for r in SETS["quarters"])]),  # and always first
         (["right half", "right half"], [WHOLE, "right half"]),  # told twice
         (["left third", {"name": "mine", "box": [0, 0, 1 / 3, 1]}], [WHOLE, "left third"]),  # equal boxes
-        ([{"rows": 2, "columns": 2, "width": 0.5, "height": 0.5}, "quarters"], [WHOLE, *(
-            f"window {r}.{c} of 2×2, 0.5×0.5" for r in (1, 2) for c in (1, 2))]),  # a grid that is the quarters
+        (
+            [{"rows": 2, "columns": 2, "width": 0.5, "height": 0.5}, "quarters"],
+            [WHOLE, *(f"window {r}.{c} of 2×2, 0.5×0.5" for r in (1, 2) for c in (1, 2))],
+        ),  # a grid that is the quarters
         ([{"name": "sky", "box": [0, 0, 1, 0.25]}], [WHOLE, "sky"]),  # a box of one's own
     ],
-)  # fmt: skip
+)
 def test_names_in_order(spec: list[Any], names: list[str]) -> None:
     assert [r.name for r in region_set(spec)] == names
 

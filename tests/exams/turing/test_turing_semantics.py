@@ -99,14 +99,7 @@ def test_labelled_objects_are_looked_past() -> None:
     assert answer(two, anyone, {ONE: 0, TWO: 2}, WORDS) == (NO, None)
 
 
-@pytest.mark.parametrize(
-    ("attributes", "expected"),
-    [
-        (("tall",), YES),
-        (("wet",), OPEN),
-        (("tall", "wet"), OPEN),
-    ],
-)
+@pytest.mark.parametrize(("attributes", "expected"), [(("tall",), YES), (("wet",), OPEN), (("tall", "wet"), OPEN)])
 def test_attributes_of_a_labelled_object(attributes: tuple[str, ...], expected: Truth) -> None:
     question = Question("attribute", attributes=attributes, subject=ONE)
     assert answer(image("car", "person:tall"), question, {ONE: 1}, WORDS) == (expected, None)
@@ -119,11 +112,7 @@ def test_one_attribute_surely_missing_denies_them_all() -> None:
 
 @pytest.mark.parametrize(
     ("relation", "subject", "thing", "expected"),
-    [
-        ("holds", ONE, TWO, YES),
-        ("holds", TWO, ONE, NO),
-        ("near", ONE, TWO, OPEN),
-    ],
+    [("holds", ONE, TWO, YES), ("holds", TWO, ONE, NO), ("near", ONE, TWO, OPEN)],
 )
 def test_relations_of_labelled_objects(relation: str, subject: Label, thing: Label, expected: Truth) -> None:
     two = image("person", "person", holds=("0 holds 1",), fails=("1 holds 0",))

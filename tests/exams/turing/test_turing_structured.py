@@ -21,14 +21,20 @@ EXIST = {"type": "exist", "object_type": "person", "attributes": ["female"], "re
     ("question", "form"),
     [
         (Question("exist", "person", ("female",), "left half"), {**EXIST, "box": [0.0, 0.0, 0.5, 1.0]}),  # a region
-        (Question("unique", "door"), {"type": "unique", "object_type": "door", "attributes": [], "region": "image",
-                                      "box": None}),  # the whole image
-        (Question("attribute", subject=CAR, attributes=("parked", "car")),
-         {"type": "attribute", "subject": "vehicle 1", "attributes": ["parked", "car"]}),  # a conjunction
-        (Question("relation", subject=TWO, object=CAR, relation="entering"),
-         {"type": "relation", "subject": "person 2", "relation": "entering", "object": "vehicle 1"}),  # two objects
+        (
+            Question("unique", "door"),
+            {"type": "unique", "object_type": "door", "attributes": [], "region": "image", "box": None},
+        ),  # the whole image
+        (
+            Question("attribute", subject=CAR, attributes=("parked", "car")),
+            {"type": "attribute", "subject": "vehicle 1", "attributes": ["parked", "car"]},
+        ),  # a conjunction
+        (
+            Question("relation", subject=TWO, object=CAR, relation="entering"),
+            {"type": "relation", "subject": "person 2", "relation": "entering", "object": "vehicle 1"},
+        ),  # two objects
     ],
-)  # fmt: skip
+)
 def test_there_and_back(question: Question, form: dict[str, Any]) -> None:
     assert to_json(question, URBAN) == form
     assert from_json(json.loads(json.dumps(form)), URBAN) == question
@@ -61,12 +67,16 @@ def test_attributes_come_in_any_order_and_defaults_may_be_left_out() -> None:
         ({"type": "attribute", "subject": 1, "attributes": ["female"]}, "not the label"),  # a number
         ({"type": "relation", "subject": "person 1", "relation": "talkin", "object": "person 2"}, "did you mean"),
         ({"type": "relation", "subject": "person 1", "relation": "talking", "object": "person 1"}, "two objects"),
-        ({"type": "relation", "subject": "person 1", "relation": "talking", "object": "vehicle 1"},
-         "not between a person and a vehicle"),  # types it does not join
-        ({"type": "relation", "subject": "vehicle 1", "relation": "driving", "object": "person 1"},
-         "not between a vehicle and a person"),  # the wrong way round
+        (
+            {"type": "relation", "subject": "person 1", "relation": "talking", "object": "vehicle 1"},
+            "not between a person and a vehicle",
+        ),  # types it does not join
+        (
+            {"type": "relation", "subject": "vehicle 1", "relation": "driving", "object": "person 1"},
+            "not between a vehicle and a person",
+        ),  # the wrong way round
     ],
-)  # fmt: skip
+)
 def test_refused(form: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         from_json(form, URBAN)
@@ -75,14 +85,18 @@ def test_refused(form: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("question", "labels", "message"),
     [
-        (Question("attribute", subject=TWO, attributes=("male",)), (ONE,), "subject: the object has not been "
-         r"labelled \(expected person 1, found 'person 2'\)"),  # another one is
+        (
+            Question("attribute", subject=TWO, attributes=("male",)),
+            (ONE,),
+            "subject: the object has not been "
+            r"labelled \(expected person 1, found 'person 2'\)",
+        ),  # another one is
         (Question("attribute", subject=ONE, attributes=("male",)), (), "none yet"),  # nothing is
         (Question("relation", subject=ONE, object=CAR, relation="entering"), (ONE,), "object: .* not been label"),
         (Question("attribute", attributes=("male",)), (), "about no object"),  # no subject
         (Question("exist", "person", ("male", "female")), (), "not in the vocabulary's order"),  # order
     ],
-)  # fmt: skip
+)
 def test_questions_that_cannot_be_asked(question: Question, labels: tuple[Label, ...], message: str) -> None:
     with pytest.raises(DataError, match=message):
         check_question(question, URBAN, labels)

@@ -91,12 +91,23 @@ def any_vocabulary(draw: st.DrawFn) -> Vocabulary:
         types.append(Kind(name, (f"category {i}", f"yes{i}"), attributes, exclusive))
     links = [
         Link(
-            w, f"{w} of", draw(st.sampled_from([(), (names[0],)])), (), draw(st.booleans()), draw(st.booleans()),
-            draw(words), ("region",), draw(st.sampled_from(["is", "does"])), draw(words), ("x",), draw(texts),
-            draw(st.floats(0, 2)), draw(st.sampled_from(["unknown", "no"])),
+            w,
+            f"{w} of",
+            draw(st.sampled_from([(), (names[0],)])),
+            (),
+            draw(st.booleans()),
+            draw(st.booleans()),
+            draw(words),
+            ("region",),
+            draw(st.sampled_from(["is", "does"])),
+            draw(words),
+            ("x",),
+            draw(texts),
+            draw(st.floats(0, 2)),
+            draw(st.sampled_from(["unknown", "no"])),
         )
         for w in draw(st.lists(words, max_size=3, unique=True))
-    ]  # fmt: skip
+    ]
     regions = region_set(draw(st.lists(st.sampled_from(["halves", "top third", "quarters"]), max_size=2)))
     return Vocabulary(
         "any",
@@ -125,10 +136,17 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 
 def test_aliases_stand_for_categories() -> None:
     kind = {
-        "name": "wagon", "categories": ["wagons"],
-        "attributes": [{"name": "car", "group": "k", "phrase": "a car",
-                        "source": {"kind": "category", "values": ["car"], "others": ["wagons"]}}],
-    }  # fmt: skip
+        "name": "wagon",
+        "categories": ["wagons"],
+        "attributes": [
+            {
+                "name": "car",
+                "group": "k",
+                "phrase": "a car",
+                "source": {"kind": "category", "values": ["car"], "others": ["wagons"]},
+            }
+        ],
+    }
     aliases = {"car": "/m/1", "wagons": ["car", "van"]}
     found = parse_vocabulary(written(kind, aliases=aliases)).types[0]
     assert found.categories == ("/m/1", "van")
@@ -273,12 +291,19 @@ def scenes(n: int = 40) -> list[Scene]:
         flags = frozenset({"truncated", "group"}) if i % 2 else frozenset()
         made.append(
             Scene(
-                f"s{i:02}", "", "mine", (View("0", size=(100, 100)),), tuple(things),
+                f"s{i:02}",
+                "",
+                "mine",
+                (View("0", size=(100, 100)),),
+                tuple(things),
                 tuple(Sighting("0", t.id, (0, 0, 50, 50), flags=flags) for t in things),
-                (Relation("c", "d", "traffic", "drives_past"), Relation("d", "c", "traffic", "next to"),
-                 Relation("c", "d", "depth", "closer")),
+                (
+                    Relation("c", "d", "traffic", "drives_past"),
+                    Relation("d", "c", "traffic", "next to"),
+                    Relation("c", "d", "depth", "closer"),
+                ),
             )
-        )  # fmt: skip
+        )
     return made
 
 
@@ -310,10 +335,7 @@ def test_from_data() -> None:
 def test_odd_words_of_data_become_words_of_a_sentence() -> None:
     facts = [{"kind": v} for v in ("black and white", "7 b", "that", "has legs", "polar region", "q?")]
     things = [Object(str(j), "/m/0 7", told) for j, told in enumerate(facts)]
-    made = [
-        Scene(f"{i}", views=(View("0", size=(9, 9)),), objects=tuple(things))
-        for i in range(20)
-    ]  # fmt: skip
+    made = [Scene(f"{i}", views=(View("0", size=(9, 9)),), objects=tuple(things)) for i in range(20)]
     vocabulary = vocabulary_from_data(dataset(made))
     assert vocabulary.types[0].name == "m-0-7"
     assert [a.phrase for a in vocabulary.types[0].attributes] == ["no-7 b", "black-and-white", "q", "no-that"]
@@ -333,13 +355,22 @@ def test_too_little_data() -> None:
 
 MINE = parse_vocabulary(
     written(
-        {"name": "car", "categories": ["race_car"], "exclusive": ["paint"], "attributes": [
-            {**RED, "group": "paint", "source": {"kind": "attribute", "key": "paint", "values": ["red"]}},
-            {**BLUE, "group": "paint", "source": {"kind": "attribute", "key": "paint", "values": ["dark_blue"]}},
-        ]},
+        {
+            "name": "car",
+            "categories": ["race_car"],
+            "exclusive": ["paint"],
+            "attributes": [
+                {**RED, "group": "paint", "source": {"kind": "attribute", "key": "paint", "values": ["red"]}},
+                {
+                    **BLUE,
+                    "group": "paint",
+                    "source": {"kind": "attribute", "key": "paint", "values": ["dark_blue"]},
+                },
+            ],
+        },
         relations=[{"name": "past", "phrase": "driving past", "aspect": "traffic", "values": ["drives_past"]}],
     )
-)  # fmt: skip
+)
 
 
 def changed(key: str = "paint", values: tuple[str, ...] = ("red",), kind: Any = "attribute") -> Vocabulary:

@@ -60,10 +60,19 @@ class World:
         self.asked: Columns = random_columns(rng, self.words, 3, most_objects=4)
         belief = SlowBelief(self.training, self.words, min_support=3)
         made = [
-            ask(belief.fork(), WORDS, GroundTruth(self.asked.image(i), WORDS), scene_id=f"t{i}", seed=seed,
-                number=number, min_support=3, epsilon=0.25)
-            for i in range(3) for number in (0, 1)
-        ]  # fmt: skip
+            ask(
+                belief.fork(),
+                WORDS,
+                GroundTruth(self.asked.image(i), WORDS),
+                scene_id=f"t{i}",
+                seed=seed,
+                number=number,
+                min_support=3,
+                epsilon=0.25,
+            )
+            for i in range(3)
+            for number in (0, 1)
+        ]
         self.streams: list[Stream] = [*made, Stream("t2", seed, 2, (), "exhausted")]
 
 
@@ -114,9 +123,13 @@ def test_a_test_comes_back_as_written(world: World, tmp_path: Path) -> None:
 
 def test_a_line_names_only_labels_given_before_it(world: World, tmp_path: Path) -> None:
     write_test(
-        tmp_path / "t", world.streams, dataset(tmp_path, pictures=False), world.words, world.training,
+        tmp_path / "t",
+        world.streams,
+        dataset(tmp_path, pictures=False),
+        world.words,
+        world.training,
         key=tmp_path / "key.jsonl",
-    )  # fmt: skip
+    )
     lines = {q.place: q for q in read_test(tmp_path / "t").questions}
     for stream in world.streams:
         before: dict[str, tuple[float, ...] | None] = {}
@@ -154,9 +167,14 @@ def test_the_key_answers_as_an_operator(world: World, tmp_path: Path) -> None:
     first = world.streams[:1]
     write_test(tmp_path / "t", first, dataset(tmp_path, pictures=False), world.words, world.training, key=key)
     again = ask(
-        SlowBelief(world.training, world.words, min_support=3), world.words, FromFile(key, "t0", world.words),
-        scene_id="t0", seed=SEED, min_support=3, epsilon=0.25,
-    )  # fmt: skip
+        SlowBelief(world.training, world.words, min_support=3),
+        world.words,
+        FromFile(key, "t0", world.words),
+        scene_id="t0",
+        seed=SEED,
+        min_support=3,
+        epsilon=0.25,
+    )
     assert again == first[0]
 
 
@@ -188,9 +206,14 @@ def test_a_write_that_fails_leaves_nothing(
     before = sorted(tmp_path.iterdir())
     with pytest.raises((ConfigError, DataError), match=message):
         write_test(
-            tmp_path / "t", streams, dataset(tmp_path, pictures=False), world.words, world.training,
-            key=tmp_path / change.get("key", "key.jsonl"), view=change.get("view"),
-        )  # fmt: skip
+            tmp_path / "t",
+            streams,
+            dataset(tmp_path, pictures=False),
+            world.words,
+            world.training,
+            key=tmp_path / change.get("key", "key.jsonl"),
+            view=change.get("view"),
+        )
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "there.jsonl").read_text() == "mine"
 
@@ -198,9 +221,13 @@ def test_a_write_that_fails_leaves_nothing(
 @pytest.fixture
 def folder(world: World, tmp_path: Path) -> Path:
     write_test(
-        tmp_path / "t", world.streams, dataset(tmp_path, pictures=False), world.words, world.training,
+        tmp_path / "t",
+        world.streams,
+        dataset(tmp_path, pictures=False),
+        world.words,
+        world.training,
         key=tmp_path / "key.jsonl",
-    )  # fmt: skip
+    )
     return tmp_path
 
 

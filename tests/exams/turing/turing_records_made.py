@@ -30,12 +30,24 @@ def records(
             word = reply(rng, truth)
             rows.append(
                 {
-                    "item": f"s{i}#0", "scene_id": f"s{i}", "cluster_id": f"s{i}", "stream": 0, "halted": "limit",
-                    "step": step, "type": kind, "story": 1 + step // 6, "question": f"q{i}-{step}", "text": "?",
-                    "p_yes": p_yes, "support": int(rng.integers(30, 2000)), "truth": "yes" if truth else "no",
-                    "reply": word, "right": word == ("yes" if truth else "no"), "seconds": 0.0,
+                    "item": f"s{i}#0",
+                    "scene_id": f"s{i}",
+                    "cluster_id": f"s{i}",
+                    "stream": 0,
+                    "halted": "limit",
+                    "step": step,
+                    "type": kind,
+                    "story": 1 + step // 6,
+                    "question": f"q{i}-{step}",
+                    "text": "?",
+                    "p_yes": p_yes,
+                    "support": int(rng.integers(30, 2000)),
+                    "truth": "yes" if truth else "no",
+                    "reply": word,
+                    "right": word == ("yes" if truth else "no"),
+                    "seconds": 0.0,
                 }
-            )  # fmt: skip
+            )
     return pl.DataFrame(rows)
 
 
@@ -44,7 +56,17 @@ def streams(asked: pl.DataFrame, *, empty: int = 0) -> pl.DataFrame:
     told = asked.group_by("item", "cluster_id", "stream", "halted", maintain_order=True).agg(length=pl.len())
     told = told.with_columns(pl.col("length").cast(pl.Int64), ambiguous=pl.lit(0, dtype=pl.Int64))
     bare = pl.DataFrame(
-        [{"item": f"e{i}#0", "cluster_id": f"e{i}", "stream": 0, "halted": "exhausted", "length": 0, "ambiguous": 0}
-         for i in range(empty)], schema=told.schema,
-    )  # fmt: skip
+        [
+            {
+                "item": f"e{i}#0",
+                "cluster_id": f"e{i}",
+                "stream": 0,
+                "halted": "exhausted",
+                "length": 0,
+                "ambiguous": 0,
+            }
+            for i in range(empty)
+        ],
+        schema=told.schema,
+    )
     return pl.concat([told, bare])

@@ -37,11 +37,15 @@ def asked() -> MakeAsked:
 
     def make(**changes: Any) -> Asked:
         given: dict[str, Any] = {
-            "scene_id": "s", "view": View("0", load_image=lambda: noise), "text": "Is there a ball?",
+            "scene_id": "s",
+            "view": View("0", load_image=lambda: noise),
+            "text": "Is there a ball?",
             "question": {"type": "exist", "object_type": "ball", "attributes": [], "region": "image", "box": None},
-            "long_text": "Is there an instance of a ball?", "region": None,
-            "labels": {"cube 1": (0.0, 0.0, 0.5, 1.0)}, "history": ((found, UNIQUE, True),),
-        }  # fmt: skip
+            "long_text": "Is there an instance of a ball?",
+            "region": None,
+            "labels": {"cube 1": (0.0, 0.0, 0.5, 1.0)},
+            "history": ((found, UNIQUE, True),),
+        }
         return Asked(**given | changes)
 
     return make

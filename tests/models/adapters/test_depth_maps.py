@@ -117,10 +117,7 @@ boxes = st.tuples(fractions, fractions, fractions, fractions).filter(lambda b: b
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    grid=st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 10_000)),
-    box=boxes,
-)
+@given(grid=st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 10_000)), box=boxes)
 def test_mean_equals_the_oracle(grid: tuple[int, int, int], box: tuple[float, ...]) -> None:
     height, width, seed = grid
     rng = np.random.default_rng(seed)

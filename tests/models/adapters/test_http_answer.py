@@ -111,13 +111,16 @@ def test_all_is_sent(server: Server, asked: Any) -> None:
     assert (path, headers["Content-Type"]) == ("/answer", "application/json")
     assert "Authorization" not in headers
     assert np.array_equal(picture(body.pop("image")), question.view.image())
-    (found, text, truth), = question.history  # fmt: skip
+    ((found, text, truth),) = question.history
     assert body == {
-        "scene_id": "s", "question": question.question, "text": "Is there a ball?",
-        "long_text": "Is there an instance of a ball?", "region": [0.0, 0.0, 0.5, 1.0],
+        "scene_id": "s",
+        "question": question.question,
+        "text": "Is there a ball?",
+        "long_text": "Is there an instance of a ball?",
+        "region": [0.0, 0.0, 0.5, 1.0],
         "labels": {"cube 1": [0.0, 0.0, 0.5, 1.0]},
         "history": [{"question": found, "text": text, "answer": truth}],
-    }  # fmt: skip
+    }
     assert model.name == f"http:127.0.0.1:{server.port}/answer"
     assert model.describe() == {"url": server.url(), "kind": "answer"}
 

@@ -35,47 +35,117 @@ def colours(picture: Any) -> list[str]:
     ("how", "changes", "size", "drawn", "first"),
     [
         # searches
-        ("draw", {"question": ANY_BALL, "region": LEFT}, (40, 20), ["red"],
-         "The designated region is outlined in red."),
-        ("crop", {"question": ANY_BALL, "region": LEFT}, (20, 20), [],
-         "The picture shows the designated region and nothing else."),
-        ("words", {"question": ANY_BALL, "region": LEFT}, (40, 20), [],
-         f"The designated region is that {corners(LEFT)}."),
+        (
+            "draw",
+            {"question": ANY_BALL, "region": LEFT},
+            (40, 20),
+            ["red"],
+            "The designated region is outlined in red.",
+        ),
+        (
+            "crop",
+            {"question": ANY_BALL, "region": LEFT},
+            (20, 20),
+            [],
+            "The picture shows the designated region and nothing else.",
+        ),
+        (
+            "words",
+            {"question": ANY_BALL, "region": LEFT},
+            (40, 20),
+            [],
+            f"The designated region is that {corners(LEFT)}.",
+        ),
         ("draw", {}, (40, 20), [], "Question: Is there a ball?"),  # in the whole image
         ("crop", {}, (40, 20), [], "Question: Is there a ball?"),  # likewise
         # about one object
-        ("draw", {"question": IS_SMALL}, (40, 20), ["red"],
-         "Cube 1 is the only cube that is red in the region outlined in red."),
+        (
+            "draw",
+            {"question": IS_SMALL},
+            (40, 20),
+            ["red"],
+            "Cube 1 is the only cube that is red in the region outlined in red.",
+        ),
         ("crop", {"question": IS_SMALL}, (20, 20), [], "Cube 1 is the only cube that is red in the picture."),
-        ("words", {"question": IS_SMALL}, (40, 20), [],
-         f"Cube 1 is the only cube that is red in the region {corners(LEFT)}."),
-        ("draw", {"question": IS_SMALL, "labels": {"cube 1": None}}, (40, 20), [],
-         "Cube 1 is the only cube that is red in the picture."),  # found in the whole image
-        ("words", {"question": IS_SMALL, "history": ((FOUND, TEXT, None),)}, (40, 20), [],
-         f"Cube 1 is a cube in the region {corners(LEFT)}."),  # answers are withheld
+        (
+            "words",
+            {"question": IS_SMALL},
+            (40, 20),
+            [],
+            f"Cube 1 is the only cube that is red in the region {corners(LEFT)}.",
+        ),
+        (
+            "draw",
+            {"question": IS_SMALL, "labels": {"cube 1": None}},
+            (40, 20),
+            [],
+            "Cube 1 is the only cube that is red in the picture.",
+        ),  # found in the whole image
+        (
+            "words",
+            {"question": IS_SMALL, "history": ((FOUND, TEXT, None),)},
+            (40, 20),
+            [],
+            f"Cube 1 is a cube in the region {corners(LEFT)}.",
+        ),  # answers are withheld
         # about two
-        ("draw", {"question": CLOSER, "labels": NAMED, "history": TWICE}, (40, 20), ["red", "blue"],
-         "Cube 1 is the only cube that is red in the region outlined in red.\n"
-         "Cube 2 is the only cube that is red, apart from those called cube before, "
-         "in the region outlined in blue."),
-        ("draw", {"question": CLOSER, "labels": {"cube 1": LEFT, "cube 2": LEFT}}, (40, 20), ["red", "blue"],
-         "Cube 1 is"),  # of one region both outlines are seen
-        ("crop", {"question": CLOSER, "labels": {"cube 1": LEFT, "cube 2": TOP}, "history": ()}, (40, 20), [],
-         f"Cube 1 is a cube in the region {corners(LEFT)}.\nCube 2 is a cube in the region {corners(TOP)}."),
+        (
+            "draw",
+            {"question": CLOSER, "labels": NAMED, "history": TWICE},
+            (40, 20),
+            ["red", "blue"],
+            "Cube 1 is the only cube that is red in the region outlined in red.\n"
+            "Cube 2 is the only cube that is red, apart from those called cube before, "
+            "in the region outlined in blue.",
+        ),
+        (
+            "draw",
+            {"question": CLOSER, "labels": {"cube 1": LEFT, "cube 2": LEFT}},
+            (40, 20),
+            ["red", "blue"],
+            "Cube 1 is",
+        ),  # of one region both outlines are seen
+        (
+            "crop",
+            {"question": CLOSER, "labels": {"cube 1": LEFT, "cube 2": TOP}, "history": ()},
+            (40, 20),
+            [],
+            f"Cube 1 is a cube in the region {corners(LEFT)}.\nCube 2 is a cube in the region {corners(TOP)}.",
+        ),
         # objects that have a name already
-        ("words", {"question": ANY_CUBE | {"box": None}}, (40, 20), [],
-         f"Do not count cube 1: the only cube that is red in the region {corners(LEFT)}."),
-        ("draw", {"question": ANY_CUBE, "region": LEFT}, (40, 20), ["red"],
-         "The designated region is outlined in red.\n"
-         "Do not count cube 1: the only cube that is red in the designated region."),
-        ("crop", {"question": ANY_CUBE, "region": RIGHT}, (20, 20), [],
-         "The picture shows the designated region and nothing else.\n"
-         "Do not count cube 1: the only cube that is red in another region."),
-        ("draw", {"question": ANY_CUBE, "region": RIGHT, "labels": {"cube 1": None}}, (40, 20), ["red"],
-         "The designated region is outlined in red.\n"
-         "Do not count cube 1: the only cube that is red in the whole picture."),
+        (
+            "words",
+            {"question": ANY_CUBE | {"box": None}},
+            (40, 20),
+            [],
+            f"Do not count cube 1: the only cube that is red in the region {corners(LEFT)}.",
+        ),
+        (
+            "draw",
+            {"question": ANY_CUBE, "region": LEFT},
+            (40, 20),
+            ["red"],
+            "The designated region is outlined in red.\n"
+            "Do not count cube 1: the only cube that is red in the designated region.",
+        ),
+        (
+            "crop",
+            {"question": ANY_CUBE, "region": RIGHT},
+            (20, 20),
+            [],
+            "The picture shows the designated region and nothing else.\n"
+            "Do not count cube 1: the only cube that is red in another region.",
+        ),
+        (
+            "draw",
+            {"question": ANY_CUBE, "region": RIGHT, "labels": {"cube 1": None}},
+            (40, 20),
+            ["red"],
+            "The designated region is outlined in red.\n"
+            "Do not count cube 1: the only cube that is red in the whole picture.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_pointing(how: Any, changes: dict[str, Any], size: Any, drawn: list[str], first: str, asked: Any) -> None:
     grey = np.full((20, 40, 3), 128, dtype=np.uint8)
     put = Manner(how).put(asked(view=View("0", load_image=lambda: grey), **changes))
@@ -105,14 +175,26 @@ def test_corners_are_those_of_the_crop(asked: Any) -> None:
     [
         ("words", 0, []),  # nothing
         ("words", 1, [f"Is there a unique cube that is red in the region {corners(RIGHT)}? Yes."]),  # the last one
-        ("crop", 2, ["Is there a unique cube that is red in another region? No.",
-                     "Is there a unique cube that is red in another region? Yes."]),  # of pictures not shown
-        ("draw", "all", [f"Is there a unique cube that is red in the region {corners(LEFT)}? Yes.",
-                         f"Is there a unique cube that is red in the region {corners(RIGHT)}? No.",
-                         f"Is there a unique cube that is red in the region {corners(RIGHT)}? Yes."]),  # all
+        (
+            "crop",
+            2,
+            [
+                "Is there a unique cube that is red in another region? No.",
+                "Is there a unique cube that is red in another region? Yes.",
+            ],
+        ),  # of pictures not shown
+        (
+            "draw",
+            "all",
+            [
+                f"Is there a unique cube that is red in the region {corners(LEFT)}? Yes.",
+                f"Is there a unique cube that is red in the region {corners(RIGHT)}? No.",
+                f"Is there a unique cube that is red in the region {corners(RIGHT)}? Yes.",
+            ],
+        ),  # all
         ("words", 9, 3),  # more than there are
     ],
-)  # fmt: skip
+)
 def test_history(how: Any, count: Any, said: list[str] | int, asked: Any) -> None:
     text = Manner(how, count).put(asked(question=ANY_BALL, region=LEFT, history=TWICE)).text
     told = [line.removeprefix("Earlier question: ") for line in text.splitlines() if line.startswith("Earlier")]

@@ -7,7 +7,7 @@ import pytest
 from sightline.errors import ModelError
 from sightline.models import load, name_of
 
-SOURCE = '''
+SOURCE = """
 from __future__ import annotations
 from dataclasses import dataclass
 import numpy as np
@@ -31,7 +31,7 @@ def broken():
 class Needy(Net):
     def __init__(self, weights): ...
 number = 4
-'''  # fmt: skip
+"""
 
 
 @pytest.fixture

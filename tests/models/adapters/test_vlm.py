@@ -42,9 +42,12 @@ def tokenizer() -> Any:
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>",
+        tokenizer_object=made,
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
         extra_special_tokens=["<image>"],
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +68,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             torch.nn.init.normal_(weight, std=1.0)
     pictures = transformers.CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28})
     processor = transformers.LlavaProcessor(
-        image_processor=pictures, tokenizer=words, patch_size=14, vision_feature_select_strategy="default",
-        num_additional_image_tokens=1, chat_template=TALK,
-    )  # fmt: skip
+        image_processor=pictures,
+        tokenizer=words,
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=TALK,
+    )
     made = tmp_path_factory.mktemp("vlm") / "tiny"
     model.to(torch.bfloat16).save_pretrained(made)
     processor.save_pretrained(made)

@@ -47,8 +47,10 @@ def test_each_setting_has_its_own_majority(ask: Any) -> None:
     said = model.relate(ask([LEFT], [RIGHT], setting="across_images"))
     assert (said.depth.tolist(), said.occlusion.tolist()) == ([1], [SILENT])
     assert model.describe() == {
-        "within_image depth": "same", "within_image occlusion": "none", "across_images depth": "closer",
-    }  # fmt: skip
+        "within_image depth": "same",
+        "within_image occlusion": "none",
+        "across_images depth": "closer",
+    }
 
 
 @pytest.mark.parametrize("name", ["majority", "object_class"])
@@ -64,9 +66,12 @@ def test_learning_from_training_needs_training(name: str, ask: Any) -> None:
 def object_class(**labels: list[int]) -> Any:
     """Trained on pairs of a cat (object 0) with a dog (1), a cow (2), another cat (3) and a dog again (4)."""
     table = make_table(
-        [(0, 1), (0, 2), (0, 3), (4, 0)], labels["depth"], scene_of=[0] * 5,
-        classes=["cat", "dog", "cow", "cat", "dog"], occlusion=labels["occlusion"],
-    )  # fmt: skip
+        [(0, 1), (0, 2), (0, 3), (4, 0)],
+        labels["depth"],
+        scene_of=[0] * 5,
+        classes=["cat", "dog", "cow", "cat", "dog"],
+        occlusion=labels["occlusion"],
+    )
     model = load("object_class")
     model.prepare(Study(train={"within_image": table}, test={}))
     return model
@@ -158,9 +163,13 @@ def test_class_prior_learns_from_other_clusters(ask: Any) -> None:
     pairs = [(2 * s, 2 * s + 1) for s in range(scenes)]
     classes = ["cat", "dog"] * (scenes - 1) + ["dog", "cow"]
     table = make_table(
-        pairs, [1] * scenes, scene_of=[s for s in range(scenes) for _ in "ab"],
-        classes=classes, occlusion=[1] * scenes, boxes=[LEFT, RIGHT] * scenes,
-    )  # fmt: skip
+        pairs,
+        [1] * scenes,
+        scene_of=[s for s in range(scenes) for _ in "ab"],
+        classes=classes,
+        occlusion=[1] * scenes,
+        boxes=[LEFT, RIGHT] * scenes,
+    )
     model = load("class_prior")
     model.prepare(Study(train={}, test={"within_image": table}))
     first = replace(ask([RIGHT], [LEFT], classes=(["cat"], ["dog"])), cluster_id=str(table.clusters[0]))

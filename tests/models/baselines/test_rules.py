@@ -125,9 +125,12 @@ def test_the_overlap_is_tuned_by_default() -> None:
     near, far = (0.0, 0.5, 0.5, 1.0), (0.0, 0.0, 0.5, 0.4)
     touching, hidden = (0.0, 0.0, 0.5, 0.51), (0.0, 0.0, 0.5, 0.9)
     table = make_table(
-        [(0, 1), (0, 2), (0, 3)], [1, 1, 1], scene_of=[0] * 4,
-        boxes=[near, far, touching, hidden], occlusion=[0, 0, 1],
-    )  # fmt: skip
+        [(0, 1), (0, 2), (0, 3)],
+        [1, 1, 1],
+        scene_of=[0] * 4,
+        boxes=[near, far, touching, hidden],
+        occlusion=[0, 0, 1],
+    )
     model = load("bottom_edge")
     model.prepare(Study(train={"within_image": table}, test={}))
     assert 0.005 <= model.describe()["overlap"] < 0.2
@@ -186,9 +189,12 @@ def test_depth_rule_across_images(tmp_path: Path, ask: Any, images: tuple[str, s
 
 def test_depth_rule_tunes_on_the_maps_there_are(tmp_path: Path, ask: Any) -> None:
     train = make_table(
-        [(0, 1), (2, 3), (4, 5)], [1, 3, 1], scene_of=[0, 0, 1, 1, 2, 2],
-        boxes=[(0, 0.5, 1, 1), (0, 0, 1, 0.5)] * 3, occlusion=[0, 0, 0],
-    )  # fmt: skip
+        [(0, 1), (2, 3), (4, 5)],
+        [1, 3, 1],
+        scene_of=[0, 0, 1, 1, 2, 2],
+        boxes=[(0, 0.5, 1, 1), (0, 0, 1, 0.5)] * 3,
+        occlusion=[0, 0, 0],
+    )
     maps_for(tmp_path, {"0": 0.5, "1": 0.1})  # scene 2 has no map
     model = load(f"depth_tuned:folder={tmp_path}")
     model.prepare(Study(train={"within_image": train}, test={}))

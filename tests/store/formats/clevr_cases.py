@@ -18,19 +18,35 @@ PUBLISHED: dict[str, Any] = {
     "info": {"date": "2/14/2017", "version": "1.0", "split": "val", "license": "CC-BY 4.0"},
     "scenes": [
         {
-            "split": "val", "image_index": 7, "image_filename": "CLEVR_val_000007.png",
+            "split": "val",
+            "image_index": 7,
+            "image_filename": "CLEVR_val_000007.png",
             "directions": {"left": [-0.66, -0.75, 0.0], "above": [0.0, 0.0, 1.0]},
             "objects": [
-                {"color": "green", "size": "large", "rotation": 269.86, "shape": "cylinder", "material": "rubber",
-                 "3d_coords": [-1.1, 2.5, 0.7], "pixel_coords": [229, 114, 10.8]},
-                {"color": "gray", "size": "small", "rotation": 30, "shape": "sphere", "material": "metal",
-                 "3d_coords": [2.0, -1.5, 0.35], "pixel_coords": [360, 180, 8.1]},
+                {
+                    "color": "green",
+                    "size": "large",
+                    "rotation": 269.86,
+                    "shape": "cylinder",
+                    "material": "rubber",
+                    "3d_coords": [-1.1, 2.5, 0.7],
+                    "pixel_coords": [229, 114, 10.8],
+                },
+                {
+                    "color": "gray",
+                    "size": "small",
+                    "rotation": 30,
+                    "shape": "sphere",
+                    "material": "metal",
+                    "3d_coords": [2.0, -1.5, 0.35],
+                    "pixel_coords": [360, 180, 8.1],
+                },
             ],
             "relationships": {"right": [[1], []], "behind": [[], [0]], "front": [[1], []], "left": [[], [0]]},
         },
         {"image_index": 8, "image_filename": "CLEVR_val_000008.png", "objects": [], "relationships": {}},
     ],
-}  # fmt: skip
+}
 
 
 def camera(eye: tuple[float, float, float], up: tuple[float, float, float] = (0, 0, 1)) -> Camera:
@@ -44,9 +60,12 @@ def thing(
     c, s = math.cos(yaw), math.sin(yaw)
     x, y, z = place
     attributes = {
-        "size": "medium", "color": color, "material": "metal",
-        "rotation": repr(math.degrees(yaw)), "height": repr(height),
-    }  # fmt: skip
+        "size": "medium",
+        "color": color,
+        "material": "metal",
+        "rotation": repr(math.degrees(yaw)),
+        "height": repr(height),
+    }
     pose = (c, -s, 0.0, x, s, c, 0.0, y, 0.0, 0.0, 1.0, z, 0.0, 0.0, 0.0, 1.0)
     return Object(str(number), shape, attributes, pose, f"{shape}:medium")
 
@@ -56,8 +75,8 @@ def seen(view: str, number: int, left: int) -> Sighting:
     whole[8:20, left : left + 10] = True
     visible[8:20, left : left + 6] = True
     return Sighting(
-        view, str(number), (left, 8.0, left + 6.0, 20.0), masks.encode(visible), masks.encode(whole), 0.4,
-    )  # fmt: skip
+        view, str(number), (left, 8.0, left + 6.0, 20.0), masks.encode(visible), masks.encode(whole), 0.4
+    )
 
 
 def generated(number: int, split: str = "train") -> Scene:

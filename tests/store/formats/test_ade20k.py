@@ -31,11 +31,19 @@ SEEN, BEHIND = 255, 128
 
 def _thing(number: int, name: str, **more: Any) -> dict[str, Any]:
     told = {
-        "id": number, "name": name, "name_ndx": 5, "hypernym": [name, "entity"], "raw_name": name.split(",")[0],
-        "attributes": [], "depth_ordering_rank": number + 1, "occluded": [], "crop": "0",
+        "id": number,
+        "name": name,
+        "name_ndx": 5,
+        "hypernym": [name, "entity"],
+        "raw_name": name.split(",")[0],
+        "attributes": [],
+        "depth_ordering_rank": number + 1,
+        "occluded": [],
+        "crop": "0",
         "parts": {"hasparts": [], "ispartof": [], "part_level": 0},
-        "instance_mask": f"X/instance_{number:03d}_X.png", "polygon": {"x": [1, 2, 3], "y": [1, 2, 3]},
-    }  # fmt: skip
+        "instance_mask": f"X/instance_{number:03d}_X.png",
+        "polygon": {"x": [1, 2, 3], "y": [1, 2, 3]},
+    }
     return told | more
 
 
@@ -47,14 +55,19 @@ ANNOTATION: dict[str, Any] = {
     "object": [
         _thing(ROAD, "road, route", occluded="yes", crop="1"),
         _thing(
-            CAR, "car, auto", occluded="yes", crop="1", attributes="parked, red ", raw_name="my  car",
+            CAR,
+            "car, auto",
+            occluded="yes",
+            crop="1",
+            attributes="parked, red ",
+            raw_name="my  car",
             parts={"hasparts": WHEEL, "ispartof": [], "part_level": 0},
         ),
         _thing(WHEEL, "wheel", occluded="no", parts={"hasparts": [], "ispartof": CAR, "part_level": 1}),
         _thing(TREE, "tree", attributes=["bare"]),
         _thing(CAT, "cat", crop="1"),
     ],
-}  # fmt: skip
+}
 BOXES = {
     ROAD: (0, 10, 40, 20),
     CAR: (10, 5, 30, 15),
@@ -115,12 +128,22 @@ def test_scene_and_view(street: Scene) -> None:
 
 def test_names_and_attributes(street: Scene) -> None:
     assert [(o.id, o.category) for o in street.objects] == [
-        ("0", "road"), ("2", "car"), ("3", "wheel"), ("7", "tree"), ("8", "cat"),
-    ]  # fmt: skip
+        ("0", "road"),
+        ("2", "car"),
+        ("3", "wheel"),
+        ("7", "tree"),
+        ("8", "cat"),
+    ]
     assert street.object("2").attributes == {
-        "name": "car, auto", "raw_name": "my car", "hypernyms": "car, auto; entity", "attributes": "parked, red",
-        "parked": "yes", "red": "yes", "crop": "1", "depth_order": "3",
-    }  # fmt: skip
+        "name": "car, auto",
+        "raw_name": "my car",
+        "hypernyms": "car, auto; entity",
+        "attributes": "parked, red",
+        "parked": "yes",
+        "red": "yes",
+        "crop": "1",
+        "depth_order": "3",
+    }
     assert street.object("7").attributes["bare"] == "yes"
     assert "attributes" not in street.object("3").attributes
 

@@ -88,8 +88,11 @@ def test_what_an_object_says(tmp_path: Path) -> None:
     assert (scene["image_index"], scene["split"]) == (3, "train")
     container, cube, _ = scene["objects"]
     assert {k: container[k] for k in ("shape", "size", "color", "material")} == {
-        "shape": "cube_container", "size": "medium", "color": "red", "material": "metal",
-    }  # fmt: skip
+        "shape": "cube_container",
+        "size": "medium",
+        "color": "red",
+        "material": "metal",
+    }
     assert container["3d_coords"] == [0.0, 0.0, 0.5]  # half the height above the base
     assert cube["3d_coords"] == pytest.approx([0.0, 0.0, 0.05 + 0.225])
     assert cube["rotation"] == pytest.approx(np.degrees(1.3))
@@ -250,7 +253,7 @@ def change(base: dict[str, Any], *path: Any, to: Any = None, drop: bool = False)
         (change(EXTENDED, "sightline", "relations", 0, "subject", to="7"), "relation of an unknown object"),
         (change(EXTENDED, "sightline", "relations", 0, "predicate", to="over"), "label outside its range"),
     ],
-)  # fmt: skip
+)
 def test_bad_files_say_what_is_wrong_and_where(tmp_path: Path, content: object, says: str) -> None:
     path = put(tmp_path / "s.json", content)
     with pytest.raises(DataError, match=says) as caught:

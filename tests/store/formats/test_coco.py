@@ -41,34 +41,67 @@ VALID = {
     ],
     "annotations": [
         {
-            "id": 50, "image_id": 8, "category_id": 18, "bbox": [0.1, 0.2, 2.2, 3.3], "area": 7.26, "iscrowd": 0,
-            "segmentation": [[0.1, 0.2, 2.3, 0.2, 2.3, 3.5, 0.1, 3.5], [3, 3, 5, 3, 5, 5]], "score": 0.5,
+            "id": 50,
+            "image_id": 8,
+            "category_id": 18,
+            "bbox": [0.1, 0.2, 2.2, 3.3],
+            "area": 7.26,
+            "iscrowd": 0,
+            "segmentation": [[0.1, 0.2, 2.3, 0.2, 2.3, 3.5, 0.1, 3.5], [3, 3, 5, 3, 5, 5]],
+            "score": 0.5,
         },
         {
-            "id": 3, "image_id": 7, "category_id": 1, "bbox": [0, 0, 20, 10], "area": 199, "iscrowd": 1,
+            "id": 3,
+            "image_id": 7,
+            "category_id": 1,
+            "bbox": [0, 0, 20, 10],
+            "area": 199,
+            "iscrowd": 1,
             "segmentation": {"size": [10, 20], "counts": [1, 199]},
         },
         {"id": 4, "image_id": 7, "category_id": 18, "bbox": [5, 5, 2, 2.5]},
         {
-            "id": 5, "image_id": 8, "category_id": 1, "bbox": [1, 1, 1, 1], "iscrowd": 0, "flags": ["group"],
-            "segmentation": {"size": [5, 6], "counts": "61g0"}, "area": 1,
+            "id": 5,
+            "image_id": 8,
+            "category_id": 1,
+            "bbox": [1, 1, 1, 1],
+            "iscrowd": 0,
+            "flags": ["group"],
+            "segmentation": {"size": [5, 6], "counts": "61g0"},
+            "area": 1,
         },
     ],
     "relations": [
         {
-            "id": 1, "image_id": 7, "subject_id": 3, "object_id": 4, "aspect": "depth", "predicate": "closer",
+            "id": 1,
+            "image_id": 7,
+            "subject_id": 3,
+            "object_id": 4,
+            "aspect": "depth",
+            "predicate": "closer",
             "votes": ["closer", "closer", "same"],
         },
         {
-            "id": 2, "image_id": 7, "subject_id": 3, "object_id": 4, "aspect": "vrd", "predicate": "holds",
+            "id": 2,
+            "image_id": 7,
+            "subject_id": 3,
+            "object_id": 4,
+            "aspect": "vrd",
+            "predicate": "holds",
             "votes": [],
         },
         {
-            "id": 3, "image_id": 7, "subject_id": 4, "object_id": 50, "object_image_id": 8, "aspect": "depth",
-            "predicate": None, "votes": ["closer", "same"],
+            "id": 3,
+            "image_id": 7,
+            "subject_id": 4,
+            "object_id": 50,
+            "object_image_id": 8,
+            "aspect": "depth",
+            "predicate": None,
+            "votes": ["closer", "same"],
         },
     ],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -325,7 +358,7 @@ def change(*path, to=None, drop=False):
         (change("relations", 1, "aspect", to="depth"), "relation 2, .*relation stands twice"),
         (change("relations", 2, "predicate", drop=True), "relation 3, predicate: key is missing"),
     ],
-)  # fmt: skip
+)
 def test_bad_files_say_where_and_what(tmp_path: Path, content, says: str):
     path = put(tmp_path / "bad.json", content())
     with pytest.raises(DataError, match=says) as caught:
@@ -386,11 +419,16 @@ def test_an_extent_leads_back_to_the_same_corner(low: float, size: float):
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 60) | st.integers() | st.floats() | st.text(max_size=4)
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 60)
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=4)
     | st.sampled_from(["\ud800", "\x00", 10**400, 2**63, -1, 0.5]),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "size", "counts"]), inner),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 def places(content, at=()):

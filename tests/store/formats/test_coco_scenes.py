@@ -168,11 +168,18 @@ def test_bad_values_say_where(tmp_path: Path, section: str, key: str, value: Any
 
 VALUES = st.sampled_from([None, True, 0, 2, 0.5, "", "1", "top", [], [1.0], {}, {"scene": "x", "view": "y"}])
 KEYS = [
-    ("images", ("sightline",)), ("images", ("sightline", "scene")), ("images", ("sightline", "view")),
-    ("images", ("sightline", "camera")), ("annotations", ("sightline",)), ("annotations", ("sightline", "object")),
-    ("annotations", ("sightline", "shape")), ("annotations", ("amodal_segmentation",)), ("relations", ("view",)),
-    ("annotations", ("image_id",)), ("relations", ("object_image_id",)),
-]  # fmt: skip
+    ("images", ("sightline",)),
+    ("images", ("sightline", "scene")),
+    ("images", ("sightline", "view")),
+    ("images", ("sightline", "camera")),
+    ("annotations", ("sightline",)),
+    ("annotations", ("sightline", "object")),
+    ("annotations", ("sightline", "shape")),
+    ("annotations", ("amodal_segmentation",)),
+    ("relations", ("view",)),
+    ("annotations", ("image_id",)),
+    ("relations", ("object_image_id",)),
+]
 
 
 @settings(max_examples=80, deadline=None)

@@ -70,7 +70,7 @@ def test_columns_are_found_by_name_in_any_order(tmp_path: Path) -> None:
         (b"id,x,label\na,1,0\nb,oops,7\nc,1,7\n", 3, "x", "finite number"),  # the first wrong row, leftmost cell
         (b"id,x,label\ra,1,0\r", 1, None, "UTF-8"),  # old Mac line ends
     ],
-)  # fmt: skip
+)
 def test_bad_files(tmp_path: Path, content: bytes, row: int | None, field: str | None, problem: str) -> None:
     path = tmp_path / "f.csv"
     path.write_bytes(content)

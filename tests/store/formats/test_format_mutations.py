@@ -19,9 +19,38 @@ from sightline.store.formats.vrd25 import read_predictions, read_scoring_truth
 from sightline.store.tables import Tables
 
 NASTY = [
-    "", " ", "nan", "NaN", "inf", "-inf", "1e999", "-0", "-1", "0", "1", "4", "0.5", "1e-320", "9" * 20, "0x1",
-    "null", "None", "\0", "\n", "\r\n", '"', '""', ",", "0,1", "\ufeff", "\u2028", "é", "../../x", "=1+1", "p",
-]  # fmt: skip
+    "",
+    " ",
+    "nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "1e999",
+    "-0",
+    "-1",
+    "0",
+    "1",
+    "4",
+    "0.5",
+    "1e-320",
+    "9" * 20,
+    "0x1",
+    "null",
+    "None",
+    "\0",
+    "\n",
+    "\r\n",
+    '"',
+    '""',
+    ",",
+    "0,1",
+    "\ufeff",
+    "\u2028",
+    "é",
+    "../../x",
+    "=1+1",
+    "p",
+]
 Bytes = st.binary(min_size=1, max_size=3)
 
 

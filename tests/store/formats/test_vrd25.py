@@ -224,26 +224,35 @@ def datasets(draw: st.DrawFn) -> Tables:
     object_ids = [i for _, i in things]
     categories = [draw(IDS) for _ in things]
     return Tables.build(
-        views=pl.DataFrame({"scene_id": scene_ids}).unique(maintain_order=True).with_columns(
-            view_id=pl.lit("0"), split=pl.lit(split), source=pl.lit(setting), units=pl.lit("normalised")
-        ),
+        views=pl.DataFrame({"scene_id": scene_ids})
+        .unique(maintain_order=True)
+        .with_columns(view_id=pl.lit("0"), split=pl.lit(split), source=pl.lit(setting), units=pl.lit("normalised")),
         objects=pl.DataFrame({"scene_id": scene_ids, "object_id": object_ids, "category": categories}),
         sightings=pl.DataFrame(
             {
-                "scene_id": scene_ids, "view_id": "0", "object_id": object_ids,
-                "x0": [x[0] for x, _ in spans], "y0": [y[0] for _, y in spans],
-                "x1": [x[1] for x, _ in spans], "y1": [y[1] for _, y in spans],
+                "scene_id": scene_ids,
+                "view_id": "0",
+                "object_id": object_ids,
+                "x0": [x[0] for x, _ in spans],
+                "y0": [y[0] for _, y in spans],
+                "x1": [x[1] for x, _ in spans],
+                "y1": [y[1] for _, y in spans],
             }
         ),
         relations=pl.DataFrame(
             relations,
             schema={
-                "scene_id": pl.String, "subject": pl.String, "object": pl.String, "object_scene": pl.String,
-                "aspect": pl.String, "predicate": pl.String, "votes": pl.List(pl.String),
+                "scene_id": pl.String,
+                "subject": pl.String,
+                "object": pl.String,
+                "object_scene": pl.String,
+                "aspect": pl.String,
+                "predicate": pl.String,
+                "votes": pl.List(pl.String),
             },
             orient="row",
         ),
-    )  # fmt: skip
+    )
 
 
 @settings(max_examples=40, deadline=None)

@@ -149,7 +149,7 @@ def test_blocks_are_the_whole(tmp_path: Path, file: str, block: int) -> None:
         ("prediction.csv", 257, "p,c,0,1,0.5,0.1,q,c,0,1,0,1,0,0", "reversed", "ymin_1, ymax_1", "0.5, 0.1"),
         ("prediction.csv", 258, "p,c,0,1,0,one,q,c,0,1,0,1,0,0", "finite number", "ymax_1", "one"),
     ],
-)  # fmt: skip
+)
 def test_errors_in_later_blocks(
     tmp_path: Path, file: str, at: int, cells: str, problem: str, field: str, found: str, block: int
 ) -> None:

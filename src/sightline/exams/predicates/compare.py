@@ -64,9 +64,13 @@ def compare_records(
         raise ConfigError("the runs have no scene in common")
     first, second = np.array(both).T
     rows = compare(
-        features(mine.counts[first]), features(theirs.counts[second]), _compared, names(),
-        resamples=resamples, seed=seed,
-    )  # fmt: skip
+        features(mine.counts[first]),
+        features(theirs.counts[second]),
+        _compared,
+        names(),
+        resamples=resamples,
+        seed=seed,
+    )
     dropped = len(mine.scenes) + len(theirs.scenes) - 2 * len(both)
     return PredicatesComparison(_holm_by_kind(rows), dropped)
 
@@ -79,9 +83,10 @@ def names() -> list[str]:
     """
     groups = ["", *(f", {name}" for name in NAMES[1:_GROUPS])]
     return [
-        name for kind in _KINDS
+        name
+        for kind in _KINDS
         for name in (*(f"{kind}{group}" for group in groups), *(f"{_PREDICATE}{p}" for p in NAMES[_GROUPS:]))
-    ]  # fmt: skip
+    ]
 
 
 def _compared(totals: Floats) -> Floats:

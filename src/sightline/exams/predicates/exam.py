@@ -147,9 +147,12 @@ def _syllabus(items: tuple[PredicatesItem, ...], shown: tuple[str, ...]) -> Syll
 def _refuse_split(split: str | None, data: Dataset) -> None:
     if split is not None and split not in (data.splits or ("",)):
         raise DataError(
-            "no such split", file=data.path, field="split",
-            expected=" or ".join(data.splits) or "none, the data has no splits", found=split,
-        )  # fmt: skip
+            "no such split",
+            file=data.path,
+            field="split",
+            expected=" or ".join(data.splits) or "none, the data has no splits",
+            found=split,
+        )
 
 
 def _refuse_blank(views: tuple[str, ...], items: tuple[PredicatesItem, ...], data: Dataset) -> None:

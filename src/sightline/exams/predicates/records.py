@@ -21,9 +21,7 @@ from sightline.skills import UNKNOWN, Verdicts
 ANSWERS: Final = {"no": 0, "yes": 1, "unknown": UNKNOWN}
 """Words of answers in records, and their codes."""
 
-COLUMNS: Final = (
-    "scene_id", "predicate", "truth", "answer", "n_objects", "hidden", "subject_how", "object_how",
-)  # fmt: skip
+COLUMNS: Final = ("scene_id", "predicate", "truth", "answer", "n_objects", "hidden", "subject_how", "object_how")
 """Columns that scores and slices look at."""
 
 _WORDS = {code: word for word, code in ANSWERS.items()}
@@ -131,6 +129,10 @@ def _codes(column: pl.Series, codes: dict[str, int]) -> NDArray[np.int8]:
     known = found.replace_strict(codes, default=None, return_dtype=pl.Int8)
     if known.null_count():
         foreign = found.filter(known.is_null())[0]
-        raise DataError(f"not a{'n' if column.name == 'answer' else ''} {column.name}", field=column.name,
-                        expected=" or ".join(codes), found=foreign or "nothing")  # fmt: skip
+        raise DataError(
+            f"not a{'n' if column.name == 'answer' else ''} {column.name}",
+            field=column.name,
+            expected=" or ".join(codes),
+            found=foreign or "nothing",
+        )
     return known.to_numpy()

@@ -85,14 +85,19 @@ def _true_rows(tables: Tables, things: pl.DataFrame, data: Dataset) -> pl.DataFr
     stored = tables.relations.filter(pl.col("aspect").is_in(ASPECTS))
     if not stored.height:
         raise DataError(
-            "no spatial or geometry relations, so there is nothing to examine", file=data.path,
+            "no spatial or geometry relations, so there is nothing to examine",
+            file=data.path,
             expected="a dataset made by `sightline generate`",
-        )  # fmt: skip
+        )
     codes = {word: code for code, word in enumerate(PREDICATES)}
     told = stored.select(
-        "scene_id", "subject", "object", "predicate", "object_scene",
+        "scene_id",
+        "subject",
+        "object",
+        "predicate",
+        "object_scene",
         code=pl.col("predicate").replace_strict(codes, default=None, return_dtype=pl.Int64),
-    )  # fmt: skip
+    )
     for end in ("subject", "object"):
         named = things.rename({"object_id": end, "place": f"{end}_place", "row": f"{end}_row"})
         told = told.join(named, on=["scene_id", end], how="left", maintain_order="left")

@@ -106,11 +106,7 @@ def checked_detections(given: object, model: str) -> Detections:
 def _truth_rows(item: RelationsItem) -> BoxedPairs:
     """The annotated pairs, each once: matching adds the reverses itself."""
     written = slice(None) if item.pairs.setting == "across_images" else slice(0, len(item.pairs) // 2)
-    once = replace(
-        item.pairs,
-        boxes_a=item.pairs.boxes_a[written],
-        boxes_b=item.pairs.boxes_b[written],
-    )
+    once = replace(item.pairs, boxes_a=item.pairs.boxes_a[written], boxes_b=item.pairs.boxes_b[written])
     return _boxed(once, item.depth[written], item.occlusion[written])
 
 

@@ -61,9 +61,12 @@ class RelationsExam:
         """The annotated pairs of every setting that has some; DataError where none has."""
         if self.split not in (data.splits or ("",)):
             raise DataError(
-                "no such split", file=data.path, field="split",
-                expected=" or ".join(data.splits) or "none, the data has no splits", found=self.split,
-            )  # fmt: skip
+                "no such split",
+                file=data.path,
+                field="split",
+                expected=" or ".join(data.splits) or "none, the data has no splits",
+                found=self.split,
+            )
         return nonempty_tables(data, self.split, self.settings)
 
     def training(self, data: Dataset) -> dict[Setting, PairTable]:

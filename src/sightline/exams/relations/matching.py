@@ -250,9 +250,15 @@ def _aligned(pairing: _Pairing) -> tuple[Codes, Codes, Ints]:
     aligned = np.empty(k, dtype=np.int8), np.empty(k, dtype=np.int8), np.empty(k, dtype=np.int32)
     groups = pairing.groups
     _align(
-        pairing.labels, pairing.answers, pairing.state, pairing.partner,
-        groups.truth, groups.prediction, groups.cluster, *aligned,
-    )  # fmt: skip
+        pairing.labels,
+        pairing.answers,
+        pairing.state,
+        pairing.partner,
+        groups.truth,
+        groups.prediction,
+        groups.cluster,
+        *aligned,
+    )
     return aligned
 
 

@@ -121,8 +121,7 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
     if views["source"].is_in(["within_image", "across_images"]).any():
         views = views.filter(pl.col("source") == setting)
     relations = tables.relations.filter(
-        pl.col("aspect").is_in(["depth", "occlusion"]),
-        crosses if setting == "across_images" else ~crosses,
+        pl.col("aspect").is_in(["depth", "occlusion"]), crosses if setting == "across_images" else ~crosses
     ).join(views.select("scene_id").unique(), on="scene_id", how="semi", maintain_order="left")
     sightings = fraction_boxes(tables, views)
     relations = _in_first_view(relations, views, sightings)
@@ -161,23 +160,22 @@ def fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
     DataError where boxes are in pixels and the image size is unknown.
     """
     views = views.unique("scene_id", keep="first", maintain_order=True)
-    seen = (
-        tables.sightings.join(
-            views.select("scene_id", "view_id", "width", "height", "units"),
-            on=["scene_id", "view_id"], how="inner", maintain_order="left",
-        )
-        .join(
-            tables.objects.select("scene_id", "object_id", "category"),
-            on=["scene_id", "object_id"], how="left", maintain_order="left",
-        )
-    )  # fmt: skip
+    seen = tables.sightings.join(
+        views.select("scene_id", "view_id", "width", "height", "units"),
+        on=["scene_id", "view_id"],
+        how="inner",
+        maintain_order="left",
+    ).join(
+        tables.objects.select("scene_id", "object_id", "category"),
+        on=["scene_id", "object_id"],
+        how="left",
+        maintain_order="left",
+    )
     pixels = pl.col("units") == "pixels"
     sizeless = seen.filter(pixels & (pl.col("width").is_null() | pl.col("height").is_null()))
     if sizeless.height:
         raise DataError(
-            "boxes are in pixels but the image size is unknown",
-            row=sizeless["scene_id"][0],
-            field="width, height",
+            "boxes are in pixels but the image size is unknown", row=sizeless["scene_id"][0], field="width, height"
         )
     by_width = pl.when(pixels).then(pl.col("x0", "x1") / pl.col("width")).otherwise(pl.col("x0", "x1"))
     by_height = pl.when(pixels).then(pl.col("y0", "y1") / pl.col("height")).otherwise(pl.col("y0", "y1"))
@@ -229,10 +227,11 @@ def _refuse_patchy(long: pl.DataFrame, pairs: pl.DataFrame, keys: list[str], asp
         row = without.row(0, named=True)
         raise DataError(
             f"{without.height} of {pairs.height} pairs have no {aspect} relation",
-            row=row["scene_id"], field=aspect,
+            row=row["scene_id"],
+            field=aspect,
             expected="a relation for every pair, without a predicate where the raters found no majority",
             found=f"none for ({row['subject']}, {row['object']})",
-        )  # fmt: skip
+        )
 
 
 def _lookup(pairs: pl.DataFrame, keys: pl.DataFrame, scene: str, obj: str) -> NDArray[np.int32]:

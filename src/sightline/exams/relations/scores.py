@@ -126,11 +126,7 @@ def scores(
 
 
 def score_sheets(
-    sheets: Mapping[Subtask, Sheet],
-    *,
-    protocol: Protocol = Protocol.DEFAULT,
-    resamples: int = 2000,
-    seed: int = 0,
+    sheets: Mapping[Subtask, Sheet], *, protocol: Protocol = Protocol.DEFAULT, resamples: int = 2000, seed: int = 0
 ) -> Scores:
     """Like `scores`, from marked judgements on given or detected boxes."""
     protocol = Protocol(protocol)

@@ -75,9 +75,14 @@ class Sheet:
             answer = np.where(self.reverse, np.int8(SILENT), answer)
         kept, unit = self._units(part, parts)
         counted = tally(
-            self.truth[kept], answer[kept], unit, len(self.clusters) * parts,
-            protocol=protocol, aspect=self.aspect, setting=self.setting,
-        )  # fmt: skip
+            self.truth[kept],
+            answer[kept],
+            unit,
+            len(self.clusters) * parts,
+            protocol=protocol,
+            aspect=self.aspect,
+            setting=self.setting,
+        )
         return counted.reshape(len(self.clusters), parts, 4, 3)
 
     def clear_counts(self, *, part: NDArray[Any] | None = None, parts: int = 1) -> Counts:

@@ -17,13 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.exams.relations.collect import (
-    LARGEST,
-    SMALLEST,
-    Vocabulary,
-    collect,
-    generator,
-)
+from sightline.exams.relations.collect import LARGEST, SMALLEST, Vocabulary, collect, generator
 from sightline.exams.relations.votes import majority
 from sightline.geometry import area, intersection
 from sightline.scenes import NO_MAJORITY, Depth, Occlusion, words

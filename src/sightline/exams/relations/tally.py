@@ -7,18 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.relations.protocols import (
-    FN,
-    FP,
-    N_LABELS,
-    TP,
-    Aspect,
-    Protocol,
-    cells,
-    pool,
-    rules,
-    slots,
-)
+from sightline.exams.relations.protocols import FN, FP, N_LABELS, TP, Aspect, Protocol, cells, pool, rules, slots
 from sightline.skills import Setting
 
 Counts = NDArray[np.int64]

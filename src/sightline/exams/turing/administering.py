@@ -188,12 +188,7 @@ def region_of(question: Question, vocabulary: Vocabulary) -> Box | None:
 
 
 def administer(
-    stream: Stream,
-    view: View,
-    desk: Desk,
-    vocabulary: Vocabulary,
-    *,
-    withhold: bool = False,
+    stream: Stream, view: View, desk: Desk, vocabulary: Vocabulary, *, withhold: bool = False
 ) -> list[Replied]:
     """Ask the model every question of a stream that is not ambiguous.
 

@@ -57,9 +57,13 @@ def compare_records(a: pl.DataFrame, b: pl.DataFrame, *, resamples: int = 2000, 
     if not both:
         raise ConfigError("the runs have no image in common that was asked the same questions")
     found = compare(
-        _counts(mine, both), _counts(theirs, both), shares, ["accuracy", *(f"  {kind}" for kind in KINDS)],
-        resamples=resamples, seed=seed,
-    )  # fmt: skip
+        _counts(mine, both),
+        _counts(theirs, both),
+        shares,
+        ["accuracy", *(f"  {kind}" for kind in KINDS)],
+        resamples=resamples,
+        seed=seed,
+    )
     corrected = [found[0].p_value, *holm([row.p_value for row in found[1:]]).tolist()]
     rows = Comparisons(replace(row, p_holm=p) for row, p in zip(found, corrected, strict=True))
     return TuringComparison(rows, len(first.keys() | second.keys()) - len(both))

@@ -154,9 +154,15 @@ class TuringExam:
     def recipe(self) -> Recipe:
         """How questions are chosen."""
         return Recipe(
-            self.words, self.assumptions, self.epsilon, self.min_support, self.questions, self.seed, self.smoothing,
+            self.words,
+            self.assumptions,
+            self.epsilon,
+            self.min_support,
+            self.questions,
+            self.seed,
+            self.smoothing,
             self.corpora,
-        )  # fmt: skip
+        )
 
     @cached_property
     def training(self) -> Columns:
@@ -236,9 +242,12 @@ class TuringExam:
     def _annotated(self, data: Dataset, split: str | None, *, half: int) -> Columns:
         if split is not None and split not in data.splits:
             raise DataError(
-                "no such split", file=data.path, field="split",
-                expected=" or ".join(data.splits) or "none, the data has no splits", found=split,
-            )  # fmt: skip
+                "no such split",
+                file=data.path,
+                field="split",
+                expected=" or ".join(data.splits) or "none, the data has no splits",
+                found=split,
+            )
         wanted = None
         if self.halves:
             chosen = data.scan("views").filter(pl.lit(True) if split is None else pl.col("split") == split)

@@ -39,9 +39,7 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "bin": [self.low, self.high], "estimated": self.estimated, "seen": self.seen.to_dict(), "n": self.n
-        }  # fmt: skip
+        return {"bin": [self.low, self.high], "estimated": self.estimated, "seen": self.seen.to_dict(), "n": self.n}
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,19 @@ from sightline.exams.turing.words.questions import Truth
 AMBIGUOUS: Final = Truth.AMBIGUOUS.value
 
 COLUMNS: Final = {
-    "cluster_id": pl.String, "step": pl.Int64, "type": pl.String, "story": pl.Int64, "question": pl.String,
-    "text": pl.String, "p_yes": pl.Float64, "support": pl.Int64, "truth": pl.String, "reply": pl.String,
-    "right": pl.Boolean, "seconds": pl.Float64,
-}  # fmt: skip
+    "cluster_id": pl.String,
+    "step": pl.Int64,
+    "type": pl.String,
+    "story": pl.Int64,
+    "question": pl.String,
+    "text": pl.String,
+    "p_yes": pl.Float64,
+    "support": pl.Int64,
+    "truth": pl.String,
+    "reply": pl.String,
+    "right": pl.Boolean,
+    "seconds": pl.Float64,
+}
 """Columns that scores, monitor and report look at."""
 
 _STREAM: Final = {"item": pl.String, "cluster_id": pl.String, "stream": pl.Int64, "halted": pl.String}

@@ -84,10 +84,17 @@ class Recipe:
         """
         annotation = columns.image(row)
         return ask(
-            belief, self.vocabulary, GroundTruth(annotation, self.vocabulary), scene_id=annotation.id,
-            seed=self.seed, number=number, questions=self.questions, epsilon=self.epsilon,
-            min_support=self.min_support, candidates=self.candidates,
-        )  # fmt: skip
+            belief,
+            self.vocabulary,
+            GroundTruth(annotation, self.vocabulary),
+            scene_id=annotation.id,
+            seed=self.seed,
+            number=number,
+            questions=self.questions,
+            epsilon=self.epsilon,
+            min_support=self.min_support,
+            candidates=self.candidates,
+        )
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,12 @@ _DETECTION_COLUMNS = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
 )
 _REVERSE = np.array(REVERSE, dtype=np.int8)
 _TELLING: Final = {
-    "predicate": "predicates", "step": "answer", "image_id": "detect", "score": "detect", "image_id_1": "relate",
-}  # fmt: skip
+    "predicate": "predicates",
+    "step": "answer",
+    "image_id": "detect",
+    "score": "detect",
+    "image_id_1": "relate",
+}
 """Column by which a file is known → the skill it has."""
 
 
@@ -47,8 +51,11 @@ def open_csv(
         header = next(csv.reader(file), [])
     told = [skill for column, skill in _TELLING.items() if column in header]
     kinds: dict[str, Callable[[Path], Predictions | DetectionsFile | PredicateAnswers | AnswerFile]] = {
-        "predicates": PredicateAnswers, "answer": AnswerFile, "detect": DetectionsFile, "relate": Predictions,
-    }  # fmt: skip
+        "predicates": PredicateAnswers,
+        "answer": AnswerFile,
+        "detect": DetectionsFile,
+        "relate": Predictions,
+    }
     return next(kinds[skill] for skill in (*told, *wanted, "relate") if skill in kinds)(path)
 
 

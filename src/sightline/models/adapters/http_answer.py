@@ -136,8 +136,12 @@ def http(
         ConfigError: For what cannot be asked for.
     """
     chat: Mapping[str, object] = {
-        "model": model, "region": region, "history": history, "max_new_tokens": max_new_tokens, "prompt": prompt,
-    }  # fmt: skip
+        "model": model,
+        "region": region,
+        "history": history,
+        "max_new_tokens": max_new_tokens,
+        "prompt": prompt,
+    }
     given = [name for name, value in chat.items() if value is not None]
     if kind == "answer" and given:
         raise ConfigError(f"http: the option {given[0]} goes with kind=chat")

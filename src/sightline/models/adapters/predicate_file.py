@@ -72,9 +72,12 @@ class PredicateAnswers:
         for scene, rows in self._rows.items():
             if scene not in sizes:
                 raise DataError(
-                    f"no such scene in the data{did_you_mean(scene, sizes)}", file=self.path, row=int(rows[0, -1]),
-                    field="scene_id", found=scene,
-                )  # fmt: skip
+                    f"no such scene in the data{did_you_mean(scene, sizes)}",
+                    file=self.path,
+                    row=int(rows[0, -1]),
+                    field="scene_id",
+                    found=scene,
+                )
             self._refuse_strangers(rows, sizes[scene])
 
     def predicates(self, queries: Queries) -> Verdicts:
@@ -93,9 +96,13 @@ class PredicateAnswers:
             beyond = rows[rows[:, column] >= n]
             if len(beyond):
                 raise DataError(
-                    "no such object in the scene", file=self.path, row=int(beyond[0, -1]), field=field,
-                    expected=f"0…{n - 1}" if n else "none, it is empty", found=int(beyond[0, column]),
-                )  # fmt: skip
+                    "no such object in the scene",
+                    file=self.path,
+                    row=int(beyond[0, -1]),
+                    field=field,
+                    expected=f"0…{n - 1}" if n else "none, it is empty",
+                    found=int(beyond[0, column]),
+                )
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
@@ -125,8 +132,9 @@ def _parsed(line: str, path: Path, number: int) -> tuple[str, int, int, int, int
     if not isinstance(scene, str):
         raise DataError("not a scene", file=path, row=number, field="scene_id", expected="text", found=scene)
     subject, other = (_whole(told[end], path, number, end) for end in ("subject", "object"))
-    coded = [_word(told[key], words, path, number, key) for key, words in
-             (("predicate", _CODES), ("answer", _ANSWERS))]  # fmt: skip
+    coded = [
+        _word(told[key], words, path, number, key) for key, words in (("predicate", _CODES), ("answer", _ANSWERS))
+    ]
     return scene, subject, other, coded[0], coded[1]
 
 
@@ -141,20 +149,32 @@ def _word(value: Any, words: dict[str, int], path: Path, row: int, field: str) -
     if isinstance(value, str) and value in words:
         return words[value]
     raise DataError(
-        f"not a known {field}{did_you_mean(str(value), words)}", file=path, row=row, field=field,
-        expected=f"one of {', '.join(words)}", found=value,
-    )  # fmt: skip
+        f"not a known {field}{did_you_mean(str(value), words)}",
+        file=path,
+        row=row,
+        field=field,
+        expected=f"one of {', '.join(words)}",
+        found=value,
+    )
 
 
 def _refuse_doubles(frame: pl.DataFrame, path: Path) -> None:
     itself = frame.filter(pl.col("subject") == pl.col("object"))
     if itself.height:
         raise DataError(
-            "subject and object are the same", file=path, row=int(itself["line"][0]), field="object",
+            "subject and object are the same",
+            file=path,
+            row=int(itself["line"][0]),
+            field="object",
             found=int(itself["object"][0]),
-        )  # fmt: skip
+        )
     key = ["scene_id", "subject", "object", "predicate"]
     again = frame.filter(~pl.struct(key).is_first_distinct())
     if again.height:
-        raise DataError("answered twice", file=path, row=int(again["line"][0]), field="predicate",
-                        found=PREDICATES[again["predicate"][0]])  # fmt: skip
+        raise DataError(
+            "answered twice",
+            file=path,
+            row=int(again["line"][0]),
+            field="predicate",
+            found=PREDICATES[again["predicate"][0]],
+        )

@@ -170,12 +170,18 @@ def _places(
     wide, high = size
     x0, y0, x1, y1 = shown
     return {
-        name: "" if _pixels(box, size) == shown else corners((
-            max(box[0] * wide - x0, 0) / (x1 - x0), max(box[1] * high - y0, 0) / (y1 - y0),
-            min((box[2] * wide - x0) / (x1 - x0), 1), min((box[3] * high - y0) / (y1 - y0), 1),
-        ))
+        name: ""
+        if _pixels(box, size) == shown
+        else corners(
+            (
+                max(box[0] * wide - x0, 0) / (x1 - x0),
+                max(box[1] * high - y0, 0) / (y1 - y0),
+                min((box[2] * wide - x0) / (x1 - x0), 1),
+                min((box[3] * high - y0) / (y1 - y0), 1),
+            )
+        )
         for name, box in marks.items()
-    }  # fmt: skip
+    }
 
 
 def _designation(places: dict[str, str]) -> str:

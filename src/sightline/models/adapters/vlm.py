@@ -139,8 +139,11 @@ class VisionLanguage:
             content = [{"type": "image", "image": prompt.picture}, {"type": "text", "text": prompt.text}]
             made = processor.apply_chat_template(
                 [{"role": "user", "content": content}],
-                add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
-            )  # fmt: skip
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=True,
+                return_tensors="pt",
+            )
         else:
             token = getattr(processor, "image_token", None)
             text = f"{token}\n" if isinstance(token, str) else ""

@@ -43,10 +43,15 @@ def features(question: Question, history: Sequence[Answered], p_yes: float, voca
     given = sum(label.type == question.type for label in labelled)
     lean = (2 * sum(yes for _, yes in history) - len(history)) / (len(history) + 2)
     words = [
-        kind, f"{kind}|{about}", f"{kind}|{question.region}", f"{kind}|{about}|{what}",
-        f"{kind}|{about}|{what}|{question.region}", f"{kind}|step {min(len(history) // 5, 8)}",
-        f"{kind}|labels {min(len(labelled), 6)}", f"{kind}|{about}|given {min(given, 4)}",
-    ]  # fmt: skip
+        kind,
+        f"{kind}|{about}",
+        f"{kind}|{question.region}",
+        f"{kind}|{about}|{what}",
+        f"{kind}|{about}|{what}|{question.region}",
+        f"{kind}|step {min(len(history) // 5, 8)}",
+        f"{kind}|labels {min(len(labelled), 6)}",
+        f"{kind}|{about}|given {min(given, 4)}",
+    ]
     words += [f"{kind}|after {before.kind} {yes}" for before, yes in history[-1:]]
     if kind == "attribute":
         words += _of_attribute(question, history, labelled)
@@ -84,8 +89,11 @@ def _of_search(
             words.append(f"{kind}|{question.type}|{what}|{before.kind} {'+'.join(before.attributes)} {yes} {lies}")
         elif before.kind == "attribute" and before.subject and before.subject.type == question.type:
             words.append(f"{kind}|{question.type}|{what}|another {'+'.join(before.attributes)} {yes}")
-    words += [f"{kind}|{question.type}|label {_lies(here, vocabulary.region(by.region))}"
-              for label, by in labelled.items() if label.type == question.type]  # fmt: skip
+    words += [
+        f"{kind}|{question.type}|label {_lies(here, vocabulary.region(by.region))}"
+        for label, by in labelled.items()
+        if label.type == question.type
+    ]
     return words
 
 

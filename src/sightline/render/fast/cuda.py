@@ -51,15 +51,7 @@ THREADS = 128
 BLOCKS = 4096
 """Blocks of the kernels that walk a list; each thread takes every so many-th entry."""
 
-WALKS: dict[str, Any] = (
-    {}
-    if config.ENABLE_CUDASIM
-    else {
-        "fastmath": True,
-        "max_registers": 64,
-        "cache": True,
-    }
-)
+WALKS: dict[str, Any] = {} if config.ENABLE_CUDASIM else {"fastmath": True, "max_registers": 64, "cache": True}
 """How the kernels are compiled: the last bits of a quotient do not matter on the card, and rays wait for memory, so
 many threads at a time are worth more than registers for each (a third faster than without the limit on an H200)."""
 
@@ -182,27 +174,76 @@ class CudaRenderer:
                 level,
             )
             _light[BLOCKS, THREADS](
-                *scene, batch.lamps, room["lit"], room["lit_by"], plan.points, plan.dome, plan.numbers, batch.cams,
-                *faced, room["light"], room["work"], room["counts"], level,
-            )  # fmt: skip
+                *scene,
+                batch.lamps,
+                room["lit"],
+                room["lit_by"],
+                plan.points,
+                plan.dome,
+                plan.numbers,
+                batch.cams,
+                *faced,
+                room["light"],
+                room["work"],
+                room["counts"],
+                level,
+            )
             step, first, level = (step if first else step // 2), False, level + 1
         _metal[everywhere](batch.bodies, room["ids"], room["work"], room["counts"], level)
         _glints[BLOCKS, THREADS](
-            *scene, batch.lamps, plan.points, plan.numbers, batch.cams, *faced, room["glints"], room["work"],
-            room["counts"], level,
-        )  # fmt: skip
+            *scene,
+            batch.lamps,
+            plan.points,
+            plan.numbers,
+            batch.cams,
+            *faced,
+            room["glints"],
+            room["work"],
+            room["counts"],
+            level,
+        )
         _mirrors[BLOCKS, THREADS](
-            *scene, batch.lamps, room["lit"], room["lit_by"], plan.points, plan.lobe, plan.numbers, batch.cams,
-            *faced, room["mirror"], room["work"], room["counts"], level,
-        )  # fmt: skip
+            *scene,
+            batch.lamps,
+            room["lit"],
+            room["lit_by"],
+            plan.points,
+            plan.lobe,
+            plan.numbers,
+            batch.cams,
+            *faced,
+            room["mirror"],
+            room["work"],
+            room["counts"],
+            level,
+        )
         _compose[everywhere](
-            batch.bodies, batch.lamps, *seen, room["light"], room["mirror"], room["glints"], room["colour"],
-            self._tones, room["image"], room["work"], room["counts"], level + 1,
-        )  # fmt: skip
+            batch.bodies,
+            batch.lamps,
+            *seen,
+            room["light"],
+            room["mirror"],
+            room["glints"],
+            room["colour"],
+            self._tones,
+            room["image"],
+            room["work"],
+            room["counts"],
+            level + 1,
+        )
         _edges[BLOCKS, THREADS](
-            *scene, plan.inside, batch.cams, room["ids"], room["normals"], room["colour"], self._tones,
-            room["image"], room["work"], room["counts"], level + 1,
-        )  # fmt: skip
+            *scene,
+            plan.inside,
+            batch.cams,
+            room["ids"],
+            room["normals"],
+            room["colour"],
+            self._tones,
+            room["image"],
+            room["work"],
+            room["counts"],
+            level + 1,
+        )
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"])
 
     def images(self, layouts: Sequence[Layout], view: str = "original") -> NDArray[np.uint8]:
@@ -221,14 +262,21 @@ class CudaRenderer:
         if shape not in self._room:
             cells = self.settings.map_cells
             kinds: dict[str, tuple[tuple[int, ...], Any]] = {
-                "ids": (shape, np.int32), "faces": (shape, np.int32), "depth": (shape, np.float32),
+                "ids": (shape, np.int32),
+                "faces": (shape, np.int32),
+                "depth": (shape, np.float32),
                 "normals": ((*shape, 3), np.float32),
-                "how": (shape, np.uint8), "light": ((*shape, 3), np.float32), "mirror": ((*shape, 3), np.float32),
-                "glints": ((*shape, 3), np.float32), "colour": ((*shape, 3), np.float32),
-                "image": ((*shape, 3), np.uint8), "work": ((math.prod(shape),), np.int32),
+                "how": (shape, np.uint8),
+                "light": ((*shape, 3), np.float32),
+                "mirror": ((*shape, 3), np.float32),
+                "glints": ((*shape, 3), np.float32),
+                "colour": ((*shape, 3), np.float32),
+                "image": ((*shape, 3), np.uint8),
+                "work": ((math.prod(shape),), np.int32),
                 "counts": ((16,), np.int32),
-                "lit": ((shape[0], cells, cells, 6), np.float32), "lit_by": ((shape[0], cells, cells), np.int64),
-            }  # fmt: skip
+                "lit": ((shape[0], cells, cells, 6), np.float32),
+                "lit_by": ((shape[0], cells, cells), np.int64),
+            }
             self._room = {shape: {name: cuda.device_array(*kind) for name, kind in kinds.items()}}
         return self._room[shape]
 
@@ -335,10 +383,26 @@ def _light(
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         r, g, b, _ = arriving(
-            nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, dome, numbers, cams[view],
-            everything(mine), ids[view, y, x] - 1, faces[view, y, x], depth[view, y, x],
-            normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2], y, x,
-        )  # fmt: skip
+            nodes,
+            tris,
+            mine,
+            lamps[view],
+            lit[view],
+            lit_by[view],
+            points,
+            dome,
+            numbers,
+            cams[view],
+            everything(mine),
+            ids[view, y, x] - 1,
+            faces[view, y, x],
+            depth[view, y, x],
+            normals[view, y, x, 0],
+            normals[view, y, x, 1],
+            normals[view, y, x, 2],
+            y,
+            x,
+        )
         light[view, y, x, 0], light[view, y, x, 1], light[view, y, x, 2] = r, g, b
 
 
@@ -364,10 +428,23 @@ def _glints(
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         r, g, b, _ = sparkling(
-            nodes, tris, mine, lamps[view], points, numbers, cams[view], everything(mine), ids[view, y, x] - 1,
-            faces[view, y, x], depth[view, y, x], normals[view, y, x, 0], normals[view, y, x, 1],
-            normals[view, y, x, 2], y, x,
-        )  # fmt: skip
+            nodes,
+            tris,
+            mine,
+            lamps[view],
+            points,
+            numbers,
+            cams[view],
+            everything(mine),
+            ids[view, y, x] - 1,
+            faces[view, y, x],
+            depth[view, y, x],
+            normals[view, y, x, 0],
+            normals[view, y, x, 1],
+            normals[view, y, x, 2],
+            y,
+            x,
+        )
         glints[view, y, x, 0], glints[view, y, x, 1], glints[view, y, x, 2] = r, g, b
 
 
@@ -398,10 +475,26 @@ def _mirrors(
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         r, g, b, _ = mirroring(
-            nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, lobe, numbers, cams[view],
-            everything(mine), ids[view, y, x] - 1, faces[view, y, x], depth[view, y, x],
-            normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2], y, x,
-        )  # fmt: skip
+            nodes,
+            tris,
+            mine,
+            lamps[view],
+            lit[view],
+            lit_by[view],
+            points,
+            lobe,
+            numbers,
+            cams[view],
+            everything(mine),
+            ids[view, y, x] - 1,
+            faces[view, y, x],
+            depth[view, y, x],
+            normals[view, y, x, 0],
+            normals[view, y, x, 1],
+            normals[view, y, x, 2],
+            y,
+            x,
+        )
         mirror[view, y, x, 0], mirror[view, y, x, 1], mirror[view, y, x, 2] = r, g, b
 
 

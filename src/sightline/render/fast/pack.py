@@ -197,10 +197,20 @@ def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
 def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
     material = MATERIALS[o.material]
     return (
-        *o.position, math.cos(o.yaw), math.sin(o.yaw), o.position[2] + entry.middle, entry.radius, 1.0,
-        entry.start[0], entry.end[0],
-        *linear(COLORS[o.color]), material.metallic, material.roughness**2, material.specular, *entry.prism,
-    )  # fmt: skip
+        *o.position,
+        math.cos(o.yaw),
+        math.sin(o.yaw),
+        o.position[2] + entry.middle,
+        entry.radius,
+        1.0,
+        entry.start[0],
+        entry.end[0],
+        *linear(COLORS[o.color]),
+        material.metallic,
+        material.roughness**2,
+        material.specular,
+        *entry.prism,
+    )
 
 
 def lamps(layout: Layout, half: float) -> F32:

@@ -73,14 +73,33 @@ def arriving(
     others = without_self(tris, mask, k, face)
     back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     r, g, b, cr, cg, cb, touched = direct_coated(
-        nodes, tris, bodies, lamps, points, others, px, py, pz, nx, ny, nz, dx * back, dy * back, dz * back,
-        bodies[k, 15], bodies[k, 14], numbers[9], numbers[10],
-    )  # fmt: skip
+        nodes,
+        tris,
+        bodies,
+        lamps,
+        points,
+        others,
+        px,
+        py,
+        pz,
+        nx,
+        ny,
+        nz,
+        dx * back,
+        dy * back,
+        dz * back,
+        bodies[k, 15],
+        bodies[k, 14],
+        numbers[9],
+        numbers[10],
+    )
     ir, ig, ib, met = bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, others, px, py, pz, nx, ny, nz)
     return (
-        r + ir + cr * _PI / max(bodies[k, 10], _DARK), g + ig + cg * _PI / max(bodies[k, 11], _DARK),
-        b + ib + cb * _PI / max(bodies[k, 12], _DARK), touched | met,
-    )  # fmt: skip
+        r + ir + cr * _PI / max(bodies[k, 10], _DARK),
+        g + ig + cg * _PI / max(bodies[k, 11], _DARK),
+        b + ib + cb * _PI / max(bodies[k, 12], _DARK),
+        touched | met,
+    )
 
 
 @device
@@ -95,9 +114,27 @@ def sparkling(nodes, tris, bodies, lamps, points, numbers, cam, mask, k, face, d
     back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     others = without_self(tris, mask, k, face)
     return glint(
-        nodes, tris, bodies, lamps, points, others, k, px, py, pz, nx, ny, nz, dx * back, dy * back, dz * back,
-        bodies[k, 14], numbers[8], 0, numbers[6],
-    )  # fmt: skip
+        nodes,
+        tris,
+        bodies,
+        lamps,
+        points,
+        others,
+        k,
+        px,
+        py,
+        pz,
+        nx,
+        ny,
+        nz,
+        dx * back,
+        dy * back,
+        dz * back,
+        bodies[k, 14],
+        numbers[8],
+        0,
+        numbers[6],
+    )
 
 
 @device
@@ -115,9 +152,29 @@ def mirroring(
     others = without_self(tris, mask, k, face)
     start = (y % PATTERN * PATTERN + x % PATTERN) * numbers[4]
     return mirrored(
-        nodes, tris, bodies, lamps, lit, lit_by, points, lobe, others, k, px, py, pz, nx, ny, nz,
-        dx * back, dy * back, dz * back, start, numbers[4], numbers[5],
-    )  # fmt: skip
+        nodes,
+        tris,
+        bodies,
+        lamps,
+        lit,
+        lit_by,
+        points,
+        lobe,
+        others,
+        k,
+        px,
+        py,
+        pz,
+        nx,
+        ny,
+        nz,
+        dx * back,
+        dy * back,
+        dz * back,
+        start,
+        numbers[4],
+        numbers[5],
+    )
 
 
 @small

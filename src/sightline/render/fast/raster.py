@@ -115,9 +115,19 @@ def _draw(vertices, mesh_faces, rows, ranges, kay, pose, k, seen, scratch, shown
             _clipped(vertices, mesh_faces, m, kay, f, scratch, shown)
         else:
             _triangle(
-                seen[a, 0], seen[a, 1], seen[a, 2], seen[b, 0], seen[b, 1], seen[b, 2],
-                seen[c, 0], seen[c, 1], seen[c, 2], f, scratch, shown,
-            )  # fmt: skip
+                seen[a, 0],
+                seen[a, 1],
+                seen[a, 2],
+                seen[b, 0],
+                seen[b, 1],
+                seen[b, 2],
+                seen[c, 0],
+                seen[c, 1],
+                seen[c, 2],
+                f,
+                scratch,
+                shown,
+            )
     return y0, y1, x0, x1
 
 

@@ -85,9 +85,18 @@ class FastRenderer:
         seen = raster(meshes, bodies, before.eye, shot.size)
         state = new_state(*seen.ids.shape)
         image = shade(
-            meshes, bodies, before.lamps, plan, camera_row(before.eye), ground, seen, state, before.seen,
-            before.state, index,
-        )  # fmt: skip
+            meshes,
+            bodies,
+            before.lamps,
+            plan,
+            camera_row(before.eye),
+            ground,
+            seen,
+            state,
+            before.seen,
+            before.state,
+            index,
+        )
         return _frame(shot, _without(seen, index), image)
 
     def forget(self) -> None:

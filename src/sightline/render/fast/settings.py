@@ -66,13 +66,22 @@ class Settings:
             inside=_spread(self.edge_samples).astype(np.float32),
             numbers=np.array(
                 (
-                    self.shadow_first, self.shadow_most, self.table_first, self.table_most, self.mirror,
-                    self.mirror_depth, self.glint_rays, self.lattice, self.glint_points,
-                    self.objects_first, self.objects_most,
-                ), np.int32,
+                    self.shadow_first,
+                    self.shadow_most,
+                    self.table_first,
+                    self.table_most,
+                    self.mirror,
+                    self.mirror_depth,
+                    self.glint_rays,
+                    self.lattice,
+                    self.glint_points,
+                    self.objects_first,
+                    self.objects_most,
+                ),
+                np.int32,
             ),
             tolerance=np.array((self.tolerance,), np.float32),
-        )  # fmt: skip
+        )
 
 
 class Plan(NamedTuple):

@@ -100,9 +100,18 @@ def light_table(
 
 
 def shade(
-    meshes: Meshes, bodies: Bodies, lamps: F32, plan: Plan, cam: F32, ground: Ground,
-    seen: Surfaces, state: State, before: Surfaces, old: State, gone: int,
-) -> NDArray[np.uint8]:  # fmt: skip
+    meshes: Meshes,
+    bodies: Bodies,
+    lamps: F32,
+    plan: Plan,
+    cam: F32,
+    ground: Ground,
+    seen: Surfaces,
+    state: State,
+    before: Surfaces,
+    old: State,
+    gone: int,
+) -> NDArray[np.uint8]:
     """The picture, (H, W, 3) uint8 sRGB; `before` and `old` tell what it was with body `gone` (−1: nothing)."""
     bit = _bit(gone)
     image = np.empty((*seen.ids.shape, 3), np.uint8)
@@ -113,9 +122,20 @@ def shade(
     scene = (meshes.nodes, meshes.tris, bodies.rows)
     faced = (seen.ids, seen.faces, seen.depth, seen.normals)
     _light(
-        *scene, lamps, *ground, plan.points, plan.dome, plan.numbers, plan.tolerance, cam, *faced, same, *state[:3],
-        *old[:3], bit,
-    )  # fmt: skip
+        *scene,
+        lamps,
+        *ground,
+        plan.points,
+        plan.dome,
+        plan.numbers,
+        plan.tolerance,
+        cam,
+        *faced,
+        same,
+        *state[:3],
+        *old[:3],
+        bit,
+    )
     _gloss(
         *scene, lamps, *ground, plan.points, plan.lobe, plan.numbers, cam, *faced, same, *state[3:7], *old[3:7], bit
     )
@@ -160,9 +180,30 @@ def _light_table(nodes, tris, bodies, lamps, points, wide, numbers, lit, lit_by,
 
 @device
 def _light(
-    nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, tolerance, cam, ids, faces, depth, normals,
-    same, light, touched, how, old_light, old_touched, old_how, bit,
-):  # fmt: skip
+    nodes,
+    tris,
+    bodies,
+    lamps,
+    lit,
+    lit_by,
+    points,
+    dome,
+    numbers,
+    tolerance,
+    cam,
+    ids,
+    faces,
+    depth,
+    normals,
+    same,
+    light,
+    touched,
+    how,
+    old_light,
+    old_touched,
+    old_how,
+    bit,
+):
     height, width = ids.shape
     mask = everything(bodies)
     step = int(numbers[7])
@@ -196,9 +237,26 @@ def _light(
                     touched[y, x] = old_touched[y, x]
                 else:
                     light[y, x, 0], light[y, x, 1], light[y, x, 2], touched[y, x] = arriving(
-                        nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam, mask, k, faces[y, x],
-                        depth[y, x], normals[y, x, 0], normals[y, x, 1], normals[y, x, 2], y, x,
-                    )  # fmt: skip
+                        nodes,
+                        tris,
+                        bodies,
+                        lamps,
+                        lit,
+                        lit_by,
+                        points,
+                        dome,
+                        numbers,
+                        cam,
+                        mask,
+                        k,
+                        faces[y, x],
+                        depth[y, x],
+                        normals[y, x, 0],
+                        normals[y, x, 1],
+                        normals[y, x, 2],
+                        y,
+                        x,
+                    )
         if start:
             start = False
         else:
@@ -243,9 +301,31 @@ def _on_table(ids, light, tolerance, y, x, dy, dx):
 
 @device
 def _gloss(
-    nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, ids, faces, depth, normals, same,
-    mirror, mirror_by, glints, glints_by, old_mirror, old_mirror_by, old_glints, old_glints_by, bit,
-):  # fmt: skip
+    nodes,
+    tris,
+    bodies,
+    lamps,
+    lit,
+    lit_by,
+    points,
+    lobe,
+    numbers,
+    cam,
+    ids,
+    faces,
+    depth,
+    normals,
+    same,
+    mirror,
+    mirror_by,
+    glints,
+    glints_by,
+    old_mirror,
+    old_mirror_by,
+    old_glints,
+    old_glints_by,
+    bit,
+):
     height, width = ids.shape
     mask = everything(bodies)
     for y in range(height):
@@ -283,9 +363,26 @@ def _gloss(
                 mirror_by[y, x] = old_mirror_by[y, x]
             else:
                 mirror[y, x, 0], mirror[y, x, 1], mirror[y, x, 2], mirror_by[y, x] = mirroring(
-                    nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, mask, k, faces[y, x],
-                    depth[y, x], nx, ny, nz, y, x,
-                )  # fmt: skip
+                    nodes,
+                    tris,
+                    bodies,
+                    lamps,
+                    lit,
+                    lit_by,
+                    points,
+                    lobe,
+                    numbers,
+                    cam,
+                    mask,
+                    k,
+                    faces[y, x],
+                    depth[y, x],
+                    nx,
+                    ny,
+                    nz,
+                    y,
+                    x,
+                )
 
 
 @device

@@ -143,9 +143,14 @@ def _tags(scene: Scene) -> dict[str, str]:
 
 
 def _thing(
-    number: int, thing: Object, tag: str, seen: Sighting | None, scale: tuple[int, int],
-    size: tuple[int, int] | None, own: NDArray[np.bool_] | None,
-) -> Thing:  # fmt: skip
+    number: int,
+    thing: Object,
+    tag: str,
+    seen: Sighting | None,
+    scale: tuple[int, int],
+    size: tuple[int, int] | None,
+    own: NDArray[np.bool_] | None,
+) -> Thing:
     words = " ".join([*(thing.attributes[name] for name in _LOOKS if name in thing.attributes), thing.category])
     start = (tag, thing.category, words.replace("_", " "), colour(number))
     if seen is None:
@@ -157,9 +162,13 @@ def _thing(
     visible = own if own is not None and seen.visible_mask is None else _decoded(seen.visible_mask, size)
     spot = _middle(visible) if visible is not None and visible.any() else ((x0 + x1) / 2, (y0 + y1) / 2)
     return Thing(
-        *start, (x0, y0, x1, y1), _traced(visible), _traced(_decoded(seen.amodal_mask, size)), spot,
+        *start,
+        (x0, y0, x1, y1),
+        _traced(visible),
+        _traced(_decoded(seen.amodal_mask, size)),
+        spot,
         seen.occluded_fraction,
-    )  # fmt: skip
+    )
 
 
 def _decoded(rle: bytes | None, size: tuple[int, int] | None) -> NDArray[np.bool_] | None:

@@ -41,11 +41,16 @@ def hatches() -> str:
     """One pattern a colour, to stand once on a page."""
     made = [
         element(
-            "pattern", element("line", x1=0, y1=0, x2=0, y2=7, stroke=css(rgb), stroke_width=4),
-            id=f"hatch{i}", width=6, height=6, patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
+            "pattern",
+            element("line", x1=0, y1=0, x2=0, y2=7, stroke=css(rgb), stroke_width=4),
+            id=f"hatch{i}",
+            width=6,
+            height=6,
+            patternUnits="userSpaceOnUse",
+            patternTransform="rotate(45)",
         )
         for i, rgb in enumerate(PALETTE)
-    ]  # fmt: skip
+    ]
     return element("svg", element("defs", *made), width=0, height=0, class_="defs", aria_hidden="true")
 
 
@@ -69,9 +74,16 @@ def _mask(thing: Thing) -> str:
     ink = css(thing.colour)
     title = hover(f"{thing.tag} {thing.words}")
     return element(
-        "path", title, d=path(thing.visible), fill=ink, fill_opacity=0.5, fill_rule="evenodd", stroke=ink,
-        stroke_width=1.6, stroke_linejoin="round",
-    )  # fmt: skip
+        "path",
+        title,
+        d=path(thing.visible),
+        fill=ink,
+        fill_opacity=0.5,
+        fill_rule="evenodd",
+        stroke=ink,
+        stroke_width=1.6,
+        stroke_linejoin="round",
+    )
 
 
 def _amodal(thing: Thing) -> str:

@@ -65,10 +65,17 @@ def pages(
         links = Links(names(number - 1) if number else "", names(number + 1) if coming else "")
         there = [name for name in TOGGLES if any(card["has"][name] for card in cards)]
         text = template.render(
-            title=title, subtitle=subtitle, cards=cards, columns=columns, links=links, style=style,
+            title=title,
+            subtitle=subtitle,
+            cards=cards,
+            columns=columns,
+            links=links,
+            style=style,
             toggles=[(name, TOGGLES[name], name in on) for name in there],
-            hatches=hatches(), gradient=_gradient(), drawn=Markup,
-        )  # fmt: skip
+            hatches=hatches(),
+            gradient=_gradient(),
+            drawn=Markup,
+        )
         yield text.encode("utf-8", errors="replace")
         if coming is None:
             return

@@ -18,9 +18,14 @@ LAYERS: Final = ("boxes", "masks", "amodal", "depth", "relations", "ids", "none"
 """What can be laid over a picture; ``none`` is the picture alone."""
 
 TITLES: Final = {
-    "boxes": "boxes", "masks": "visible masks", "amodal": "hidden parts", "depth": "depth",
-    "relations": "relations", "ids": "ids", "none": "picture",
-}  # fmt: skip
+    "boxes": "boxes",
+    "masks": "visible masks",
+    "amodal": "hidden parts",
+    "depth": "depth",
+    "relations": "relations",
+    "ids": "ids",
+    "none": "picture",
+}
 
 Rect = tuple[float, float, float, float]
 

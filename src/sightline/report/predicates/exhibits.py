@@ -172,9 +172,16 @@ def _disc(number: int, words: str, spot: tuple[float, float], *, hidden: bool) -
     x, y = spot
     ink = {"fill_opacity": 0.55, "stroke_dasharray": "3 2"} if hidden else {"fill_opacity": 0.92}
     disc = element(
-        "circle", hover(f"{number}: {words}{', hidden' * hidden}"), cx=float(x), cy=float(y), r=9.5,
-        fill="#ffffff", stroke=_DARK, stroke_width=1.2, **ink,
-    )  # fmt: skip
+        "circle",
+        hover(f"{number}: {words}{', hidden' * hidden}"),
+        cx=float(x),
+        cy=float(y),
+        r=9.5,
+        fill="#ffffff",
+        stroke=_DARK,
+        stroke_width=1.2,
+        **ink,
+    )
     return disc + text_line(x, y + 4.4, number, size=12.5, fill=_DARK, anchor="middle", bold=True)
 
 

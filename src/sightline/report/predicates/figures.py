@@ -42,12 +42,15 @@ def slice_figures(card: PredicatesCard) -> list[tuple[str, list[Figure]]]:
             Figure(
                 words.capitalize(),
                 part_chart(
-                    [part_words(axis, part) for part in parts], lines[name], domain=domain,
-                    title=f"Scene accuracy {title.lower()}, {words}", joined=axis in _ORDERED,
+                    [part_words(axis, part) for part in parts],
+                    lines[name],
+                    domain=domain,
+                    title=f"Scene accuracy {title.lower()}, {words}",
+                    joined=axis in _ORDERED,
                 ),
             )
             for name, words in GROUPS.items()
-        ]  # fmt: skip
+        ]
         found += [(title, charts)] if parts else []
     return found
 

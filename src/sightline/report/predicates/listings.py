@@ -38,9 +38,7 @@ MEASURES: Final[dict[str, tuple[str, str]]] = {
 }
 """Measure → its title and what it is."""
 
-_HIDDEN: Final = {
-    "0–0.25": "0–25", "0.25–0.5": "25–50", "0.5–0.75": "50–75", "0.75–<1": "75–99", "1": "100",
-}  # fmt: skip
+_HIDDEN: Final = {"0–0.25": "0–25", "0.25–0.5": "25–50", "0.5–0.75": "50–75", "0.75–<1": "75–99", "1": "100"}
 
 _AS: Final[dict[str, Callable[[Interval | None], Cell]]] = {"f1": scored}
 

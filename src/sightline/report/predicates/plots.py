@@ -140,10 +140,16 @@ def _end_names(series: Sequence[Series], y: Scale, x: float) -> list[str]:
         places[i] = min(places[i], floor)
         floor = places[i] - 12
     return [
-        text_line(x, place + 3.5, shorten(s.label, _NAMES - 8, 10.5), size=10.5, bold=s.kind == "model",
-                  fill={"model": ACCENT, "rival": INK}.get(s.kind, MUTED))
+        text_line(
+            x,
+            place + 3.5,
+            shorten(s.label, _NAMES - 8, 10.5),
+            size=10.5,
+            bold=s.kind == "model",
+            fill={"model": ACCENT, "rival": INK}.get(s.kind, MUTED),
+        )
         for place, (_, s) in zip(places, last, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _percent(value: Interval) -> str:

@@ -40,13 +40,15 @@ def forest(card: TuringCard) -> Figure:
 def type_figure(card: TuringCard) -> Figure:
     """Accuracy by question type."""
     kinds = [kind for kind in TYPES if kind != "all"]
-    series = [
-        Series(s.label, tuple(s.accuracy(kind) for kind in kinds), kind_of(card, s)) for s in _shown(card)
-    ]  # fmt: skip
+    series = [Series(s.label, tuple(s.accuracy(kind) for kind in kinds), kind_of(card, s)) for s in _shown(card)]
     chart = part_chart(
-        [TYPES[k] for k in kinds], series, domain=common_domain(series), joined=False, width=480.0,
+        [TYPES[k] for k in kinds],
+        series,
+        domain=common_domain(series),
+        joined=False,
+        width=480.0,
         title="Share of right answers by question type",
-    )  # fmt: skip
+    )
     return Figure("By type of question", chart)
 
 
@@ -58,12 +60,14 @@ def axis_figures(card: TuringCard) -> list[Figure]:
         Figure(
             words,
             part_chart(
-                [short(part) for part in parts_of(card, axis)], lines[axis], domain=domain,
+                [short(part) for part in parts_of(card, axis)],
+                lines[axis],
+                domain=domain,
                 title=f"Right answers, {words.lower()}",
             ),
         )
         for axis, words in AXES.items()
-    ]  # fmt: skip
+    ]
 
 
 def monitor_figures(card: TuringCard) -> list[Figure]:
@@ -80,16 +84,18 @@ def monitor_figures(card: TuringCard) -> list[Figure]:
     low, high = 100 * (0.5 - watched.epsilon), 100 * (0.5 + watched.epsilon)
     return [
         Figure(
-            "Share of yes, step by step", band,
+            "Share of yes, step by step",
+            band,
             f"In per cent. The band is {low:.0f}–{high:.0f}; a step whose interval lies wholly outside is red. "
             f"Steps that fewer than {FEWEST} images reached are left out.",
         ),
         Figure(
-            "Are the estimates right?", calibrated,
+            "Are the estimates right?",
+            calibrated,
             "Share of yes in per cent, by what the engine estimated; on the line they agree.",
         ),
         Figure("How long streams are", lengths, "Streams by questions asked, ambiguous ones left out."),
-    ]  # fmt: skip
+    ]
 
 
 def short(part: str) -> str:

@@ -53,8 +53,10 @@ def axis_table(card: TuringCard, axis: str) -> Listing:
 def monitor_tables(card: TuringCard) -> list[Listing]:
     """Share of yes among the true answers, by type and by steps."""
     watched = card.monitor
-    rows = [Row(TYPES[kind], (shared(watched.yes_by_type.get(kind)), _n(watched.yes_by_type.get(kind))))
-            for kind in ("all", *KINDS)]  # fmt: skip
+    rows = [
+        Row(TYPES[kind], (shared(watched.yes_by_type.get(kind)), _n(watched.yes_by_type.get(kind))))
+        for kind in ("all", *KINDS)
+    ]
     steps = [Row(f"steps {name}", (shared(seen), _n(seen))) for name, seen in watched.yes_by_steps.items()]
     band = f"{100 * (0.5 - watched.epsilon):.0f}–{100 * (0.5 + watched.epsilon):.0f} %"
     note = f"The engine keeps the estimated chance of a yes within {band}; images are the independent unit."
@@ -83,8 +85,14 @@ def streams_table(card: TuringCard) -> Listing:
     if card.focused.scores is None:
         return Listing("Streams", ("",), ())
     facts = card.focused.scores.streams
-    named = {"mean": "mean", "median": "median", "q25": "lower quartile", "q75": "upper quartile",
-             "min": "shortest", "max": "longest"}  # fmt: skip
+    named = {
+        "mean": "mean",
+        "median": "median",
+        "q25": "lower quartile",
+        "q75": "upper quartile",
+        "min": "shortest",
+        "max": "longest",
+    }
     rows = [Row(f"questions asked, {words}", (Cell(_length(facts[key])),)) for key, words in named.items()]
     rows += [Row("streams without a question", (Cell(f"{facts['empty']:,}"),))]
     share = facts["ambiguous"]

@@ -134,9 +134,12 @@ def _watched(
 
 
 def _galleries(
-    told: Sequence[Transcript], data: Dataset, options: Mapping[str, Any], wanted: Sequence[str],
+    told: Sequence[Transcript],
+    data: Dataset,
+    options: Mapping[str, Any],
+    wanted: Sequence[str],
     sizes: Mapping[str, int],
-) -> tuple[Gallery[StreamExhibit], ...]:  # fmt: skip
+) -> tuple[Gallery[StreamExhibit], ...]:
     by_name = {f"{t.scene_id}#{t.stream:06d}": t for t in told}
     if wanted:
         streams = (name for scene in wanted for name, t in by_name.items() if t.scene_id == scene)

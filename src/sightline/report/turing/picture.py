@@ -65,14 +65,28 @@ def region_map(region: Box, hue: Hue, shape: tuple[float, float]) -> str:
     frame = element("rect", x=0.5, y=0.5, width=wide - 1, height=high - 1, fill="none", stroke=MUTED)
     dash = " ".join(number(v / 3) for v in hue.dash) or None
     filled = element(
-        "rect", x=x0 + 1, y=y0 + 1, width=max(x1 - x0 - 2, 1.0), height=max(y1 - y0 - 2, 1.0), fill=hue.css,
-        fill_opacity=0.35 if hue.dash else 0.85, stroke=hue.css, stroke_width=1.4, stroke_dasharray=dash,
-    )  # fmt: skip
+        "rect",
+        x=x0 + 1,
+        y=y0 + 1,
+        width=max(x1 - x0 - 2, 1.0),
+        height=max(y1 - y0 - 2, 1.0),
+        fill=hue.css,
+        fill_opacity=0.35 if hue.dash else 0.85,
+        stroke=hue.css,
+        stroke_width=1.4,
+        stroke_dasharray=dash,
+    )
     told = f"{hue.name} region: {', '.join(f'{v:.2f}' for v in region)}"
     return element(
-        "svg", element("title", told), frame, filled, viewBox=f"0 0 {number(wide)} {number(high)}",
-        width=wide, height=high, role="img",
-    )  # fmt: skip
+        "svg",
+        element("title", told),
+        frame,
+        filled,
+        viewBox=f"0 0 {number(wide)} {number(high)}",
+        width=wide,
+        height=high,
+        role="img",
+    )
 
 
 def _led(transcript: Transcript) -> Iterator[tuple[Box, Hue]]:
@@ -98,9 +112,18 @@ def _blank(stage: Stage, transcript: Transcript, scale: float) -> Iterator[str]:
     seen = [(a, _scaled(a.box, scale)) for a in stage.actors if a.box is not None]
     for actor, box in sorted(seen, key=lambda pair: -_area(pair[1])):
         yield element(
-            "rect", hover(actor.words), x=box[0], y=box[1], width=box[2] - box[0], height=box[3] - box[1],
-            fill=MUTED, fill_opacity=0.07, stroke=MUTED, stroke_width=1.0, stroke_dasharray="3 3",
-        )  # fmt: skip
+            "rect",
+            hover(actor.words),
+            x=box[0],
+            y=box[1],
+            width=box[2] - box[0],
+            height=box[3] - box[1],
+            fill=MUTED,
+            fill_opacity=0.07,
+            stroke=MUTED,
+            stroke_width=1.0,
+            stroke_dasharray="3 3",
+        )
     for actor, box in seen:
         name = shorten(actor.words, box[2] - box[0] - 6, 10)
         if actor.id not in known and len(name) > 3 and box[3] - box[1] > 14:
@@ -110,8 +133,13 @@ def _blank(stage: Stage, transcript: Transcript, scale: float) -> Iterator[str]:
 def _border(box: Box, hue: Hue) -> str:
     """A region's edge, kept inside the picture, on a white one so that it stands off any photo."""
     inset = 2.0
-    place = {"x": box[0] + inset, "y": box[1] + inset, "width": box[2] - box[0] - 2 * inset,
-             "height": box[3] - box[1] - 2 * inset, "fill": "none"}  # fmt: skip
+    place = {
+        "x": box[0] + inset,
+        "y": box[1] + inset,
+        "width": box[2] - box[0] - 2 * inset,
+        "height": box[3] - box[1] - 2 * inset,
+        "fill": "none",
+    }
     dash = " ".join(number(v) for v in hue.dash) or None
     under = element("rect", **place, stroke="#ffffff", stroke_width=5.0, stroke_opacity=0.65)
     over = element(
@@ -146,9 +174,14 @@ def _chips(chips: Sequence[tuple[Line, Actor, Hue | None]], scale: float, bounds
         light = hue is None or sum(hue.rgb) > 420
         yield element("rect", x=x, y=y, width=wide, height=high, rx=3.0, fill=fill, stroke="#ffffff")
         yield text_line(
-            x + wide / 2, y + 13, line.label, size=12, fill=_DARK if light else "#ffffff", anchor="middle",
+            x + wide / 2,
+            y + 13,
+            line.label,
+            size=12,
+            fill=_DARK if light else "#ffffff",
+            anchor="middle",
             bold=True,
-        )  # fmt: skip
+        )
 
 
 def _corners(box: Box) -> Sequence[tuple[float, float]]:

@@ -56,8 +56,9 @@ def band_chart(points: Sequence[Point], *, epsilon: float, title: str, width: fl
 
     low, high = 0.5 - epsilon, 0.5 + epsilon
     top = place(0.5, high)[1]
-    band = element("rect", x=_LEFT, y=top, width=right - _LEFT, height=2 * epsilon * _HEIGHT, fill=SECOND,
-                   fill_opacity=0.14)  # fmt: skip
+    band = element(
+        "rect", x=_LEFT, y=top, width=right - _LEFT, height=2 * epsilon * _HEIGHT, fill=SECOND, fill_opacity=0.14
+    )
     body = [
         band,
         *_shares(right),

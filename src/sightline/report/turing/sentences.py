@@ -17,8 +17,20 @@ from sightline.report.turing.listings import TYPES
 if TYPE_CHECKING:
     from sightline.report.turing.cards import Sitting, TuringCard
 
-_SETTINGS: Final = ("split", "train_split", "halves", "streams", "questions", "seed", "deadline", "closed",
-                    "min_support", "epsilon", "smoothing", "view")  # fmt: skip
+_SETTINGS: Final = (
+    "split",
+    "train_split",
+    "halves",
+    "streams",
+    "questions",
+    "seed",
+    "deadline",
+    "closed",
+    "min_support",
+    "epsilon",
+    "smoothing",
+    "view",
+)
 """Options of the exam that the command line has by the same name."""
 
 

@@ -49,9 +49,17 @@ _MOST_PIXELS: Final = 2**32 - 1  # COCO's run lengths are 32-bit
 _SPLITS: Final = {"val": "validation"}
 _IMAGE_KEYS: Final = ("id", "width", "height")
 _ANNOTATION_KEYS: Final = (
-    "id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation", "flags", "amodal_segmentation",
+    "id",
+    "image_id",
+    "category_id",
+    "bbox",
+    "area",
+    "iscrowd",
+    "segmentation",
+    "flags",
+    "amodal_segmentation",
     "occluded_fraction",
-)  # fmt: skip
+)
 
 Table = dict[str, list[Any]]
 
@@ -95,11 +103,7 @@ def detect(path: Path) -> bool:
 
 
 def read(
-    path: Path,
-    *,
-    images: Path | None = None,
-    split: str = "",
-    empty_boxes: Literal["error", "skip"] = "error",
+    path: Path, *, images: Path | None = None, split: str = "", empty_boxes: Literal["error", "skip"] = "error"
 ) -> Iterator[Tables]:
     """Read COCO instances, about a thousand images at a time.
 
@@ -149,9 +153,11 @@ def _files(path: Path) -> list[_File]:
     below = sorted((path / "annotations").glob("instances_*.json"))
     if here or not below:
         raise DataError(
-            "folder is not COCO instances", file=path,
-            expected="one instances JSON, or annotations/instances_*.json", found=f"{len(here)} instances files",
-        )  # fmt: skip
+            "folder is not COCO instances",
+            file=path,
+            expected="one instances JSON, or annotations/instances_*.json",
+            found=f"{len(here)} instances files",
+        )
     suffixes = [file.stem.removeprefix("instances_") for file in below]
     plain = [re.sub(r"\d{4}$", "", suffix) for suffix in suffixes]
     names = [_SPLITS.get(name, name) for name in plain]
@@ -280,9 +286,17 @@ def _tables(index: _Index, numbers: Sequence[int]) -> Tables:
         image = index.images[number]
         place = image.place
         _append(
-            views, scene_id=place.scene, split=place.split, source=place.source, view_id=place.view,
-            image=image.picture, width=image.width, height=image.height, units="pixels", camera=place.camera,
-        )  # fmt: skip
+            views,
+            scene_id=place.scene,
+            split=place.split,
+            source=place.source,
+            view_id=place.view,
+            image=image.picture,
+            width=image.width,
+            height=image.height,
+            units="pixels",
+            camera=place.camera,
+        )
         extra = image.extra
         for annotation, entry in index.annotations.get(number, ()):
             row = _object(annotation, entry, index, image, extra)
@@ -340,9 +354,11 @@ def _sighting(object_id: str, entry: Entry, image: _Image) -> dict[str, Any]:
     x1, y1 = x + width, y + height
     if min(x, y) < -EDGE_TOLERANCE or x1 > image.width + EDGE_TOLERANCE or y1 > image.height + EDGE_TOLERANCE:
         raise entry.error(
-            "box leaves the image", "bbox",
-            f"within {image.width}×{image.height} px, give or take {EDGE_TOLERANCE:g}", entry.values["bbox"],
-        )  # fmt: skip
+            "box leaves the image",
+            "bbox",
+            f"within {image.width}×{image.height} px, give or take {EDGE_TOLERANCE:g}",
+            entry.values["bbox"],
+        )
     crowd = entry.integer("iscrowd", high=1, default=0)
     return {
         "scene_id": image.place.scene,

@@ -71,9 +71,13 @@ def views_of(file: Path, places: Mapping[int, Place]) -> dict[str, list[str]]:
             expected, found = getattr(home, name), getattr(place, name)
             if expected != found:
                 raise DataError(
-                    f"views of one scene differ in {name}", file=file, row=f"image {number}", field=EXTENSION,
-                    expected=repr(expected), found=found,
-                )  # fmt: skip
+                    f"views of one scene differ in {name}",
+                    file=file,
+                    row=f"image {number}",
+                    field=EXTENSION,
+                    expected=repr(expected),
+                    found=found,
+                )
         if place.view in views[place.scene]:
             raise DataError(
                 "view stands twice", file=file, row=f"image {number}", field=EXTENSION, found=place.view

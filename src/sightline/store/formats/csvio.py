@@ -185,9 +185,14 @@ def refuse_boxes(
         )
     for low, high in (names[:2], names[2:]):
         refuse(
-            frame, pl.col(low) >= pl.col(high), "box is reversed or empty", file=file,
-            field=f"{low}, {high}", expected=f"{low} < {high}", line=line,
-        )  # fmt: skip
+            frame,
+            pl.col(low) >= pl.col(high),
+            "box is reversed or empty",
+            file=file,
+            field=f"{low}, {high}",
+            expected=f"{low} < {high}",
+            line=line,
+        )
 
 
 def write_csvs(frames: Mapping[Path, pl.DataFrame]) -> None:
@@ -236,15 +241,23 @@ def _header(path: Path, columns: Mapping[str, Column], ignored: Collection[str])
     for name in columns:
         if name not in names:
             raise DataError(
-                "column is missing", file=path, row=1, field=name,
-                expected=", ".join(columns), found=", ".join(names),
-            )  # fmt: skip
+                "column is missing",
+                file=path,
+                row=1,
+                field=name,
+                expected=", ".join(columns),
+                found=", ".join(names),
+            )
     for name in names:
         if name not in columns and name not in ignored:
             raise DataError(
-                "unexpected column", file=path, row=1, field=name or "(no name)",
-                expected=", ".join(columns), found=", ".join(names),
-            )  # fmt: skip
+                "unexpected column",
+                file=path,
+                row=1,
+                field=name or "(no name)",
+                expected=", ".join(columns),
+                found=", ".join(names),
+            )
     return names
 
 
@@ -322,8 +335,12 @@ def _parsed(block: pl.DataFrame, columns: Mapping[str, Column], path: Path, line
         found = block[name][index]
         raise DataError(
             columns[name].problem if found else "cell is empty",
-            file=path, row=line + index, field=name, expected=columns[name].expected, found=found,
-        )  # fmt: skip
+            file=path,
+            row=line + index,
+            field=name,
+            expected=columns[name].expected,
+            found=found,
+        )
     return parsed
 
 

@@ -155,9 +155,11 @@ def _pieces(
     chosen = [name for name in wanted if not split or name == split]
     if not chosen:
         raise DataError(
-            f"no Open Images files{f' of split {split}' if split else ''}", file=path,
-            expected="e.g. train-annotations-bbox.csv", found=", ".join(wanted) or None,
-        )  # fmt: skip
+            f"no Open Images files{f' of split {split}' if split else ''}",
+            file=path,
+            expected="e.g. train-annotations-bbox.csv",
+            found=", ".join(wanted) or None,
+        )
     for name in chosen:
         yield name, boxes.get(name), relations_of.get(name)
 
@@ -188,9 +190,7 @@ def _tables(
     views = things.select("scene_id", "view_id", image=photo_of("ImageID", photos)).unique(maintain_order=True)
     tables = Tables.build(
         views=views.with_columns(split=pl.lit(split), source=pl.lit("openimages"), units=pl.lit("normalised")),
-        objects=things.select(
-            "scene_id", "object_id", _attributes(things, names), category="LabelName"
-        ),
+        objects=things.select("scene_id", "object_id", _attributes(things, names), category="LabelName"),
         sightings=things.select(
             "scene_id", "view_id", "object_id", _flag_list(), x0="XMin", y0="YMin", x1="XMax", y1="YMax"
         ),
@@ -201,7 +201,7 @@ def _tables(
             aspect=pl.lit("openimages"),
             predicate="RelationshipLabel",
         ),
-    )  # fmt: skip
+    )
     return tables.sorted()  # added objects would else stand apart from their image's others
 
 

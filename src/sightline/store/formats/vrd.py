@@ -163,9 +163,10 @@ def _photos(path: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _Names]
     files = _annotations(place)
     if not files:
         raise DataError(
-            "not a folder of Visual Relationship Detection", file=path,
+            "not a folder of Visual Relationship Detection",
+            file=path,
             expected="vrd.json; or objects.json, predicates.json and annotations_{train,test}.json",
-        )  # fmt: skip
+        )
     names = _Names(
         *(_words(parse(place / f"{name}.json"), place / f"{name}.json", "") for name in ("objects", "predicates"))
     )

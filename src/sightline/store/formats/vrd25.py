@@ -85,10 +85,11 @@ def read(path: str | Path, *, images: str | Path | None = None) -> Iterator[Tabl
     complete = [place for place in _places(folder) if place[2].exists() and place[3].exists()]
     if not complete:
         raise DataError(
-            "no complete pair of 2.5VRD files", file=folder,
+            "no complete pair of 2.5VRD files",
+            file=folder,
             expected="e.g. within_image_objects_test.csv and within_image_vrd_test.csv",
             found="; ".join(skipped(folder)) or None,
-        )  # fmt: skip
+        )
     for setting, split, objects_csv, pairs_csv in complete:
         objects = read_objects(objects_csv)
         yield _tables(objects, read_pairs(pairs_csv, objects, setting), setting, split, photos)
@@ -224,10 +225,14 @@ def _pairs_frame(
     if setting == "across_images":
         pairs = _without_occlusion(pairs)
     rows = pairs.select(
-        _image_id("scene_id", prefix).alias("image_id_1"), pl.col("subject").alias("object_id_1"),
-        _image_id("other", prefix).alias("image_id_2"), pl.col("object").alias("object_id_2"),
-        pl.col("distance", "occlusion").cast(pl.Int8), "raw_distance", "raw_occlusion",
-    )  # fmt: skip
+        _image_id("scene_id", prefix).alias("image_id_1"),
+        pl.col("subject").alias("object_id_1"),
+        _image_id("other", prefix).alias("image_id_2"),
+        pl.col("object").alias("object_id_2"),
+        pl.col("distance", "occlusion").cast(pl.Int8),
+        "raw_distance",
+        "raw_occlusion",
+    )
     _refuse_unreadable(rows, ENDS, path)
     for name, reading in VOTE_COLUMNS.items():
         votes = pl.col(name)
@@ -238,9 +243,13 @@ def _pairs_frame(
         )
     for name in ("distance", "occlusion"):
         refuse(
-            rows, pl.col(name).is_null(), "label outside its range", file=path, field=name,
+            rows,
+            pl.col(name).is_null(),
+            "label outside its range",
+            file=path,
+            field=name,
             expected=LABEL_COLUMNS[name].expected,
-        )  # fmt: skip
+        )
     return rows
 
 

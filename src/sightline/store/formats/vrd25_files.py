@@ -88,9 +88,13 @@ def index_objects(blocks: Iterable[pl.DataFrame], path: Path) -> ObjectIndex:
     row = index.first_repeat()
     if row is not None:
         raise DataError(
-            "object stands twice", file=path, row=FIRST_ROW + row, field="image_id, object_id",
-            expected="each once", found=", ".join(index.name(row)),
-        )  # fmt: skip
+            "object stands twice",
+            file=path,
+            row=FIRST_ROW + row,
+            field="image_id, object_id",
+            expected="each once",
+            found=", ".join(index.name(row)),
+        )
     return index
 
 
@@ -113,13 +117,23 @@ def ends_of(pairs: pl.DataFrame, index: ObjectIndex, path: Path, line: int = FIR
     first, second = (index.rows(pairs[f"image_id_{end}"], pairs[f"object_id_{end}"]) for end in ("1", "2"))
     for end, rows in (("1", first), ("2", second)):
         refuse(
-            pairs, pl.lit(pl.Series(rows < 0)), "unknown object", file=path, line=line,
-            field=f"image_id_{end}, object_id_{end}", expected="an object of the objects file",
-        )  # fmt: skip
+            pairs,
+            pl.lit(pl.Series(rows < 0)),
+            "unknown object",
+            file=path,
+            line=line,
+            field=f"image_id_{end}, object_id_{end}",
+            expected="an object of the objects file",
+        )
     refuse(
-        pairs, pl.lit(pl.Series(first == second)), "object paired with itself", file=path, line=line,
-        field=", ".join(ENDS), expected="two",
-    )  # fmt: skip
+        pairs,
+        pl.lit(pl.Series(first == second)),
+        "object paired with itself",
+        file=path,
+        line=line,
+        field=", ".join(ENDS),
+        expected="two",
+    )
     return first, second
 
 
@@ -140,10 +154,13 @@ def refuse_repeated_pairs(first: Ints, second: Ints, index: ObjectIndex, path: P
         return
     row = int(np.setdiff1d(np.arange(len(key)), np.unique(key, return_index=True)[1])[0])
     raise DataError(
-        "pair stands twice", file=path, row=FIRST_ROW + row, field=", ".join(ENDS),
+        "pair stands twice",
+        file=path,
+        row=FIRST_ROW + row,
+        field=", ".join(ENDS),
         expected="each pair once, either way round",
         found=", ".join((*index.name(int(first[row])), *index.name(int(second[row])))),
-    )  # fmt: skip
+    )
 
 
 def check_votes(pairs: pl.DataFrame, setting: Setting, path: Path) -> pl.DataFrame:
@@ -161,16 +178,25 @@ def check_votes(pairs: pl.DataFrame, setting: Setting, path: Path) -> pl.DataFra
         refuse(pairs, hidden, "occlusion across images", file=path, field="occlusion", expected=f"{none:d}, none")
         voted = pl.col("raw_occlusion").list.count_matches(none.word) < pl.col("raw_occlusion").list.len()
         refuse(
-            pairs, voted, "occlusion across images", file=path, field="raw_occlusion",
-            expected=f"{none:d}, none", found=pl.col("raw_occlusion").list.join(","),
-        )  # fmt: skip
+            pairs,
+            voted,
+            "occlusion across images",
+            file=path,
+            field="raw_occlusion",
+            expected=f"{none:d}, none",
+            found=pl.col("raw_occlusion").list.join(","),
+        )
     for label, labels in (("distance", Depth), ("occlusion", Occlusion)):
         votes = pl.col(f"raw_{label}")
         refuse(
-            pairs, pl.col(label) != _majority(votes, labels), "votes contradict the label", file=path, field=label,
+            pairs,
+            pl.col(label) != _majority(votes, labels),
+            "votes contradict the label",
+            file=path,
+            field=label,
             expected=f"the strict majority of raw_{label}, or {NO_MAJORITY} where there is none",
             found=pl.format("{} for {}", pl.col(label), votes.list.join(",")),
-        )  # fmt: skip
+        )
     return pairs
 
 

@@ -44,11 +44,19 @@ _PREDICTION_COLUMNS: Final[dict[str, Column]] = {
     "distance": code(DISTANCE),
 }
 _OURS: Final = {
-    "image_a": "image_id_1", "image_b": "image_id_2",
-    "a_x0": "xmin_1", "a_y0": "ymin_1", "a_x1": "xmax_1", "a_y1": "ymax_1",
-    "b_x0": "xmin_2", "b_y0": "ymin_2", "b_x1": "xmax_2", "b_y1": "ymax_2",
-    "depth": "distance", "occlusion": "occlusion",
-}  # fmt: skip
+    "image_a": "image_id_1",
+    "image_b": "image_id_2",
+    "a_x0": "xmin_1",
+    "a_y0": "ymin_1",
+    "a_x1": "xmax_1",
+    "a_y1": "ymax_1",
+    "b_x0": "xmin_2",
+    "b_y0": "ymin_2",
+    "b_x1": "xmax_2",
+    "b_y1": "ymax_2",
+    "depth": "distance",
+    "occlusion": "occlusion",
+}
 """Our column → the evaluator's."""
 _OUR_PREDICTIONS: Final = {**_OURS, "category_a": "entity_1", "category_b": "entity_2"}
 

@@ -203,9 +203,11 @@ def _require(missing: Bools, found: pl.DataFrame, views: pl.DataFrame, what: str
     if missing.any():
         scene = views["scene_id"][int(found["image"][int(np.argmax(missing))])]
         raise DataError(
-            f"the view's size was never told, and {what} need it", row=scene, field="size",
+            f"the view's size was never told, and {what} need it",
+            row=scene,
+            field="size",
             expected="a size, or a vocabulary with `extent: boxes`",
-        )  # fmt: skip
+        )
 
 
 def _told(dataset: Dataset, views: pl.DataFrame, everything: pl.DataFrame, vocabulary: Vocabulary) -> Told:
@@ -224,9 +226,12 @@ def _told(dataset: Dataset, views: pl.DataFrame, everything: pl.DataFrame, vocab
         if stranger.height:
             scene = views["scene_id"][stranger["image"][0]]
             raise DataError(
-                "relation with an object that is not there", file=dataset.path, row=scene, field=end,
+                "relation with an object that is not there",
+                file=dataset.path,
+                row=scene,
+                field=end,
                 found=stranger[end][0],
-            )  # fmt: skip
+            )
     return told_rows(rows.select("aspect", "predicate", subject="subject_row", object="object_row"))
 
 

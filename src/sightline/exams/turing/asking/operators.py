@@ -107,18 +107,26 @@ class FromFile:
         word = _text(row, "answer", self._path, number).strip().casefold()
         if word not in (truth.value for truth in Truth):
             raise DataError(
-                "not an answer", file=self._path, row=number, field="answer",
-                expected="yes, no or ambiguous", found=row["answer"],
-            )  # fmt: skip
+                "not an answer",
+                file=self._path,
+                row=number,
+                field="answer",
+                expected="yes, no or ambiguous",
+                found=row["answer"],
+            )
         object_id = None if row.get("object_id") is None else _text(row, "object_id", self._path, number)
         key = question, _before(row, question, self._path, number)
         told = _Row(number, Truth(word), object_id)
         old = self._rows.setdefault(key, told)
         if old.truth is not told.truth:
             raise DataError(
-                f"answered otherwise in row {old.number}", file=self._path, row=number, field="answer",
-                expected=old.truth.value, found=word,
-            )  # fmt: skip
+                f"answered otherwise in row {old.number}",
+                file=self._path,
+                row=number,
+                field="answer",
+                expected=old.truth.value,
+                found=word,
+            )
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

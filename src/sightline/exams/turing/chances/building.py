@@ -210,7 +210,14 @@ def _pairs(columns: Columns, vocabulary: Vocabulary, ranks: Ints) -> dict[str, N
     planes = np.zeros((2, columns.n_links, words), dtype=np.uint64)
     cursor = np.where(counts > 0, starts * 64, -1)
     fill_pairs(
-        columns.starts, columns.types, ranks, columns.pair_starts, columns.holds, columns.fails, cursor, pairs,
+        columns.starts,
+        columns.types,
+        ranks,
+        columns.pair_starts,
+        columns.holds,
+        columns.fails,
+        cursor,
+        pairs,
         planes,
-    )  # fmt: skip
+    )
     return {"pair_starts": starts, "pair_counts": counts, "pair_things": pairs, "pair_planes": planes}

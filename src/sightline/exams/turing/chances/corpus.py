@@ -84,8 +84,11 @@ class Corpus:
         if fingerprint is not None and head["fingerprint"] != fingerprint:
             raise DataError(
                 "the corpus was built from other annotations or another vocabulary; build it anew",
-                file=folder / MARKER, field="fingerprint", expected=fingerprint, found=head["fingerprint"],
-            )  # fmt: skip
+                file=folder / MARKER,
+                field="fingerprint",
+                expected=fingerprint,
+                found=head["fingerprint"],
+            )
         try:
             vocabulary = parse_vocabulary((folder / _WORDS).read_text(encoding="utf-8"), file=_WORDS)
             tables = Tables(**{name: _mapped(folder / f"{name}.npy") for name in _NAMES})
@@ -146,13 +149,17 @@ def _check(columns: Columns, vocabulary: Vocabulary) -> None:
         if getattr(columns, field) != expected:
             raise DataError(
                 f"the images were not annotated with the vocabulary {vocabulary.name!r}",
-                field=field, expected=expected, found=getattr(columns, field),
-            )  # fmt: skip
+                field=field,
+                expected=expected,
+                found=getattr(columns, field),
+            )
     if columns.types.size and not 0 <= columns.types.min() <= columns.types.max() < len(vocabulary.types):
         raise DataError(
-            "type that the vocabulary has not", field="types", expected=f"below {len(vocabulary.types)}",
+            "type that the vocabulary has not",
+            field="types",
+            expected=f"below {len(vocabulary.types)}",
             found=int(columns.types.max()),
-        )  # fmt: skip
+        )
 
 
 def _write(columns: Columns, vocabulary: Vocabulary, stage: Path) -> None:

@@ -185,14 +185,7 @@ def count_planes(
 
 @kernel
 def mark_planes(
-    planes: Words,
-    sure: Ints,
-    possible: Ints,
-    fits: Ints,
-    marked: Twice,
-    unique: bool,
-    answer: bool,
-    out: Words,
+    planes: Words, sure: Ints, possible: Ints, fits: Ints, marked: Twice, unique: bool, answer: bool, out: Words
 ) -> None:
     """Clear the bits of `out` where one predicate is not surely answered so; else as `count_planes`."""
     p0, p1, p2, p3 = _four(planes, sure, marked.number)

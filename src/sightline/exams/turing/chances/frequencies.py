@@ -85,11 +85,7 @@ class Frequencies:
     """
 
     def __init__(
-        self,
-        corpus: Corpus,
-        assumptions: Assumptions = _ALL_MADE,
-        min_support: int = 30,
-        smoothing: float = 0.0,
+        self, corpus: Corpus, assumptions: Assumptions = _ALL_MADE, min_support: int = 30, smoothing: float = 0.0
     ) -> None:
         self.corpus, self.assumptions = corpus, assumptions
         self.min_support, self.smoothing = min_support, smoothing
@@ -213,9 +209,14 @@ class Frequencies:
         predicates = tables.first[self.corpus.vocabulary.type_index[part.kind]] + 1 + places
         counts = np.zeros((len(places), 4), dtype=np.int64)
         count_planes(
-            self.corpus.planes, tables.sure[predicates, region], tables.possible[predicates, region],
-            self._fits(part.kind, places, region), self._labelled.in_twos(part.kind), self._masks[region], counts,
-        )  # fmt: skip
+            self.corpus.planes,
+            tables.sure[predicates, region],
+            tables.possible[predicates, region],
+            self._fits(part.kind, places, region),
+            self._labelled.in_twos(part.kind),
+            self._masks[region],
+            counts,
+        )
         out[:, region] = counts
 
     def _fits(self, kind: str, places: NDArray[np.integer], region: int) -> Ints:
@@ -234,10 +235,13 @@ class Frequencies:
         heads = np.searchsorted(firsts[order], np.arange(width + 2)).astype(np.int32)
         counts = np.zeros((len(order), *out.shape[1:]), dtype=np.int64)
         count_objects(
-            *self._labelled.objects(part.kind), self._masks[:_WHOLE],
+            *self._labelled.objects(part.kind),
+            self._masks[:_WHOLE],
             np.uint64(sum(1 << region for region in regions)),
-            np.stack([self.corpus.wanted(part.kind, part.sets[i]) for i in order]), heads, counts,
-        )  # fmt: skip
+            np.stack([self.corpus.wanted(part.kind, part.sets[i]) for i in order]),
+            heads,
+            counts,
+        )
         for region in regions:
             out[order, region] = counts[:, region]
 
@@ -269,14 +273,24 @@ class Frequencies:
             k = self._place(kind, question.attributes)
             row = int(tables.first[place]) + 1 + k
             mark_planes(
-                self.corpus.planes, tables.sure[row, region], tables.possible[row, region],
-                self._fits(kind, np.array([k]), region)[0], self._labelled.in_twos(kind), unique, answer, out,
-            )  # fmt: skip
+                self.corpus.planes,
+                tables.sure[row, region],
+                tables.possible[row, region],
+                self._fits(kind, np.array([k]), region)[0],
+                self._labelled.in_twos(kind),
+                unique,
+                answer,
+                out,
+            )
         else:
             mark_objects(
-                *self._labelled.objects(kind), self.corpus.wanted(kind, question.attributes), region,
-                unique, answer, out,
-            )  # fmt: skip
+                *self._labelled.objects(kind),
+                self.corpus.wanted(kind, question.attributes),
+                region,
+                unique,
+                answer,
+                out,
+            )
         return out
 
     def _narrow(self, mask: Words, rows: NDArray[np.bool_]) -> None:

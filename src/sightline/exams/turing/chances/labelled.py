@@ -93,9 +93,12 @@ class Labelled:
         corpus, kind = self.corpus, question.type
         label, place = Label(kind, self.number(kind) + 1), corpus.vocabulary.type_index[kind]
         after = replace(
-            self, mask=mask.copy(), found={**self.found, label: question}, members=dict(self.members),
+            self,
+            mask=mask.copy(),
+            found={**self.found, label: question},
+            members=dict(self.members),
             narrowed=set(),
-        )  # fmt: skip
+        )
         part = slice(*corpus.tables.type_starts[place : place + 2].tolist())
         facts = corpus.number_of_facts(kind) if after.in_planes(kind) else 0
         planes, chosen = np.empty((facts, corpus.words), dtype=np.uint64), np.zeros_like(self._taken(kind))

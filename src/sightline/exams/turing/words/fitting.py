@@ -48,10 +48,12 @@ def check_types(vocabulary: Vocabulary, dataset: Dataset) -> None:
     found = counts.collect()["category"].to_list()
     if told.isdisjoint(found):
         raise DataError(
-            f"no object belongs to a type of the vocabulary {vocabulary.name!r}", file=dataset.path,
-            field="category", expected=", ".join([c for k in vocabulary.types for c in k.categories][:5]) + " …",
+            f"no object belongs to a type of the vocabulary {vocabulary.name!r}",
+            file=dataset.path,
+            field="category",
+            expected=", ".join([c for k in vocabulary.types for c in k.categories][:5]) + " …",
             found=", ".join(found[:5]),
-        )  # fmt: skip
+        )
 
 
 def fitted(vocabulary: Vocabulary, census: Census) -> Vocabulary:
@@ -124,18 +126,21 @@ def _check_exclusive(vocabulary: Vocabulary, dataset: Dataset) -> None:
     """Refuse an object with two attributes of an exclusive group."""
     kinds = {category: kind for kind in vocabulary.types if kind.exclusive for category in kind.categories}
     things = dataset.scan("objects").filter(pl.col("category").is_in(list(kinds)))
-    for scene, thing, category, told in things.select(
-        "scene_id", "object_id", "category", "attributes"
-    ).collect().iter_rows():  # fmt: skip
+    for scene, thing, category, told in (
+        things.select("scene_id", "object_id", "category", "attributes").collect().iter_rows()
+    ):
         facts, kind = json.loads(told) if told else {}, kinds[category]
         for group in kind.exclusive:
             has = [a.name for a in kind.attributes if a.group == group and _has(a.source, category, facts)]
             if len(has) > 1:
                 raise DataError(
                     f"object {thing!r} has two attributes of the exclusive group {group!r}",
-                    file=dataset.path, row=scene, field=f"types[{kind.name}].exclusive",
-                    expected="one at most", found=" and ".join(has),
-                )  # fmt: skip
+                    file=dataset.path,
+                    row=scene,
+                    field=f"types[{kind.name}].exclusive",
+                    expected="one at most",
+                    found=" and ".join(has),
+                )
 
 
 def _has(source: Source, category: str, facts: Mapping[str, str]) -> bool:

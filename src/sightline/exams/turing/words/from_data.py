@@ -37,19 +37,52 @@ _FLAGS: Final = {
 _YES, _NO = frozenset({"yes", "true", "True", "1"}), frozenset({"no", "false", "False", "0"})
 _FIXED: Final = (
     Link(
-        "closer", "closer (to the camera) than", camera=True, group="depth", given=("region",), aspect="depth",
-        values=("closer",), reverse=("farther",),
+        "closer",
+        "closer (to the camera) than",
+        camera=True,
+        group="depth",
+        given=("region",),
+        aspect="depth",
+        values=("closer",),
+        reverse=("farther",),
     ),
     Link(
-        "occludes", "partly hiding", camera=True, group="occlusion", aspect="occlusion",
-        values=("occludes", "mutual"), reverse=("occluded", "mutual"),
+        "occludes",
+        "partly hiding",
+        camera=True,
+        group="occlusion",
+        aspect="occlusion",
+        values=("occludes", "mutual"),
+        reverse=("occluded", "mutual"),
     ),
-)  # fmt: skip
+)
 _SIDES: Final = {"left": "to the left of", "right": "to the right of", "front": "in front of"}
-_PLACES: Final = frozenset({
-    "on", "in", "at", "by", "to", "of", "above", "below", "under", "beneath", "over", "near", "behind", "beside",
-    "against", "across", "inside", "outside", "with", "than", "left", "right",
-})  # fmt: skip
+_PLACES: Final = frozenset(
+    {
+        "on",
+        "in",
+        "at",
+        "by",
+        "to",
+        "of",
+        "above",
+        "below",
+        "under",
+        "beneath",
+        "over",
+        "near",
+        "behind",
+        "beside",
+        "against",
+        "across",
+        "inside",
+        "outside",
+        "with",
+        "than",
+        "left",
+        "right",
+    }
+)
 """Words that make a predicate a place or comparison rather than a verb."""
 
 
@@ -68,9 +101,12 @@ def vocabulary_from_data(dataset: Dataset) -> Vocabulary:
     names = _distinct(frequent, taken=("unique",))
     if not names:
         raise DataError(
-            "no category has enough objects for a vocabulary", file=dataset.path, field="category",
-            expected=f"{census.enough} objects of one", found=dict(list(census.categories.items())[:3]),
-        )  # fmt: skip
+            "no category has enough objects for a vocabulary",
+            file=dataset.path,
+            field="category",
+            expected=f"{census.enough} objects of one",
+            found=dict(list(census.categories.items())[:3]),
+        )
     vocabulary = Vocabulary(
         name=FROM_DATA,
         types=tuple(_type(name, category, census) for category, name in names.items()),
@@ -141,9 +177,15 @@ def _links(census: Census, names: Mapping[str, str]) -> Iterator[Link]:
         if subjects and objects and phrase and name not in taken and phrase not in taken:
             taken |= {name, phrase}
             yield Link(
-                name, phrase, subjects, objects, group=_words(aspect) or "relation", verb=verb, aspect=aspect,
+                name,
+                phrase,
+                subjects,
+                objects,
+                group=_words(aspect) or "relation",
+                verb=verb,
+                aspect=aspect,
                 values=(predicate,),
-            )  # fmt: skip
+            )
 
 
 def _verbal(predicate: str) -> tuple[str, Literal["is", "does"]]:

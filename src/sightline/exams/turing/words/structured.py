@@ -40,9 +40,12 @@ def to_json(question: Question, vocabulary: Vocabulary) -> dict[str, Any]:
         return {"type": question.kind, "subject": str(question.subject), "attributes": attributes}
     box = None if question.region == WHOLE else list(vocabulary.region(question.region).box)
     return {
-        "type": question.kind, "object_type": question.type, "attributes": attributes,
-        "region": question.region, "box": box,
-    }  # fmt: skip
+        "type": question.kind,
+        "object_type": question.type,
+        "attributes": attributes,
+        "region": question.region,
+        "box": box,
+    }
 
 
 def from_json(value: Mapping[str, Any], vocabulary: Vocabulary) -> Question:
