@@ -114,7 +114,7 @@ class Queries:
 
 
 @dataclass(frozen=True, slots=True)
-class Syllabus:
+class QuerySpec:
     """What the queries of a predicates exam will be like.
 
     A model may have a method ``check(syllabus)`` that raises a ModelError where it could not answer; it is called
@@ -197,7 +197,7 @@ UNPARSED = "unparsed"
 class Answer(Protocol):
     """Skill *answer*: answer yes–no questions about an image, one at a time.
 
-    A model may also have ``hear(asked, truth)``, called after each answer with the true one, unless it is withheld.
+    A model may also have ``on_truth(asked, truth)``: called after each answer with the true one, unless withheld.
     """
 
     def answer(self, asked: Asked) -> str | bool:

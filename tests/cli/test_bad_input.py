@@ -294,7 +294,7 @@ class Unready(Model):
 class Mute(Model):
     def relate(self, pairs): return None
 class Boasts(Model):
-    def describe(self): return {"margin": float("nan")}
+    def facts(self): return {"margin": float("nan")}
 class Blurs(Model):
     def detect(self, view): return Detections(np.array([[0, 0, np.nan, 1]]), np.ones(1), ("a",))
 class Blind(Model):
@@ -317,7 +317,7 @@ def models(tmp_path: Path) -> Path:
         ("Leaves", "truth", "relate() failed: SystemExit: 0"),  # ends the process
         ("Unready", "truth", "prepare() failed: RuntimeError: no weights"),  # cannot learn
         ("Mute", "truth", "relate() must return Judgements, not NoneType"),  # says nothing
-        ("Boasts", "truth", "describe() failed"),  # not JSON
+        ("Boasts", "truth", "facts() failed"),  # not JSON
         ("Blurs", "detected", "detect() returned boxes that are not finite"),  # NaN
         ("Blind", "perfect", "detect() must return Detections, not list"),  # not detections
         ("x", "truth", "models.py:x: int has no skill"),  # no model; and ":x:" is no emoji

@@ -18,7 +18,7 @@ import pytest
 
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.core import Candidate, sit
-from sightline.exams.run import MANIFEST, RECORDS, Marks, Run, RunIdentity
+from sightline.exams.run import MANIFEST, RECORDS, ItemRecords, Run, RunIdentity
 
 IDENTITY = RunIdentity(
     exam="toy", options={"split": "test"}, model="m", model_name="m", model_fingerprint="", data_fingerprint="f"
@@ -29,7 +29,10 @@ def write_items(folder: Path, names: list[str]) -> None:
     with Run.start(folder, IDENTITY) as run:
         for name in names:
             run.append(
-                name, f"s{name}", f"c{name}", Marks({"setting": "x"}, {"truth": ["a", "b"], "answer": ["a", None]})
+                name,
+                f"s{name}",
+                f"c{name}",
+                ItemRecords({"setting": "x"}, {"truth": ["a", "b"], "answer": ["a", None]}),
             )
         run.close(finished=True)
 
@@ -151,14 +154,14 @@ class ToyExam:
     def items(self, data: object) -> list[ToyItem]:
         return [ToyItem(str(i)) for i in range(4)]
 
-    def examine(self, model: object, item: ToyItem) -> Marks:
-        return Marks({}, {"answer": ["x"]})
+    def examine(self, model: object, item: ToyItem) -> ItemRecords:
+        return ItemRecords({}, {"answer": ["x"]})
 
 
 class ToyModel:
     tuned, seed = False, 7
 
-    def describe(self) -> dict[str, bool]:
+    def facts(self) -> dict[str, bool]:
         return {"tuned": self.tuned}
 
 
@@ -204,7 +207,7 @@ class OwnError(ModelError):
 
 def test_what_a_model_does_wrong_is_told_with_the_item(tmp_path: Path) -> None:
     class Failing(ToyExam):
-        def examine(self, model: object, item: ToyItem) -> Marks:
+        def examine(self, model: object, item: ToyItem) -> ItemRecords:
             if item.id == "2":
                 raise OwnError("no answer")
             return super().examine(model, item)
@@ -220,7 +223,7 @@ SLOW_SITTING = textwrap.dedent(
     from dataclasses import dataclass
     from pathlib import Path
     from sightline.exams.core import Candidate, sit
-    from sightline.exams.run import Marks
+    from sightline.exams.run import ItemRecords
 
     @dataclass(frozen=True)
     class Item:
@@ -240,7 +243,7 @@ SLOW_SITTING = textwrap.dedent(
             with open(sys.argv[2], "a") as log:
                 log.write(item.id + "\\n")
             time.sleep(0.003)
-            return Marks({}, {"truth": [item.id] * 50, "answer": ["x" * 200] * 50})
+            return ItemRecords({}, {"truth": [item.id] * 50, "answer": ["x" * 200] * 50})
 
     sit(Exam(), Candidate("toy", "toy", object()), Data(), Path(sys.argv[1]))
     """

@@ -53,7 +53,7 @@ def test_the_listing_has_all_names_with_a_description() -> None:
     ],
 )
 def test_options(spec: str, told: dict[str, float]) -> None:
-    assert load(spec).describe() == told
+    assert load(spec).facts() == told
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(registry, "entry_points", points)
     assert load("die:seed=3").seed == 3
     assert ("die", (), True) in [(m.name, m.skills, bool(m.description)) for m in available()]
-    assert load("size").describe()["margin"] == 0.0  # a built-in name cannot be taken over
+    assert load("size").facts()["margin"] == 0.0  # a built-in name cannot be taken over
     with pytest.raises(ModelError, match=r"broken: cannot import no\.such:Thing"):
         load("broken")
     with pytest.raises(ModelError, match="JSONDecoder has no skill"):

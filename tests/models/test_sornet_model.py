@@ -24,7 +24,7 @@ from sightline.models.registry import fingerprint
 from sightline.models.sornet import SornetModel, load_file
 from sightline.scenes import View
 from sightline.scenes.labels import PREDICATES
-from sightline.skills import Queries, Syllabus, Verdicts, skills_of
+from sightline.skills import Queries, QuerySpec, Verdicts, skills_of
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,7 +73,7 @@ def test_several_glances_are_averaged_and_make_another_model() -> None:
     assert not torch.allclose(once.logits(asked(images, patches)), said, atol=1e-3)
     assert once.fingerprint != often.fingerprint
     assert (once.name, often.name) == ("sornet", "sornet (4 glances)")  # two columns of a table
-    assert often.describe()["glances"] == 4
+    assert often.facts()["glances"] == 4
     with pytest.raises(ConfigError, match="sornet: glances at a scene must be 1 to 5, not 9"):
         SornetModel(net(), device="cpu", glances=9)
     with pytest.raises(ConfigError, match="sornet: glances at a scene must be 1 to 5, not 'many'"):
@@ -83,7 +83,7 @@ def test_several_glances_are_averaged_and_make_another_model() -> None:
 def test_a_checkpoint_may_say_how_often_it_looks() -> None:
     usual, once = (SornetModel(net(), told={"glances": 3}, device="cpu", glances=count) for count in (None, 1))
     assert [(who.glances, who.name) for who in (usual, once)] == [(3, "sornet"), (1, "sornet (1 glance)")]
-    assert once.describe()["glances"] == 1
+    assert once.facts()["glances"] == 1
 
 
 def test_a_view_goes_by_its_name() -> None:
@@ -149,7 +149,7 @@ def test_what_it_cannot_do_is_told_before_any_work(
 ) -> None:
     made = model()
     with pytest.raises(ModelError, match=words):
-        made.check(Syllabus(views, objects, side))
+        made.check(QuerySpec(views, objects, side))
     patches = np.zeros((objects, side, side, 3), np.uint8)
     question = Queries("s", tuple(map(Unreadable, views)), patches, ({},) * objects)
     for answer in (made.predicates, made.logits, made.attention):
@@ -159,12 +159,12 @@ def test_what_it_cannot_do_is_told_before_any_work(
 
 @pytest.mark.parametrize("views", [BOTH, ("top",), ("top", "original")])
 def test_what_it_can_do(views: tuple[str, ...]) -> None:
-    model().check(Syllabus(views, 8, 32, frozenset({(96, 64)})))
+    model().check(QuerySpec(views, 8, 32, frozenset({(96, 64)})))
 
 
 def test_views_of_another_size_are_told_before_any_work() -> None:
     with pytest.raises(ModelError, match="sornet: takes views of 96×64 pixels, found 64×96"):
-        model().check(Syllabus(BOTH, 8, 32, frozenset({(96, 64), (64, 96)})))
+        model().check(QuerySpec(BOTH, 8, 32, frozenset({(96, 64), (64, 96)})))
 
 
 def test_a_view_of_another_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,9 +182,7 @@ def test_from_a_file(tmp_path: Path) -> None:
     file.write_bytes(dump_sornet(net(), {"steps": 5}))
     made, images_and_patches = load_file(file, device="cpu"), shown(3)
     assert (made.name, made.views, made.any_views) == ("mine", BOTH, True)
-    assert (
-        made.describe() | {"steps": 5, "width": 32, "views": BOTH, "parameters": made.parameters} == made.describe()
-    )
+    assert made.facts() | {"steps": 5, "width": 32, "views": BOTH, "parameters": made.parameters} == made.facts()
     assert made.parameters == sum(weight.numel() for weight in net().parameters())
     assert torch.equal(made.logits(asked(*images_and_patches)), model().logits(asked(*images_and_patches)))
     with pytest.raises(SightlineError, match="no such file"):
@@ -209,6 +207,6 @@ def test_a_checkpoint_takes_options(tmp_path: Path) -> None:
     file = tmp_path / "mine.safetensors"
     file.write_bytes(dump_sornet(net()))
     often, once = candidate(f"{file}:glances=3"), candidate(str(file))
-    assert [who.model.describe()["glances"] for who in (often, once)] == [3, 1]
+    assert [who.model.facts()["glances"] for who in (often, once)] == [3, 1]
     assert [who.name for who in (often, once)] == ["mine (3 glances)", "mine"]
     assert often.fingerprint == once.fingerprint == fingerprint(str(file))  # the file's, not the network's

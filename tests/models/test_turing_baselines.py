@@ -230,7 +230,7 @@ def test_bad_answer_files(name: str, text: str, says: str, tmp_path: Path) -> No
 def test_a_line_of_an_answer_file_ends_where_json_says(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(GOOD.replace('"s"', '"s\u2028t"') + GOOD, encoding="utf-8")
     model = AnswerFile(tmp_path / "a.jsonl")
-    model.turn_to("s\u2028t", 0, 1)
+    model.seek("s\u2028t", 0, 1)
     assert model.answer(Asked("s", next(iter(TEST)).views[0], {}, "", "", None, {}, ())) == "yes"
 
 

@@ -57,7 +57,7 @@ class Noisy:
             said = np.where(rng.random(said.shape) < self.unknown, -1, said)
         return Verdicts(said.astype(np.int8))
 
-    def describe(self) -> dict[str, object]:
+    def facts(self) -> dict[str, object]:
         return {"about": self.name}
 
 

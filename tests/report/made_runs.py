@@ -38,7 +38,7 @@ class Contrary:
         boxes = np.clip(self.boxes[view.id] + 0.01, 0.0, 1.0)
         return Detections(boxes, np.linspace(1.0, 0.5, len(boxes)), ("thing",) * len(boxes))
 
-    def describe(self) -> dict[str, object]:
+    def facts(self) -> dict[str, object]:
         return {"margin": 0.12345678, "about": HOSTILE}
 
 

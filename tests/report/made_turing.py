@@ -42,7 +42,7 @@ class Guesser:
         share = rng.random()
         return "abstain" if share < 0.1 else "perhaps" if share < 0.2 else bool(share < 0.6)
 
-    def describe(self) -> dict[str, object]:
+    def facts(self) -> dict[str, object]:
         return {"about": self.name}
 
 

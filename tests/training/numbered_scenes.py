@@ -50,5 +50,5 @@ class NumberedSource:
             outlines,
         )
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         return {"numbered": True, "scenes": self.count}

@@ -50,7 +50,7 @@ def test_first_scenes_of_the_source(drawn: WorldSource) -> None:
         whole = torch.cat([getattr(part, name) for part in parts])
         assert torch.equal(getattr(batch, name), whole[rows])
     assert (few.image, few.most) == (drawn.image, drawn.most)
-    assert few.describe() == {**drawn.describe(), "kept": 3}
+    assert few.facts() == {**drawn.facts(), "kept": 3}
 
 
 def test_fewer_scenes_than_a_batch(drawn: WorldSource) -> None:

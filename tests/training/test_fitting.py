@@ -234,4 +234,4 @@ def test_scenes_of_a_world(drawn: WorldSource, tmp_path: Path) -> None:
     learner, done = fit(toy_plan(steps=2, batch=2), drawn, tmp_path, log_every=1)
     assert learner.net.config.image == drawn.image == (96, 64)
     assert done.last["facts"] > 0
-    assert json.loads((tmp_path / PLAN).read_text())["source"] == drawn.describe()
+    assert json.loads((tmp_path / PLAN).read_text())["source"] == drawn.facts()

@@ -41,7 +41,7 @@ def in_turn(turns: list[int], batches: tuple[int, int, int]) -> list[tuple[int, 
 @given(turns=TURNS, batches=st.tuples(*[st.integers(0, 5)] * 3), data=st.data())
 def test_every_source_in_order(turns: list[int], batches: tuple[int, int, int], data: st.DataObject) -> None:
     mixed, told = MixedSource(three(batches), turns), in_turn(turns, batches)
-    assert mixed.describe()["scenes"] == 2 * len(told)
+    assert mixed.facts()["scenes"] == 2 * len(told)
     start = data.draw(st.integers(0, len(told)))
     assert list(mixed.loader(start, len(told))) == told[start:]
 
@@ -50,7 +50,7 @@ def test_one_after_the_other_by_default() -> None:
     mixed = MixedSource(three((2, 2, 2)))
     assert list(mixed.loader(0, 6)) == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]
     told: dict[str, Any] = {"numbered": True, "scenes": 4}
-    assert mixed.describe() == {"sources": [told] * 3, "turns": [0, 1, 2], "scenes": 12}
+    assert mixed.facts() == {"sources": [told] * 3, "turns": [0, 1, 2], "scenes": 12}
     assert (mixed.batch, mixed.image, mixed.most) == (2, (4, 2), 2)
 
 
@@ -165,7 +165,7 @@ def test_two_worlds(workers: int, red_world: World) -> None:
         for world in (few, other)
     ]
     mixed = MixedSource(sources, (0, 1, 1))
-    assert mixed.describe()["scenes"] == 26  # of a fifth round there is the first batch alone
+    assert mixed.facts()["scenes"] == 26  # of a fifth round there is the first batch alone
     for turn, loaded in mixed.loader(2, 6):
         placed = sources[turn].stream[loaded.first // 2]
         assert np.array_equal(loaded.looks, placed.looks)

@@ -101,8 +101,8 @@ def test_without_fresh_ones_all_stay() -> None:
         assert scenes.facts is not None
         assert sorted(scenes.facts[:, 0, 0].tolist()) == [0, 1, 2, 3, 4]
     assert base.asked == [0, 1, 2]
-    assert few.describe() == {"numbered": True, "scenes": 120, "kept": 5}
-    assert moving(2, 2, 3).describe() == {"numbered": True, "scenes": 120, "kept": 4, "fresh": 3}
+    assert few.facts() == {"numbered": True, "scenes": 120, "kept": 5}
+    assert moving(2, 2, 3).facts() == {"numbered": True, "scenes": 120, "kept": 4, "fresh": 3}
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,8 @@ def test_scenes_from_a_later_one_on(drawn: WorldSource, red_world: World) -> Non
         expected = object_facts(arrange(few, 5, index))
         assert np.array_equal(facts[: len(expected)], expected)
     assert loaded.present.shape == (2, source.most) == (2, 8)
-    assert source.describe() == {"world": few.name, "seed": 5, "scenes": 2, "first": 3}
-    assert drawn.describe() == {"world": red_world.name, "seed": drawn.stream.seed, "scenes": 12}
+    assert source.facts() == {"world": few.name, "seed": 5, "scenes": 2, "first": 3}
+    assert drawn.facts() == {"world": red_world.name, "seed": drawn.stream.seed, "scenes": 12}
 
 
 def test_patches_are_canonical_views(drawn: WorldSource, red_world: World) -> None:

@@ -103,12 +103,12 @@ def test_part(data: Dataset) -> None:
     row = int(loaded.rows[0])
     assert np.array_equal(loaded.views[0, 0], scenes[4 + row].view("original").image())
     assert part.scenes(loaded, (0,)).present[0].sum() == len(scenes[4 + row].objects)
-    assert part.describe() == {**whole.describe(), "scenes": 2, "part": [4, 6]}
+    assert part.facts() == {**whole.facts(), "scenes": 2, "part": [4, 6]}
     assert len(whole.scenes_there) == 6
 
 
 def test_describe(data: Dataset) -> None:
-    told = source(data, split="train").describe()
+    told = source(data, split="train").facts()
     assert told["fingerprint"] == data.fingerprint
     assert (told["scenes"], told["split"], told["left_out"]) == (6, "train", 0)
 

@@ -50,7 +50,7 @@ class ToySource:
             noise[:, list(views)], patches, present, labels, facts, ids=None if ids is None else ids[:, list(views)]
         )
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         return {"toy": self.name, "scenes": 10_000} | ({"fresh": self.fresh} if self.fresh else {})
 
 

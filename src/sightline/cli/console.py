@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sightline.plain import finite
+from sightline.plain import plain
 
 _WIDE = None if sys.stdout.isatty() else 200  # a pipe has no width of its own: keep rows on one line
 
@@ -40,7 +40,7 @@ DataPath = Annotated[Path, typer.Argument(help="A Sightline dataset, or a folder
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output, in ASCII whatever the terminal speaks; NaN becomes null."""
-    sys.stdout.write(json.dumps(finite(value), indent=2) + "\n")
+    sys.stdout.write(json.dumps(plain(value), indent=2) + "\n")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from sightline.errors import ConfigError, ModelError, SightlineError
-from sightline.exams.run import Marks, Run, RunIdentity
+from sightline.exams.run import ItemRecords, Run, RunIdentity
 from sightline.skills import skills_of
 from sightline.store import Dataset
 
@@ -62,7 +62,7 @@ class Exam(Protocol[ItemT]):
     def prepare(self, model: object, data: Dataset) -> None:
         """Let the model learn what it may before the exam."""
 
-    def examine(self, model: object, item: ItemT) -> Marks:
+    def examine(self, model: object, item: ItemT) -> ItemRecords:
         """Ask the model about one item and mark its answer."""
 
 
@@ -139,10 +139,10 @@ def sit(
     with Run.start(Path(folder), identity, data_path=data.path) as run:
         due = items if limit is None else items[:limit]
         run.asked = None if limit is None else frozenset(item.id for item in due)
-        run.announce(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)}, **noted)
+        run.note(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)}, **noted)
         if any(item.id not in run.done for item in due):
             exam.prepare(candidate.model, data)
-            run.announce(model=describe(candidate.model))
+            run.note(model=facts_of_model(candidate.model))
         for number, item in enumerate(due, start=1):
             if item.id not in run.done:
                 with _about(item):
@@ -154,12 +154,12 @@ def sit(
     return run
 
 
-def describe(model: object) -> dict[str, Any]:
+def facts_of_model(model: object) -> dict[str, Any]:
     """What a model tells of itself (chosen margins, weights…) as JSON values, or nothing."""
-    tell = getattr(model, "describe", None)
+    tell = getattr(model, "facts", None)
     if not callable(tell):
         return {}
-    with asking(model, "describe"):
+    with asking(model, "facts"):
         told: dict[str, Any] = json.loads(json.dumps(dict(tell()), default=_plain, allow_nan=False))
     return told
 

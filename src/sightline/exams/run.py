@@ -48,7 +48,7 @@ class RunIdentity:
 
 
 @dataclass(frozen=True)
-class Marks:
+class ItemRecords:
     """The records of one item.
 
     Attributes:
@@ -132,12 +132,12 @@ class Run:
         """The exam's options."""
         return dict(self.manifest["identity"]["options"])
 
-    def announce(self, **facts: Any) -> None:
+    def note(self, **facts: Any) -> None:
         """Note facts in the manifest: how many items there are, what the model tells of itself, seeds."""
         self.manifest |= facts
         self._save()
 
-    def append(self, item_id: str, scene_id: str, cluster_id: str, marks: Marks) -> None:
+    def append(self, item_id: str, scene_id: str, cluster_id: str, marks: ItemRecords) -> None:
         """Write one item's records: one line, one system call."""
         line = {"item": item_id, "scene_id": scene_id, "cluster_id": cluster_id, **marks.shared}
         line["records"] = dict(marks.columns)

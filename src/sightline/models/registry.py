@@ -147,7 +147,7 @@ def load(spec: str, wanted: Sequence[str] = ()) -> object:
         ModelError: No such model, or it cannot be loaded.
         ConfigError: An option it does not have, or a value that does not fit.
 
-    >>> load("location:margin=0.1").describe()["margin"]
+    >>> load("location:margin=0.1").facts()["margin"]
     0.1
     """
     parts = _parts(spec)

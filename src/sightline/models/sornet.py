@@ -18,7 +18,7 @@ from sightline.models.nets.checkpoints import load_sornet
 from sightline.models.nets.glances import glances, offsets
 from sightline.models.nets.sornet import Sornet, SornetConfig, consistent
 from sightline.scenes.labels import PREDICATES
-from sightline.skills import UNKNOWN, Queries, Syllabus, Verdicts
+from sightline.skills import UNKNOWN, Queries, QuerySpec, Verdicts
 
 SHIPPED: Final = Path(__file__).parent / "weights" / "sornet-tiny.safetensors"
 """The checkpoint that comes with Sightline; its card lies beside it."""
@@ -81,12 +81,12 @@ class SornetModel:
             digest.update(weight.cpu().numpy().tobytes())
         return digest.hexdigest()
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Shape, and what the checkpoint says of its training."""
         shape = {name: getattr(self.config, name) for name in ("width", "depth", "heads", "views", "patch")}
         return {"parameters": self.parameters, **shape, **self.told, "glances": self.glances}
 
-    def check(self, syllabus: Syllabus) -> None:
+    def check(self, syllabus: QuerySpec) -> None:
         """ModelError if it could not answer about such scenes."""
         self._places(syllabus.views)
         config = self.config
@@ -129,7 +129,7 @@ class SornetModel:
 
     def _ready(self, queries: Queries) -> tuple[Tensor, Tensor, list[int]]:
         names = tuple(view.id for view in queries.views)
-        self.check(Syllabus(names, len(queries), queries.patches.shape[1]))
+        self.check(QuerySpec(names, len(queries), queries.patches.shape[1]))
         pixels = [view.image() for view in queries.views]
         for view, image in zip(queries.views, pixels, strict=True):
             if image.shape[1::-1] != self.config.image:

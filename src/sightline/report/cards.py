@@ -15,7 +15,7 @@ from sightline.exams.relations.distributions import Frequency, LabelDistribution
 from sightline.exams.relations.grids import Grid
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.relations.scores import Scores, SubtaskScores
-from sightline.plain import finite
+from sightline.plain import plain
 from sightline.report.failures import Failure
 from sightline.report.listings import SUBTASK_TITLES
 from sightline.report.markdown import markdown
@@ -160,7 +160,7 @@ class ReportCard(Card[Sitting]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; undefined ones are null."""
-        plain = {
+        values = {
             "made": self.made,
             "protocol": self.protocol.value,
             "resamples": self.resamples,
@@ -172,8 +172,8 @@ class ReportCard(Card[Sitting]):
             "grids": {setting: [grid.to_dict() for grid in own] for setting, own in self.grids.items()},
             "failures": [failure.to_dict() for failure in self.failures],
         }
-        found: dict[str, Any] = finite(plain)
-        return found
+        document: dict[str, Any] = plain(values)
+        return document
 
     def to_markdown(self) -> str:
         """Headline and tables as Markdown."""

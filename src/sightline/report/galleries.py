@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from sightline.plain import finite
+from sightline.plain import plain
 from sightline.report.choosing import Chosen
 from sightline.report.seats import AccuracySeat, Card, Plain
 
@@ -91,15 +91,15 @@ class GalleryCard(Card[SeatT], ABC, Generic[SeatT, ShownT]):
             how: What the card tells of the exam, before the runs.
             found: What it tells beside the runs, after them.
         """
-        plain: dict[str, Any] = {"exam": exam}
-        plain |= {key: getattr(self, key) for key in ("made", "resamples", "seed", "focus", "warnings")}
-        plain["data"] = {
+        values: dict[str, Any] = {"exam": exam}
+        values |= {key: getattr(self, key) for key in ("made", "resamples", "seed", "focus", "warnings")}
+        values["data"] = {
             "name": self.data,
             "source": self.source,
             "fingerprint": self.fingerprint,
             "split": self.split or None,
         }
-        plain |= {**(how or {}), "runs": [sitting.to_dict() for sitting in self.sittings], **(found or {})}
-        plain[shown] = {g.title.lower(): [one.to_dict() for one in g.exhibits] for g in self.galleries}
-        told: dict[str, Any] = finite(plain)
-        return told
+        values |= {**(how or {}), "runs": [sitting.to_dict() for sitting in self.sittings], **(found or {})}
+        values[shown] = {g.title.lower(): [one.to_dict() for one in g.exhibits] for g in self.galleries}
+        document: dict[str, Any] = plain(values)
+        return document

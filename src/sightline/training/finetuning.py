@@ -138,7 +138,7 @@ def curve(
         found = scores(tally_many(asked.truth, asked.said, asked.present)[:held_out])
         points.append(CurvePoint(count, plan.steps if count else 0, found))
     assert asked is not None
-    told = {"plan": plan.to_dict(), "source": base.describe(), "held_out": held.describe()}
+    told = {"plan": plan.to_dict(), "source": base.facts(), "held_out": held.facts()}
     made = Curve(tuple(points), majority(asked, held_out), told)
     out.mkdir(parents=True, exist_ok=True)
     atomic_write(out / CURVE, (json.dumps(made.to_dict(), indent=2) + "\n").encode())

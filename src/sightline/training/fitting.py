@@ -154,7 +154,7 @@ class _Endless:
 
 def _same_training(out: Path, plan: Plan, source: Source) -> dict[str, Any]:
     """Plan and source as JSON values, or ConfigError where the folder holds another training."""
-    whole: dict[str, Any] = json.loads(json.dumps({"plan": plan.to_dict(), "source": source.describe()}))
+    whole: dict[str, Any] = json.loads(json.dumps({"plan": plan.to_dict(), "source": source.facts()}))
     stored = begun(out)
     if stored is not None and stored != whole:
         differs = difference(stored, whole)

@@ -46,7 +46,7 @@ class FewScenes:
                 f"{scenes} scenes of which {base.batch} are replaced every {fresh} steps: give a multiple of "
                 f"{base.batch}, and steps ≥ 0"
             )
-        self._told, self.image, self.bank = base.describe(), base.image, base.bank
+        self._told, self.image, self.bank = base.facts(), base.image, base.bank
         self.outlines, self.most = base.outlines, base.most
         self.count, self.batch, self.seed, self.fresh = scenes, batch, seed, fresh
         self._shown, self._size = views, base.batch
@@ -85,7 +85,7 @@ class FewScenes:
             outlines,
         )
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """The other source, how many of its scenes, and how often some are replaced."""
         return {**self._told, "kept": self.count} | ({"fresh": self.fresh} if self.fresh else {})
 
@@ -136,6 +136,6 @@ def _sent(numbers: NDArray[np.int64], device: torch.device) -> Tensor:
 
 def require(source: Source, wanted: int) -> None:
     """ConfigError unless the source has so many scenes."""
-    there = source.describe()["scenes"]
+    there = source.facts()["scenes"]
     if wanted > there:
         raise ConfigError(f"{wanted} scenes are asked for, there are {there}")

@@ -69,9 +69,9 @@ class MixedSource:
         made = self.sources[turn].scenes(given, views)
         return made if made.looks is None else replace(made, looks=made.looks + self._before[turn] * made.present)
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """The sources, their turns, and how many scenes there are before one of the sources has no more."""
-        told = [source.describe() for source in self.sources]
+        told = [source.facts() for source in self.sources]
         ends = [first_after(self.turns, j, one["scenes"] // self.batch) for j, one in enumerate(told)]
         return {"sources": told, "turns": list(self.turns), "scenes": min(ends) * self.batch}
 

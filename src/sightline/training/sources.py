@@ -46,7 +46,7 @@ class Source(Protocol):
     def scenes(self, loaded: Any, views: Sequence[int]) -> SceneBatch:
         """What was loaded, as scenes on the device, with these views alone."""
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Where the scenes come from, as JSON values."""
 
 
@@ -138,7 +138,7 @@ class WorldSource:
         """The batch drawn."""
         return self.drawing.draw(loaded, views)
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """World, seed, how many scenes and, where it is not 0, what makes them others."""
         stream = self.stream
         told = {"world": stream.world.name, "seed": stream.seed, "scenes": stream.size * stream.batches}

@@ -104,7 +104,7 @@ class StoredSource:
             None if loaded.ids is None else sent(loaded.ids[:, list(views)]),
         )
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """The dataset, its split and how many scenes."""
         return dict(self._told)
 

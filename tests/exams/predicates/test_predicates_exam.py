@@ -22,7 +22,7 @@ from sightline.generate import canonical_of
 from sightline.models import candidate
 from sightline.scenes import Relation, Scene
 from sightline.scenes.labels import PREDICATES
-from sightline.skills import UNKNOWN, Queries, Syllabus, Verdicts
+from sightline.skills import UNKNOWN, Queries, QuerySpec, Verdicts
 from sightline.store import Dataset, Tables, tables_from_scenes, write
 
 
@@ -171,7 +171,7 @@ def test_views(
 
 
 class Small(Oracle):
-    def check(self, syllabus: Syllabus) -> None:
+    def check(self, syllabus: QuerySpec) -> None:
         told = syllabus
         raise ModelError(f"told {told.views}, {told.most_objects}, {told.patch}, {sorted(told.sizes)}")
 

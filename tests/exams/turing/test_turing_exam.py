@@ -56,7 +56,7 @@ class Keen:
         self.asked.append(asked)
         return "Yes, certainly."
 
-    def hear(self, asked: Asked, truth: bool) -> None:
+    def on_truth(self, asked: Asked, truth: bool) -> None:
         assert asked is self.asked[-1]
         self.heard.append((asked.text, truth))
 
@@ -129,7 +129,7 @@ def test_a_model_is_told_what_was_true_and_nothing_else(exam: TuringExam) -> Non
 
 def test_withheld_answers_stay_withheld() -> None:
     class Deaf(Keen):
-        def hear(self, asked: Asked, truth: bool) -> None:
+        def on_truth(self, asked: Asked, truth: bool) -> None:
             raise AssertionError("told")
 
     exam, model = make(withhold=True), Deaf()
@@ -187,7 +187,7 @@ class Slow:
         self.at_work -= 1
         return "no"
 
-    def hear(self, asked: Asked, truth: bool) -> None:
+    def on_truth(self, asked: Asked, truth: bool) -> None:
         assert not self.at_work
         self.heard.append(len(asked.history))
 
@@ -218,7 +218,7 @@ def test_a_model_that_hangs_is_late_for_ever_and_never_called_twice_at_once() ->
 
 def test_a_model_that_hangs_while_it_hears_is_late_from_then_on() -> None:
     class Stunned(Slow):
-        def hear(self, asked: Asked, truth: bool) -> None:
+        def on_truth(self, asked: Asked, truth: bool) -> None:
             self.go_on.wait()
 
     exam, model = make(deadline=0.05), Stunned(set())
@@ -242,7 +242,7 @@ class Broken:
 class Sullen:
     def answer(self, asked):
         return "yes"
-    def hear(self, asked, truth):
+    def on_truth(self, asked, truth):
         raise KeyError(truth)
 class Lazy:
     def prepare(self, study):
@@ -257,7 +257,7 @@ class Lazy:
     ("name", "says"),
     [
         ("Broken", r"answer\(\) failed: ValueError: no eyes \(models.py, line 6\)"),  # where it is raised
-        ("Sullen", r"hear\(\) failed: KeyError: (True|False) \(models.py, line 11\)"),
+        ("Sullen", r"on_truth\(\) failed: KeyError: (True|False) \(models.py, line 11\)"),
         ("Lazy", r"prepare\(\) failed: RuntimeError: no wish to learn \(models.py, line 14\)"),
     ],
 )

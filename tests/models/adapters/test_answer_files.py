@@ -176,7 +176,7 @@ def test_composite_forwards(tmp_path: Path, ask: Any) -> None:
     assert seen == ["study"]
     assert both.detect(View("x")).categories == ("cat", "dog")
     assert both.relate(ask([A], [B])).depth.tolist() == [2]
-    assert both.describe() == relater.describe()
-    assert Composite(load("random"), load(str(file))).describe() == {}
+    assert both.facts() == relater.facts()
+    assert Composite(load("random"), load(str(file))).facts() == {}
     with pytest.raises(ModelError, match=r"d.csv cannot relate \(its skills: detect\)"):
         combine(load(str(file)), load(str(file)))

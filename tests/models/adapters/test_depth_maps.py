@@ -161,6 +161,6 @@ def test_a_real_network_sees_the_floor_in_front(weights: Path, real_data: Path, 
     assert rule.relate(pairs).depth.tolist() == [expected, 3]
     again = pickle.loads(pickle.dumps(load(f"onnx_depth:path={network},margin=0.5")))
     np.testing.assert_array_equal(again.source.depth_map(view), metres)
-    assert again.describe()["margin"] == 0.5
+    assert again.facts()["margin"] == 0.5
     with pytest.raises(ModelError, match="not an ONNX model"):
         OnnxDepth(photo).depth_map(view)

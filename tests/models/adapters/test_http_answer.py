@@ -122,7 +122,7 @@ def test_all_is_sent(server: Server, asked: Any) -> None:
         "history": [{"question": found, "text": text, "answer": truth}],
     }
     assert model.name == f"http:127.0.0.1:{server.port}/answer"
-    assert model.describe() == {"url": server.url(), "kind": "answer"}
+    assert model.facts() == {"url": server.url(), "kind": "answer"}
 
 
 def test_each_question_has_its_own_picture(server: Server, asked: Any) -> None:
@@ -150,7 +150,7 @@ def test_a_chat(server: Server, asked: Any) -> None:
     assert np.array_equal(picture(data), question.view.image()[:, :20])
     assert told["text"].startswith("The picture shows the designated region and nothing else.\nEarlier question: ")
     assert model.name == "chat:org/eye,region=crop,history=1"
-    assert model.describe()["model"] == "org/eye"
+    assert model.facts()["model"] == "org/eye"
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_the_key_is_sent_and_never_told(
     written = b"".join(file.read_bytes() for file in (tmp_path / "r").rglob("*") if file.is_file())
     assert b"EYE_KEY" in written
     assert SECRET.encode() not in written
-    assert SECRET not in f"{model.post!r} {model.describe()} {model.name}"
+    assert SECRET not in f"{model.post!r} {model.facts()} {model.name}"
 
 
 def test_what_follows_the_question_mark_is_not_told(server: Server) -> None:

@@ -36,7 +36,7 @@ def test_majority(ask: Any, depth: list[int], occlusion: list[int], expected: tu
     model.prepare(Study(train={"within_image": table}, test={"within_image": table}))
     said = model.relate(ask([LEFT, RIGHT], [RIGHT, LEFT]))
     assert (said.depth.tolist(), said.occlusion.tolist()) == ([expected[0]] * 2, [expected[1]] * 2)
-    assert list(model.describe()) == ["within_image depth", "within_image occlusion"]
+    assert list(model.facts()) == ["within_image depth", "within_image occlusion"]
 
 
 def test_each_setting_has_its_own_majority(ask: Any) -> None:
@@ -46,7 +46,7 @@ def test_each_setting_has_its_own_majority(ask: Any) -> None:
     model.prepare(Study(train={"within_image": within, "across_images": across}, test={}))
     said = model.relate(ask([LEFT], [RIGHT], setting="across_images"))
     assert (said.depth.tolist(), said.occlusion.tolist()) == ([1], [SILENT])
-    assert model.describe() == {
+    assert model.facts() == {
         "within_image depth": "same",
         "within_image occlusion": "none",
         "across_images depth": "closer",

@@ -57,7 +57,7 @@ def test_majority_is_that_of_the_data_examined() -> None:
     said = model.predicates(asked("s0", study.looks[0])).answers
     expected = slow_answers(study, set(study.scenes), None, {}, {})
     assert (said == np.array(expected)).all()
-    assert list(model.describe().values()) == expected
+    assert list(model.facts().values()) == expected
 
 
 @pytest.mark.parametrize("name", KEYS)

@@ -110,7 +110,7 @@ def small_table() -> Any:
 def test_prepare_tunes_the_margin_and_tells() -> None:
     model = load("bottom_edge_tuned")
     model.prepare(Study(train={"within_image": small_table()}, test={}))
-    told = model.describe()
+    told = model.facts()
     assert 0.1 <= told["margin"] < 0.4
     assert (told["overlap"], told["tuned_on"]) == (0.0, 4)
 
@@ -118,7 +118,7 @@ def test_prepare_tunes_the_margin_and_tells() -> None:
 def test_prepare_leaves_given_thresholds_alone() -> None:
     model = load("bottom_edge:margin=0.3,overlap=0.2")
     model.prepare(Study(train={"within_image": random_table(1)}, test={}))
-    assert model.describe() == {"margin": 0.3, "overlap": 0.2, "tuned_on": 0}
+    assert model.facts() == {"margin": 0.3, "overlap": 0.2, "tuned_on": 0}
 
 
 def test_the_overlap_is_tuned_by_default() -> None:
@@ -133,10 +133,10 @@ def test_the_overlap_is_tuned_by_default() -> None:
     )
     model = load("bottom_edge")
     model.prepare(Study(train={"within_image": table}, test={}))
-    assert 0.005 <= model.describe()["overlap"] < 0.2
+    assert 0.005 <= model.facts()["overlap"] < 0.2
     plain = load("bottom_edge")
     plain.prepare(Study(train={}, test={"within_image": table}))
-    assert plain.describe()["overlap"] == 0.0
+    assert plain.facts()["overlap"] == 0.0
 
 
 def test_tuning_without_training() -> None:
@@ -198,7 +198,7 @@ def test_depth_rule_tunes_on_the_maps_there_are(tmp_path: Path, ask: Any) -> Non
     maps_for(tmp_path, {"0": 0.5, "1": 0.1})  # scene 2 has no map
     model = load(f"depth_tuned:folder={tmp_path}")
     model.prepare(Study(train={"within_image": train}, test={}))
-    told = model.describe()
+    told = model.facts()
     assert 0.5 <= told["margin"] < 2.5
     assert told["tuned_on"] == 2
     with pytest.raises(MissingMapError, match="image within_image/test/x"):
@@ -211,7 +211,7 @@ def test_depth_rule_without_any_training_map(tmp_path: Path) -> None:
         load(f"depth_tuned:folder={tmp_path}").prepare(study)
     model = load(f"depth:folder={tmp_path}")
     model.prepare(study)
-    assert model.describe() == {"margin": 0.02, "overlap": 0.0, "tuned_on": 0}
+    assert model.facts() == {"margin": 0.02, "overlap": 0.0, "tuned_on": 0}
 
 
 def test_depth_rule_takes_any_source(ask: Any) -> None:
@@ -260,6 +260,6 @@ def test_tuning_on_the_real_validation_split(real_tables: Tables) -> None:
         lead = model.table_lead(table)
         f1 = [
             slow.paper_f1(table.depth.tolist(), depth_by_lead(lead, m, "within_image").tolist(), "depth")
-            for m in (model.describe()["margin"], published)
+            for m in (model.facts()["margin"], published)
         ]
         assert f1[0] >= f1[1] - 1e-3

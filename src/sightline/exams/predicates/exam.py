@@ -11,9 +11,9 @@ from sightline.exams.core import asking
 from sightline.exams.predicates.items import PredicatesItem, Questions, questions
 from sightline.exams.predicates.records import mark
 from sightline.exams.predicates.study import LearnsFromTruth, PredicateStudy
-from sightline.exams.run import Marks
+from sightline.exams.run import ItemRecords
 from sightline.hints import did_you_mean
-from sightline.skills import Predicates, Syllabus, Verdicts
+from sightline.skills import Predicates, QuerySpec, Verdicts
 from sightline.store import Dataset
 
 BASELINES: Final[Mapping[str, str]] = {
@@ -91,7 +91,7 @@ class PredicatesExam:
         with asking(model, "prepare"):
             model.prepare(study)
 
-    def examine(self, model: object, item: PredicatesItem) -> Marks:
+    def examine(self, model: object, item: PredicatesItem) -> ItemRecords:
         """Ask about one scene; mark every predicate of every ordered pair."""
         assert isinstance(model, Predicates)
         views = self._wanted(model, tuple(item.views))
@@ -135,8 +135,8 @@ def _sizes(data: Dataset) -> dict[str, int]:
     return dict.fromkeys(scenes["scene_id"], 0) | dict(counts.iter_rows())
 
 
-def _syllabus(items: tuple[PredicatesItem, ...], shown: tuple[str, ...]) -> Syllabus:
-    return Syllabus(
+def _syllabus(items: tuple[PredicatesItem, ...], shown: tuple[str, ...]) -> QuerySpec:
+    return QuerySpec(
         views=shown,
         most_objects=max(len(item.facts.objects) for item in items),
         patch=items[0].patches[0].shape[0],

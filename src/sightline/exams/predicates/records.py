@@ -14,7 +14,7 @@ from sightline.errors import DataError
 from sightline.exams.predicates.scores import PredicateScores, scores
 from sightline.exams.predicates.tally import Counts, tally_flat
 from sightline.exams.predicates.truth import Facts
-from sightline.exams.run import Marks
+from sightline.exams.run import ItemRecords
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Verdicts
 
@@ -66,7 +66,7 @@ class Judgements:
         )
 
 
-def mark(facts: Facts, said: Verdicts, views: Sequence[str]) -> Marks:
+def mark(facts: Facts, said: Verdicts, views: Sequence[str]) -> ItemRecords:
     """Records of one scene: every ordered pair of distinct objects, by subject, object and predicate."""
     n, k = len(facts.objects), len(PREDICATES)
     first, second = np.nonzero(~np.eye(n, dtype=bool))
@@ -85,7 +85,7 @@ def mark(facts: Facts, said: Verdicts, views: Sequence[str]) -> Marks:
         "subject_how": each([facts.how[i] for i in first]),
         "object_how": each([facts.how[i] for i in second]),
     }
-    return Marks({"n_objects": n, "views": ",".join(views)}, columns)
+    return ItemRecords({"n_objects": n, "views": ",".join(views)}, columns)
 
 
 def counts_of(records: pl.DataFrame) -> SceneCounts:

@@ -21,7 +21,7 @@ from sightline.exams.relations.items import RelationsItem
 from sightline.exams.relations.matching import Matched, match_boxed
 from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol
 from sightline.exams.relations.words import answer_words, outcome_words, truth_words
-from sightline.exams.run import Marks
+from sightline.exams.run import ItemRecords
 from sightline.scenes import Depth, Occlusion, View
 from sightline.skills import SILENT, Detect, Detections, Judgements, Pairs, Relate
 
@@ -29,7 +29,9 @@ _NEUTRAL: Final[dict[Aspect, int]] = {"depth": int(Depth.CLOSER), "occlusion": i
 """What a perfect predicate says of a pair that is not there: some counted label, so that it is a false positive."""
 
 
-def judge_detected(model: object, item: RelationsItem, *, perfect: bool, found: dict[str, Detections]) -> Marks:
+def judge_detected(
+    model: object, item: RelationsItem, *, perfect: bool, found: dict[str, Detections]
+) -> ItemRecords:
     """Records of one item on detected boxes: every predicted pair, then every annotated pair that none fitted.
 
     Args:
@@ -55,7 +57,7 @@ def judge_detected(model: object, item: RelationsItem, *, perfect: bool, found: 
         matched = match_boxed(truth, predictions, Protocol.DEFAULT, aspect)
         for name, values in _rows(item, aspect, matched, perfect).items():
             columns.setdefault(name, []).extend(values)
-    return Marks({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)
+    return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)
 
 
 def all_pairs(asked: Pairs, a: Detections, b: Detections) -> Pairs:

@@ -12,7 +12,7 @@ from sightline.exams.relations.items import RelationsItem, relations_items, view
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, pair_table
 from sightline.exams.relations.study import Prepares, Study
 from sightline.exams.relations.words import answer_words, truth_words
-from sightline.exams.run import Marks
+from sightline.exams.run import ItemRecords
 from sightline.skills import Detections, Judgements, Relate, Setting
 from sightline.store import Dataset
 
@@ -95,7 +95,7 @@ class RelationsExam:
         with asking(model, "prepare"):
             model.prepare(study)
 
-    def examine(self, model: object, item: RelationsItem) -> Marks:
+    def examine(self, model: object, item: RelationsItem) -> ItemRecords:
         """Ask about one image or image pair; mark depth, and within an image occlusion."""
         if self.boxes != "truth":
             return judge_detected(model, item, perfect=self.boxes == "perfect", found=self._found)
@@ -138,7 +138,7 @@ def planned(
     return {setting: replace(material, setting=setting) for setting in asked}
 
 
-def mark(item: RelationsItem, said: Judgements) -> Marks:
+def mark(item: RelationsItem, said: Judgements) -> ItemRecords:
     """Records of one item on given boxes: one row per ordered pair and aspect."""
     asked = [(aspect, getattr(item, aspect), getattr(said, aspect)) for aspect in item.aspects]
     n = len(item.subjects)
@@ -150,4 +150,4 @@ def mark(item: RelationsItem, said: Judgements) -> Marks:
         "truth": [word for aspect, truth, _ in asked for word in truth_words(aspect, truth)],
         "answer": [word for aspect, _, answer in asked for word in answer_words(aspect, answer)],
     }
-    return Marks({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)
+    return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)

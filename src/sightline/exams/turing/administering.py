@@ -66,7 +66,7 @@ class Desk:
     def ask(self, asked: Asked, place: Place) -> tuple[object, bool, float]:
         """What the model said, whether in time, and the seconds it took (or was waited for).
 
-        A model with a method ``turn_to(scene_id, stream, step)`` is told the place first; of use to one that reads
+        A model with a method ``seek(scene_id, stream, step)`` is told the place first; of use to one that reads
         its answers from a file.
 
         Raises:
@@ -85,19 +85,19 @@ class Desk:
         return given, seconds <= self.deadline, seconds  # the wait may end later than it should
 
     def tell(self, asked: Asked, truth: bool) -> None:
-        """Give the true answer back, to a model that wants to hear it; while it is busy, that waits."""
-        if callable(getattr(self.model, "hear", None)):
+        """Give the true answer back, to a model that has `on_truth`; while it is busy, that waits."""
+        if callable(getattr(self.model, "on_truth", None)):
             self._unheard.append((asked, truth))
             self._free(0.0)
 
     def _hear(self, asked: Asked, truth: bool) -> None:
-        with asking(self.model, "hear"):
-            self.model.hear(asked, truth)  # type: ignore[attr-defined]
+        with asking(self.model, "on_truth"):
+            self.model.on_truth(asked, truth)  # type: ignore[attr-defined]
 
     def _answer(self, asked: Asked, place: Place) -> object:
-        if callable(getattr(self.model, "turn_to", None)):
-            with asking(self.model, "turn_to"):
-                self.model.turn_to(*place)  # type: ignore[attr-defined]
+        if callable(getattr(self.model, "seek", None)):
+            with asking(self.model, "seek"):
+                self.model.seek(*place)  # type: ignore[attr-defined]
         with asking(self.model, "answer"):
             return self.model.answer(asked)
 

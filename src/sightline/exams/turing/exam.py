@@ -13,7 +13,7 @@ import polars as pl
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.core import asking
-from sightline.exams.run import Marks
+from sightline.exams.run import ItemRecords
 from sightline.exams.turing.administering import Desk, administer, check_deadline, check_scenes
 from sightline.exams.turing.annotations.annotating import annotate
 from sightline.exams.turing.annotations.columns import Columns
@@ -203,7 +203,7 @@ class TuringExam:
             with asking(model, "prepare"):
                 model.prepare(self.study())
 
-    def examine(self, model: object, item: TuringItem) -> Marks:
+    def examine(self, model: object, item: TuringItem) -> ItemRecords:
         """Make a stream about one image and ask its questions."""
         assert isinstance(model, Answer)
         if self._desk is None or self._desk.model is not model:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.errors import DataError
-from sightline.exams.run import RECORDS, Marks, Run
+from sightline.exams.run import RECORDS, ItemRecords, Run
 from sightline.exams.turing.asking.streams import Step
 from sightline.exams.turing.replies import REPLIES
 from sightline.exams.turing.scores import KINDS, TuringScores, scores
@@ -62,7 +62,7 @@ class Replied:
         return self.reply == self.step.truth.value
 
 
-def mark(replied: Sequence[Replied], *, number: int, halted: str) -> Marks:
+def mark(replied: Sequence[Replied], *, number: int, halted: str) -> ItemRecords:
     """Records of one stream."""
     steps = [one.step for one in replied]
     columns: dict[str, list[Any]] = {
@@ -82,7 +82,7 @@ def mark(replied: Sequence[Replied], *, number: int, halted: str) -> Marks:
         "right": [one.right for one in replied],
         "seconds": [round(one.seconds, 6) for one in replied],
     }
-    return Marks({"stream": number, "halted": halted}, columns)
+    return ItemRecords({"stream": number, "halted": halted}, columns)
 
 
 def asked_of(records: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sightline.errors import DataError
 from sightline.exams.core import asking
-from sightline.exams.run import Marks
+from sightline.exams.run import ItemRecords
 from sightline.exams.turing.administering import Desk, administer, check_deadline, check_scenes
 from sightline.exams.turing.asking.operators import read_lines
 from sightline.exams.turing.asking.stream_json import step_from_json
@@ -116,7 +116,7 @@ class WrittenExam:
         with asking(model, "prepare"):
             model.prepare(TuringStudy(recipe, training, recipe.belief(training).fork))
 
-    def examine(self, model: object, item: TuringItem) -> Marks:
+    def examine(self, model: object, item: TuringItem) -> ItemRecords:
         """Ask the questions of one stream."""
         assert isinstance(model, Answer)
         if self._desk is None or self._desk.model is not model:

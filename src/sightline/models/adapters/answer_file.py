@@ -65,7 +65,7 @@ class AnswerFile:
                 f"exam about {here!r} …"
             )
 
-    def turn_to(self, scene_id: str, stream: int, step: int) -> None:
+    def seek(self, scene_id: str, stream: int, step: int) -> None:
         """The question that comes next."""
         self._place = (scene_id, stream, step)
 

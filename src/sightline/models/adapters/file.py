@@ -169,11 +169,9 @@ class Composite:
             if isinstance(part, Prepares):
                 part.prepare(study)
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What the relating model chose, if it says so."""
-        describe = getattr(self.relater, "describe", dict)
-        told: dict[str, Any] = describe()
-        return told
+        return dict(getattr(self.relater, "facts", dict)())
 
 
 def combine(relater: object, detector: object) -> Composite:

@@ -47,7 +47,7 @@ class HttpAnswer:
         reply: str | bool = told["answer"]
         return reply
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Where it is."""
         return {"url": self.post.shown, "kind": "answer"}
 
@@ -87,10 +87,10 @@ class HttpChat:
             raise ModelError(f"{self.post.shown}: expected a chat completion, found {found}") from None
         return written if isinstance(written, str) else ""
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Where it is and how it is asked."""
         told = {"url": self.post.shown, "kind": "chat", "model": self.model}
-        return told | {"max_new_tokens": self.max_new_tokens, **self.manner.describe()}
+        return told | {"max_new_tokens": self.max_new_tokens, **self.manner.facts()}
 
     def _body(self, asked: Asked) -> dict[str, Any]:
         put = self.manner.put(asked)

@@ -93,7 +93,7 @@ class Manner:
         text = re.sub(r"\{(\w+)\}", lambda found: told.get(found[1], found[0]), self.template)
         return Prompt(picture, re.sub(r"\n{2,}", "\n", text).strip())
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """For a run's manifest."""
         return {"region": self.region, "history": self.history, "prompt": self.template}
 

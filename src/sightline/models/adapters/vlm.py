@@ -93,11 +93,11 @@ class VisionLanguage:
             return ABSTAIN
         return "yes" if yes > no else "no"
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What shapes its answers."""
         told = {"model_type": self._config.model_type, "decide": self.decide, "dtype": self.dtype}
         told |= {"device": self.device, "max_new_tokens": self.max_new_tokens, "commit": self.fingerprint or None}
-        return told | {"transformers": self._library.__version__, **self.manner.describe()}
+        return told | {"transformers": self._library.__version__, **self.manner.facts()}
 
     @cached_property
     def _processor(self) -> Any:

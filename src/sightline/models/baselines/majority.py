@@ -42,7 +42,7 @@ class Majority:
             occlusion = SILENT
         return Judgements(np.full(n, depth, dtype=np.int8), np.full(n, occlusion, dtype=np.int8))
 
-    def describe(self) -> dict[str, str]:
+    def facts(self) -> dict[str, str]:
         """The label chosen for each setting and aspect, in words."""
         told: dict[str, str] = {}
         for setting, (depth, occlusion) in self._labels.items():

@@ -36,7 +36,7 @@ class PredicatesMajority:
         holds = np.vstack([_pairs_of(truth) for truth in study.truth])
         self._answers = commoner(holds.sum(axis=0), np.full(len(PREDICATES), len(holds)))
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """The answers."""
         return {} if self._answers is None else dict(zip(PREDICATES, self._answers.tolist(), strict=True))
 
@@ -75,7 +75,7 @@ class LookPrior:
         self._place: dict[tuple[Key, Key], int] = {}
         self._answers: Answers = np.zeros((0, 0, len(PREDICATES)), dtype=np.int8)
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Looks, folds and seed."""
         return {"looks": list(self.looks), "folds": self.folds, "seed": self.seed}
 

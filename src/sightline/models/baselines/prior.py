@@ -83,7 +83,7 @@ class BlindClassPrior:
         self.seed = seed
         self._fitted: dict[tuple[Setting, Aspect], _CrossFitted] = {}
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Folds and seed."""
         return {"folds": self.folds, "seed": self.seed}
 

@@ -136,7 +136,7 @@ class Rule(ABC):
             depth, occlusion_by_depth(depth, intersection(pairs.boxes_a, pairs.boxes_b), self._overlap)
         )
 
-    def describe(self) -> dict[str, float | int | None]:
+    def facts(self) -> dict[str, float | int | None]:
         """The margin and overlap in use, and on how many pairs they were tuned (0: as given)."""
         return {"margin": self._margin, "overlap": self._overlap, "tuned_on": self._tuned_on}
 

@@ -130,7 +130,7 @@ class TuringHistory:
         self._study, self._follower = study, _Follower(study)
         self._fit = fitted([rows_of(stream, study) for stream in study.practice(self.images)])
 
-    def describe(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What it practised on, and how far it leaves the engine's estimate."""
         return {} if self._fit is None else {"images": self.images, **self._fit.to_dict()}
 

@@ -36,7 +36,7 @@ from sightline.exams.turing.words.files import dump_vocabulary, load_vocabulary,
 from sightline.exams.turing.words.questions import Label, Question, Truth
 from sightline.exams.turing.words.structured import from_json, to_json
 from sightline.exams.turing.words.vocabulary import Vocabulary
-from sightline.plain import finite
+from sightline.plain import plain
 from sightline.store import Dataset, Tables
 from sightline.store.encodings import encode
 
@@ -165,7 +165,7 @@ def write_test(
         atomic_write(stage / SINGLES, _jsonl(single_questions(vocabulary)))
         (stage / TRAINING).mkdir()
         write_columns(training, vocabulary, stage / TRAINING)
-        head = {"format": FORMAT, "id": name, "questions": len(lines), "about": finite(about or {})}
+        head = {"format": FORMAT, "id": name, "questions": len(lines), "about": plain(about or {})}
         atomic_write(stage / MARKER, json.dumps(head, indent=2, ensure_ascii=False).encode())
         key.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(key, _jsonl(row for s in streams for row in _answers(s, vocabulary, name)))
@@ -331,4 +331,4 @@ def _named(place: Place) -> str:
 
 
 def _jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    return "".join(json.dumps(finite(row), ensure_ascii=False) + "\n" for row in rows).encode()
+    return "".join(json.dumps(plain(row), ensure_ascii=False) + "\n" for row in rows).encode()
