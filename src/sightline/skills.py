@@ -3,8 +3,8 @@
 A model is any object with one or more skills (`Relate`, `Predicates`, `Answer`, `Detect`); nothing to inherit. What
 is handed to a skill never contains truth: views come without depth and id maps, pairs without labels.
 
-A model may also have hooks, all of them optional. Where one is given for a single exam (``prepare_turing``), that one
-is called, else the one for all (``prepare``):
+A model may also have hooks, all of them optional. Where one is given for a single exam (``prepare_turing``), that
+one is called, else the one for all (``prepare``):
 
 - ``check_<exam>(spec)`` or ``check(spec)``: called before anything is written; raise a ModelError where the model
   could not answer. The spec is a `RelationsSpec`, `QuerySpec` or `TuringSpec`.

@@ -1,8 +1,9 @@
 """What an exam is: options, items, a question to a model, and how its records are counted.
 
 An exam is one frozen dataclass that derives from `Exam`. Its fields are its options: the command line, the
-manifest, a run's folder name and the command that makes it again follow from them. Everything after the records (scores with
-intervals, comparison, printing, the report card) is written once, in `scoring` and `card`, from `Exam.measures`.
+manifest, a run's folder name and the command that makes it again follow from them. Everything after the records
+(scores with intervals, comparison, printing, the report card) is written once, in `scoring` and `card`, from
+`Exam.measures`.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ class Name:
             p-value; None where it is not compared.
         compared: Its name in comparisons, where that is not the label.
         rank: Comparisons list lower ranks first.
-        headline: The one figure that stands for the exam in a summary.
+        headline: Above 0 for a figure that may stand for the exam in a summary; of those that are defined the
+            lowest number does.
         part: One of the parts whose lowest is named as the weakest point.
     """
 
@@ -119,7 +121,7 @@ class Name:
     family: str | None = None
     compared: str = ""
     rank: int = 0
-    headline: bool = False
+    headline: int = 0
     part: bool = False
 
 
@@ -239,6 +241,10 @@ class Exam(ABC, Generic[ItemT]):
     def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:  # noqa: ARG002
         """Say who takes the exam: the models asked for, and the baselines if they are wanted."""
         return Entrants(tuple(models), self.baselines if baselines else {})
+
+    def for_workers(self, folder: Path) -> Self:  # noqa: ARG002 - a hook
+        """The same exam for several processes, which may share files in a folder."""
+        return self
 
     def limited(self, items: Sequence[ItemT], limit: int) -> Sequence[ItemT]:
         """The first so many items."""

@@ -57,9 +57,9 @@ class Scores:
 
     @property
     def headline(self) -> tuple[Name, Interval] | None:
-        """The figure that stands for the exam, or the first that could; None where nothing was answered."""
+        """The figure that stands for the exam; None where none is defined."""
         defined = [(n, i) for n, i in self.figures.items() if n.headline and math.isfinite(i.value)]
-        return defined[0] if defined else None
+        return min(defined, key=lambda pair: pair[0].headline) if defined else None
 
     @property
     def weakest(self) -> tuple[Name, Interval] | None:
@@ -91,7 +91,7 @@ class RunResult:
         name: How tables call the model.
         records: What the scores were counted from.
         scores: Of what was asked for.
-        baseline: It is one of the exam's baselines.
+        blind: The model is a built-in rule or prior that never looks at a picture.
     """
 
     run: Run
@@ -99,7 +99,18 @@ class RunResult:
     name: str
     records: RunRecords = field(repr=False)
     scores: Scores
-    baseline: bool = False
+    blind: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether every item was answered, or could not be."""
+        return self.run.status == "finished"
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What puts one run before another: finished, then its headline figure."""
+        headline = self.scores.headline
+        return self.finished, headline[1].value if headline else -math.inf
 
     def to_dict(self) -> dict[str, Any]:
         """What the JSON of ``sightline exam`` tells of a model."""
@@ -180,15 +191,8 @@ class RunComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values."""
-        rows = [plain(row) for row in self.comparisons]
-        return {
-            "exam": self.exam,
-            "a": self.a,
-            "b": self.b,
-            **self.options,
-            "dropped": self.dropped,
-            "comparisons": rows,
-        }
+        named = {"exam": self.exam, "a": self.a, "b": self.b, **self.options}
+        return named | {"dropped": self.dropped, "comparisons": [plain(row) for row in self.comparisons]}
 
     def __str__(self) -> str:
         how = "".join(f", {value} {key}" for key, value in self.options.items())

@@ -159,7 +159,7 @@ def _names(path: tuple[str, ...], unknowns: bool, compared: bool) -> Iterator[Na
                 family=("" if group else kind) if compared and kind in _COMPARED else None,
                 compared=spoken,
                 rank=rank,
-                headline=main and name == "all",
+                headline=int(main and name == "all"),
                 part=main and not group,
             )
     yield Name((*path, "scene_all_accuracy"), "scene-all accuracy")
