@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from typing import Any
 import pytest
 
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
+from sightline.exams.base import Candidate, Exam
 from sightline.exams.run import MANIFEST, RECORDS, ItemRecords, Run, RunIdentity
+from sightline.exams.runner import run_exam
 
 IDENTITY = RunIdentity(
     exam="toy", options={"split": "test"}, model="m", model_name="m", model_fingerprint="", data_fingerprint="f"
@@ -143,24 +144,28 @@ class ToyItem:
     cluster_id: str = "c"
 
 
-class ToyExam:
-    name, skills = "toy", ()
-
-    def options(self) -> dict[str, str]:
-        return {}
-
-    def prepare(self, model: object, data: object) -> None:
-        model.tuned = True  # type: ignore[attr-defined]
+@dataclass(frozen=True)
+class ToyExam(Exam[ToyItem]):
+    name, title, skills = "toy", "A toy", ((),)
 
     def items(self, data: object) -> list[ToyItem]:
         return [ToyItem(str(i)) for i in range(4)]
 
-    def examine(self, model: object, item: ToyItem) -> ItemRecords:
+    def study(self, model: object, data: object) -> str:
+        return "all there is to know"
+
+    def ask(self, model: object, item: ToyItem) -> ItemRecords:
         return ItemRecords({}, {"answer": ["x"]})
+
+    def measures(self, records: object, data: object) -> tuple[()]:
+        return ()
 
 
 class ToyModel:
     tuned, seed = False, 7
+
+    def prepare(self, study: str) -> None:
+        self.tuned = study == "all there is to know"
 
     def facts(self) -> dict[str, bool]:
         return {"tuned": self.tuned}
@@ -168,6 +173,9 @@ class ToyModel:
 
 class ToyData:
     path, fingerprint = None, "f"
+
+    def memo(self, key: object, make: Callable[[], Any]) -> Any:
+        return make()
 
 
 def test_visiting_a_finished_run_changes_nothing_but_the_time(tmp_path: Path) -> None:
@@ -208,10 +216,10 @@ class OwnError(ModelError):
 
 def test_what_a_model_does_wrong_is_told_with_the_item(tmp_path: Path) -> None:
     class Failing(ToyExam):
-        def examine(self, model: object, item: ToyItem) -> ItemRecords:
+        def ask(self, model: object, item: ToyItem) -> ItemRecords:
             if item.id == "2":
                 raise OwnError("no answer")
-            return super().examine(model, item)
+            return super().ask(model, item)
 
     with pytest.raises(OwnError, match=r"^scene 2: no answer$"):
         run_exam(Failing(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path)  # type: ignore[arg-type]
@@ -223,9 +231,9 @@ SLOW_SITTING = textwrap.dedent(
     import os, sys, time
     from dataclasses import dataclass
     from pathlib import Path
-    from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
+    from sightline.exams.base import Candidate, Exam
     from sightline.exams.run import ItemRecords
+    from sightline.exams.runner import run_exam
 
     @dataclass(frozen=True)
     class Item:
@@ -235,19 +243,20 @@ from sightline.exams.runner import run_exam
 
     class Data:
         path, fingerprint = None, "f"
+        def memo(self, key, make): return make()
 
-    class Exam:
-        name, skills = "toy", ()
-        def options(self): return {}
-        def prepare(self, model, data): pass
+    @dataclass(frozen=True)
+    class Toy(Exam):
+        name, title, skills = "toy", "A toy", ((),)
+        def measures(self, records, data): return ()
         def items(self, data): return [Item(str(i), f"s{i}", f"c{i}") for i in range(120)]
-        def examine(self, model, item):
+        def ask(self, model, item):
             with open(sys.argv[2], "a") as log:
                 log.write(item.id + "\\n")
             time.sleep(0.003)
             return ItemRecords({}, {"truth": [item.id] * 50, "answer": ["x" * 200] * 50})
 
-    run_exam(Exam(), Candidate("toy", "toy", object()), Data(), Path(sys.argv[1]))
+    run_exam(Toy(), Candidate("toy", "toy", object()), Data(), Path(sys.argv[1]))
     """
 )
 

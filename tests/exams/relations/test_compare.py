@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from sightline.errors import ConfigError
-from sightline.exams.runner import run_exam
 from sightline.exams.relations import Protocol, RelationsExam, compare_records, compare_runs, score_sheets, sheets
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.models import candidate
 from sightline.stats import holm
 from sightline.store import Dataset, open_dataset

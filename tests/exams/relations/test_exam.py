@@ -13,12 +13,12 @@ import pytest
 from reference import official
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
 from sightline.exams.relations import Protocol, RelationsExam, score_sheets, scores, sheets, sheets_of_records
 from sightline.exams.relations.answers import Answers, answers_from_records
 from sightline.exams.relations.official import official_sheet
 from sightline.exams.relations.pairs import PairTable, concat_pairs
 from sightline.exams.relations.study import Study
+from sightline.exams.runner import run_exam
 from sightline.models import candidate
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.skills import SILENT, Detections, Judgements, Pairs
@@ -172,7 +172,9 @@ def test_official_on_given_boxes_is_the_evaluator(data: Dataset, tmp_path: Path)
 def test_clear_order_accuracy_and_clusters_do_not_hang_on_the_protocol(data: Dataset, tmp_path: Path) -> None:
     tables = RelationsExam().tables(data)
     for limit in (None, 20):
-        records = run_exam(RelationsExam(), candidate("location"), data, tmp_path / str(limit), limit=limit).records()
+        records = run_exam(
+            RelationsExam(), candidate("location"), data, tmp_path / str(limit), limit=limit
+        ).records()
         found = [
             score_sheets(sheets_of_records(records, protocol, tables), protocol=protocol, resamples=200)
             for protocol in Protocol

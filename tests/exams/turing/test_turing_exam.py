@@ -15,8 +15,8 @@ import pytest
 from reference.turing_toy import toy_data, toy_scenes, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.annotations.annotating import annotate
 from sightline.exams.turing.annotations.semantics import answer, walk
 from sightline.exams.turing.asking.written import write_test
