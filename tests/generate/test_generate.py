@@ -198,7 +198,7 @@ def test_folders_that_are_not_ours(small: Dataset, tmp_path: Path) -> None:
 
 
 def test_a_full_disk(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sightline import atomic
+    from sightline import files
     from sightline.store import blobs
 
     written = 0
@@ -208,7 +208,7 @@ def test_a_full_disk(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyP
         written += len(data)
         if written > room:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        atomic.atomic_write(path, data, sync=sync)
+        files.atomic_write(path, data, sync=sync)
 
     monkeypatch.setattr(blobs, "atomic_write", full)
     monkeypatch.setattr("sightline.generate.run.SCENES_PER_SHARD", 2)

@@ -15,8 +15,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from sightline.atomic import atomic_write, sync_files
 from sightline.errors import DataError
+from sightline.files import atomic_write, sync_files
 from sightline.store.encodings import UNREADABLE, Kind, decode, encode
 from sightline.store.manifest import IMAGES
 

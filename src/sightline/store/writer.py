@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from sightline.atomic import atomic_write, staged_folder
 from sightline.errors import ConfigError, DataError
+from sightline.files import atomic_write, staged_folder
 from sightline.scenes import Scene, validate
 from sightline.store.blobs import PREFIX, Blobs
 from sightline.store.convert import by_scene, scene_count, tables_from_scenes
