@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from sightline.exams.core import sit
     from sightline.exams.predicates.exam import PredicatesExam
     from sightline.exams.relations import RelationsExam
-    from sightline.generate.opening import open_any as open  # noqa: A004 - sightline.open is the front door
+    from sightline.generate.open import open_any as open  # noqa: A004 - sightline.open is the front door
     from sightline.models import candidate
     from sightline.scenes import Depth, Object, Occlusion, Relation, Scene, Sighting, View
     from sightline.skills import Detections, Judgements, Pairs, Queries, Verdicts
     from sightline.store import Dataset, write
 
 _HOMES = {
-    "open": ("sightline.generate.opening", "open_any"),
+    "open": ("sightline.generate.open", "open_any"),
     "write": ("sightline.store", "write"),
     "Dataset": ("sightline.store", "Dataset"),
     "Scene": ("sightline.scenes", "Scene"),
