@@ -19,7 +19,7 @@ import sightline
 from sightline.errors import ConfigError
 from sightline.exams.predicates.compare import PredicatesComparison, compare_records
 from sightline.generate import generate, open_any
-from sightline.generate.backends import BackendName
+from sightline.generate.recipe import RendererName
 from sightline.store import Dataset, is_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +31,7 @@ SHOWN = 11
 """Rows of the comparison that are kept: scene accuracy of all, of the groups, of each predicate; then scene-all."""
 
 
-def drawn(world: str, folder: Path, renderer: BackendName, scenes: int, seed: int) -> Dataset:
+def drawn(world: str, folder: Path, renderer: RendererName, scenes: int, seed: int) -> Dataset:
     """The scenes by one renderer, a few at a time so that little is lost; what is there is not drawn again."""
     settings = {"samples": SAMPLES, "denoise": True} if renderer == "blender" else None
     done = len(open_any(folder)) if is_dataset(folder) else 0

@@ -16,8 +16,6 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.api import ask as ask
     from sightline.api import compare as compare
     from sightline.api import examine as examine
-    from sightline.api import generate as generate
-    from sightline.api import open as open  # noqa: A004 - sightline.open opens datasets
     from sightline.api import report as report
     from sightline.api import score as score
     from sightline.errors import ConfigError as ConfigError
@@ -28,6 +26,8 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.exams.predicates.exam import PredicatesExam as PredicatesExam
     from sightline.exams.relations.exam import RelationsExam as RelationsExam
     from sightline.exams.turing.exam import TuringExam as TuringExam
+    from sightline.generate import generate as generate
+    from sightline.generate import open_any as open_any
     from sightline.models import candidate as candidate
     from sightline.scenes import Depth as Depth
     from sightline.scenes import Object as Object

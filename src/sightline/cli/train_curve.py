@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sightline.atomic import atomic_write
 from sightline.cli.console import cell, counted, err, out, print_json, progress, quiet_stdout, table
 from sightline.cli.train_sornet import interruptible
 from sightline.cli.train_sources import dataset_of, world_source
 from sightline.cli.train_wishes import Wishes, device_of, plan_of
 from sightline.errors import ConfigError
+from sightline.files import atomic_write
 
 if TYPE_CHECKING:
     from sightline.training.finetuning import Curve

@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from sightline.atomic import atomic_write
 from sightline.errors import ConfigError, DataError
+from sightline.files import atomic_write
 
 MANIFEST: Final = "manifest.json"
 RECORDS: Final = "records.jsonl"

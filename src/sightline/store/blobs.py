@@ -15,8 +15,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from sightline.atomic import atomic_write, sync_files
 from sightline.errors import DataError
+from sightline.files import atomic_write, sync_files
 from sightline.store.encodings import UNREADABLE, Kind, decode, encode
 from sightline.store.manifest import IMAGES
 
@@ -58,9 +58,9 @@ class Blobs(Mapping[str, Path]):
         """
         return self.put(*encode(kind, pixels, form))
 
-    def loader(self, kind: Kind, ref: str | None) -> PixelLoader | None:
-        """A loader for a view; None where there is no reference."""
-        return None if ref is None else PixelLoader(self, kind, ref)
+    def loader(self, kind: Kind, ref: str | None, row: str | None = None) -> PixelLoader | None:
+        """A loader for a view, which errors call `row`; None where there is no reference."""
+        return None if ref is None else PixelLoader(self, kind, ref, row)
 
     def locate(self, ref: str) -> Path:
         """The file a reference means. It never leads out of the dataset folder, unless it is an absolute path."""
@@ -119,13 +119,14 @@ class PixelLoader:
     blobs: Blobs
     kind: Kind
     ref: str
+    row: str | None = None
 
     def __call__(self) -> NDArray[Any]:
-        """The pixels, or a DataError that names the file."""
+        """The pixels, or a DataError that names the file, the scene and the view."""
         path = self.blobs.locate(self.ref)
         try:
             return decode(self.kind, path)
         except FileNotFoundError:
-            raise DataError("picture is missing", file=path, field=self.kind) from None
+            raise DataError("picture is missing", file=path, row=self.row, field=self.kind) from None
         except UNREADABLE as error:
-            raise DataError(f"picture cannot be read: {error}", file=path, field=self.kind) from error
+            raise DataError(f"picture cannot be read: {error}", file=path, row=self.row, field=self.kind) from error

@@ -50,21 +50,20 @@ class Dataset:
         self.blobs = blobs
 
     @classmethod
-    def open(cls, path: str | Path, *, completed: Completed | None = None) -> Self:
-        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached.
-
-        Args:
-            path: The folder.
-            completed: Gives a scene what can be made again, where somebody knows how (`Scene.without`).
-        """
+    def open(cls, path: str | Path) -> Self:
+        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached."""
         folder = Path(path)
         manifest = read_manifest(folder)
-        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest, completed)
+        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest)
 
     @classmethod
     def from_tables(cls, tables: Tables, path: str | Path | None = None) -> Self:
         """A dataset in memory; `path` is the folder that relative picture paths start from, and its name."""
         return cls([MemoryShard(by_scene(tables))], Blobs(Path(path or ".")))
+
+    def completed_by(self, completed: Completed) -> Self:
+        """The same dataset whose scenes get what can be made again, by one who knows how (`Scene.without`)."""
+        return type(self)(self._parts, self.blobs, self._manifest, completed)
 
     @property
     def path(self) -> Path:

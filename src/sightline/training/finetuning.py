@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from sightline.atomic import atomic_write
 from sightline.errors import ConfigError
 from sightline.exams.predicates.scores import PredicateScores, scores
 from sightline.exams.predicates.tally import FN, TN, tally_many
+from sightline.files import atomic_write
 from sightline.models.nets.checkpoints import Checkpoint, load_sornet
 from sightline.training.evaluating import Answers, answers
 from sightline.training.folder import names_of

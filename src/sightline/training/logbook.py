@@ -15,8 +15,8 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
-from sightline.atomic import atomic_write
 from sightline.errors import ConfigError, DataError, ModelError
+from sightline.files import atomic_write
 from sightline.models.nets.checkpoints import dump_sornet, load_sornet
 from sightline.training.folder import COLUMNS, LOG, LOSSES, PLAN, STATE, WEIGHTS, log_rows
 from sightline.training.learning import SornetLearner

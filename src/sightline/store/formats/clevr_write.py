@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from sightline.atomic import atomic_write
 from sightline.errors import DataError
+from sightline.files import atomic_write
 from sightline.geometry import cameras
 from sightline.scenes import Camera, Object, Relation, Scene, Sighting, View
 from sightline.store.blobs import PREFIX

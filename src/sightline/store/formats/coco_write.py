@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from sightline.atomic import atomic_write
 from sightline.errors import DataError
+from sightline.files import atomic_write
 from sightline.geometry import masks
 from sightline.store.blobs import PREFIX
 from sightline.store.tables import Tables

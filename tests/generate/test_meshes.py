@@ -11,7 +11,7 @@ import pytest
 
 from sightline.errors import ConfigError
 from sightline.generate import generate
-from sightline.generate.own_shapes import baked
+from sightline.generate.recipe import bake_meshes
 
 pytest.importorskip("trimesh")
 
@@ -88,7 +88,7 @@ def test_another_mesh_is_another_recipe(tmp_path: Path) -> None:
 
 
 def test_without_own_meshes_nothing_is_baked() -> None:
-    assert baked({"meshes": {}, "gap": 1}) == ({"meshes": {}, "gap": 1}, b"")
-    assert baked({"meshes": {"x": None}}) == ({"meshes": {}}, b"")  # taken away by a file that extends another
+    assert bake_meshes({"meshes": {}, "gap": 1}) == ({"meshes": {}, "gap": 1}, b"")
+    assert bake_meshes({"meshes": {"x": None}}) == ({"meshes": {}}, b"")  # taken away by an extending file
     with pytest.raises(ConfigError, match="unknown shape"):
-        baked({"meshes": {"unheard_of": {"file": "x.off"}}})
+        bake_meshes({"meshes": {"unheard_of": {"file": "x.off"}}})

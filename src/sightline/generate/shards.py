@@ -1,4 +1,4 @@
-"""A piece: one shard of consecutive scenes, made whole or not at all, and the note that it is finished.
+"""Shards of a dataset being generated: consecutive scenes, made whole or not at all, and notes of finished ones.
 
 While a dataset is being made its folder holds ``partial/``: ``recipe.json``, and one ``<shard>.json`` for every
 finished shard. A shard is named after the index of its first scene, so its name and its number of scenes tell which
@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from sightline.errors import DataError
-from sightline.generate.making import maker_of
+from sightline.generate.scene import SceneMaker
 from sightline.scenes import Scene, validate
 from sightline.store import Blobs, atomic_write, tables_from_scenes
 from sightline.store.manifest import PARTIAL, ShardInfo, shard_from_dict, shard_to_dict
@@ -25,10 +25,9 @@ RECIPE = "recipe.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """The scenes `start` … `stop` − 1 of the dataset that is made in `folder`."""
+class ShardSpan:
+    """The scenes `start` … `stop` − 1 of a dataset."""
 
-    folder: Path
     start: int
     stop: int
 
@@ -41,31 +40,31 @@ class Piece:
         return self.stop - self.start
 
 
-def make(piece: Piece, told: Callable[[int], None] | None = None) -> ShardInfo:
-    """Make, render and store the scenes of a piece; doing it again writes the same bytes.
+def make_shard(maker: SceneMaker, span: ShardSpan, on_scene: Callable[[int], None] | None = None) -> ShardInfo:
+    """Make, render and store the scenes of a shard in the maker's folder; doing it again writes the same bytes.
 
     Args:
-        piece: What to make; the folder's recipe says how.
-        told: Called with 1 after every scene.
+        maker: Makes the scenes.
+        span: Which.
+        on_scene: Called with 1 after every scene.
     """
-    maker = maker_of(piece.folder, (piece.folder / PARTIAL / RECIPE).read_text(encoding="utf-8"))
-    blobs = Blobs(piece.folder, lazy=True)
-    tables = tables_from_scenes(_counted(maker.scenes(piece.start, piece.stop, blobs), told))
+    blobs = Blobs(maker.folder, lazy=True)
+    tables = tables_from_scenes(_counted(maker.scenes(span.start, span.stop, blobs), on_scene))
     blobs.sync({ref for column in ("image", "depth", "ids") for ref in tables.views[column].drop_nulls()})
-    info = write_shard(piece.folder, piece.name, tables)
-    atomic_write(piece.folder / PARTIAL / f"{piece.name}.json", json.dumps(shard_to_dict(info)).encode())
+    info = write_shard(maker.folder, span.name, tables)
+    atomic_write(maker.folder / PARTIAL / f"{span.name}.json", json.dumps(shard_to_dict(info)).encode())
     return info
 
 
-def _counted(scenes: Iterator[Scene], told: Callable[[int], None] | None) -> Iterator[Scene]:
+def _counted(scenes: Iterator[Scene], on_scene: Callable[[int], None] | None) -> Iterator[Scene]:
     for scene in scenes:
         yield validate(scene)
-        if told is not None:
-            told(1)
+        if on_scene is not None:
+            on_scene(1)
 
 
 def finished(folder: Path, known: Sequence[ShardInfo] = ()) -> list[ShardInfo]:
-    """The finished shards of a folder, by index: those `known` and those noted down whose files are all there."""
+    """List the finished shards of a folder, by index: `known` ones and noted ones whose files are all there."""
     notes = sorted((folder / PARTIAL).glob("[0-9]*.json"))
     shards = {info.name: info for info in [*(_noted(note) for note in notes), *known]}
     whole = sorted((s for s in shards.values() if _is_whole(folder, s)), key=first_index)
@@ -97,12 +96,12 @@ def first_index(shard: ShardInfo) -> int:
     return int(shard.name)
 
 
-def missing(folder: Path, done: Sequence[ShardInfo], start: int, stop: int, size: int) -> list[Piece]:
-    """The pieces that are not there yet: gaps between finished shards, cut at multiples of `size`.
+def missing(done: Sequence[ShardInfo], start: int, stop: int, size: int) -> list[ShardSpan]:
+    """The shards that are not there yet: gaps between finished ones, cut at multiples of `size`.
 
-    >>> [(p.start, p.stop) for p in missing(Path(), [], 3, 12, 5)]
+    >>> [(s.start, s.stop) for s in missing([], 3, 12, 5)]
     [(3, 5), (5, 10), (10, 12)]
     """
     edges = [start, *(e for s in done for e in (first_index(s), first_index(s) + s.scenes)), stop]
     gaps = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
-    return [Piece(folder, max(a, cut), min(b, cut + size)) for a, b in gaps for cut in range(a - a % size, b, size)]
+    return [ShardSpan(max(a, cut), min(b, cut + size)) for a, b in gaps for cut in range(a - a % size, b, size)]

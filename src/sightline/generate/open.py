@@ -1,4 +1,4 @@
-"""The front door: any dataset this house knows; generated ones with their counterfactuals."""
+"""Open a dataset of any known format; generated ones with their counterfactuals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sightline.scenes import Object, Scene
 from sightline.store import Dataset, open_dataset
 
 if TYPE_CHECKING:
-    from sightline.generate.making import Maker
+    from sightline.generate.scene import SceneMaker
     from sightline.worlds.layout import Layout
 
 KIND = "world"
@@ -30,11 +30,13 @@ def open_any(path: str | Path) -> Dataset:
     anything large or opened often. Scenes of a generated dataset can be had without any of their objects
     (`Scene.without`), and their views have normals (`View.normals`); both are made when asked for.
     """
-    place = Path(path)
-    opened = open_dataset(place)
-    if opened.recipe is None or opened.recipe.get("kind") != KIND:
-        return opened
-    return Dataset.open(place, completed=Remaker(place, json.dumps(opened.recipe)))
+    opened = open_dataset(path)
+    return opened.completed_by(Remaker(opened.path, json.dumps(opened.recipe))) if is_generated(opened) else opened
+
+
+def is_generated(data: Dataset) -> bool:
+    """Whether the scenes of a dataset can be made again: it was generated here from a world."""
+    return data.recipe is not None and data.recipe.get("kind") == KIND
 
 
 @dataclass(frozen=True)
@@ -66,17 +68,17 @@ class Remaker:
         shot = next(shot for shot in layout.shots if shot.name == view_id)
         return maker.renderer.frame(layout, shot, shade=False).normals
 
-    def _remade(self, scene: Scene) -> tuple[Maker, Layout]:
-        from sightline.generate.making import maker_of
+    def _remade(self, scene: Scene) -> tuple[SceneMaker, Layout]:
+        from sightline.generate.scene import scene_maker
 
-        maker = maker_of(self.folder, self.recipe)
+        maker = scene_maker(self.folder, self.recipe)
         layout = maker.layout(int(scene.id.rpartition("/")[2]))
         _refuse_changed(self.folder, scene, layout)
         return maker, layout
 
 
 def _refuse_changed(folder: Path, scene: Scene, layout: Layout) -> None:
-    from sightline.generate.telling import object_from
+    from sightline.generate.scene import object_from
 
     remade = [object_from(placed, str(i)) for i, placed in enumerate(layout.objects)]
     if len(remade) != len(scene.objects) or not all(map(_alike, remade, scene.objects)):

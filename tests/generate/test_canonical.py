@@ -50,12 +50,33 @@ def test_scenes_do_not_depend_on_them(drawn: Dataset, tmp_path: Path) -> None:
     plain = generate(WORLD, tmp_path / "d", scenes=2, **SAME)
     assert plain.fingerprint == drawn.fingerprint
     first = next(iter(plain)).objects[0]
-    with pytest.raises(DataError, match=r"no canonical views: run .* with --canonical N"):
-        canonical_of(plain, first)
     later = generate(WORLD, tmp_path / "d", scenes=2, canonical=1, **SAME)  # added afterwards
     assert later.fingerprint == plain.fingerprint
     np.testing.assert_array_equal(canonical_of(later, first), canonical_of(drawn, first)[:1])
     assert json.loads((tmp_path / "d" / "dataset.json").read_text())["recipe"]["canonical"] == 1
+
+
+def test_a_dataset_without_them_has_them_drawn(tmp_path: Path) -> None:
+    plain = generate(WORLD, tmp_path / "d", scenes=2, **SAME)
+    before = {p: p.stat().st_mtime_ns for p in plain.path.rglob("*")}
+    things = [thing for scene in plain for thing in scene.objects]
+    views = [canonical_of(plain, thing) for thing in things]
+    assert {view.shape for view in views} == {(canonical.DRAWN, 32, 32, 3)}
+    assert canonical_of(Dataset.open(plain.path), things[0]) is views[0]  # kept
+    assert {p: p.stat().st_mtime_ns for p in plain.path.rglob("*")} == before  # nothing written
+    stored = generate(WORLD, tmp_path / "e", scenes=2, canonical=canonical.DRAWN, **SAME)
+    for thing, view in zip(things, views, strict=True):
+        np.testing.assert_array_equal(canonical_of(stored, thing), view)
+    for stranger in (replace(things[0], attributes={}), replace(things[0], shape=None)):
+        with pytest.raises(DataError, match="no canonical views of"):
+            canonical_of(plain, stranger)
+
+
+def test_lost_ones_are_missed(drawn: Dataset, tmp_path: Path) -> None:
+    folder = _copy(drawn, tmp_path / "d")
+    shutil.rmtree(folder / "canonical")
+    with pytest.raises(DataError, match=r"no canonical views: run .* with --canonical N"):
+        canonical_of(Dataset.open(folder), next(iter(drawn)).objects[0])
 
 
 def test_more_scenes_and_more_views(drawn: Dataset, tmp_path: Path) -> None:

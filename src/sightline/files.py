@@ -1,15 +1,29 @@
-"""Writes that either happen whole or not at all."""
+"""Files and folders: writes that happen whole or not at all, locks, and whether a folder holds the same work.
+
+Whatever goes on where it stopped (a run of an exam, a training, a dataset being generated) needs these three.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Final
 
 from sightline.errors import ConfigError
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "not set"
+
+
+MISSING: Final = _Missing()
+"""Stands for the value of a field that is not there; shown as ``not set``."""
 
 
 def atomic_write(path: str | Path, data: bytes, *, sync: bool = True) -> None:
@@ -103,3 +117,43 @@ def _swap_in(stage: Path, path: Path) -> None:
         raise
     sync_folder(path.parent)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def open_locked(path: Path, *, busy: str | None, flags: int = os.O_RDONLY) -> int:
+    """Open a file or folder for this process alone and give its descriptor; the lock dies with the process.
+
+    Args:
+        path: What to lock.
+        busy: Text of the ConfigError where another process holds it; None waits until that one lets go.
+        flags: How to open it, as for `os.open`.
+    """
+    import fcntl  # here, so that reading data needs no Unix
+
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if busy is None else fcntl.LOCK_NB))
+    except BaseException as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise ConfigError(busy) from None
+        raise
+    return descriptor
+
+
+def differences(
+    first: Mapping[str, Any], second: Mapping[str, Any], *, depth: float = math.inf
+) -> Iterator[tuple[str, Any, Any]]:
+    """Find where two identities differ: the field, its value in the first and in the second, `MISSING` where unset.
+
+    Fields come in the order of the first, then those only the second has. Mappings within are compared field by
+    field (``settings.gap``), down to `depth` levels.
+
+    >>> list(differences({"seed": 0, "settings": {"gap": 1}}, {"seed": 3, "settings": {"gap": 1, "x": 2}}))
+    [('seed', 0, 3), ('settings.x', not set, 2)]
+    """
+    for key in dict.fromkeys([*first, *second]):
+        a, b = first.get(key, MISSING), second.get(key, MISSING)
+        if depth > 1 and isinstance(a, Mapping) and isinstance(b, Mapping):
+            yield from ((f"{key}.{rest}", *values) for rest, *values in differences(a, b, depth=depth - 1))
+        elif a != b:
+            yield key, a, b
