@@ -11,7 +11,7 @@ from scipy import stats as scipy_stats
 
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
-from sightline.stats import bootstrap, compare, compare_strata, holm
+from sightline.stats import bootstrap, compare, compare_strata, holm, holm_by_family
 from sightline.stats.paired import minimum_detectable, sign_flip
 
 
@@ -123,9 +123,35 @@ def test_holm_leaves_nan_out():
     assert holm([0.02, math.nan, 0.03]) == pytest.approx([0.04, math.nan, 0.04], nan_ok=True)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from(["", "labels", "slices"])), max_size=9))
+def test_holm_by_family(tests):
+    p, families = [p for p, _ in tests], [family for _, family in tests]
+    expected = list(p)
+    for family in ("labels", "slices"):
+        rows = [i for i, own in enumerate(families) if own == family]
+        for i, corrected in zip(rows, oracle.holm([p[i] for i in rows]), strict=True):
+            expected[i] = corrected
+    assert holm_by_family(p, families).tolist() == pytest.approx(expected)
+
+
+def test_families_of_a_comparison():
+    a, b = (np.stack([model, model, model], axis=1) for model in sample(60, 0.6, 4))
+
+    def three(totals):
+        return totals[..., 0] / totals[..., 1]
+
+    asked = compare(a, b, three, ["overall", "x", "y"], ["", "labels", "labels"])
+    assert asked[0].p_holm == asked[0].p_value
+    assert [row.p_holm for row in asked[1:]] == [min(1, 2 * row.p_value) for row in asked[1:]]
+    together = compare(a, b, three, ["overall", "x", "y"])
+    assert [row.p_holm for row in together] == [min(1, 3 * row.p_value) for row in together]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: compare(np.ones((3, 2)), np.ones((3, 2)), ratio, ["x"], []), "0 families for 1"),  # families
         (lambda: compare(np.ones((3, 2)), np.ones((4, 2)), ratio, ["x"]), "same clusters"),  # other clusters
         (lambda: compare(np.ones((3, 2)), np.ones((3, 2)), ratio, ["x", "y"]), "2 names for 1"),  # names
     ],

@@ -12,7 +12,7 @@ from sightline.stats.agreement import (
 from sightline.stats.bootstrap import Statistic, StrataStatistic, bootstrap, bootstrap_strata
 from sightline.stats.consistency import rate, symmetry, transitivity
 from sightline.stats.intervals import Interval, intervals, intervals_strata, macro_intervals
-from sightline.stats.paired import Comparison, Comparisons, compare, compare_strata, holm
+from sightline.stats.paired import Comparison, Comparisons, compare, compare_strata, holm, holm_by_family
 
 __all__ = [
     "Comparison",
@@ -29,6 +29,7 @@ __all__ = [
     "dawid_skene",
     "fleiss_kappa",
     "holm",
+    "holm_by_family",
     "human_ceiling",
     "intervals",
     "intervals_strata",

@@ -29,7 +29,7 @@ class Comparison:
         difference: a − b.
         low: Lower limit of the paired interval of the difference; `high` the upper.
         p_value: Two-sided sign-flip test.
-        p_holm: The same, corrected by Holm for all statistics of the comparison.
+        p_holm: The same, corrected by Holm over the statistic's family.
         mde: Smallest true difference this data would detect with 80 % power at 5 % (two-sided); NaN where the
             models never differ, since then the data says nothing about it.
         n: Clusters that can say something about the difference.
@@ -78,6 +78,7 @@ def compare(
     counts_b: Counts,
     statistic: Statistic,
     names: Sequence[str],
+    families: Sequence[str] | None = None,
     *,
     level: float = 0.95,
     resamples: int = 2000,
@@ -94,6 +95,7 @@ def compare(
         counts_b: (C, *K) of the second.
         statistic: Maps totals (B, *K) to (B, M).
         names: M names.
+        families: M labels; Holm corrects over the statistics of equal label (see `holm_by_family`). None: over all.
         level: Of the interval.
         resamples: Bootstrap resamples, and as many sign flips.
         seed: Of both.
@@ -104,7 +106,7 @@ def compare(
     accuracy    0.900  0.200  +0.700  [+0.354, +1.000]  0.0185  0.0185  0.428     10
     """
     return compare_strata(
-        [counts_a], [counts_b], over_one(statistic), names, level=level, resamples=resamples, seed=seed
+        [counts_a], [counts_b], over_one(statistic), names, families, level=level, resamples=resamples, seed=seed
     )
 
 
@@ -113,6 +115,7 @@ def compare_strata(
     strata_b: Sequence[Counts],
     statistic: StrataStatistic,
     names: Sequence[str],
+    families: Sequence[str] | None = None,
     *,
     level: float = 0.95,
     resamples: int = 2000,
@@ -131,11 +134,14 @@ def compare_strata(
     ]
     if len(names) != len(values[0]):
         raise ConfigError(f"{len(names)} names for {len(values[0])} statistics")
+    if families is not None and len(families) != len(names):
+        raise ConfigError(f"{len(families)} families for {len(names)} statistics")
     limits = intervals_strata(both, difference, level=level, resamples=resamples, seed=seed, proportion=False)
     p = sign_flip(both, difference, flips=resamples, seed=seed)
     detectable = minimum_detectable(np.sqrt(linearise(both, difference).variance))
+    p_holm = holm(p) if families is None else holm_by_family(p, families)
     return Comparisons(
-        _comparison(*row) for row in zip(names, values[0], values[1], limits, p, holm(p), detectable, strict=True)
+        _comparison(*row) for row in zip(names, values[0], values[1], limits, p, p_holm, detectable, strict=True)
     )
 
 
@@ -168,6 +174,19 @@ def holm(p: NDArray[Any] | Sequence[float]) -> Floats:
     order = tested[np.argsort(given[tested], kind="stable")]
     steps = given[order] * np.arange(len(order), 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return corrected
+
+
+def holm_by_family(p: NDArray[Any] | Sequence[float], families: Sequence[str]) -> Floats:
+    """Holm's correction within each family of tests; the family "" is of tests asked beforehand, left as they are.
+
+    >>> holm_by_family([0.01, 0.02, 0.03, 0.04], ["", "labels", "labels", "slices"]).tolist()
+    [0.01, 0.04, 0.04, 0.04]
+    """
+    corrected = np.array(p, dtype=np.float64)
+    labels = np.asarray(families, dtype=object)
+    for family in {*families} - {""}:
+        corrected[labels == family] = holm(corrected[labels == family])
     return corrected
 
 
