@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
-from sightline.stats import bootstrap, bootstrap_strata
-from sightline.stats.bootstrap import linearise, over_one, resampled_totals
+from sightline.stats import bootstrap
+from sightline.stats.bootstrap import linearise, resampled_totals
 
 
 def ratio(totals):
@@ -46,7 +46,7 @@ def test_spread_is_that_of_the_linearised_variance():
     size = rng.integers(1, 9, 500)
     counts = np.column_stack([rng.binomial(size, rng.beta(2, 1, 500)), size])
     spread = bootstrap(counts, ratio, resamples=4000).std()
-    assert spread == pytest.approx(np.sqrt(linearise([counts], over_one(ratio)).variance[0]), rel=0.05)
+    assert spread == pytest.approx(np.sqrt(linearise(counts, ratio).variance[0]), rel=0.05)
 
 
 def test_undefined_resamples_are_nan_without_a_warning():
@@ -64,35 +64,15 @@ def test_trailing_axes_are_flattened_and_a_wrong_length_is_refused():
         bootstrap(counts, ratio, resamples=0)
 
 
-def test_strata_are_drawn_apart():
-    rng = np.random.default_rng(6)
-    counts = np.column_stack([rng.integers(0, 5, 300), np.full(300, 5)])
-    values = bootstrap_strata(
-        [counts, counts], lambda t: np.column_stack([ratio(t[0]), ratio(t[1]), (ratio(t[0]) + ratio(t[1])) / 2])
-    )
-    assert abs(np.corrcoef(values[:, 0], values[:, 1])[0, 1]) < 0.1
-    assert values[:, 2].std() == pytest.approx(values[:, 0].std() / np.sqrt(2), rel=0.1)
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=9))
 def test_linearised_variance_is_the_ratio_estimators(rows):
     counts = np.array([(min(y, x), x) for y, x in rows])
     used = int((counts[:, 1] > 0).sum())
-    found = linearise([counts], over_one(ratio))
+    found = linearise(counts, ratio)
     assert found.n[0] == (used if used else 0)
     if used > 1:
         expected = oracle.ratio_variance(counts[:, 0], counts[:, 1])
         assert found.variance[0] == pytest.approx(expected, rel=1e-5, abs=1e-18)
     else:
         assert np.isnan(found.variance[0])
-
-
-def test_a_stratum_that_does_not_matter_adds_nothing():
-    a, b = hits_of([1, 2], [2, 2], [0, 3]), hits_of([1, 1], [3, 4])
-    found = linearise([a, b], lambda t: np.column_stack([ratio(t[0]), ratio(t[1]), ratio(t[0]) + ratio(t[1])]))
-    alone = [linearise([x], over_one(ratio)).variance[0] for x in (a, b)]
-    assert found.variance == pytest.approx([alone[0], alone[1], sum(alone)])
-    assert found.n.tolist() == [3, 2, 5]
-    assert found.fewest.tolist() == [3, 2, 2]
-    assert found.freedom.tolist() == [2, 1, 3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.stats.bootstrap import Counts, Floats, Statistic, StrataStatistic, evaluate, linearise, over_one
-from sightline.stats.intervals import Interval, intervals_strata, number_or_none
+from sightline.plain import plain
+from sightline.stats.bootstrap import Counts, Floats, Statistic, evaluate, linearise
+from sightline.stats.intervals import Interval, intervals
 
 _SIGNS_AT_ONCE = 2_000_000
 _TIE = 1e-12  # differences this close are equal: totals summed in another order round differently
@@ -48,8 +49,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; NaN becomes None."""
-        numbers = ("a", "b", "difference", "low", "high", "p_value", "p_holm", "mde")
-        return {"name": self.name, **{k: number_or_none(getattr(self, k)) for k in numbers}, "n": self.n}
+        return {name: plain(value) for name, value in asdict(self).items()}
 
 
 class Comparisons(list[Comparison]):
@@ -105,38 +105,19 @@ def compare(
     statistic       a      b   a − b    95 % interval         p  p Holm    mde      n
     accuracy    0.900  0.200  +0.700  [+0.354, +1.000]  0.0185  0.0185  0.428     10
     """
-    return compare_strata(
-        [counts_a], [counts_b], over_one(statistic), names, families, level=level, resamples=resamples, seed=seed
-    )
-
-
-def compare_strata(
-    strata_a: Sequence[Counts],
-    strata_b: Sequence[Counts],
-    statistic: StrataStatistic,
-    names: Sequence[str],
-    families: Sequence[str] | None = None,
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Comparisons:
-    """Like `compare` for a statistic of several strata of clusters."""
-    if [c.shape for c in strata_a] != [c.shape for c in strata_b]:
+    if counts_a.shape != counts_b.shape:
         raise ConfigError("the two models must be compared on the same clusters")
-    both = [np.stack([a, b], axis=1) for a, b in zip(strata_a, strata_b, strict=True)]
+    both = np.stack([counts_a, counts_b], axis=1)
 
-    def difference(totals: Sequence[Floats]) -> Floats:
-        return evaluate(statistic, [t[:, 0] for t in totals]) - evaluate(statistic, [t[:, 1] for t in totals])
+    def difference(totals: Floats) -> Floats:
+        return evaluate(statistic, totals[:, 0]) - evaluate(statistic, totals[:, 1])
 
-    values = [
-        evaluate(statistic, [c.sum(axis=0, dtype=np.float64)[None] for c in s])[0] for s in (strata_a, strata_b)
-    ]
+    values = [evaluate(statistic, c.sum(axis=0, dtype=np.float64)[None])[0] for c in (counts_a, counts_b)]
     if len(names) != len(values[0]):
         raise ConfigError(f"{len(names)} names for {len(values[0])} statistics")
     if families is not None and len(families) != len(names):
         raise ConfigError(f"{len(families)} families for {len(names)} statistics")
-    limits = intervals_strata(both, difference, level=level, resamples=resamples, seed=seed, proportion=False)
+    limits = intervals(both, difference, level=level, resamples=resamples, seed=seed, proportion=False)
     p = sign_flip(both, difference, flips=resamples, seed=seed)
     detectable = minimum_detectable(np.sqrt(linearise(both, difference).variance))
     p_holm = holm(p) if families is None else holm_by_family(p, families)
@@ -145,19 +126,19 @@ def compare_strata(
     )
 
 
-def sign_flip(both: Sequence[Counts], difference: StrataStatistic, *, flips: int = 2000, seed: int = 0) -> Floats:
-    """(M,) two-sided p-values of a difference under random swaps of the two models within clusters.
+def sign_flip(both: Counts, difference: Statistic, *, flips: int = 2000, seed: int = 0) -> Floats:
+    """Compute (M,) two-sided p-values of a difference under random swaps of the two models within clusters.
 
     Args:
-        both: One (C, 2, *K) array a stratum: the counts of the two models.
+        both: (C, 2, *K) counts of the two models.
         difference: Maps (B, 2, *K) totals to (B, M); 0 means no difference.
         flips: R; p = (k + 1) / (R + 1) with k swaps whose difference is at least as large. A swap that leaves
             the difference undefined counts as large.
         seed: Of the swaps.
     """
     rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the bootstrap's
-    observed = evaluate(difference, [c.sum(axis=0, dtype=np.float64)[None] for c in both])[0]
-    flipped = evaluate(difference, [_flipped_totals(c, flips, rng) for c in both])
+    observed = evaluate(difference, both.sum(axis=0, dtype=np.float64)[None])[0]
+    flipped = evaluate(difference, _flipped_totals(both, flips, rng))
     extreme = ~(np.abs(flipped) < np.abs(observed) - _TIE)
     return np.where(np.isfinite(observed), (extreme.sum(axis=0) + 1) / (flips + 1), np.nan)
 
