@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
 from sightline.stats import bootstrap
-from sightline.stats.bootstrap import linearise, resampled_totals
+from sightline.stats.bootstrap import judgements_unmoved, linearise, resampled_totals
 
 
 def ratio(totals):
@@ -76,3 +76,40 @@ def test_linearised_variance_is_the_ratio_estimators(rows):
         assert found.variance[0] == pytest.approx(expected, rel=1e-5, abs=1e-18)
     else:
         assert np.isnan(found.variance[0])
+
+
+def f1(totals):
+    tp, fp, fn = totals[:, :3].T
+    return 2 * tp / (2 * tp + fp + fn)
+
+
+@settings(max_examples=60, deadline=None)
+@given(hnp.arrays(np.int64, st.tuples(st.integers(2, 9), st.just(3)), elements=st.integers(0, 3)), st.booleans())
+def test_judgements_behind_an_f1_of_0_or_1(counts, hits):
+    counts[:, 1 if hits else 0] = 0
+    counts[:, 2] *= not hits
+    if counts.any():
+        clusters, judgements = judgements_unmoved(counts, f1)
+        assert clusters[0] == counts.any(axis=1).sum()
+        assert judgements[0] == pytest.approx(oracle.judgements_of_f1(*counts.T), rel=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=9), st.sampled_from([0, 1]), st.integers(1, 10**5))
+def test_a_share_that_is_0_or_1_counts_each_cluster_with_a_case_once(cases, value, times):
+    counts = np.repeat(np.array([(value * x, x) for x in cases]), min(times, 50), axis=0) * times
+    if counts.any():
+        used = (counts[:, 1] > 0).sum()
+        assert [x[0] for x in judgements_unmoved(counts, ratio)] == [used, used]
+
+
+def test_judgements_do_not_depend_on_how_many_cells_are_moved_at_once():
+    counts = np.zeros((5, 3, 3), dtype=int)
+    counts[:, :, 1] = np.arange(15).reshape(5, 3) % 2
+
+    def three(totals):
+        return 2 * totals[..., 0] / (2 * totals[..., 0] + totals[..., 1] + totals[..., 2])
+
+    whole = judgements_unmoved(counts, three)
+    assert np.array_equal(judgements_unmoved(counts, three, at_once=1), whole)
+    assert whole[1] == pytest.approx([1.0, 1.5, 1.0], rel=1e-4)

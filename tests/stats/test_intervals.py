@@ -63,6 +63,24 @@ def test_clusters_without_a_case_do_not_count_for_the_rule():
     assert (one(counts).n, one(counts).method) == (150, "Wilson, effective n")
 
 
+def f1_of_said_and_true(totals):
+    """F1, undefined without a claim or without a positive: one scene alone often leaves it so."""
+    tp, fp, fn = totals.T
+    return np.where((tp + fp > 0) & (tp + fn > 0), 2 * tp / (2 * tp + fp + fn), np.nan)
+
+
+def test_an_f1_of_0_is_judged_by_all_scenes_with_a_miss_or_a_false_claim():
+    counts = np.zeros((100, 3), dtype=int)
+    counts[:20, 1], counts[0, 1] = 1, 3  # 22 false claims
+    counts[18:37, 2], counts[36, 2] = 1, 4  # 22 misses; two scenes have both
+    found = intervals(counts, f1_of_said_and_true)[0]
+    judgements = (
+        33 / 2 + 2 + 2
+    )  # half for a miss or a false claim alone, since a hit undoes one of each; at most one
+    assert (found.n, found.low) == (37, 0)
+    assert found.high == pytest.approx(wilson(0.0, judgements, t_quantile(0.975, 36))[1], rel=1e-4)
+
+
 def test_effective_n_of_single_judgements_is_their_number():
     counts = [[1, 1]] * 60 + [[0, 1]] * 40
     low, high = wilson(0.6, 99, t_quantile(0.975, 99))  # n/(n−1) in the variance makes 100 into 99

@@ -23,7 +23,10 @@ Statistic = Callable[[Floats], NDArray[Any]]
 
 _DRAWS_AT_ONCE = 2_000_000  # cluster draws held in memory, 16 MB each of three arrays
 _STEP = 1e-3  # weight added to one cluster in the numeric derivative; relative error of order step²
+_CELL_STEP = 1e-5  # added to one cell in a derivative from one side, of order step
 _ROUNDING = 1e-12  # an influence below this is the noise of that derivative
+_NEARLY_ONE = 0.99  # a cluster of one judgement, by a numeric derivative
+_CELLS_AT_ONCE = 2_000_000  # totals held in memory while one cell after another is moved
 
 
 def bootstrap(counts: Counts, statistic: Statistic, *, resamples: int = 2000, seed: int = 0) -> Floats:
@@ -109,6 +112,52 @@ def linearise(counts: Counts, statistic: Statistic) -> Linearised:
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where((n > 1) & np.isfinite(value), spread * n / (n - 1), np.nan)
     return Linearised(value, variance, n)
+
+
+def judgements_unmoved(
+    counts: Counts, statistic: Statistic, *, at_once: int = _CELLS_AT_ONCE
+) -> tuple[NDArray[np.int64], Floats]:
+    """Count the clusters and the judgements behind a proportion that no cluster moves.
+
+    At 0, at 1, or where all clusters are alike every influence is 0, and says neither which clusters were looked at
+    nor how many judgements they stand for. Next to that point it does: there the influence of a cluster is
+    proportional to its part of the denominator. The whole denominator is as many judgements as it takes unit steps
+    of a cell to cross it: x for y/x; (fp + fn)/2 for F1 = 0, since one hit counts twice in 2tp/(2tp + fp + fn).
+    Judgements of one cluster may all be the same one: each cluster counts as one, or as less where it holds less.
+
+    Memory is bounded by `at_once` totals, apart from the counts.
+
+    Returns:
+        (M,) clusters that would move the statistic next to where it is; (M,) judgements, at most one each.
+
+    >>> tp_fp_fn = np.array([[0, 1, 1], [0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> f1 = lambda t: 2 * t[:, 0] / (2 * t[:, 0] + t[:, 1] + t[:, 2])
+    >>> clusters, judgements = judgements_unmoved(tp_fp_fn, f1)
+    >>> clusters.tolist(), judgements.round(2).tolist()
+    ([3], [2.0])
+    """
+    totals = counts.sum(axis=0, dtype=np.float64)[None]
+    cells = totals.size
+    # Far enough to stand clear of rounding; unequal, so that hits and cases that are equal do not stay so.
+    nearby = totals + max(1.0, totals.mean()) * (1 + np.arange(cells).reshape(totals.shape) / cells)
+    influence = np.abs(evaluate(statistic, nearby + _STEP * counts) - evaluate(statistic, nearby)) / _STEP
+    influence[~(influence > _ROUNDING)] = 0.0
+    whole = influence.sum(axis=0) * _largest_step(totals, statistic, at_once)
+    held = np.divide(influence, whole, out=np.zeros_like(influence), where=whole > 0)
+    return (influence > 0).sum(axis=0), np.where(held > _NEARLY_ONE, 1.0, held).sum(axis=0)
+
+
+def _largest_step(totals: Floats, statistic: Statistic, at_once: int) -> Floats:
+    """(M,) by how much one unit more in a cell moves the statistic, in the cell that moves it most."""
+    value, flat = evaluate(statistic, totals), totals.ravel()
+    largest = np.zeros(value.shape[1])
+    rows = max(1, at_once // max(flat.size, 1))
+    for start in range(0, flat.size, rows):
+        moved = np.tile(flat, (min(rows, flat.size - start), 1))
+        moved[np.arange(len(moved)), start + np.arange(len(moved))] += _CELL_STEP
+        slope = np.abs(evaluate(statistic, moved.reshape(-1, *totals.shape[1:])) - value) / _CELL_STEP
+        largest = np.fmax(largest, np.fmax.reduce(slope, axis=0))
+    return largest
 
 
 def _flat(counts: Counts) -> Floats:

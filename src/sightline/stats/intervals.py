@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.plain import plain
-from sightline.stats.bootstrap import Counts, Linearised, Statistic, bootstrap, linearise
+from sightline.stats.bootstrap import Counts, Linearised, Statistic, bootstrap, judgements_unmoved, linearise
 
 PERCENTILE = "percentile bootstrap"
 WILSON = "Wilson, effective n"
@@ -92,6 +92,8 @@ def intervals(
     if not 0 < level < 1:
         raise ConfigError(f"level must lie between 0 and 1, not {level}")
     first_order = linearise(counts, statistic)
+    if proportion:
+        first_order, judgements = _effective(counts, statistic, first_order)
     by_bootstrap = _bootstrap_serves(first_order, proportion) & (len(counts) <= PLENTY)
     m = len(first_order.value)
     low, high = np.full(m, np.nan), np.full(m, np.nan)
@@ -101,7 +103,13 @@ def intervals(
         low[by_bootstrap], high[by_bootstrap] = percentile_limits(values, level)
         method[by_bootstrap] = PERCENTILE
     for i in np.flatnonzero(~by_bootstrap & np.isfinite(first_order.value) & (first_order.n > 1)):
-        low[i], high[i], method[i] = _few_clusters(first_order, int(i), level, proportion)
+        quantile = t_quantile((1 + level) / 2, int(first_order.n[i]) - 1)
+        value = float(first_order.value[i])
+        if proportion and 0 <= value <= 1:
+            low[i], high[i], method[i] = *wilson(value, float(judgements[i]), quantile), WILSON
+        else:
+            half = quantile * math.sqrt(first_order.variance[i])
+            low[i], high[i], method[i] = value - half, value + half, STUDENT
     return [
         Interval(float(v), float(lo), float(hi), int(n), str(how))
         for v, lo, hi, n, how in zip(first_order.value, low, high, first_order.n, method, strict=True)
@@ -170,13 +178,18 @@ def _bootstrap_serves(first_order: Linearised, proportion: bool) -> NDArray[np.b
     return enough & (value * (1 - value) * np.minimum(value, 1 - value) >= RARE * variance)
 
 
-def _few_clusters(first_order: Linearised, i: int, level: float, proportion: bool) -> tuple[float, float, str]:
-    value, variance = float(first_order.value[i]), float(first_order.variance[i])
-    quantile = t_quantile((1 + level) / 2, int(first_order.n[i]) - 1)
-    if not (proportion and 0 <= value <= 1):
-        half = quantile * math.sqrt(variance)
-        return value - half, value + half, STUDENT
+def _effective(
+    counts: Counts, statistic: Statistic, first_order: Linearised
+) -> tuple[Linearised, NDArray[np.float64]]:
+    """Find the (M,) effective number of judgements behind proportions, and who says something where none varies."""
+    value, variance, n = first_order.value, first_order.variance, first_order.n
     spread = value * (1 - value)
-    # No variance seen (all right, all wrong, or all clusters alike): each cluster counts as one judgement.
-    n = spread / variance if spread > 0 and variance > 0 else float(first_order.n[i])
-    return *wilson(value, n, quantile), WILSON
+    unmoved = np.isfinite(value) & ~((spread > 0) & (variance > 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        judgements = spread / variance
+    if unmoved.any():
+        clusters, held = judgements_unmoved(counts, statistic)
+        n = np.where(unmoved, np.maximum(n, clusters), n)
+        variance = np.where(unmoved & (n > 1), 0.0, variance)
+        judgements = np.where(unmoved, np.where(held > 0, held, n), judgements)
+    return Linearised(value, variance, n), judgements
