@@ -7,7 +7,7 @@ share clusters are stacked along an axis of the counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,23 +50,27 @@ def bootstrap(counts: Counts, statistic: Statistic, *, resamples: int = 2000, se
     return evaluate(statistic, resampled_totals(counts, resamples, np.random.default_rng(seed)))
 
 
+def multiplicities(
+    n: int, resamples: int, rng: np.random.Generator, *, at_once: int = _DRAWS_AT_ONCE
+) -> Iterator[Floats]:
+    """Draw n clusters with replacement, B times, and yield (b, n) how often each was drawn, B rows in pieces.
+
+    Memory is bounded by `at_once` draws, whatever B and n are; the rows do not depend on it.
+    """
+    rows = max(1, at_once // max(n, 1))
+    for start in range(0, resamples if n else 0, rows):
+        drawn = rng.integers(0, n, size=(min(rows, resamples - start), n))
+        drawn += np.arange(len(drawn))[:, None] * n
+        yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
+
+
 def resampled_totals(
     counts: Counts, resamples: int, rng: np.random.Generator, *, at_once: int = _DRAWS_AT_ONCE
 ) -> Floats:
-    """Draw C clusters with replacement and add up their counts, B times: (B, *K).
-
-    Memory is bounded by `at_once` draws, whatever B and C are; the result does not depend on it.
-    """
-    n = len(counts)
+    """Draw C clusters with replacement and add up their counts, B times: (B, *K)."""
     flat = _flat(counts)
-    totals = np.zeros((resamples, flat.shape[1]))
-    rows = max(1, at_once // max(n, 1))
-    for start in range(0, resamples if n else 0, rows):
-        stop = min(start + rows, resamples)
-        drawn = rng.integers(0, n, size=(stop - start, n))
-        drawn += np.arange(stop - start)[:, None] * n
-        times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        totals[start:stop] = times.astype(np.float64) @ flat
+    pieces = [times @ flat for times in multiplicities(len(counts), resamples, rng, at_once=at_once)]
+    totals = np.concatenate(pieces) if pieces else np.zeros((resamples, flat.shape[1]))
     return totals.reshape(resamples, *counts.shape[1:])
 
 

@@ -94,15 +94,31 @@ def intervals(
     first_order = linearise(counts, statistic)
     if proportion:
         first_order, judgements = _effective(counts, statistic, first_order)
-    by_bootstrap = _bootstrap_serves(first_order, proportion) & (len(counts) <= PLENTY)
+    else:
+        judgements = np.full(len(first_order.value), np.nan)
+    trusted = bootstrap_serves(first_order, proportion) & (len(counts) <= PLENTY)
+    values = np.empty((0, len(trusted)))
+    if trusted.any():
+        values = bootstrap(counts, statistic, resamples=resamples, seed=seed)
+    return limits(first_order, judgements, values, trusted, level, proportion)
+
+
+def limits(
+    first_order: Linearised,
+    judgements: NDArray[np.float64],
+    values: NDArray[np.float64],
+    trusted: NDArray[np.bool_],
+    level: float,
+    proportion: bool,
+) -> list[Interval]:
+    """Put limits around M statistics: percentiles of resampled values (B, M) where trusted, else Wilson or t."""
     m = len(first_order.value)
     low, high = np.full(m, np.nan), np.full(m, np.nan)
     method = np.full(m, NONE, dtype=object)
-    if by_bootstrap.any():
-        values = bootstrap(counts, statistic, resamples=resamples, seed=seed)[:, by_bootstrap]
-        low[by_bootstrap], high[by_bootstrap] = percentile_limits(values, level)
-        method[by_bootstrap] = PERCENTILE
-    for i in np.flatnonzero(~by_bootstrap & np.isfinite(first_order.value) & (first_order.n > 1)):
+    if trusted.any():
+        low[trusted], high[trusted] = percentile_limits(values[:, trusted], level)
+        method[trusted] = PERCENTILE
+    for i in np.flatnonzero(~trusted & np.isfinite(first_order.value) & (first_order.n > 1)):
         quantile = t_quantile((1 + level) / 2, int(first_order.n[i]) - 1)
         value = float(first_order.value[i])
         if proportion and 0 <= value <= 1:
@@ -168,8 +184,8 @@ def t_quantile(probability: float, freedom: int) -> float:
     return float(math.sqrt(freedom) * np.tan(np.interp(probability, mass / mass[-1], theta[::2])))
 
 
-def _bootstrap_serves(first_order: Linearised, proportion: bool) -> NDArray[np.bool_]:
-    """(M,) where percentiles are to be trusted: many clusters, and not too near to 0 or 1."""
+def bootstrap_serves(first_order: Linearised, proportion: bool) -> NDArray[np.bool_]:
+    """Say (M,) where percentiles are to be trusted: many clusters, and not too near to 0 or 1."""
     value, variance = first_order.value, first_order.variance
     enough = np.isfinite(value) & (first_order.n >= MANY) & (variance > 0)
     if not proportion:

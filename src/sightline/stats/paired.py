@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
@@ -115,15 +115,26 @@ def compare(
     values = [evaluate(statistic, c.sum(axis=0, dtype=np.float64)[None])[0] for c in (counts_a, counts_b)]
     if len(names) != len(values[0]):
         raise ConfigError(f"{len(names)} names for {len(values[0])} statistics")
-    if families is not None and len(families) != len(names):
-        raise ConfigError(f"{len(families)} families for {len(names)} statistics")
     limits = intervals(both, difference, level=level, resamples=resamples, seed=seed, proportion=False)
     p = sign_flip(both, difference, flips=resamples, seed=seed)
-    detectable = minimum_detectable(np.sqrt(linearise(both, difference).variance))
+    return comparisons(names, *values, limits, p, np.sqrt(linearise(both, difference).variance), families)
+
+
+def comparisons(
+    names: Sequence[str],
+    a: Floats,
+    b: Floats,
+    limits: Sequence[Interval],
+    p: Floats,
+    error: Floats,
+    families: Sequence[str] | None,
+) -> Comparisons:
+    """Put together M comparisons from values, intervals of the difference, p-values and standard errors."""
+    if families is not None and len(families) != len(names):
+        raise ConfigError(f"{len(families)} families for {len(names)} statistics")
     p_holm = holm(p) if families is None else holm_by_family(p, families)
-    return Comparisons(
-        _comparison(*row) for row in zip(names, values[0], values[1], limits, p, p_holm, detectable, strict=True)
-    )
+    rows = zip(names, a, b, limits, p, p_holm, minimum_detectable(error), strict=True)
+    return Comparisons(_comparison(*row) for row in rows)
 
 
 def sign_flip(both: Counts, difference: Statistic, *, flips: int = 2000, seed: int = 0) -> Floats:
@@ -138,9 +149,13 @@ def sign_flip(both: Counts, difference: Statistic, *, flips: int = 2000, seed: i
     """
     rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the bootstrap's
     observed = evaluate(difference, both.sum(axis=0, dtype=np.float64)[None])[0]
-    flipped = evaluate(difference, _flipped_totals(both, flips, rng))
+    return p_values(observed, evaluate(difference, _flipped_totals(both, flips, rng)))
+
+
+def p_values(observed: Floats, flipped: Floats) -> Floats:
+    """Compute (M,) two-sided p-values of differences (M,) among those of swapped models (R, M)."""
     extreme = ~(np.abs(flipped) < np.abs(observed) - _TIE)
-    return np.where(np.isfinite(observed), (extreme.sum(axis=0) + 1) / (flips + 1), np.nan)
+    return np.where(np.isfinite(observed), (extreme.sum(axis=0) + 1) / (len(flipped) + 1), np.nan)
 
 
 def holm(p: NDArray[Any] | Sequence[float]) -> Floats:
@@ -178,17 +193,20 @@ def minimum_detectable(error: Floats, *, power: float = 0.8, significance: float
     return np.where(error > 0, factor * error, np.nan)
 
 
+def swaps(n: int, flips: int, rng: np.random.Generator, *, at_once: int = _SIGNS_AT_ONCE) -> Iterator[Floats]:
+    """Choose a random half of n clusters, R times, and yield (r, n) ones for the chosen, R rows in pieces."""
+    rows = max(1, at_once // max(n, 1))
+    for start in range(0, flips, rows):
+        yield (rng.random((min(rows, flips - start), n)) < 0.5).astype(np.float64)
+
+
 def _flipped_totals(both: Counts, flips: int, rng: np.random.Generator) -> Floats:
     """(R, 2, *K) totals with the two models swapped in a random half of the clusters."""
     n = len(both)
     a, b = (both[:, i].reshape(n, int(np.prod(both.shape[2:]))).astype(np.float64) for i in (0, 1))
     gain, base, total = a - b, b.sum(axis=0), a.sum(axis=0) + b.sum(axis=0)
     totals = np.empty((flips, 2, gain.shape[1]))
-    rows = max(1, _SIGNS_AT_ONCE // max(n, 1))
-    for start in range(0, flips, rows):
-        stop = min(start + rows, flips)
-        kept = rng.random((stop - start, n)) < 0.5
-        totals[start:stop, 0] = base + kept.astype(np.float64) @ gain
+    totals[:, 0] = base + np.concatenate([kept @ gain for kept in swaps(n, flips, rng)])
     totals[:, 1] = total - totals[:, 0]
     return totals.reshape(flips, *both.shape[1:])
 
