@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,14 +27,12 @@ from sightline.report.turing.drawing import asked_picture, transcript_picture
 from sightline.report.turing.exhibits import stream_exhibit
 from sightline.report.turing.hues import hue
 from sightline.report.turing.picture import region_map, stage_svg
-from sightline.report.turing.plots import FEWEST, Point, band_chart, calibration_chart, length_chart
 from sightline.report.turing.scripts import transcripts
 from sightline.report.turing.sentences import commands
 from sightline.report.turing.stage import Stage, stage
 from sightline.report.turing.transcript import Line, Transcript
 from sightline.report.turing.written import pictures_of
 from sightline.scenes import Object, Scene, Sighting, View
-from sightline.stats import Interval
 from sightline.store import Dataset
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"&'{{ 7*7 }}|_`"
@@ -314,39 +311,3 @@ def test_drawings_without_a_picture_are_sound_and_show_what_was_found() -> None:
     bare, framed = (np.asarray(asked_picture(blank(), box, hue(0), ())) for box in (None, LEFT))
     assert (bare != framed).any()
     assert transcript_picture(blank(), Transcript.of("s", [])).width > 700
-
-
-def seen(value: float, low: float, high: float, n: int = 40) -> Interval:
-    return Interval(value, low, high, n, "percentile bootstrap")
-
-
-def test_steps_outside_the_band_stand_out() -> None:
-    inside, outside = Point(1, seen(0.5, 0.3, 0.7), "step 1"), Point(2, seen(0.9, 0.8, 0.95), "step 2")
-    few = Point(3, seen(1.0, float("nan"), float("nan"), FEWEST - 1), "step 3")
-    drawn = band_chart([inside, outside, few], epsilon=0.15, title="t")
-    ElementTree.fromstring(drawn)
-    assert drawn.count("<circle") == 2
-    assert drawn.count("--chart-accent") == 2  # bar and dot of step 2
-    assert "step 3" not in drawn
-    assert "--chart-accent" not in band_chart([inside], epsilon=0.15, title="t")
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: band_chart([], epsilon=0.15, title="t"),
-        lambda: calibration_chart([], title="t"),
-        lambda: length_chart({}, title="t"),
-    ],
-)
-def test_charts_of_nothing(draw: Callable[[], str]) -> None:
-    assert "nothing to show" in draw()
-
-
-def test_calibration_and_lengths() -> None:
-    points = [Point(0.4, seen(0.45, 0.4, 0.5), "a"), Point(0.6, seen(0.62, 0.6, 0.7), "b")]
-    assert calibration_chart(points, title="t").count("<circle") == 2
-    drawn = length_chart({3: 2, 5: 2, 200: 1}, title="t")
-    ElementTree.fromstring(drawn)
-    assert "mean 43.2" in drawn
-    assert "5 streams, 3 to 200" in drawn

@@ -24,7 +24,7 @@ _OTHERS = 1_000_003
 
 def train_curve(wish: Wishes, scenes: tuple[int, ...], held_out: int) -> None:
     """Fine-tune on each number of scenes, print the curve, draw it."""
-    from sightline.report.curves import learning_curve
+    from sightline.show.xy import learning_curve
     from sightline.training.finetuning import curve, refuse_foreign
 
     refuse_foreign(wish.to)  # before scenes are read or drawn

@@ -1,6 +1,6 @@
 """How many scenes with unseen objects does a trained network need? It learns from a few and is asked about others.
 
-Numpy and torch are enough here; Lightning is imported when training begins. `report.curves` draws the result.
+Numpy and torch are enough here; Lightning is imported when training begins. `show.xy` draws the result.
 """
 
 from __future__ import annotations

@@ -13,43 +13,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.report.charts import (
-    CATEGORY_COLOURS,
-    DotRow,
-    SketchImage,
-    bars,
-    confusion,
-    dot_intervals,
-    heat_grid,
-    scene_sketch,
-    spoken,
-    stacked_bars,
-)
+from sightline.show.chart import CATEGORY_COLOURS, DotRow, bars, dot_intervals, heat_grid, histogram, stacked_bars
 from sightline.show.svg import on_shade, shade, shorten, text_width, ticks
+from sightline.show.xy import FEWEST, Point, Rule, band_chart, by_part, calibration_chart, common_domain, xy_chart
+from sightline.stats import Interval
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert('x')</script>\"&\x00\x1b\ud800 onload=1"
-PIXEL = "data:image/png;base64,iVBORw0KGgo="
 NAN = math.nan
 
 Draw = Callable[[str], str]
+
+
+def score(value: float, room: float = 0.1, n: int = 50) -> Interval:
+    return Interval(value, value - room, value + room, n, "percentile bootstrap")
+
 
 CHARTS: list[Draw] = [
     lambda s: dot_intervals([DotRow(s, 0.5, 0.4, 0.6, "model", s)], reference_lines=[(0.5, s)], title=s),
     lambda s: heat_grid([[0.5]], [[3]], [s], [s], s, row_name=s, col_name=s),
     lambda s: stacked_bars({s: {s: 1.0, "other": 2.0}}, counts={s: 3}, title=s),
     lambda s: bars([s], [3.0], title=s),
-    lambda s: confusion([[1]], [s], [s], title=s, row_name=s, col_name=s),
-    lambda s: scene_sketch(
-        SketchImage([(0, 0, 0.5, 0.5), (0.2, 0.2, 1, 1), (0, 0.5, 0.9, 0.9)], [s, s, s], None, None, s),
-        pair=(0, 1),
-        truth=s,
-        answer=s,
-        votes=s,
-        title=s,
+    lambda s: histogram({3: 2, 9: 1}, title=s, x_label=s, counted=s),
+    lambda s: xy_chart(
+        [by_part(s, [s], [score(0.5)], "model")], x_names=[s], title=s, y_label="share", rules=[Rule(0.4, 0.4, s)]
     ),
+    lambda s: band_chart([Point(1, score(0.5), s)], epsilon=0.1, title=s),
+    lambda s: calibration_chart([Point(0.4, score(0.5), s)], title=s),
 ]
-NAMES = ["dot_intervals", "heat_grid", "stacked_bars", "bars", "confusion", "scene_sketch"]
+NAMES = ["dot_intervals", "heat_grid", "stacked_bars", "bars", "histogram", "xy_chart", "band", "calibration"]
 
 
 def parse(svg: str) -> ET.Element:
@@ -109,7 +101,11 @@ def test_any_text_gives_well_formed_xml_with_finite_numbers(text: str, draw: Dra
         stacked_bars({}),
         stacked_bars({"a": {}}),
         bars([], []),
-        confusion(np.zeros((0, 0)), [], []),
+        histogram({}, title="t", x_label="questions", counted="stream"),
+        xy_chart([], title="t"),
+        xy_chart([by_part("a", ["p", "q"], [None, score(NAN)])], x_names=["p", "q"], title="t"),
+        band_chart([Point(1, score(0.5, n=FEWEST - 1), "few")], epsilon=0.1, title="t"),
+        calibration_chart([], title="t"),
     ],
 )
 def test_empty_input_says_so(svg: str) -> None:
@@ -152,9 +148,10 @@ def test_only_the_model_is_bold() -> None:
     assert bold == ["mine", "0.500"]
 
 
-def test_one_score_alone_has_a_scale() -> None:
-    for value in (0.0, 0.5, 1.0, -3.0):
-        parse(dot_intervals([DotRow("a", value, value, value)]))
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0, -3.0])
+def test_one_score_alone_has_a_scale(value: float) -> None:
+    (dot,) = parse(dot_intervals([DotRow("a", value, value, value)])).iter(f"{SVG}circle")
+    assert 0 < float(dot.attrib["cx"]) < 440
 
 
 def test_heat_grid_hatches_empty_cells_and_prints_the_rest() -> None:
@@ -172,12 +169,6 @@ def test_heat_grid_keeps_rows_and_columns_apart() -> None:
     assert [float(r["x"]) for r in cells] == sorted({float(r["x"]) for r in cells})
     with pytest.raises(ValueError, match="shape"):
         heat_grid([[0.1]], [[5]], ["r"], ["c", "d"], "t")
-
-
-def test_confusion_shares_are_by_row() -> None:
-    svg = confusion([[3, 1], [0, 0]], ["yes", "no"], ["yes", "no"])
-    assert {"75 %", "25 %", "3", "1"} <= set(shown(svg))
-    assert len(list(parse(svg).iter(f"{SVG}path"))) == 2  # a truth that never came up
 
 
 def test_stacked_bars_fill_the_same_width_from_shares_or_counts() -> None:
@@ -212,61 +203,6 @@ def test_bars_without_length_are_still_named(log: bool) -> None:
     svg = bars(["a", "b", "c"], [0.0, NAN, 1234.0], log=log)
     assert {"a", "b", "c", "0", "no data", "1,234"} <= set(shown(svg))
     assert [float(r["width"]) > 0 for r in rects(svg)] == [False, False, True]
-
-
-def test_sketch_draws_the_boxes_where_they_are() -> None:
-    image = SketchImage([(0.25, 0.5, 0.75, 1.0), (0.0, 0.0, 0.5, 0.5)], ["cup", "table"], (200, 100))
-    drawn = rects(scene_sketch(image, pair=(0, 1), truth="A closer", answer="B closer", width=400))
-    a = next(r for r in drawn if r.get("stroke-width") == "2.5")
-    assert [float(a[k]) for k in ("x", "y", "width", "height")] == [100, 100, 200, 100]
-
-
-def test_sketch_says_its_caption_and_an_unknown_shape() -> None:
-    flat = SketchImage([(0, 0, 0.5, 0.5), (0.5, 0.5, 1, 1)], ["cup", "table"], (200, 100))
-    line = "truth: A closer · model: B closer · votes 4–1"
-    svg = scene_sketch(flat, pair=(0, 1), truth=spoken("closer"), answer=spoken("farther"), votes="4–1")
-    assert line in shown(svg)
-    assert parse(svg)[0].text == line
-    assert not [t for t in shown(svg) if "aspect" in t]
-    square = SketchImage(flat.boxes, flat.labels)
-    assert [t for t in shown(scene_sketch(square, pair=(0, 1), truth="", answer="")) if "aspect" in t]
-
-
-def test_sketch_of_two_images_puts_one_letter_in_each() -> None:
-    image = SketchImage([(0, 0, 0.5, 0.5), (0.5, 0.5, 1, 1)], ["cup", "table"], (200, 100))
-    svg = scene_sketch(image, image, pair=(0, 1), truth="A closer", answer="unsure", width=412)
-    letters = {t.text: float(t.attrib["x"]) for t in parse(svg).iter(f"{SVG}text") if t.text in {"A", "B"}}
-    assert letters["A"] < 200 < 212 <= letters["B"]
-
-
-@pytest.mark.parametrize(
-    "photo",
-    [
-        "https://example.org/x.png",  # would fetch
-        "data:image/svg+xml;base64,AAAA",  # may carry anything
-        'data:image/png;base64,AA" onload="x',  # breaks out
-        "data:image/png;base64,AAAA\n",  # ends early
-    ],
-)
-def test_sketch_takes_only_raster_data(photo: str) -> None:
-    boxes = [(0.0, 0.0, 0.5, 0.5), (0.5, 0.5, 1.0, 1.0)]
-    with pytest.raises(ValueError, match="data URI"):
-        scene_sketch(SketchImage(boxes, ["a", "b"], (1, 1), photo), pair=(0, 1), truth="", answer="")
-    good = scene_sketch(SketchImage(boxes, ["a", "b"], (1, 1), PIXEL), pair=(0, 1), truth="", answer="")
-    assert [i.attrib["href"] for i in parse(good).iter(f"{SVG}image")] == [PIXEL]
-
-
-@given(
-    st.lists(st.tuples(*[st.floats(0, 0.45)] * 2, *[st.floats(0.5, 1)] * 2), min_size=2, max_size=8),
-    st.tuples(st.integers(50, 900), st.integers(50, 900)),
-)
-@settings(max_examples=25, deadline=None)
-def test_sketch_stays_in_its_frame(boxes: list[tuple[float, float, float, float]], size: tuple[int, int]) -> None:
-    svg = scene_sketch(SketchImage(boxes, ["cup"] * len(boxes), size), pair=(0, 1), truth="t", answer="u")
-    height = float(parse(svg).attrib["viewBox"].split()[3])
-    for r in rects(svg):
-        assert float(r["x"]) + float(r["width"]) <= 441
-        assert float(r["y"]) + float(r["height"]) <= height
 
 
 def test_text_stays_inside_the_drawing() -> None:
@@ -315,3 +251,72 @@ def test_shades_darken_evenly_and_their_ink_reads() -> None:
 @given(st.text(max_size=40), st.floats(20, 200))
 def test_shortened_text_fits(text: str, room: float) -> None:
     assert text_width(shorten(text, room)) <= room
+
+
+def dots(svg: str) -> list[tuple[float, float]]:
+    return [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in parse(svg).iter(f"{SVG}circle")]
+
+
+def test_parts_stand_in_columns_and_undefined_ones_are_left_out() -> None:
+    parts = ["near", "middle", "far"]
+    one = by_part("one", parts, [score(0.4), None, score(0.6)])
+    two = by_part("two", parts, [score(0.5), score(NAN), score(0.5)], "model")
+    svg = xy_chart([one, two], x_names=parts, title="t", y_domain=(0.0, 1.0))
+    (a, low), (b, high), (c, half), _ = dots(svg)
+    assert c - a == pytest.approx(6, abs=0.01)  # beside each other
+    assert half == pytest.approx((low + high) / 2, abs=0.02)
+    assert b > a
+    assert low > high  # up is more
+    assert {"near", "middle", "far", "one", "two"} <= set(shown(svg))
+    (bold,) = [t.text for t in parse(svg).iter(f"{SVG}text") if t.attrib.get("font-weight")]
+    assert bold == "two"
+
+
+def test_lines_join_only_what_has_an_order() -> None:
+    one = by_part("one", ["a", "b"], [score(0.4), score(0.6)])
+    paths = [
+        xy_chart([one], x_names=["a", "b"], title="t", joined=joined).count("<path") for joined in (True, False)
+    ]
+    assert paths == [1, 0]
+
+
+def test_names_at_the_ends_do_not_overlap() -> None:
+    series = [by_part(f"model {i}", ["a"], [score(0.02, 0.0)]) for i in range(6)]
+    root = parse(xy_chart(series, x_names=["a"], title="t", y_domain=(0.0, 1.0)))
+    heights = sorted(float(t.attrib["y"]) for t in root.iter(f"{SVG}text") if (t.text or "").startswith("model"))
+    assert min(b - a for a, b in itertools.pairwise(heights)) >= 12 - 1e-6
+    assert heights[-1] <= float(root.attrib["viewBox"].split()[3])
+
+
+def test_what_misses_the_band_stands_out() -> None:
+    inside, outside = Point(1, score(0.5), "step 1"), Point(2, score(0.9, 0.05), "step 2")
+    few = Point(3, score(1.0, NAN, FEWEST - 1), "step 3")
+    svg = band_chart([inside, outside, few], epsilon=0.15, title="t")
+    assert len(dots(svg)) == 2
+    assert svg.count("--chart-accent") == 2  # bar and dot of step 2
+    assert "step 2: 90.0 % (85.0–95.0), 50 images" in svg
+    assert "--chart-accent" not in band_chart([inside], epsilon=0.15, title="t")
+
+
+def test_a_right_estimate_lies_on_the_diagonal() -> None:
+    svg = calibration_chart([Point(0.4, score(0.4), "a"), Point(0.6, score(0.65), "b")], title="t")
+    root = parse(svg)
+    diagonal = next(e.attrib for e in root.iter(f"{SVG}line") if e.attrib["y1"] != e.attrib["y2"])
+    x0, y0, x1, y1 = (float(diagonal[k]) for k in ("x1", "y1", "x2", "y2"))
+    on, off = (y - (y0 + (y1 - y0) * (x - x0) / (x1 - x0)) for x, y in dots(svg))
+    assert on == pytest.approx(0, abs=0.02)
+    assert off < -5  # above: more often than estimated
+
+
+def test_histogram_joins_neighbours_and_marks_the_mean() -> None:
+    svg = histogram({3: 2, 5: 2, 200: 1}, title="t", x_label="questions", counted="stream")
+    assert "mean 43.2" in shown(svg)
+    assert len(rects(svg)) <= 48
+    assert "3–7 questions: 4 streams" in svg
+    assert "5 streams, 3 to 200" in svg
+
+
+def test_a_common_scale_holds_all_that_is_drawn() -> None:
+    assert common_domain([score(0.52, 0.01), None, score(0.71, 0.02)]) == (0.5, 0.75)
+    assert common_domain([score(0.97)]) == (0.85, 1.0)
+    assert common_domain([None, score(NAN, NAN)]) == (0.0, 1.0)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sightline.report.curves import learning_curve
+from sightline.show.xy import learning_curve
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -20,7 +20,7 @@ def score(value: float, room: float | None = 0.02) -> dict[str, Any]:
     }
 
 
-def told(*points: tuple[int, float], room: float | None = 0.02) -> dict[str, Any]:
+def curve(*points: tuple[int, float], room: float | None = 0.02) -> dict[str, Any]:
     """Spatial lies a tenth below, geometric a twentieth above."""
     each = {"all": 0.0, "spatial": -0.1, "geometric": 0.05}
     return {
@@ -39,14 +39,14 @@ def dots(drawing: str) -> dict[str, list[tuple[float, float]]]:
         title = circle.find(f"{SVG}title")
         assert title is not None
         assert title.text
-        found.setdefault(title.text.split()[0], []).append(
+        found.setdefault(title.text.split(",")[0], []).append(
             (float(circle.get("cx", "")), float(circle.get("cy", "")))
         )
     return found
 
 
 def test_dots_stand_in_order() -> None:
-    made = dots(learning_curve(told((0, 0.7), (8, 0.75), (32, 0.85), (512, 0.9))))
+    made = dots(learning_curve(curve((0, 0.7), (8, 0.75), (32, 0.85), (512, 0.9))))
     assert set(made) == {"all", "spatial", "geometric"}
     for places in made.values():
         xs, ys = zip(*places, strict=True)
@@ -57,7 +57,7 @@ def test_dots_stand_in_order() -> None:
 
 
 def test_order_of_the_points_does_not_matter() -> None:
-    assert learning_curve(told((8, 0.75), (0, 0.7))) == learning_curve(told((0, 0.7), (8, 0.75)))
+    assert learning_curve(curve((8, 0.75), (0, 0.7))) == learning_curve(curve((0, 0.7), (8, 0.75)))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_order_of_the_points_does_not_matter() -> None:
     ],
 )
 def test_few_points_stay_in_the_picture(points: tuple[tuple[int, float], ...]) -> None:
-    for places in dots(learning_curve(told(*points))).values():
+    for places in dots(learning_curve(curve(*points))).values():
         assert len(places) == len(points)
         for x, y in places:
             assert 0 < x < 440
@@ -77,5 +77,5 @@ def test_few_points_stay_in_the_picture(points: tuple[tuple[int, float], ...]) -
 
 
 def test_whiskers_only_where_there_is_an_interval() -> None:
-    lines = [learning_curve(told((0, 0.7), (8, 0.8), room=room)).count("<line") for room in (0.02, None)]
+    lines = [learning_curve(curve((0, 0.7), (8, 0.8), room=room)).count("<line") for room in (0.02, None)]
     assert lines[0] - lines[1] == 6

@@ -1,4 +1,4 @@
-"""The report card's charts, each a self-contained SVG string: no script, no network, no dependencies.
+"""Charts, each a self-contained SVG string: no script, no network, no dependencies.
 
 All are drawn 440 units wide, so that 12-unit text still reads on a phone. Text is always escaped. A value that
 is not a number is left out of the drawing and said in words.
@@ -7,49 +7,42 @@ is not a number is left out of the drawing and said in words.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
-from sightline.report.grids import confusion, heat_grid
-from sightline.report.sketch import SketchImage, scene_sketch, spoken
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from sightline.show.svg import (
     ACCENT,
     BASELINE,
+    GROUND,
     INK,
     MUTED,
     PAPER,
+    RULE,
     document,
     element,
     hover,
     line,
     nothing,
     number,
+    on_shade,
+    shade,
     shorten,
     text_line,
     text_width,
     ticks,
 )
-
-__all__ = [
-    "DotRow",
-    "SketchImage",
-    "bars",
-    "confusion",
-    "dot_intervals",
-    "heat_grid",
-    "scene_sketch",
-    "spoken",
-    "stacked_bars",
-]
+from sightline.show.xy import Kind, Scale
 
 WIDTH = 440.0
 CATEGORY_COLOURS = ("#23476e", "#c98a4b", "#a9bdb7", "#dfe3e6", "#8c5a7a", "#4f6b4a")
 """The first four grow ever lighter, so that the usual four labels stay apart in grey print."""
 _ON_CATEGORY = ("#ffffff", "#0f141a", "#0f141a", "#0f141a", "#ffffff", "#ffffff")
-
-Scale = Callable[[float], float]
-Kind = Literal["model", "rival", "baseline", "human"]
+_GAP = 1.5
+"""Between cells of a grid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ def dot_intervals(
     digits: int = 3,
     width: float = WIDTH,
 ) -> str:
-    """Scores as dots on one scale with their intervals as bars, the figures beside them.
+    """Draw scores as dots on one scale with their intervals as bars, the figures beside them.
 
     Args:
         rows: In the order drawn, top to bottom.
@@ -126,7 +119,7 @@ def stacked_bars(
     title: str = "Label distribution",
     width: float = WIDTH,
 ) -> str:
-    """How each row's answers divide among categories: one bar a row, scaled to the row's own total.
+    """Draw how each row's answers divide among categories: one bar a row, scaled to the row's own total.
 
     Args:
         rows: Label → category → share or count. What is not a number counts as nothing.
@@ -175,7 +168,7 @@ def bars(
     title: str = "Frequencies",
     width: float = WIDTH,
 ) -> str:
-    """Frequencies as horizontal bars with the figure at each end.
+    """Draw frequencies as horizontal bars with the figure at each end.
 
     Args:
         labels: One a bar, in the order drawn.
@@ -229,6 +222,116 @@ def bars(
     body.append(line(left, 2, left, bottom, stroke=MUTED))
     said = "; ".join(f"{label} {_amount(v)}" for label, v in zip(labels, values, strict=True))
     return document(width, bottom + (20 if log else 2), title, said, *body)
+
+
+def heat_grid(
+    values: ArrayLike,
+    counts: ArrayLike,
+    row_labels: Sequence[str],
+    col_labels: Sequence[str],
+    title: str,
+    *,
+    row_name: str = "",
+    col_name: str = "",
+    domain: tuple[float, float] = (0.0, 1.0),
+    digits: int = 2,
+    width: float = WIDTH,
+) -> str:
+    """Draw a score in every cell of two binned properties, with the number of cases behind it.
+
+    Args:
+        values: (r, c) scores; NaN where undefined.
+        counts: (r, c) cases behind each score; a cell with none is hatched, whatever its value.
+        row_labels: r names, drawn top to bottom.
+        col_labels: c names, drawn left to right.
+        title: What is shown.
+        row_name: What the rows are.
+        col_name: What the columns are.
+        domain: Values of the palest and the darkest cell.
+        digits: Decimals printed.
+        width: Width of the drawing.
+    """
+    score, n = np.asarray(values, dtype=np.float64), np.asarray(counts, dtype=np.int64)
+    _check_shape(score, row_labels, col_labels)
+    _check_shape(n, row_labels, col_labels)
+    if not row_labels or not col_labels:
+        return nothing(title, width)
+    side = 18.0 if row_name else 0.0
+    label_room = min(0.3 * width, max(text_width(label, 11) for label in row_labels))
+    left = side + label_room + 8
+    wide = min(84.0, (width - left) / len(col_labels))
+    high = min(44.0, max(26.0, 0.72 * wide))
+    top = (18.0 if col_name else 0.0) + 18
+    middle: dict[str, Any] = {"size": 11, "anchor": "middle"}
+    body, said = [], []
+    if col_name:
+        name = shorten(col_name, len(col_labels) * wide, 11)
+        body.append(text_line(left + len(col_labels) * wide / 2, 12, name, fill=MUTED, **middle))
+    if row_name:
+        y, name = top + len(row_labels) * high / 2, shorten(row_name, len(row_labels) * high, 11)
+        body.append(text_line(11, y, name, fill=MUTED, transform=f"rotate(-90 11 {number(y)})", **middle))
+    for j, label in enumerate(col_labels):
+        body.append(text_line(left + (j + 0.5) * wide, top - 6, shorten(label, wide - 2, 11), **middle))
+    for i, row in enumerate(row_labels):
+        y = top + i * high
+        body.append(text_line(left - 8, y + high / 2 + 4, shorten(row, label_room, 11), size=11, anchor="end"))
+        for j, column in enumerate(col_labels):
+            value, cases = float(score[i, j]), int(n[i, j])
+            figure = _score(value, digits)
+            said.append(f"{row}, {column}: {figure if cases else 'no cases'} (n = {cases:,})")
+            share = (value - domain[0]) / (domain[1] - domain[0]) if cases > 0 else math.nan
+            place = (left + j * wide, y, wide - _GAP, high - _GAP)
+            body.append(_grid_cell(place, share, figure, f"{cases:,}", said[-1]))
+    return document(width, top + len(row_labels) * high, title, "; ".join(said), *body)
+
+
+def histogram(
+    counts: Mapping[int, int],
+    *,
+    title: str,
+    x_label: str,
+    counted: str,
+    width: float = WIDTH,
+    height: float = 190.0,
+) -> str:
+    """Draw how often each whole number occurs, a bar a number or a few neighbours together, and the mean.
+
+    Args:
+        counts: Number → how often.
+        title: What is shown.
+        x_label: What the numbers count, e.g. ``questions``.
+        counted: What has such a number, e.g. ``stream``.
+        width: Width of the drawing.
+        height: Height of the tallest bar.
+    """
+    if not counts:
+        return nothing(title, width)
+    bins = _bins(counts)
+    left, right, top, tallest = 36.0, width - 8, 22.0, max(n for _, _, n in bins)
+    bottom, step = top + height, (right - left) / len(bins)
+    body = []
+    for tick in ticks(0, tallest, 4):
+        if tick == int(tick):
+            y = bottom - tick / tallest * height
+            body.append(line(left, y, right, y, width=0.75))
+            body.append(text_line(left - 5, y + 3.5, f"{tick:,.0f}", size=10.5, fill=MUTED, anchor="end"))
+    every = max(1, math.ceil(len(bins) * 34 / (right - left)))
+    for i, (first, last, n) in enumerate(bins):
+        x, tall = left + step * i, n / tallest * height
+        span = f"{first}" if first == last else f"{first}–{last}"
+        words = hover(f"{span} {x_label}: {n:,} {counted}{'s' if n != 1 else ''}")
+        place = {"x": x + 0.8, "y": bottom - tall, "width": max(step - 1.6, 0.8), "height": tall}
+        body.append(element("rect", words, **place, fill=BASELINE))
+        if i % every == 0:
+            body.append(text_line(x + step / 2, bottom + 15, first, size=10.5, fill=MUTED, anchor="middle"))
+    mean = sum(k * n for k, n in counts.items()) / sum(counts.values())
+    at = left + (mean - bins[0][0] + 0.5) / (bins[-1][1] - bins[0][0] + 1) * (right - left)
+    side, off = ("end", -5) if at > width * 0.7 else ("start", 5)
+    body.append(line(at, top - 14, at, bottom, stroke=ACCENT, width=1.5))
+    body.append(text_line(at + off, top - 6, f"mean {mean:.1f}", size=11, fill=ACCENT, anchor=side))
+    body.append(text_line(right, bottom + 30, shorten(x_label, right, 10.5), size=10.5, fill=MUTED, anchor="end"))
+    said = f"mean {mean:.1f} {x_label} in {sum(counts.values()):,} {counted}s, {min(counts)} to {max(counts)}"
+    return document(width, bottom + 36, title, said, *body)
 
 
 def _dot_row(
@@ -337,9 +440,9 @@ def _segments(
     for i, (name, share) in enumerate(zip(names, shares, strict=True)):
         wide = share * (right - left)
         if wide > 0:
-            told = hover(f"{label}: {name} {share:.1%}")
+            words = hover(f"{label}: {name} {share:.1%}")
             parts.append(
-                element("rect", told, x=x, y=y, width=max(0.0, wide - 0.75), height=19.0, fill=CATEGORY_COLOURS[i])
+                element("rect", words, x=x, y=y, width=max(0.0, wide - 0.75), height=19.0, fill=CATEGORY_COLOURS[i])
             )
         if wide > 26:
             parts.append(
@@ -375,3 +478,60 @@ def _amount(value: float) -> str:
     if not math.isfinite(value):
         return "no data"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
+
+
+def _grid_cell(place: tuple[float, float, float, float], share: float, figure: str, under: str, words: str) -> str:
+    x, y, wide, high = place
+    if not math.isfinite(share):
+        ground = element("rect", x=x, y=y, width=wide, height=high, fill=GROUND)
+        hatch = element("path", d=_hatch(x, y, wide, high), stroke=RULE, stroke_width=1, fill="none")
+        return element("g", hover(words), ground, hatch)
+    ink = on_shade(share)
+    roomy = high >= 30 and wide >= text_width(under, 8.5) + 4
+    size = 12.0 if wide >= 34 else 10.0
+    parts = [
+        hover(words),
+        element("rect", x=x, y=y, width=wide, height=high, fill=shade(share)),
+        text_line(x + wide / 2, y + high / 2 + (0.5 if roomy else 4), figure, size=size, fill=ink, anchor="middle"),
+    ]
+    if roomy:
+        size, y = 8.5, y + high / 2 + 11
+        parts.append(text_line(x + wide / 2, y, under, size=size, fill=ink, anchor="middle", opacity=0.85))
+    return element("g", *parts)
+
+
+def _hatch(x: float, y: float, wide: float, high: float, step: float = 6.0) -> str:
+    """Diagonals over a rectangle, cut at its edges by arithmetic: clip paths would need ids unique to the page."""
+    strokes = []
+    offset = step / 2
+    while offset < wide + high:
+        x0, y0 = (x + offset, y) if offset <= wide else (x + wide, y + offset - wide)
+        x1, y1 = (x, y + offset) if offset <= high else (x + offset - high, y + high)
+        strokes.append(f"M{number(x0)} {number(y0)}L{number(x1)} {number(y1)}")
+        offset += step
+    return "".join(strokes)
+
+
+def _score(value: float, digits: int) -> str:
+    """Without the leading zero, which every cell would repeat; 'undefined' where there is no score."""
+    if not math.isfinite(value):
+        return "undefined"
+    text = f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def _check_shape(grid: NDArray[Any], rows: Sequence[str], columns: Sequence[str]) -> None:
+    if grid.size and grid.shape != (len(rows), len(columns)):
+        raise ValueError(f"grid of shape {grid.shape} for {len(rows)} row and {len(columns)} column labels")
+
+
+def _bins(counts: Mapping[int, int], most: int = 48) -> list[tuple[int, int, int]]:
+    """(first, last, how many) of neighbouring numbers.
+
+    >>> _bins({1: 2, 3: 1}), _bins({0: 1, 99: 1}, most=2)
+    ([(1, 1, 2), (2, 2, 0), (3, 3, 1)], [(0, 49, 1), (50, 99, 1)])
+    """
+    first, last = min(counts), max(counts)
+    size = math.ceil((last - first + 1) / most)
+    starts = range(first, last + 1, size)
+    return [(a, a + size - 1, sum(n for k, n in counts.items() if a <= k < a + size)) for a in starts]
