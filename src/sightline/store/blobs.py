@@ -25,6 +25,16 @@ PREFIX = "blob:"
 _NAME = re.compile(r"[0-9a-f]{64}(\.[a-z0-9]{1,5})?")
 
 
+def blob_path(ref: str) -> str | None:
+    """Path of a blob below ``images/``; None for any other reference.
+
+    >>> blob_path("blob:1f3d.png"), blob_path("/photos/7.jpg")
+    ('1f/1f3d.png', None)
+    """
+    name = ref.removeprefix(PREFIX)
+    return None if name == ref else f"{name[:2]}/{name}"
+
+
 @dataclass(frozen=True)
 class Blobs(Mapping[str, Path]):
     """The blobs of one dataset folder, as a mapping from reference to file.

@@ -30,8 +30,7 @@ from sightline.scenes.types import Box
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_from_scenes
 from sightline.store.encodings import UNREADABLE
-from sightline.store.formats.coco_entries import Entry, is_text
-from sightline.store.formats.jsonio import names_keys, parse
+from sightline.store.formats.jsonio import Entry, is_text, names_keys, parse
 from sightline.store.formats.photos import find_photos
 from sightline.store.tables import Tables
 
