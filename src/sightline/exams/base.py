@@ -298,6 +298,10 @@ class Exam(ABC, Generic[ItemT]):
             if key in usual and value != usual[key]
         ]
 
+    def standard(self, options: Mapping[str, Any]) -> bool:  # noqa: ARG002 - a hook
+        """Whether a run with these options belongs in the main tables of the report."""
+        return True
+
     def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002
         """Values to be marked in the chart of a figure, with words: what one human rater reaches, say."""
         return ()

@@ -10,10 +10,10 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
@@ -29,6 +29,8 @@ from sightline.show.page import ExamPart, Example, Figure, FigureRow, Page, Sect
 from sightline.show.table import Cell, Row, Table, figure, known, percent, scored, shared
 from sightline.stats import Interval
 from sightline.store import Dataset
+
+T = TypeVar("T")
 
 EXAMPLES: Final = {"worst": 6, "typical": 4, "perfect": 3}
 """Items on show of the model in focus, at most, by the reason why."""
@@ -94,6 +96,19 @@ class CardContext:
     options: CardOptions
     shared: Mapping[str, Any]
     load: Callable[[Run], Candidate]
+    _memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was computed for this part of the card under that key; made on first use."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        value: T = self._memo[key]
+        return value
+
+    @property
+    def main(self) -> tuple[RunResult, ...]:
+        """Runs that belong in the main tables: those that answered something, asked in the usual way."""
+        return tuple(r for r in self.answered if self.exam.standard(r.run.options)) or self.answered
 
     @property
     def answered(self) -> tuple[RunResult, ...]:
@@ -229,7 +244,7 @@ def report_card(
         title="Report card",
         made=datetime.now(UTC).isoformat(timespec="minutes"),
         lead=tuple(_lead(contexts)),
-        summary=summary_table([(part.title, c.results) for part, c in zip(parts, contexts, strict=True)]),
+        summary=summary_table([(part.title, c.main or c.results) for part, c in zip(parts, contexts, strict=True)]),
         parts=tuple(parts),
         examples=tuple(examples),
         provenance=tuple(_provenance(contexts)),
@@ -354,7 +369,7 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
 
 def _score_sections(context: CardContext) -> Iterator[Section]:
     """Charts of the totals, then every printed table of scores."""
-    if not context.answered:
+    if not context.main:
         return
     forests = tuple(_forest(context, name) for name in _totals(context))
     tables = tuple(score_tables(context))
@@ -367,7 +382,7 @@ def _score_sections(context: CardContext) -> Iterator[Section]:
 
 def _totals(context: CardContext) -> list[Name]:
     """Figures that get a chart: totals that are compared, in the table of the headline."""
-    names = list(dict.fromkeys(name for result in context.answered for name in result.scores.figures))
+    names = list(dict.fromkeys(name for result in context.main for name in result.scores.figures))
     titles = {name.table for name in names if name.headline}
     return [n for n in names if n.headline or (n.family == "" and n.table in titles)]
 
@@ -375,7 +390,7 @@ def _totals(context: CardContext) -> list[Name]:
 def _forest(context: CardContext, name: Name) -> Figure:
     scale = 100.0 if name.percent else 1.0
     rows = []
-    for result in context.answered:
+    for result in context.main:
         value = result.scores.at(*name.path)
         if value is not None and known(value):
             note = "" if result.finished else "unfinished"
@@ -391,12 +406,12 @@ def _forest(context: CardContext, name: Name) -> Figure:
 
 def score_tables(context: CardContext) -> Iterator[Table]:
     """Every printed table of scores: a line a run, a column a figure."""
-    names = list(dict.fromkeys(n for r in context.answered for n in r.scores.figures if n.table))
+    names = list(dict.fromkeys(n for r in context.main for n in r.scores.figures if n.table))
     for title in dict.fromkeys(name.table for name in names):
         columns = [name for name in names if name.table == title]
         rows = [
             context.row(result, [cell(result.scores.at(*name.path), name) for name in columns])
-            for result in context.answered
+            for result in context.main
         ]
         yield Table(title, ("model", *(name.label.strip() for name in columns)), tuple(rows))
 
@@ -423,8 +438,8 @@ def best(results: Sequence[RunResult], *, blind: bool) -> RunResult | None:
 
 def headline(context: CardContext) -> list[str]:
     """What the scores mean, in a few sentences: the best model, the best that never looks, the weakest point."""
-    model, rule = best(context.results, blind=False), best(context.results, blind=True)
-    models = [r for r in context.results if r.finished and not r.blind and r.scores.headline]
+    model, rule = best(context.main, blind=False), best(context.main, blind=True)
+    models = [r for r in context.main if r.finished and not r.blind and r.scores.headline]
     sentences = []
     if model is not None and model.scores.headline:
         name, value = model.scores.headline
