@@ -55,12 +55,12 @@ def _summary(words: str) -> Table:
 
 
 def _provenance(words: str) -> tuple[Section, ...]:
-    title, columns = "Models in their own words", ("model", "asked for as", "says of itself")
-    models = Table(title, columns, _rows(words, 2), words=columns[1:])
+    columns = ("model", "asked for as", "says of itself")
+    models = Table("", columns, _rows(words, 2), words=columns[1:])
     versions = "runs made with numpy 2.0; data fingerprint 0123456789abcdef"
     return (
         Section("intervals", "Intervals", (f"All intervals are 95 %. {words}",)),
-        Section("models", "Models", content=(models,)),
+        Section("models", "Models in their own words", content=(models,)),
         Section("versions", "Versions", (versions,), folded=True),
     )
 
