@@ -12,7 +12,7 @@ import pytest
 from sightline.exams.runner import run_exam
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.relations.exam import RelationsExam
-from sightline.exams.relations.simulate import simulated_tables
+from sightline.exams.relations.simulation import simulated_tables
 from sightline.exams.run import MANIFEST
 from sightline.generate import generate
 from sightline.models.registry import candidate

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.exams.relations.collect import LARGEST, SMALLEST, Vocabulary, collect, generator
+from sightline.exams.relations.collection import LARGEST, SMALLEST, ClassRules, collect, generator
 from sightline.exams.relations.votes import majority
 from sightline.geometry import area, intersection
 from sightline.scenes import NO_MAJORITY, Depth, Occlusion, words
@@ -82,7 +82,7 @@ def simulated_tables(*, images: int = 120, seed: int = 0, raters: int = RATERS) 
     for split, share in _SPLIT_SHARE.items():
         ids = [f"sim-{split}-{number:05d}" for number in range(max(2, round(share * images)))]
         things = pl.concat([simulated_image(image, seed=seed) for image in ids])
-        chosen = collect(things.drop("depth"), Vocabulary(), seed=seed)
+        chosen = collect(things.drop("depth"), ClassRules(), seed=seed)
         parts += [
             _tables(things, chosen.within, "within_image", split, seed, raters),
             _tables(things, chosen.across, "across_images", split, seed, raters),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from reference.pair_tables import make_table, random_table, real_tables
-from sightline.exams.relations.describe import describe, describe_split
+from sightline.exams.relations.description import describe, describe_split
 from sightline.exams.relations.votes import majority
+from sightline.plain import plain
 from sightline.stats import fleiss_kappa, krippendorff_alpha
 
 VOTES = [[0, 5, 0, 0], [0, 1, 4, 0], [3, 0, 2, 0], [1, 2, 2, 0]]
@@ -26,7 +27,7 @@ def _table(setting="within_image", scene_of=(0, 0, 0, 1)):
 
 
 def test_counts_and_shares_of_one_split():
-    found = describe_split(_table()).to_dict()
+    found = plain(describe_split(_table()))
     assert (found["images"], found["objects"], found["pairs"]) == (2, 4, 4)  # scene 1 has no pair
     assert found["depth"] == {"unsure": 0.25, "closer": 0.25, "farther": 0.25, "same": 0.0, "no_majority": 0.25}
     assert found["occlusion"] == {
@@ -72,7 +73,7 @@ def test_splits_and_their_pool():
 
 
 def test_a_split_without_pairs_or_votes():
-    empty = describe_split(_table().take(np.array([], dtype=int))).to_dict()
+    empty = plain(describe_split(_table().take(np.array([], dtype=int))))
     assert (empty["images"], empty["pairs"], empty["agreement"]) == (2, 0, {})
     assert set(empty["depth"].values()) == {None}
 

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import PairTable, pair_table
-from sightline.exams.relations.simulate import simulate, simulated_image, simulated_tables
+from sightline.exams.relations.simulation import simulate, simulated_image, simulated_tables
 from sightline.geometry import area
 from sightline.scenes import NO_MAJORITY, validate
 from sightline.store.convert import scenes_from_tables

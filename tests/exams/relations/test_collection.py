@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from sightline.errors import ConfigError
-from sightline.exams.relations import collect as c
+from sightline.exams.relations import collection as c
 from sightline.geometry import area, iou, iou_matrix
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store import write_scenes
 from sightline.store.formats.hierarchy import Hierarchy
 
-WORDS = c.Vocabulary(
+WORDS = c.ClassRules(
     person=frozenset({"person", "man"}),
     body_parts_and_clothing=frozenset({"arm", "hat"}),
     part_of=frozenset({("wheel", "car"), ("arm", "person")}),
@@ -82,7 +82,7 @@ def test_steps_on_boxes(step, rows, left):
         (lambda p: c.drop_part_of(p, WORDS), [("s", "0", "wheel"), ("s", "1", "car")], 0),  # part first
         (lambda p: c.drop_part_of(p, WORDS), [("s", "0", "car"), ("s", "1", "wheel")], 0),  # whole first
         (lambda p: c.drop_part_of(p, WORDS), [("s", "0", "car"), ("s", "1", "car")], 1),  # two wholes
-        (lambda p: c.drop_part_of(p, c.Vocabulary()), [("s", "0", "car"), ("s", "1", "wheel")], 1),  # knows nothing
+        (lambda p: c.drop_part_of(p, c.ClassRules()), [("s", "0", "car"), ("s", "1", "wheel")], 1),  # knows nothing
     ],
 )
 def test_steps_on_pairs(step, rows, left):
@@ -198,13 +198,13 @@ def test_vocabulary_from_the_hierarchy(tmp_path: Path):
     (tmp_path / "tree.json").write_text(json.dumps(tree))
     (tmp_path / "names.csv").write_text("/x/person,Person\n/x/clothing,Clothing\n/x/man,Man\n")
     hierarchy = Hierarchy.open(tmp_path / "tree.json", tmp_path / "names.csv")
-    words = c.Vocabulary.from_hierarchy(hierarchy)
+    words = c.ClassRules.from_hierarchy(hierarchy)
     assert words.person == {"/x/person", "/x/man"}
     assert words.body_parts_and_clothing == {"/x/arm", "/x/hand", "/x/clothing", "/x/hat"}
     assert {("/x/wheel", "/x/car"), ("/x/hand", "/x/man"), ("/x/hand", "/x/arm")} < words.part_of
     assert ("/x/car", "/x/wheel") not in words.part_of
     with pytest.raises(ConfigError, match=r"0 classes .* called 'Persons', did you mean 'Person'"):
-        c.Vocabulary.from_hierarchy(hierarchy, person="Persons")
+        c.ClassRules.from_hierarchy(hierarchy, person="Persons")
 
 
 detections = st.integers(0, 12).flatmap(
@@ -249,4 +249,4 @@ def test_boxes_of_an_imported_dataset_are_ready_to_collect(tmp_path):
         ("t/1", "a", "cup", 0, 0, 0.5, 0.5, False),
         ("t/1", "b", "crowd", 0.5, 0.25, 1, 1, True),
     ]
-    assert c.collect(found, c.Vocabulary(), seed=0).dropped["group boxes"] == 1
+    assert c.collect(found, c.ClassRules(), seed=0).dropped["group boxes"] == 1

@@ -36,7 +36,7 @@ _ID: Final = ("scene_id", "object_id")
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class ClassRules:
     """What the filters must know about the classes.
 
     Attributes:
@@ -52,7 +52,7 @@ class Vocabulary:
     @classmethod
     def from_hierarchy(
         cls, hierarchy: Hierarchy, *, person: str = "Person", clothing: str = "Clothing"
-    ) -> Vocabulary:
+    ) -> ClassRules:
         """From Open Images' own hierarchy, opened with its class descriptions.
 
         Body parts are what the hierarchy declares part of a person; clothing is that class and its kinds.
@@ -64,11 +64,11 @@ class Vocabulary:
         """
         someone, worn = _by_name(hierarchy, person), _by_name(hierarchy, clothing)
         relations = (hierarchy.kinds, hierarchy.parts)
-        classes = {mid for direct in relations for above, below in direct.items() for mid in (above, *below)}
+        mids = {mid for direct in relations for above, below in direct.items() for mid in (above, *below)}
         return cls(
             person=frozenset({someone}) | hierarchy.descendants(someone),
             body_parts_and_clothing=hierarchy.parts_of(someone) | {worn} | hierarchy.descendants(worn),
-            part_of=frozenset((part, mid) for mid in classes for part in hierarchy.parts_of(mid)),
+            part_of=frozenset((part, mid) for mid in mids for part in hierarchy.parts_of(mid)),
         )
 
 
@@ -96,12 +96,12 @@ def boxes_of(data: Dataset, split: str) -> pl.DataFrame:
     return seen.select("scene_id", "object_id", "category", *_CORNERS, "group")
 
 
-def collect(boxes: pl.DataFrame, vocabulary: Vocabulary, *, seed: int, training: bool = False) -> Collection:
+def collect(boxes: pl.DataFrame, classes: ClassRules, *, seed: int, training: bool = False) -> Collection:
     """All steps on the boxes of one split.
 
     Args:
         boxes: One row a box.
-        vocabulary: Which classes are people, parts…
+        classes: Which classes are people, parts…
         seed: Of all random choices, 0 or more.
         training: Whether one random pair an image (or image pair) is taken instead of all.
     """
@@ -111,12 +111,12 @@ def collect(boxes: pl.DataFrame, vocabulary: Vocabulary, *, seed: int, training:
         dropped[step] = before.height - after.height
         return after
 
-    left = count("body parts and clothing", boxes, drop_parts_of_people(boxes, vocabulary))
+    left = count("body parts and clothing", boxes, drop_parts_of_people(boxes, classes))
     left = count("group boxes", left, drop_groups(left))
     left = count("too small or too large", left, drop_extreme_sizes(left))
     within = pairs_within(left)
     within = count("overlapping pairs", within, drop_overlapping(within))
-    within = count("part-of pairs", within, drop_part_of(within, vocabulary))
+    within = count("part-of pairs", within, drop_part_of(within, classes))
     partners = image_pairs(left["scene_id"], seed=seed)
     dropped["images without a partner"] = left["scene_id"].n_unique() - 2 * partners.height
     across = pairs_across(left, partners)
@@ -125,10 +125,10 @@ def collect(boxes: pl.DataFrame, vocabulary: Vocabulary, *, seed: int, training:
     return Collection(left.sort(_ID), within, across, dropped)
 
 
-def drop_parts_of_people(boxes: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
+def drop_parts_of_people(boxes: pl.DataFrame, classes: ClassRules) -> pl.DataFrame:
     """Without body parts and clothing in images that have the box of a person."""
-    peopled = pl.col("category").is_in(vocabulary.person).any().over("scene_id")
-    return boxes.filter(~(peopled & pl.col("category").is_in(vocabulary.body_parts_and_clothing)))
+    peopled = pl.col("category").is_in(classes.person).any().over("scene_id")
+    return boxes.filter(~(peopled & pl.col("category").is_in(classes.body_parts_and_clothing)))
 
 
 def drop_groups(boxes: pl.DataFrame) -> pl.DataFrame:
@@ -160,9 +160,9 @@ def drop_overlapping(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.filter(pl.Series(iou(a, b) <= OVERLAP, dtype=pl.Boolean))
 
 
-def drop_part_of(pairs: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
-    """Without pairs of a thing and a part of such a thing, told either way. Only for pairs within an image."""
-    parts = pl.DataFrame(sorted(vocabulary.part_of), schema={"part": pl.String, "whole": pl.String}, orient="row")
+def drop_part_of(pairs: pl.DataFrame, classes: ClassRules) -> pl.DataFrame:
+    """Without pairs of a thing and a part of such a thing, in either order. Only for pairs within an image."""
+    parts = pl.DataFrame(sorted(classes.part_of), schema={"part": pl.String, "whole": pl.String}, orient="row")
     for ends in (["category_1", "category_2"], ["category_2", "category_1"]):
         pairs = pairs.join(parts, left_on=ends, right_on=["part", "whole"], how="anti", maintain_order="left")
     return pairs
@@ -262,8 +262,8 @@ def _digest(seed: int, key: str) -> int:
 
 
 def _by_name(hierarchy: Hierarchy, name: str) -> str:
-    found = [mid for mid, called in hierarchy.names.items() if called == name]
-    if len(found) != 1:
+    mids = [mid for mid, called in hierarchy.names.items() if called == name]
+    if len(mids) != 1:
         near = did_you_mean(name, set(hierarchy.names.values()))
-        raise ConfigError(f"{len(found)} classes of the descriptions are called {name!r}{near}")
-    return found[0]
+        raise ConfigError(f"{len(mids)} classes of the descriptions are called {name!r}{near}")
+    return mids[0]

@@ -1,4 +1,4 @@
-"""What is in a dataset of 2.5D relations: counts, labels, difficulty and how far its raters agree."""
+"""Describe a dataset of 2.5D relations: counts, labels, difficulty and how far its raters agree."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
-from sightline.exams.relations.pairs import SETTINGS, PairTable, pair_table
+from sightline.exams.relations.pairs import PairTable, tables_by_split
+from sightline.exams.relations.protocols import Aspect, Protocol, rates
 from sightline.exams.relations.votes import Difficulty, difficulty
+from sightline.plain import plain
 from sightline.scenes import words
 from sightline.skills import Setting
 from sightline.stats import Interval, dawid_skene, human_ceiling, intervals
@@ -21,7 +23,7 @@ from sightline.store import Dataset
 Shares = Mapping[str, float]
 
 POOLED = ("validation", "test")
-"""The splits with five raters a pair, whose difficulty the paper tells together."""
+"""The splits with five raters a pair, whose difficulty the paper gives together."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,6 @@ class Agreement:
     rater_accuracy: float
     human_ceiling: Interval
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "fleiss_kappa": self.fleiss_kappa.to_dict(),
-            "krippendorff_alpha": self.krippendorff_alpha.to_dict(),
-            "rater_accuracy": self.rater_accuracy,
-            "human_ceiling": self.human_ceiling.to_dict(),
-        }
-
 
 @dataclass(frozen=True)
 class SplitDescription:
@@ -59,7 +52,7 @@ class SplitDescription:
         depth: Label word → share of all pairs, no majority included; NaN without a pair.
         occlusion: The same; empty across images, where it is not asked.
         difficulty: Scale → share of all pairs.
-        votes: Number of votes → pairs that have so many.
+        votes_per_pair: Number of votes → pairs that have so many.
         agreement: Aspect → agreement, for aspects with votes.
     """
 
@@ -69,21 +62,8 @@ class SplitDescription:
     depth: Shares
     occlusion: Shares
     difficulty: Shares
-    votes: Mapping[int, int]
+    votes_per_pair: Mapping[int, int]
     agreement: Mapping[str, Agreement]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "images": self.images,
-            "objects": self.objects,
-            "pairs": self.pairs,
-            "depth": _plain(self.depth),
-            "occlusion": _plain(self.occlusion),
-            "difficulty": _plain(self.difficulty),
-            "votes_per_pair": {str(n): pairs for n, pairs in self.votes.items()},
-            "agreement": {aspect: found.to_dict() for aspect, found in self.agreement.items()},
-        }
 
 
 @dataclass(frozen=True)
@@ -100,13 +80,10 @@ class Description:
 
     def to_dict(self) -> dict[str, Any]:
         """``{setting: {split: {…}, "validation+test": {"difficulty": {…}}}}``."""
-        plain: dict[str, Any] = {
-            setting: {split: found.to_dict() for split, found in splits.items()}
-            for setting, splits in self.splits.items()
-        }
+        values: dict[str, Any] = {setting: plain(splits) for setting, splits in self.splits.items()}
         for setting, shares in self.pooled.items():
-            plain[setting]["+".join(POOLED)] = {"difficulty": _plain(shares)}
-        return plain
+            values[setting]["+".join(POOLED)] = {"difficulty": plain(shares)}
+        return values
 
 
 def describe_dataset(data: Dataset, *, resamples: int = 1000, seed: int = 0) -> Description:
@@ -115,15 +92,6 @@ def describe_dataset(data: Dataset, *, resamples: int = 1000, seed: int = 0) -> 
     if not tables:
         raise DataError("no depth or occlusion relations", file=data.path)
     return describe(tables, resamples=resamples, seed=seed)
-
-
-def tables_by_split(data: Dataset) -> dict[tuple[Setting, str], PairTable]:
-    """(setting, split) → annotated pairs, for all that have some; the split is "" in data without splits."""
-    found: dict[tuple[Setting, str], PairTable] = {}
-    for split in data.splits or ("",):
-        stored = data.tables(split or None)
-        found |= {(setting, split): pair_table(stored, setting, split) for setting in SETTINGS}
-    return {key: table for key, table in found.items() if len(table)}
 
 
 def describe(
@@ -140,8 +108,8 @@ def describe(
     splits = {
         setting: {
             split: describe_split(table, resamples=resamples, seed=seed)
-            for (own, split), table in tables.items()
-            if own == setting
+            for (of, split), table in tables.items()
+            if of == setting
         }
         for setting in settings
     }
@@ -164,7 +132,7 @@ def describe_split(table: PairTable, *, resamples: int = 1000, seed: int = 0) ->
         depth=label_shares(table.depth, "depth"),
         occlusion=label_shares(table.occlusion, "occlusion") if "occlusion" in aspects else {},
         difficulty=difficulty_shares(table.depth_votes),
-        votes=dict(zip(sizes.tolist(), pairs.tolist(), strict=True)),
+        votes_per_pair=dict(zip(sizes.tolist(), pairs.tolist(), strict=True)),
         agreement={
             aspect: agreement(getattr(table, f"{aspect}_votes"), table, resamples=resamples, seed=seed)
             for aspect in aspects
@@ -208,6 +176,34 @@ def agreement(votes: NDArray[np.int16], table: PairTable, *, resamples: int = 10
     )
 
 
+def human_f1(table: PairTable, aspect: Aspect, protocol: Protocol, *, resamples: int, seed: int) -> Interval:
+    """F1 of one rater against the majority of the others, counted as the protocol counts a model.
+
+    The official protocol is left to models: it turns undecided pairs into misses of *same*, which a rater who is
+    part of the indecision cannot be charged with.
+
+    Args:
+        table: Annotated pairs, one direction each; the other direction would count the same again.
+        aspect: Which votes.
+        protocol: ``default``, where undecided others are left out, or ``paper``, where any vote on them is wrong.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
+    """
+    counts = human_ceiling(
+        getattr(table, f"{aspect}_votes"),
+        table.cluster,
+        len(table.clusters),
+        resamples=1,
+        undecided="leave_out" if protocol is Protocol.DEFAULT else "false_positive",
+    ).counts
+    return intervals(
+        counts,
+        lambda t: rates(t, protocol=protocol, aspect=aspect, setting=table.setting)[:, -1, 2:],
+        resamples=resamples,
+        seed=seed,
+    )[0]
+
+
 def _by_cluster(rows: NDArray[np.float64], cluster: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     """Sum of the rows of each cluster."""
     return np.column_stack([np.bincount(cluster, weights=column, minlength=n) for column in rows.T])
@@ -217,7 +213,3 @@ def _shares(codes: NDArray[np.int64], names: tuple[str, ...]) -> dict[str, float
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     total = len(codes) or np.nan
     return {name: float(n / total) for name, n in zip(names, counts, strict=True)}
-
-
-def _plain(shares: Shares) -> dict[str, float | None]:
-    return {name: None if np.isnan(share) else share for name, share in shares.items()}
