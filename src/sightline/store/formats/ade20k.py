@@ -31,19 +31,20 @@ lies in front.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.scenes import Object, Relation, Scene, Sighting, View
+from sightline.scenes import Object, Occlusion, Relation, Scene, Sighting, View
 from sightline.store.convert import tables_from_scenes
 from sightline.store.encodings import UNREADABLE
-from sightline.store.formats.ade20k_masks import HIDES, VALUES, Outline, hiding, outline
 from sightline.store.formats.jsonio import Entry, is_text, names_keys, numbered, parse
 from sightline.store.tables import Tables
 
@@ -51,6 +52,15 @@ __all__ = ["EDGE", "HIDES", "detect", "notes", "read"]
 
 EDGE: Final = 2.0
 """Pixels from the edge of the image at which an outline counts as reaching it: outlines are drawn by hand."""
+
+_BEHIND: Final = 128
+_SEEN: Final = 255
+
+_VALUES: Final = (0, _BEHIND, _SEEN)
+"""What a mask's pixels may be: elsewhere, where the outline goes on behind others, where the object is seen."""
+
+HIDES: Final = 0.01
+"""Share of an outline that must lie under another object: neighbours drawn by hand overlap by a few pixels."""
 
 _SPLITS: Final = {"training": "train", "validation": "validation"}
 _VIEW: Final = "0"
@@ -245,9 +255,9 @@ def _outline(thing: Entry, size: tuple[int, int]) -> Outline:
             pixels = np.asarray(picture.crop((box[0], 0, box[2], size[1])))
         except UNREADABLE as error:
             raise thing.error(f"picture cannot be read: {error}", "instance_mask", found=name) from None
-    if not np.isin(pixels, VALUES).all():
+    if not np.isin(pixels, _VALUES).all():
         values = ", ".join(map(str, np.unique(pixels)))
-        raise thing.error("mask has other values", "instance_mask", ", ".join(map(str, VALUES)), values)
+        raise thing.error("mask has other values", "instance_mask", ", ".join(map(str, _VALUES)), values)
     return outline(pixels, box[0], size)
 
 
@@ -294,3 +304,69 @@ def _occlusions(things: Sequence[Entry], ids: Sequence[str], outlines: Sequence[
     alone = [k for k, thing in enumerate(things) if not _several(thing.values.get("parts", {}).get("ispartof", []))]
     for i, j, label in hiding([outlines[k] for k in alone]):
         yield Relation(ids[alone[i]], ids[alone[j]], "occlusion", label.word)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Run lengths of an object's mask, both of the image's size: what is seen of it, and the whole outline."""
+
+    seen: masks.Counts
+    whole: masks.Counts
+
+
+def outline(pixels: NDArray[np.uint8], left: int, size: tuple[int, int]) -> Outline:
+    """The outline in a mask of which only some columns are given; the others are 0.
+
+    Args:
+        pixels: Full height, some of the columns; each one of `_VALUES`.
+        left: Columns of the image before them.
+        size: (width, height) of the image, pixels.
+
+    >>> outline(np.array([[128], [255]], dtype=np.uint8), 1, (3, 2))
+    Outline(seen=array([3, 1, 2]), whole=array([2, 2, 2]))
+    """
+    return Outline(_widened(pixels == _SEEN, left, size), _widened(pixels > 0, left, size))
+
+
+def hiding(outlines: Sequence[Outline]) -> Iterator[tuple[int, int, Occlusion]]:
+    """Pairs of which one hides at least `HIDES` of the other's outline: the places of both, the earlier first.
+
+    >>> cat, fence = Outline(np.array([0, 2, 4]), np.array([0, 4, 2])), Outline(*[np.array([2, 4])] * 2)
+    >>> [(i, j, label.word) for i, j, label in hiding([cat, fence])]
+    [(0, 1, 'occluded')]
+    """
+    front = _front([o.seen for o in outlines])
+    hides = np.zeros((len(outlines), len(outlines)), dtype=bool)
+    for j, o in enumerate(outlines):
+        whole = masks.area(o.whole)
+        if whole > masks.area(o.seen):
+            under = _inside(o.whole) & ~_inside(o.seen)
+            pixels = np.bincount(front[under], minlength=len(outlines) + 1)[: len(outlines)]
+            hides[:, j] = pixels >= HIDES * whole
+    for i, j in np.argwhere(np.triu(hides | hides.T, 1)).tolist():
+        yield i, j, Occlusion(int(hides[i, j]) * Occlusion.OCCLUDES + int(hides[j, i]) * Occlusion.OCCLUDED)
+
+
+def _widened(mask: masks.Mask, left: int, size: tuple[int, int]) -> masks.Counts:
+    """Run lengths, in the whole image, of a mask of some of its columns: far fewer pixels to look at."""
+    height, right = size[1], size[0] - left - mask.shape[1]
+    counts = masks.counts_from_mask(mask)
+    if counts.size % 2 == 0:  # the last run is of 1
+        counts = np.append(counts, 0)
+    counts[0] += left * height
+    counts[-1] += right * height
+    return counts if counts[-1] else counts[:-1]
+
+
+def _front(seen: Sequence[masks.Counts]) -> NDArray[np.int32]:
+    """Which of the masks is seen at each pixel, column by column; their number where none is."""
+    front = np.full(seen[0].sum() if seen else 0, len(seen), dtype=np.int32)
+    for k, counts in enumerate(seen):
+        front[_inside(counts)] = k
+    return front
+
+
+def _inside(counts: masks.Counts) -> NDArray[np.bool_]:
+    """The mask's pixels, column by column."""
+    flat: NDArray[np.bool_] = np.repeat(np.arange(counts.size) % 2 == 1, counts)
+    return flat

@@ -22,15 +22,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from PIL import Image
-
 from sightline.errors import ConfigError, DataError
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.convert import tables_from_scenes
-from sightline.store.encodings import UNREADABLE
-from sightline.store.formats.jsonio import Entry, is_text, names_keys, parse
-from sightline.store.formats.photos import find_photos
+from sightline.store.formats.jsonio import Entry, is_text, names_keys, object_entry, parse
+from sightline.store.formats.photos import find_photos, picture_size
 from sightline.store.tables import Tables
 
 __all__ = ["ASPECT", "SPLITS", "detect", "notes", "read"]
@@ -137,21 +134,11 @@ def _scene(photo: _Photo, names: _Names, picture: str | None) -> Scene:
         id=photo.scene_id,
         split=photo.split,
         source="vrd",
-        views=(View(_VIEW, picture, _size(picture)),),
+        views=(View(_VIEW, picture, picture_size(picture) if picture else None),),
         objects=tuple(Object(str(i), names.classes[number]) for i, (number, _) in enumerate(photo.things)),
         sightings=tuple(Sighting(_VIEW, str(i), box) for i, (_, box) in enumerate(photo.things)),
         relations=tuple(Relation(str(s), str(o), ASPECT, names.predicates[p]) for s, p, o in photo.told()),
     )
-
-
-def _size(picture: str | None) -> tuple[int, int] | None:
-    if picture is None:
-        return None
-    try:
-        with Image.open(picture) as opened:
-            return opened.size
-    except UNREADABLE as error:
-        raise DataError(f"picture cannot be read: {error}", file=picture) from None
 
 
 def _photos(path: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _Names]]:
@@ -181,13 +168,6 @@ def _words(value: Any, file: Path, field: str) -> list[str]:
     if twice:
         raise DataError("name stands twice", file=file, field=field or None, found=twice[0])
     return value
-
-
-def _object(value: Any, file: Path, row: str, field: str) -> Entry:
-    entry = Entry(file, row, value if isinstance(value, dict) else {})
-    if entry.values is not value:
-        raise entry.error("entry is not an object", field, "a JSON object", value)
-    return entry
 
 
 def _list(entry: Entry, value: Any, field: str) -> list[Any]:
@@ -231,7 +211,7 @@ def _of_one_file(file: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _N
         if not isinstance(photos, list):
             raise DataError("not a list", file=file, field=split, expected="a list", found=type(photos).__name__)
         for i, value in enumerate(photos):
-            yield _listed(_object(value, file, f"{split}[{i}]", split), split, names), names
+            yield _listed(object_entry(value, file, f"{split}[{i}]", split), split, names), names
 
 
 def _listed(entry: Entry, split: str, names: _Names) -> _Photo:
@@ -269,7 +249,7 @@ def _of_release(file: Path, split: str, names: _Names) -> Iterator[_Photo]:
         things: dict[tuple[int, Box], int] = {}
         told = []
         for i, item in enumerate(_list(entry, value, "relations")):
-            relation = _object(item, file, image, f"[{i}]")
+            relation = object_entry(item, file, image, f"[{i}]")
             subject, thing = (
                 things.setdefault(_end(relation, role, f"[{i}].{role}", names), len(things)) for role in _ROLES
             )
@@ -279,6 +259,6 @@ def _of_release(file: Path, split: str, names: _Names) -> Iterator[_Photo]:
 
 
 def _end(relation: Entry, role: str, field: str, names: _Names) -> tuple[int, Box]:
-    thing = _object(relation.get(role), relation.file, relation.row, field)
+    thing = object_entry(relation.get(role), relation.file, relation.row, field)
     number = _number(thing, thing.get("category"), f"{field}.category", names.classes, "class")
     return number, _box(thing, thing.get("bbox"), f"{field}.bbox", (2, 0, 3, 1), "[ymin, ymax, xmin, xmax]")
