@@ -140,9 +140,9 @@ class Dataset:
         """
         if table not in SCHEMAS:
             raise ConfigError(f"unknown table {table!r}: choose one of {', '.join(SCHEMAS)}")
-        found = [_attempt(partial(part.scannable, table), on_error) for part in self._parts]
-        files = [f for f in found if isinstance(f, Path)]
-        frames = [f.lazy() for f in found if isinstance(f, pl.DataFrame)]
+        sources = [_attempt(partial(part.scannable, table), on_error) for part in self._parts]
+        files = [f for f in sources if isinstance(f, Path)]
+        frames = [f.lazy() for f in sources if isinstance(f, pl.DataFrame)]
         if files:
             missing: Literal["insert", "raise"] = "insert" if table in LATER else "raise"
             frames.append(pl.scan_parquet(files, schema=SCHEMAS[table], missing_columns=missing))

@@ -121,10 +121,10 @@ def _scenes(path: Path, split: str) -> Iterator[Scene]:
 
 def _annotation(file: Path) -> Entry:
     content = parse(file, encodings=("utf-8", "latin-1"))  # names were typed by hand, in both
-    told = content.get("annotation") if isinstance(content, dict) else None
-    if not isinstance(told, dict):
+    annotation = content.get("annotation") if isinstance(content, dict) else None
+    if not isinstance(annotation, dict):
         raise DataError("not an annotation of ADE20K", file=file, field="annotation", expected="a JSON object")
-    return Entry(file, "annotation", told)
+    return Entry(file, "annotation", annotation)
 
 
 def _place(annotation: Entry, split: str) -> tuple[str, ...]:
@@ -157,10 +157,10 @@ def _scene(annotation: Entry, scene_id: str, split: str) -> Scene:
 
 
 def _size(annotation: Entry) -> tuple[int, int]:
-    told = annotation.get("imsize")
-    if not isinstance(told, list) or len(told) < 2 or any(type(v) is not int or not 0 < v < 2**31 for v in told):
-        raise annotation.error("not an image size", "imsize", "[height, width, 3] in pixels", told)
-    return told[1], told[0]
+    sides = annotation.get("imsize")
+    if not isinstance(sides, list) or len(sides) < 2 or any(type(v) is not int or not 0 < v < 2**31 for v in sides):
+        raise annotation.error("not an image size", "imsize", "[height, width, 3] in pixels", sides)
+    return sides[1], sides[0]
 
 
 def _photo(annotation: Entry, size: tuple[int, int]) -> str | None:
@@ -212,16 +212,16 @@ def _named(thing: Entry) -> tuple[str, Mapping[str, str]]:
     category = (name or raw).split(",")[0].strip()
     if not category:
         raise thing.error("object without a name", "name", "a string", thing.values.get("name"))
-    own = _words(thing, "attributes", cut=",")
-    told = {
+    marks = _words(thing, "attributes", cut=",")
+    facts = {
         "name": name,
         "raw_name": raw,
         "hypernyms": "; ".join(_words(thing, "hypernym")),
-        "attributes": ", ".join(own),
+        "attributes": ", ".join(marks),
         "crop": "1" if _is_cropped(thing) else "",
         "depth_order": str(thing.integer("depth_ordering_rank")) if "depth_ordering_rank" in thing.values else "",
     }
-    return category, dict.fromkeys(own, "yes") | {key: value for key, value in told.items() if value}
+    return category, dict.fromkeys(marks, "yes") | {key: value for key, value in facts.items() if value}
 
 
 def _is_cropped(thing: Entry) -> bool:
@@ -266,7 +266,7 @@ def _sighting(object_id: str, thing: Entry, outline: Outline, size: tuple[int, i
     x0, y0, x1, y1 = around = masks.box(outline.whole, size[1])
     at_edge = min(x0, y0, size[0] - x1, size[1] - y1) <= EDGE
     occluded = _occluded(thing)
-    told = seen < whole or occluded == "no"
+    is_amodal = seen < whole or occluded == "no"
     flags = {
         "occluded": occluded == "yes",
         "occluded_unknown": not occluded,
@@ -278,25 +278,25 @@ def _sighting(object_id: str, thing: Entry, outline: Outline, size: tuple[int, i
         object_id,
         masks.box(outline.seen, size[1]) if seen else around,
         masks.compress(outline.seen),
-        masks.compress(outline.whole) if told else None,
-        1.0 - seen / whole if told else None,
+        masks.compress(outline.whole) if is_amodal else None,
+        1.0 - seen / whole if is_amodal else None,
         frozenset(flag for flag, holds in flags.items() if holds),
     )
 
 
 def _parts(things: Sequence[Entry], ids: Sequence[str]) -> Iterator[Relation]:
     """Relations from wholes to their parts, told by either of the two or by both."""
-    told: dict[tuple[str, str], None] = {}
-    for thing, own in zip(things, ids, strict=True):
+    pairs: dict[tuple[str, str], None] = {}
+    for thing, object_id in zip(things, ids, strict=True):
         parts = thing.values.get("parts", {})
         if not isinstance(parts, dict):
             raise thing.error("not parts", "parts", "hasparts and ispartof", parts)
         for key in ("hasparts", "ispartof"):
             for other in _several(parts.get(key, [])):
-                if type(other) is not int or str(other) not in ids or str(other) == own:
+                if type(other) is not int or str(other) not in ids or str(other) == object_id:
                     raise thing.error("relation to an unknown object", f"parts.{key}", "another object's id", other)
-                told[(own, str(other)) if key == "hasparts" else (str(other), own)] = None
-    return (Relation(whole, part, "part", "has_part") for whole, part in told)
+                pairs[(object_id, str(other)) if key == "hasparts" else (str(other), object_id)] = None
+    return (Relation(whole, part, "part", "has_part") for whole, part in pairs)
 
 
 def _occlusions(things: Sequence[Entry], ids: Sequence[str], outlines: Sequence[Outline]) -> Iterator[Relation]:

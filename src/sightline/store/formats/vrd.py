@@ -56,7 +56,7 @@ class _Photo:
     def scene_id(self) -> str:
         return f"{self.split}/{Path(self.image).stem}"
 
-    def told(self) -> list[Triple]:
+    def distinct(self) -> list[Triple]:
         """The triples between two objects, each once."""
         return [t for t in dict.fromkeys(self.triples) if t[0] != t[2]]
 
@@ -82,7 +82,7 @@ def notes(path: str | Path) -> list[str]:
     for photo, _ in _photos(Path(path), SPLITS):
         between = sum(subject != thing for subject, _, thing in photo.triples)
         count[photo.split, "relations of an object to itself, left out"] += len(photo.triples) - between
-        count[photo.split, "relations told again, left out"] += between - len(photo.told())
+        count[photo.split, "relations told again, left out"] += between - len(photo.distinct())
         count[photo.split, "photos without any annotation, kept as scenes without objects"] += not photo.things
     return [f"{split}: {number} {what}" for (split, what), number in count.items() if number]
 
@@ -137,7 +137,7 @@ def _scene(photo: _Photo, names: _Names, picture: str | None) -> Scene:
         views=(View(_VIEW, picture, picture_size(picture) if picture else None),),
         objects=tuple(Object(str(i), names.classes[number]) for i, (number, _) in enumerate(photo.things)),
         sightings=tuple(Sighting(_VIEW, str(i), box) for i, (_, box) in enumerate(photo.things)),
-        relations=tuple(Relation(str(s), str(o), ASPECT, names.predicates[p]) for s, p, o in photo.told()),
+        relations=tuple(Relation(str(s), str(o), ASPECT, names.predicates[p]) for s, p, o in photo.distinct()),
     )
 
 
@@ -223,9 +223,9 @@ def _listed(entry: Entry, split: str, names: _Names) -> _Photo:
     numbers = [_number(entry, c, f"classes[{i}]", names.classes, "class") for i, c in enumerate(classes)]
     order, form = (0, 1, 2, 3), "[xmin, ymin, xmax, ymax]"
     placed = [_box(entry, box, f"boxes_xyxy[{i}]", order, form) for i, box in enumerate(boxes)]
-    told = [_triple(entry, t, f"relations_s_p_o[{i}]", len(classes), names) for i, t in enumerate(triples)]
+    between = [_triple(entry, t, f"relations_s_p_o[{i}]", len(classes), names) for i, t in enumerate(triples)]
     image = _image(entry, entry.get("image"))
-    return _Photo(entry, split, image, list(zip(numbers, placed, strict=True)), told)
+    return _Photo(entry, split, image, list(zip(numbers, placed, strict=True)), between)
 
 
 def _triple(entry: Entry, value: Any, field: str, count: int, names: _Names) -> Triple:
@@ -247,15 +247,15 @@ def _of_release(file: Path, split: str, names: _Names) -> Iterator[_Photo]:
     for image, value in content.items():
         entry = Entry(file, image, {})
         things: dict[tuple[int, Box], int] = {}
-        told = []
+        between = []
         for i, item in enumerate(_list(entry, value, "relations")):
             relation = object_entry(item, file, image, f"[{i}]")
             subject, thing = (
                 things.setdefault(_end(relation, role, f"[{i}].{role}", names), len(things)) for role in _ROLES
             )
             number = _number(relation, relation.get("predicate"), f"[{i}].predicate", names.predicates, "predicate")
-            told.append((subject, number, thing))
-        yield _Photo(entry, split, _image(entry, image), list(things), told)
+            between.append((subject, number, thing))
+        yield _Photo(entry, split, _image(entry, image), list(things), between)
 
 
 def _end(relation: Entry, role: str, field: str, names: _Names) -> tuple[int, Box]:
