@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.turing_toy import toy_data, toy_vocabulary
+from exams.turing.turing_toy import toy_data, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.core import Candidate, sit
 from sightline.exams.turing.asking.streams import Stream

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reference.pair_tables import make_table, random_answers, random_table, real_tables
+from exams.relations.pair_tables import make_table, random_answers, random_table, real_tables
 from sightline.exams.relations.answers import Answers
 from sightline.exams.relations.consistency import consistency, label_consistency
 
