@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import sightline
-from reference.turing_toy import toy_scenes
+from exams.turing.turing_toy import toy_scenes
 from sightline.cli.demo_turing import show_turing
 from sightline.cli.turing_asking import assumptions_of
 from sightline.cli.turing_person import Answers, Session

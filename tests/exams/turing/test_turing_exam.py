@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.turing_toy import toy_data, toy_scenes, toy_vocabulary
+from exams.turing.turing_toy import toy_data, toy_scenes, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Candidate
 from sightline.exams.run import Run

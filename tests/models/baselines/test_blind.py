@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.pair_tables import make_table, random_table
+from exams.relations.pair_tables import make_table, random_table
 from sightline.errors import ConfigError
 from sightline.exams.relations.prior import ClassPrior
 from sightline.models import load
