@@ -5,7 +5,7 @@
 
 Needs torch and Blender's environment (``sightline blender install``, or SIGHTLINE_BLENDER); a view takes about ten
 seconds of a core. Interrupted, it goes on where it stopped. ``--fast`` and ``--blender`` name folders to use or
-to make. benchmarks/geospa_page.py shows what was written.
+to make. docs/pages/geospa_page.py shows what was written.
 """
 
 from __future__ import annotations
