@@ -273,7 +273,7 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
     import numpy as np
     import torch
 
-    from sightline.exams.predicates.tally import tally_many
+    from sightline.exams.predicates.counts import tally_many
     from sightline.training.sornet.evaluation import answers_by
     from sightline.training.sornet.sources import WorldSource
     from sightline.worlds import load_world
@@ -319,7 +319,7 @@ def summary(counts: Any) -> str:
     """Scene accuracy of all, spatial and geometric predicates, and scene-all accuracy, in percent."""
     import numpy as np
 
-    from sightline.exams.predicates.tally import TN, TP
+    from sightline.exams.predicates.counts import TN, TP
 
     right = counts[:, :, [TP, TN]].sum(axis=2).astype(np.float64)
     asked = counts.sum(axis=2)

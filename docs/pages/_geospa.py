@@ -13,8 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.predicates.scores import NAMES, PredicateScores, features, scores, statistics
-from sightline.exams.predicates.tally import FN, FP, TN, TP, UNKNOWN_TRUE
+from sightline.exams.predicates.counts import (
+    FN,
+    FP,
+    NAMES,
+    TN,
+    TP,
+    UNKNOWN_TRUE,
+    PredicateScores,
+    features,
+    scores,
+    statistics,
+)
 from sightline.stats import Comparison, compare
 
 ROOT = Path(__file__).resolve().parents[2]

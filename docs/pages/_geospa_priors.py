@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from _geospa import ROOT, TWO, Counts, Results
-from sightline.exams.predicates.scores import PredicateScores, scores
-from sightline.exams.predicates.study import PredicateStudy
-from sightline.exams.predicates.tally import FN, TP, UNKNOWN_TRUE, tally_many
+from sightline.exams.predicates.counts import FN, TP, UNKNOWN_TRUE, PredicateScores, scores, tally_many
 from sightline.models.baselines.predicates import LookPrior, Looks
-from sightline.skills import Queries
+from sightline.skills import PredicatesStudy, Queries
 from sightline.training.sornet.layouts import PlacedScenes
 from sightline.worlds import load_world
 from sightline.worlds.shapes import split_name
@@ -32,12 +30,12 @@ def prior_scores(results: Results, split: str) -> dict[str, PredicateScores]:
     stream = PlacedScenes(load_world(f"geospa/{split}"), ["original"], seed=0, size=len(sat), batches=1, **which)
     placed = stream[0]
     numbers = [np.flatnonzero(row) for row in placed.present]
-    looks = [
-        tuple(map(_look, (stream.identities[i][0] for i in row[n])))
+    appearance = [
+        tuple(map(_appearance, (stream.identities[i][0] for i in row[n])))
         for row, n in zip(placed.identities, numbers, strict=True)
     ]
     truth = [labels[np.ix_(n, n)] for labels, n in zip(placed.labels, numbers, strict=True)]
-    study = PredicateStudy(tuple(map(str, range(len(sat)))), tuple(looks), tuple(truth))
+    study = PredicatesStudy(tuple(map(str, range(len(sat)))), tuple(appearance), tuple(truth))
     made = {}
     for name, known in PRIORS.items():
         counts: Counts = tally_many(placed.labels, said_by(known, study, placed.labels.shape), placed.present)
@@ -47,18 +45,18 @@ def prior_scores(results: Results, split: str) -> dict[str, PredicateScores]:
     return made
 
 
-def said_by(known: Looks, study: PredicateStudy, shape: tuple[int, ...]) -> NDArray[np.int8]:
+def said_by(known: Looks, study: PredicatesStudy, shape: tuple[int, ...]) -> NDArray[np.int8]:
     """(S, N, N, 8) what a prior says of the scenes it was fitted to, each answered from the others."""
     prior = LookPrior(known)
-    prior.prepare(study)
+    prior.prepare_predicates(study)
     said = np.zeros(shape, np.int8)
-    for row, scene, looks in zip(said, study.scenes, study.looks, strict=True):
-        n = len(looks)
-        row[:n, :n] = prior.predicates(Queries(scene, (), np.zeros((n, 1, 1, 3), np.uint8), looks)).answers
+    for row, scene, appearance in zip(said, study.scenes, study.appearance, strict=True):
+        n = len(appearance)
+        row[:n, :n] = prior.predicates(Queries(scene, (), np.zeros((n, 1, 1, 3), np.uint8), appearance)).answers
     return said
 
 
-def _look(name: str) -> dict[str, str]:
+def _appearance(name: str) -> dict[str, str]:
     shape, size = split_name(name)
     return {"shape": shape, "size": size}
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sightline.atomic import atomic_write
 from sightline.cli.console import Json, cell, counted, err, out, print_json, progress, quiet_stdout, table
 from sightline.errors import ConfigError, MissingExtraError
+from sightline.files import atomic_write
 from sightline.plain import plain
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _train_curve(
     options: SornetOptions, to: Path, scenes: tuple[int, ...], held_out: int, *, save_every: int, json: bool
 ) -> None:
     """Fine-tune on each number of scenes, print the curve, draw it."""
-    from sightline.report.curves import learning_curve
+    from sightline.show.xy import learning_curve
     from sightline.training.sornet.finetune import curve, refuse_foreign
     from sightline.training.sornet.setup import curve_sources, device_of, plan_of
 

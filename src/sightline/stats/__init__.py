@@ -9,10 +9,10 @@ from sightline.stats.agreement import (
     krippendorff_alpha,
     leave_one_out_counts,
 )
-from sightline.stats.bootstrap import Statistic, StrataStatistic, bootstrap, bootstrap_strata
+from sightline.stats.bootstrap import Statistic, bootstrap
 from sightline.stats.consistency import rate, symmetry, transitivity
-from sightline.stats.intervals import Interval, intervals, intervals_strata, macro_intervals
-from sightline.stats.paired import Comparison, Comparisons, compare, compare_strata, holm
+from sightline.stats.intervals import Interval, intervals, macro_intervals
+from sightline.stats.paired import Comparison, Comparisons, compare, holm, holm_by_family
 
 __all__ = [
     "Comparison",
@@ -21,17 +21,14 @@ __all__ = [
     "HumanCeiling",
     "Interval",
     "Statistic",
-    "StrataStatistic",
     "bootstrap",
-    "bootstrap_strata",
     "compare",
-    "compare_strata",
     "dawid_skene",
     "fleiss_kappa",
     "holm",
+    "holm_by_family",
     "human_ceiling",
     "intervals",
-    "intervals_strata",
     "krippendorff_alpha",
     "leave_one_out_counts",
     "macro_intervals",

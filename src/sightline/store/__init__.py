@@ -4,7 +4,7 @@ A dataset folder holds ``dataset.json`` (the manifest), ``views/``, ``objects/``
 with one Parquet file a shard, and ``images/`` with blobs named by their sha256.
 """
 
-from sightline.atomic import atomic_write
+from sightline.files import atomic_write
 from sightline.store.blobs import Blobs
 from sightline.store.check import check_tables
 from sightline.store.convert import scenes_from_tables, tables_from_scenes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -46,24 +46,24 @@ class Dataset:
         completed: Completed | None = None,
     ) -> None:
         self._parts, self._manifest, self._completed = tuple(parts), manifest, completed
+        self._memo: dict[Hashable, Any] = {}
         self.blobs = blobs
 
     @classmethod
-    def open(cls, path: str | Path, *, completed: Completed | None = None) -> Self:
-        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached.
-
-        Args:
-            path: The folder.
-            completed: Gives a scene what can be made again, where somebody knows how (`Scene.without`).
-        """
+    def open(cls, path: str | Path) -> Self:
+        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached."""
         folder = Path(path)
         manifest = read_manifest(folder)
-        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest, completed)
+        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest)
 
     @classmethod
     def from_tables(cls, tables: Tables, path: str | Path | None = None) -> Self:
         """A dataset in memory; `path` is the folder that relative picture paths start from, and its name."""
         return cls([MemoryShard(by_scene(tables))], Blobs(Path(path or ".")))
+
+    def completed_by(self, completed: Completed) -> Self:
+        """The same dataset whose scenes get what can be made again, by one who knows how (`Scene.without`)."""
+        return type(self)(self._parts, self.blobs, self._manifest, completed)
 
     @property
     def path(self) -> Path:
@@ -106,6 +106,13 @@ class Dataset:
         if self._manifest is not None:
             return self._manifest.splits
         return tuple(sorted({s for p in self._parts for s in p.frame("views")["split"].unique()} - {""}))
+
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was derived from this dataset under that key; made on first use, and kept while it is open."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        value: T = self._memo[key]
+        return value
 
     def __len__(self) -> int:
         return sum(part.scenes for part in self._parts)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
 from sightline.errors import ConfigError, DataError
+from sightline.files import differences
 from sightline.plain import plain
 from sightline.training.plan import TrainingTask
 
@@ -50,21 +51,10 @@ def identity(task: TrainingTask, folder: Path) -> dict[str, Any]:
     whole: dict[str, Any] = plain({"plan": task.plan, "source": task.source.facts()})
     stored = begun(folder, task.weights)
     if stored is not None and stored != whole:
-        change = difference(stored, whole)
+        name, was, now = next(differences(stored, whole, depth=2))
+        change = f"its {name.partition('.')[2]} is {was!r}, now it is {now!r}"
         raise ConfigError(f"{folder} holds another training: {change}; choose another folder or remove it")
     return whole
-
-
-def difference(stored: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
-    """Name the first setting in which two trainings differ.
-
-    >>> difference({"source": {"kept": 8, "fresh": 4}}, {"source": {"kept": 8}})
-    'its fresh is 4, now it is not set'
-    """
-    was, now = ({(p, k): v for p in parts for k, v in parts[p].items()} for parts in (stored, whole))
-    at = next(at for at in now | was if at not in was or at not in now or was[at] != now[at])
-    before, after = (repr(settings[at]) if at in settings else "not set" for settings in (was, now))
-    return f"its {at[1]} is {before}, now it is {after}"
 
 
 def names_of(folder: Path, what: str, marks: Sequence[str]) -> list[str]:

@@ -16,8 +16,8 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
-from sightline.atomic import atomic_write
 from sightline.errors import ConfigError, DataError
+from sightline.files import atomic_write
 from sightline.training.folder import LOG, PLAN, STATE, columns_of, log_rows
 from sightline.training.learner import Learner
 from sightline.training.plan import TrainingTask

@@ -44,8 +44,7 @@ from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store.convert import tables_from_scenes
 from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.ade20k_masks import HIDES, VALUES, Outline, hiding, outline
-from sightline.store.formats.coco_entries import Entry, is_text
-from sightline.store.formats.jsonio import names_keys, parse
+from sightline.store.formats.jsonio import Entry, is_text, names_keys, numbered, parse
 from sightline.store.tables import Tables
 
 __all__ = ["EDGE", "HIDES", "detect", "notes", "read"]
@@ -182,16 +181,7 @@ def _several(value: Any) -> list[Any]:
 
 def _things(annotation: Entry) -> list[Entry]:
     """The objects, each called by its id; ids are whole numbers and unique."""
-    found: dict[int, Entry] = {}
-    for i, values in enumerate(_several(annotation.get("object"))):
-        entry = Entry(annotation.file, f"object[{i}]", values if isinstance(values, dict) else {})
-        if entry.values is not values:
-            raise entry.error("entry is not an object", "object", "a JSON object", values)
-        number = entry.integer("id")
-        if number in found:
-            raise entry.error("id stands twice", "id", "an id of its own", number)
-        found[number] = Entry(annotation.file, f"object {number}", values)
-    return list(found.values())
+    return [entry for _, entry in numbered(_several(annotation.get("object")), "object", annotation.file, "object")]
 
 
 def _words(thing: Entry, key: str, *, cut: str | None = None) -> list[str]:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.predicates.items import FEWEST
-from sightline.exams.predicates.truth import ASPECTS, Facts, facts_of
+from sightline.exams.predicates.items import ASPECTS, FEWEST, Facts, facts_of
 from sightline.generate import canonical_of
 from sightline.scenes import Camera, Object
 from sightline.scenes.labels import PREDICATES

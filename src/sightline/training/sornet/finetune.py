@@ -1,6 +1,6 @@
 """How many scenes with unseen objects does a trained network need? It learns from a few and is asked about others.
 
-Numpy and torch are enough here; Lightning is imported when training begins. `report.curves` draws the result.
+Numpy and torch are enough here; Lightning is imported when training begins. `show.xy` draws the result.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from sightline.atomic import atomic_write
 from sightline.errors import ConfigError
-from sightline.exams.predicates.scores import PredicateScores, scores
-from sightline.exams.predicates.tally import FN, TN, tally_many
+from sightline.exams.predicates.counts import FN, TN, PredicateScores, scores, tally_many
+from sightline.files import atomic_write
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.sornet import Sornet
 from sightline.plain import plain
