@@ -41,7 +41,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def card() -> str:
-    if "plan" not in shipped("cpu").told:
+    if "plan" not in shipped("cpu").about:
         pytest.skip("the weights say that they are untrained")
     return CARD.read_text(encoding="utf-8")
 
