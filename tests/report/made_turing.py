@@ -9,8 +9,8 @@ from zlib import crc32
 import numpy as np
 
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
 from sightline.generate import generate
 from sightline.models.registry import candidate

@@ -17,8 +17,8 @@ from test_report_page import Page
 from sightline.cli import report_command
 from sightline.cli.turing_writing import write_out
 from sightline.errors import ConfigError, DataError
-from sightline.exams.runner import run_exam
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.written_exam import WrittenExam
 from sightline.models.registry import candidate
 from sightline.report.make import of_exam

@@ -233,13 +233,11 @@ def _protocol(card: CardContext) -> Protocol:
 def document(card: CardContext) -> dict[str, Any]:
     """The analyses as JSON values."""
     made = analyses(card)
-    data = plain(made.data)
-    behaviour = {name: plain(of_run) for name, of_run in made.runs.items()}
     return {
         "protocol": _protocol(card).value,
-        "described": data,
-        "behaviour": behaviour,
-        "grids": {setting: [plain(grid) for grid in of_setting] for setting, of_setting in made.grids.items()},
+        "described": plain(made.data),
+        "behaviour": plain(made.runs),
+        "grids": plain(made.grids),
     }
 
 
@@ -476,8 +474,8 @@ def _outcome_figures(card: CardContext) -> tuple[Figure, ...]:
 
 def _grid_rows(made: Mapping[Setting, Sequence[Grid]]) -> Iterator[FigureRow]:
     """F1 of *closer* by size and place, setting by setting, one heat map an attribute."""
-    for setting, of_setting in made.items():
-        maps = tuple(Figure(_GRID_TITLES[grid.attribute], _heat(grid, setting)) for grid in of_setting)
+    for setting, by_attribute in made.items():
+        maps = tuple(Figure(_GRID_TITLES[grid.attribute], _heat(grid, setting)) for grid in by_attribute)
         yield FigureRow(SETTING_WORDS[setting].capitalize(), maps, small=True)
 
 
@@ -498,8 +496,8 @@ def _grid_sentence(card: CardContext) -> str:
         "hold equally many objects; the small figure counts ordered pairs. Even shading means the score does not "
         "hang on that property; a dark corner beside a pale one means that the model follows the cue."
     )
-    for setting, of_setting in analyses(card).grids.items():
-        grid = next((g for g in of_setting if g.attribute == "vertical"), None)
+    for setting, by_attribute in analyses(card).grids.items():
+        grid = next((g for g in by_attribute if g.attribute == "vertical"), None)
         if grid is None or len(grid.edges) < 3:
             continue
         low, high = grid.f1[-1, 0], grid.f1[0, -1]
@@ -570,8 +568,8 @@ def _scales_table(data: DataFacts) -> Table:
         "Difficulty, by the raters' depth votes",
         ("", *scales),
         tuple(Row(f"{s}, {split}", tuple(Cell(percent(of[scale])) for scale in scales)) for s, split, of in shares),
-        note="Share of all pairs. Infeasible: the raters' majority is unsure. Ambiguous: no majority; such pairs have "
-        "no label.",
+        note="Share of all pairs. Infeasible: the raters' majority is unsure. Ambiguous: no majority; such pairs "
+        "have no label.",
     )
 
 
