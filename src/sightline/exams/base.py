@@ -278,7 +278,7 @@ class Exam(ABC, Generic[ItemT]):
         """Names of the options that must agree between two runs to be compared."""
         return frozenset({"split"})
 
-    def across(self, results: Sequence[RunResult]) -> dict[str, Any]:  # noqa: ARG002 - a hook
+    def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:  # noqa: ARG002
         """JSON facts that need all runs together, such as whether a baseline shows that the questions leak."""
         return {}
 

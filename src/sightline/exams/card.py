@@ -40,6 +40,9 @@ OTHERS: Final = 3
 
 WORST_OF_OTHERS: Final = 2
 
+RIVALS: Final = 5
+"""Other models in a small chart."""
+
 KINDS: Final = {
     "worst": "The lowest share of right answers.",
     "typical": "From the middle of all those with a mistake.",
@@ -114,6 +117,22 @@ class CardContext:
     def answered(self) -> tuple[RunResult, ...]:
         """Runs that answered something."""
         return tuple(result for result in self.results if result.records.rows.height)
+
+    @property
+    def few(self) -> tuple[RunResult, ...]:
+        """The runs of a small chart: the baselines, a handful of the other models, and the focus on top."""
+        rivals = [r for r in self.answered if self.kind(r) == "rival"][:RIVALS]
+        others = [r for r in self.answered if self.kind(r) == "baseline" or r in rivals]
+        return (*reversed(others), *([self.focus] if self.focus in self.answered else []))
+
+    def parts(self, *path: str) -> list[str]:
+        """Parts that some run has figures for below a place of the scores, in the order of the run with most."""
+        at = len(path)
+        each = [
+            list(dict.fromkeys(n.path[at] for n in r.scores.figures if n.path[:at] == path)) for r in self.answered
+        ]
+        longest = max(each, key=len, default=[])
+        return [*longest, *dict.fromkeys(part for parts in each for part in parts if part not in longest)]
 
     def kind(self, result: RunResult) -> Kind:
         """How a run is drawn."""
@@ -288,7 +307,8 @@ def _context(
         )
         results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec)))
     results.sort(key=lambda result: result.rank, reverse=True)
-    context = CardContext(exams[0], data, tuple(results), results[0], options, exams[0].across(results), load)
+    shared_facts = exams[0].across(results, resamples=options.resamples, seed=options.seed)
+    context = CardContext(exams[0], data, tuple(results), results[0], options, shared_facts, load)
     return replace(context, focus=_focus(results, options.focus))
 
 
