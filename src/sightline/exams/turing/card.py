@@ -1,4 +1,4 @@
-"""The Turing exam on the report card: accuracy by type, step and story, whether it could be guessed, and streams."""
+"""The Turing exam on the report card: accuracy by type, step and story, whether it leaks, and single streams."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ HALTED: Final = {
 
 SCORES_TEXT: Final = (
     "Every question is a yes or a no, chosen so that its true answer cannot be told from the questions and answers "
-    "before it. Whoever does not look at the picture is right about half the time; a little more where the engine’s "
-    "estimate leaves room, at most ε away from one half. Every question counts the same. An abstention, a reply "
+    "before it. Whoever does not look at the picture is right about half the time; a little more where the "
+    "engine’s estimate leaves room, at most ε away from one half. Every question counts the same. An abstention, a reply "
     "nobody can read and a late one are not right. Ambiguous questions are never asked and never count."
 )
 
