@@ -18,13 +18,13 @@ from sightline.cli.turing_asking import assumptions_of
 from sightline.cli.turing_person import Answers, Session
 from sightline.cli.turing_print import transcript_of
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.annotations.annotating import annotate
-from sightline.exams.turing.asking.engine import Engine, Settings
-from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions
-from sightline.exams.turing.chances.corpus import Corpus
-from sightline.exams.turing.chances.frequencies import Frequencies
-from sightline.exams.turing.words.files import load_vocabulary, parse_vocabulary
-from sightline.exams.turing.words.questions import Truth
+from sightline.exams.turing.annotations.annotation import annotate
+from sightline.exams.turing.stream.engine import Engine, Settings
+from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions
+from sightline.exams.turing.estimate.corpus import Corpus
+from sightline.exams.turing.estimate.frequencies import Frequencies
+from sightline.exams.turing.vocabulary.files import load_vocabulary, parse_vocabulary
+from sightline.exams.turing.vocabulary.questions import Truth
 from sightline.generate import generate
 from sightline.report.turing.stage import stage
 from sightline.store import write_scenes

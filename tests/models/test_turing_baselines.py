@@ -12,12 +12,12 @@ import pytest
 from reference.turing_toy import toy_data, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.core import Candidate, sit
-from sightline.exams.turing.asking.streams import Stream
+from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.monitor import monitor
 from sightline.exams.turing.records import asked_of, score_run
 from sightline.exams.turing.study import TuringStudy
-from sightline.exams.turing.words.questions import Question, Truth
+from sightline.exams.turing.vocabulary.questions import Question, Truth
 from sightline.models import load
 from sightline.models.adapters.answer_file import AnswerFile
 from sightline.models.baselines.turing_features import features, instantiated
@@ -91,7 +91,7 @@ class Leaky(TuringExam):
         return alternating(item.scene_id, item.row)
 
     def study(self) -> TuringStudy:
-        return _LeakyStudy(self.recipe, self.training, self.belief.fork)
+        return _LeakyStudy(self.recipe, self.training, self.estimator.fork)
 
 
 class _LeakyStudy(TuringStudy):
@@ -100,7 +100,7 @@ class _LeakyStudy(TuringStudy):
 
 
 def alternating(scene_id: str, row: int) -> Stream:
-    from sightline.exams.turing.asking.streams import Step
+    from sightline.exams.turing.stream.steps import Step
 
     kinds = [
         Question("exist", kind, (), region) for kind in ("ball", "cube") for region in ("image", "left", "right")

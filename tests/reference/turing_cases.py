@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from reference.turing_oracle import picture_of, truth, walked
 from sightline.exams.turing.annotations.columns import Columns, packed
-from sightline.exams.turing.chances.belief import Assumptions
-from sightline.exams.turing.words.questions import History, Label, Question, Told, labels_of
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.estimate.estimator import Assumptions
+from sightline.exams.turing.vocabulary.questions import History, Label, Question, Told, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
 
 NAMES = ("person", "car", "tree")
 GROUPS = ("colour", "doing", "carrying")
@@ -64,22 +64,22 @@ def random_vocabulary(rng: np.random.Generator, *, links: int = 3) -> Vocabulary
     kinds = []
     for name in NAMES[: rng.integers(1, 4)]:
         groups = [GROUPS[i] for i in np.sort(rng.integers(0, 3, size=rng.integers(0, 6)))]
-        attributes = [Attribute(f"{g}{i}", g, f"{g} {i}", Source("flag", g)) for i, g in enumerate(groups)]
+        attributes = [Attribute(f"{g}{i}", g, f"{g} {i}", AttributeSource("flag", g)) for i, g in enumerate(groups)]
         exclusive = frozenset({"colour"}) if rng.random() < 0.5 else frozenset()
-        kinds.append(Kind(name, (name, f"big {name}"), tuple(attributes), exclusive))
+        kinds.append(ObjectType(name, (name, f"big {name}"), tuple(attributes), exclusive))
     return Vocabulary(
         "random", tuple(kinds), tuple(_link(rng, i) for i in range(links)), REGIONS[: rng.integers(1, 6)]
     )
 
 
-def _link(rng: np.random.Generator, i: int) -> Link:
+def _link(rng: np.random.Generator, i: int) -> RelationType:
     ends = [tuple(n for n in NAMES if rng.random() < 0.5) if rng.random() < 0.3 else () for _ in range(2)]
     given = tuple(g for g in (*GROUPS, "region") if rng.random() < 0.3)
     group = str(rng.choice(["where", "what"]))
     ordered = bool(rng.random() < 0.6)
     if not ordered:
         ends[1] = ends[0]
-    return Link(f"r{i}", f"relation {i} of", *ends, ordered=ordered, group=group, given=given)
+    return RelationType(f"r{i}", f"relation {i} of", *ends, ordered=ordered, group=group, given=given)
 
 
 def random_columns(
@@ -188,7 +188,7 @@ def random_question(rng: np.random.Generator, vocabulary: Vocabulary, labels: tu
     return Question(search, wanted.name, random_attributes(rng, wanted, least=0), region)
 
 
-def random_attributes(rng: np.random.Generator, kind: Kind, *, least: int) -> tuple[str, ...]:
+def random_attributes(rng: np.random.Generator, kind: ObjectType, *, least: int) -> tuple[str, ...]:
     """Up to three names in the vocabulary's order, at most one of an exclusive group; mostly few."""
     size = min(len(kind.attributes), least + int(rng.choice([0, 0, 1, 2])))
     chosen: list[Attribute] = []
@@ -223,7 +223,7 @@ def all_questions(vocabulary: Vocabulary, labels: tuple[Label, ...], most_attrib
     ]
 
 
-def _sets(kind: Kind, most: int) -> list[tuple[str, ...]]:
+def _sets(kind: ObjectType, most: int) -> list[tuple[str, ...]]:
     sets: list[tuple[Attribute, ...]] = [()]
     for _ in range(most):
         sets += [

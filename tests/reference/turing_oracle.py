@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sightline.exams.turing.annotations.columns import Annotation, Columns
-from sightline.exams.turing.chances.belief import Assumptions, Chance
-from sightline.exams.turing.words.questions import Label, Question, Told
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.estimate.estimator import Assumptions, Chance
+from sightline.exams.turing.vocabulary.questions import Label, Question, Told
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 ANY_GROUP = None
 
@@ -111,8 +111,8 @@ def walked(picture: Picture, history: Iterable[Told]) -> dict[Label, int] | None
     return labelled
 
 
-class SlowBelief:
-    """The Belief protocol by brute force."""
+class SlowEstimator:
+    """The Estimator protocol by brute force."""
 
     def __init__(
         self,
@@ -127,8 +127,8 @@ class SlowBelief:
         self.pictures = [picture_of(columns.image(i), vocabulary) for i in range(len(columns))]
         self.history: list[Told] = []
 
-    def fork(self) -> SlowBelief:
-        return SlowBelief(self.columns, self.vocabulary, self.assumptions, self.min_support, self.smoothing)
+    def fork(self) -> SlowEstimator:
+        return SlowEstimator(self.columns, self.vocabulary, self.assumptions, self.min_support, self.smoothing)
 
     def learn(self, question: Question, answer: bool) -> None:
         self.history.append(Told(question, answer))

@@ -89,7 +89,7 @@ def entered(wish: Wishes) -> ImageRoom:
     """The exam and its data, all of it checked."""
     from sightline.cli.turing_asking import assumptions_of
     from sightline.exams.turing.exam import TuringExam
-    from sightline.exams.turing.words.files import load_vocabulary
+    from sightline.exams.turing.vocabulary.files import load_vocabulary
     from sightline.exams.turing.written_exam import WrittenExam
     from sightline.generate import open_any
 

@@ -102,7 +102,7 @@ def wishes(
 
 def asked_about(path: Path, runs: list[Run]) -> Dataset:
     """The data of the runs: a dataset, or the pictures of a written test."""
-    from sightline.exams.turing.asking.written import MARKER
+    from sightline.exams.turing.stream.written import MARKER
     from sightline.report.turing.written import pictures_of
     from sightline.store import open_dataset
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from sightline.cli.console import counted, err
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions
+from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions
 from sightline.hints import did_you_mean, hint
 
 if TYPE_CHECKING:
     from sightline.exams.turing.annotations.columns import Annotation
-    from sightline.exams.turing.asking.engine import Engine
-    from sightline.exams.turing.asking.streams import Operator, Stream
-    from sightline.exams.turing.chances.corpus import Corpus
-    from sightline.exams.turing.chances.frequencies import Frequencies
-    from sightline.exams.turing.words.vocabulary import Vocabulary
+    from sightline.exams.turing.stream.engine import Engine
+    from sightline.exams.turing.stream.steps import Operator, Stream
+    from sightline.exams.turing.estimate.corpus import Corpus
+    from sightline.exams.turing.estimate.frequencies import Frequencies
+    from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
     from sightline.scenes import Scene
     from sightline.store import Dataset
 
@@ -63,14 +63,14 @@ class Asked:
 
 def ask_image(wish: Wishes) -> Asked:
     """Make a stream about one image."""
-    from sightline.exams.turing.asking.engine import Engine, Settings
+    from sightline.exams.turing.stream.engine import Engine, Settings
     from sightline.generate import open_any
 
     data = open_any(wish.data)
     scene = _scene(data, wish.image)
-    belief, vocabulary, learned = _belief(wish, data)
+    estimator, vocabulary, learned = _estimator(wish, data)
     settings = Settings(wish.epsilon, wish.min_support, wish.questions)
-    engine = Engine(belief, vocabulary, scene_id=scene.id, seed=wish.seed, number=wish.stream, settings=settings)
+    engine = Engine(estimator, vocabulary, scene_id=scene.id, seed=wish.seed, number=wish.stream, settings=settings)
     return Asked(_answered(engine, wish, data, scene, vocabulary), vocabulary, scene, learned)
 
 
@@ -113,10 +113,10 @@ def _scene(data: Dataset, scene_id: str) -> Scene:
         ) from None
 
 
-def _belief(wish: Wishes, data: Dataset) -> tuple[Frequencies, Vocabulary, str]:
+def _estimator(wish: Wishes, data: Dataset) -> tuple[Frequencies, Vocabulary, str]:
     """What the training images say, the vocabulary, and what was learned from in words."""
-    from sightline.exams.turing.chances.corpus import Corpus
-    from sightline.exams.turing.chances.frequencies import Frequencies
+    from sightline.exams.turing.estimate.corpus import Corpus
+    from sightline.exams.turing.estimate.frequencies import Frequencies
 
     if wish.corpus is not None:
         corpus = Corpus.open(wish.corpus)
@@ -128,8 +128,8 @@ def _belief(wish: Wishes, data: Dataset) -> tuple[Frequencies, Vocabulary, str]:
 
 
 def _learned(wish: Wishes, data: Dataset) -> tuple[Vocabulary, Corpus]:
-    from sightline.exams.turing.annotations.annotating import annotate
-    from sightline.exams.turing.chances.corpus import Corpus
+    from sightline.exams.turing.annotations.annotation import annotate
+    from sightline.exams.turing.estimate.corpus import Corpus
     from sightline.exams.turing.study import subset
     from sightline.generate import open_any
 
@@ -146,7 +146,7 @@ def _learned(wish: Wishes, data: Dataset) -> tuple[Vocabulary, Corpus]:
 
 def vocabulary_named(name: str, data: Dataset) -> Vocabulary:
     """The vocabulary of that name or file, checked against the data; without a name the one that fits it."""
-    from sightline.exams.turing.words.files import check_against, load_vocabulary, vocabulary_for
+    from sightline.exams.turing.vocabulary.files import check_against, load_vocabulary, vocabulary_for
 
     if not name:
         return vocabulary_for(data)
@@ -158,8 +158,8 @@ def vocabulary_named(name: str, data: Dataset) -> Vocabulary:
 
 def _answered(engine: Engine, wish: Wishes, data: Dataset, scene: Scene, vocabulary: Vocabulary) -> Stream:
     """Let the wished operator answer."""
-    from sightline.exams.turing.asking.operators import FromFile, GroundTruth
-    from sightline.exams.turing.words.fitting import check_types
+    from sightline.exams.turing.stream.operators import FromFile, GroundTruth
+    from sightline.exams.turing.vocabulary.census import check_types
 
     if wish.operator == "person":
         return _person(engine, wish, scene, vocabulary)
@@ -174,7 +174,7 @@ def _answered(engine: Engine, wish: Wishes, data: Dataset, scene: Scene, vocabul
 
 def answered(engine: Engine, operator: Operator) -> Stream:
     """The whole stream; it ends early where the operator will not go on."""
-    from sightline.exams.turing.asking.operators import StoppedError
+    from sightline.exams.turing.stream.operators import StoppedError
 
     while (proposal := engine.propose()) is not None:
         try:
@@ -188,7 +188,7 @@ def answered(engine: Engine, operator: Operator) -> Stream:
 
 
 def _annotation(wish: Wishes, data: Dataset, scene: Scene, vocabulary: Vocabulary) -> Annotation:
-    from sightline.exams.turing.annotations.annotating import annotate
+    from sightline.exams.turing.annotations.annotation import annotate
 
     columns = annotate(data, vocabulary, view=wish.view, closed=wish.closed, scenes=[scene.id])
     if not len(columns):

@@ -72,7 +72,7 @@ def ask(
     """Ask about one image, and print the story."""
     from sightline.cli.turing_asking import Wishes, ask_image, assumptions_of
     from sightline.cli.turing_print import print_transcript, transcript_of
-    from sightline.exams.turing.asking.stream_json import steps_to_json
+    from sightline.exams.turing.stream.steps import steps_to_json
 
     if corpus is not None and (train is not None or train_split is not None or vocabulary):
         raise ConfigError("a corpus brings its training images and vocabulary: give --corpus, or the others")
@@ -195,7 +195,7 @@ def vocabulary(
     """List the ready vocabularies, print one as YAML, make one from a dataset, or count what a dataset tells."""
     from sightline.cli import turing_words
     from sightline.cli.turing_asking import vocabulary_named
-    from sightline.exams.turing.words.files import dump_vocabulary, load_vocabulary
+    from sightline.exams.turing.vocabulary.files import dump_vocabulary, load_vocabulary
 
     if of is None:
         listed = turing_words.ready_words()
@@ -205,7 +205,7 @@ def vocabulary(
             raise ConfigError(f"--counts and --vocabulary go with a dataset; {of} is a vocabulary")
         found = load_vocabulary(of)
         return print_json(turing_words.sizes(found)) if json else out.print(dump_vocabulary(found), end="")
-    from sightline.exams.turing.annotations.annotating import annotate
+    from sightline.exams.turing.annotations.annotation import annotate
     from sightline.generate import open_any
 
     opened = open_any(Path(of))
@@ -229,8 +229,8 @@ def corpus(
 ) -> None:
     """Lay out annotated images for counting, once; turing ask takes the folder with --corpus."""
     from sightline.cli.turing_asking import vocabulary_named
-    from sightline.exams.turing.annotations.annotating import annotate
-    from sightline.exams.turing.chances.corpus import Corpus
+    from sightline.exams.turing.annotations.annotation import annotate
+    from sightline.exams.turing.estimate.corpus import Corpus
     from sightline.generate import open_any
 
     opened = open_any(data)

@@ -15,13 +15,13 @@ from sightline.cli.console import out
 from sightline.cli.turing_print import question as worded
 from sightline.cli.turing_print import transcript_of
 from sightline.errors import DataError
-from sightline.exams.turing.asking.engine import Engine, Proposal
-from sightline.exams.turing.asking.operators import FromFile, StoppedError, read_lines
-from sightline.exams.turing.asking.stream_json import region_box
-from sightline.exams.turing.asking.streams import Step, Stream
-from sightline.exams.turing.words.questions import Truth
-from sightline.exams.turing.words.structured import to_json
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.stream.engine import Engine, Proposal
+from sightline.exams.turing.stream.operators import FromFile, StoppedError, read_lines
+from sightline.exams.turing.stream.steps import region_box
+from sightline.exams.turing.stream.steps import Step, Stream
+from sightline.exams.turing.vocabulary.questions import Truth
+from sightline.exams.turing.vocabulary.questions import question_to_json
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.report.turing.drawing import asked_picture, save_picture
 from sightline.report.turing.stage import Stage
 from sightline.report.turing.transcript import Line, Transcript
@@ -62,7 +62,7 @@ class Answers:
         """Write an answer behind the others."""
         row = {
             "scene_id": self.scene_id,
-            "question": to_json(step.question, self.vocabulary),
+            "question": question_to_json(step.question, self.vocabulary),
             "answer": step.truth.value,
             "object_id": step.object_id,
             "labels": labels,
@@ -164,7 +164,7 @@ class Session:
             self.answers.drop()
 
     def _line(self, proposal: Proposal) -> Line:
-        from sightline.exams.turing.words.english import say
+        from sightline.exams.turing.vocabulary.english import say
 
         asked, chance = proposal.question, proposal.chance
         box = region_box(asked, self.vocabulary)

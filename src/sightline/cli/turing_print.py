@@ -6,9 +6,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sightline.cli.console import counted, number, out
-from sightline.exams.turing.asking.stream_json import region_box
-from sightline.exams.turing.asking.streams import Stream
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.stream.steps import region_box
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.report.turing.listings import HALTED
 from sightline.report.turing.transcript import ANSWERS, DESIGNATED, Line, Transcript
 
@@ -17,7 +17,7 @@ _INK = {"yes": "bold green", "no": "bold red", "ambiguous": "dim italic"}
 
 def transcript_of(stream: Stream, vocabulary: Vocabulary) -> Transcript:
     """A stream as people read it."""
-    from sightline.exams.turing.words.english import say
+    from sightline.exams.turing.vocabulary.english import say
 
     lines = []
     for step in stream.steps:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.exams.turing.annotations.columns import Columns
-    from sightline.exams.turing.words.vocabulary import Vocabulary
+    from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 
 def ready_words() -> list[dict[str, Any]]:
     """The vocabularies that come with Sightline, with their sizes."""
-    from sightline.exams.turing.words.files import load_vocabulary, vocabularies
+    from sightline.exams.turing.vocabulary.files import load_vocabulary, vocabularies
 
     return [sizes(load_vocabulary(name)) for name in vocabularies()]
 

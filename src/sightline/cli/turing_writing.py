@@ -17,7 +17,7 @@ def write_out(
     exam: TuringExam, data: Dataset, to: Path, key: Path, *, images: int | None, overwrite: bool, quiet: bool
 ) -> dict[str, Any]:
     """Make the streams, write the test and its key; what was written, as JSON values."""
-    from sightline.exams.turing.asking.written import write_test
+    from sightline.exams.turing.stream.written import write_test
 
     exam.check(None, data)
     by_image = groupby(exam.items(data), key=lambda item: item.scene_id)

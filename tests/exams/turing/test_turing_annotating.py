@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from reference.turing_reading import annotation as read_slowly
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations import annotating
-from sightline.exams.turing.annotations.annotating import annotate, annotation_of
+from sightline.exams.turing.annotations.annotation import annotate, annotation_of
 from sightline.exams.turing.annotations.columns import Annotation
-from sightline.exams.turing.words.files import load_vocabulary
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.vocabulary.files import load_vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
 from sightline.geometry.masks import encode
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset
@@ -34,41 +34,41 @@ REGIONS = (
     Region("corner", (0.9, 0.9, 1, 1)),
 )
 SOURCES = (
-    Source("attribute", "colour", ("red", "pink")),
-    Source("attribute", "colour", ("blue",), absent="no"),
-    Source("category", values=("man",)),
-    Source("category", values=("man",), others=("child",)),
-    Source("flag", "truncated"),
-    Source("flag", "truncated", absent="no"),
-    Source("occluded", above=0.3),
-    Source("occluded", above=0.3, absent="no"),
-    Source("relation", "vrd", ("on", "wears")),
-    Source("relation", "vrd", ("on",), reverse=("under",), absent="no"),
-    Source("relation", "", ("on",), role="object", others=("car", "thing"), absent="no"),
-    Source("relation", "vrd", ("on",), exactly=1, absent="no"),
-    Source("relation", "vrd", ("on",), exactly=1),
-    Source("relation", "vrd", ("on",), exactly=0, absent="no"),
-    Source("relation", "occlusion", ("occludes", "mutual"), absent="no"),
-    Source("relation", "occlusion", ("occluded",), role="object", exactly=2, absent="no"),
+    AttributeSource("attribute", "colour", ("red", "pink")),
+    AttributeSource("attribute", "colour", ("blue",), absent="no"),
+    AttributeSource("category", values=("man",)),
+    AttributeSource("category", values=("man",), others=("child",)),
+    AttributeSource("flag", "truncated"),
+    AttributeSource("flag", "truncated", absent="no"),
+    AttributeSource("occluded", above=0.3),
+    AttributeSource("occluded", above=0.3, absent="no"),
+    AttributeSource("relation", "vrd", ("on", "wears")),
+    AttributeSource("relation", "vrd", ("on",), reverse=("under",), absent="no"),
+    AttributeSource("relation", "", ("on",), role="object", others=("car", "thing"), absent="no"),
+    AttributeSource("relation", "vrd", ("on",), exactly=1, absent="no"),
+    AttributeSource("relation", "vrd", ("on",), exactly=1),
+    AttributeSource("relation", "vrd", ("on",), exactly=0, absent="no"),
+    AttributeSource("relation", "occlusion", ("occludes", "mutual"), absent="no"),
+    AttributeSource("relation", "occlusion", ("occluded",), role="object", exactly=2, absent="no"),
 )
 LINKS = (
-    Link("on", "on", aspect="vrd", values=("on",), reverse=("under",)),
-    Link("on or not", "on", aspect="vrd", values=("on",), absent="no"),
-    Link("anyhow", "on", values=("on", "under")),
-    Link("near", "near", ordered=False, aspect="vrd", values=("near",), subjects=("person",)),
-    Link("wears", "wear", aspect="vrd", values=("wears",), subjects=("person",), objects=("car",), absent="no"),
-    Link("closer", "closer than", aspect="depth", values=("closer",), reverse=("farther",)),
-    Link("hides", "hiding", values=("occludes", "mutual"), absent="no"),
-    Link("larger", "larger than", aspect="box", values=("larger",)),
-    Link("taller", "taller than", aspect="box", values=("taller",), margin=0.5),
+    RelationType("on", "on", aspect="vrd", values=("on",), reverse=("under",)),
+    RelationType("on or not", "on", aspect="vrd", values=("on",), absent="no"),
+    RelationType("anyhow", "on", values=("on", "under")),
+    RelationType("near", "near", ordered=False, aspect="vrd", values=("near",), subjects=("person",)),
+    RelationType("wears", "wear", aspect="vrd", values=("wears",), subjects=("person",), objects=("car",), absent="no"),
+    RelationType("closer", "closer than", aspect="depth", values=("closer",), reverse=("farther",)),
+    RelationType("hides", "hiding", values=("occludes", "mutual"), absent="no"),
+    RelationType("larger", "larger than", aspect="box", values=("larger",)),
+    RelationType("taller", "taller than", aspect="box", values=("taller",), margin=0.5),
 )
-PERSON = Kind(
+PERSON = ObjectType(
     "person",
     ("man", "child", "woman"),
     tuple(Attribute(f"a{i}", "a" if i < 3 else f"g{i}", f"a {i}", s) for i, s in enumerate(SOURCES)),
     frozenset({"a"}),
 )
-CAR = Kind("car", ("car",), PERSON.attributes[8:10])
+CAR = ObjectType("car", ("car",), PERSON.attributes[8:10])
 WORDS = Vocabulary("words", (PERSON, CAR), LINKS, REGIONS)
 
 
@@ -169,15 +169,15 @@ def only(**changes: Any) -> Vocabulary:
     """A vocabulary of persons with the given attributes or links."""
     sources = changes.pop("sources", ())
     attributes = tuple(Attribute(f"a{i}", f"g{i}", "a", source) for i, source in enumerate(sources))
-    return words(types=(Kind("person", ("man", "child"), attributes),), **{"links": (), **changes})
+    return words(types=(ObjectType("person", ("man", "child"), attributes),), **{"links": (), **changes})
 
 
 def verdict(yes: bool, no: bool) -> str:
     return {(True, False): "yes", (False, True): "no", (False, False): "open"}[bool(yes), bool(no)]
 
 
-ON, CLOSER = Link("r", "r", values=("on",)), Link("r", "r", values=("closer",))
-LARGER = Link("r", "r", aspect="box", values=("larger",))
+ON, CLOSER = RelationType("r", "r", values=("on",)), RelationType("r", "r", values=("closer",))
+LARGER = RelationType("r", "r", aspect="box", values=("larger",))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ LARGER = Link("r", "r", aspect="box", values=("larger",))
         (replace(LARGER, values=("taller",), margin=0.5), ("vrd", "on"), False, "yes no"),  # 8 against 5
     ],
 )
-def test_links(link: Link, told: tuple[str, str | None], closed: bool, expected: str) -> None:
+def test_links(link: RelationType, told: tuple[str, str | None], closed: bool, expected: str) -> None:
     """Expected of (man, child), then of (child, man); told is of (man, child)."""
     found = annotation_of(scene(Relation("m", "c", *told)), only(links=(link,)), closed=closed)
     pairs = [verdict(found.holds[pair][0], found.fails[pair][0]) for pair in ((0, 1), (1, 0))]
@@ -214,29 +214,29 @@ def test_links(link: Link, told: tuple[str, str | None], closed: bool, expected:
 @pytest.mark.parametrize(
     ("source", "closed", "expected"),
     [
-        (Source("attribute", "hat", ("yes",)), False, "yes open"),  # the child has no such fact
-        (Source("attribute", "hat", ("no",)), False, "no open"),  # another value denies
-        (Source("attribute", "hat", ("yes",), absent="no"), False, "yes no"),  # silence by the vocabulary
-        (Source("attribute", "hat", ("yes",)), True, "yes no"),  # silence by the caller
-        (Source("category", values=("man",)), False, "yes no"),  # category
-        (Source("category", values=("man",), others=("boy",)), False, "yes open"),  # a child may be either
-        (Source("flag", "truncated"), False, "yes open"),  # flag
-        (Source("flag", "depiction"), True, "no open"),  # flagged as unknown, which is not silence
-        (Source("occluded", above=0.2), False, "no open"),  # exactly that share is not above it
-        (Source("occluded", above=0.1), True, "yes no"),  # above it
-        (Source("relation", "vrd", ("on",)), False, "yes open"),  # of something that is of no type
-        (Source("relation", "vrd", ("on",), role="object"), True, "no yes"),  # the other side
-        (Source("relation", "vrd", ("under",), reverse=("on",), role="object"), True, "yes no"),  # the same
-        (Source("relation", "vrd", ("on",), others=("wall",)), True, "yes no"),  # partner's category
-        (Source("relation", "vrd", ("on",), others=("tree",)), True, "no no"),  # no such partner
-        (Source("relation", "vrd", ("on",), exactly=2), True, "yes no"),  # two
-        (Source("relation", "vrd", ("on",), exactly=2), False, "open open"),  # two at least
-        (Source("relation", "vrd", ("on",), exactly=1), False, "no open"),  # more than one
-        (Source("relation", "depth", ("farther",)), False, "open yes"),  # told backwards
-        (Source("relation", "occlusion", ("occludes",)), True, "open open"),  # no majority
+        (AttributeSource("attribute", "hat", ("yes",)), False, "yes open"),  # the child has no such fact
+        (AttributeSource("attribute", "hat", ("no",)), False, "no open"),  # another value denies
+        (AttributeSource("attribute", "hat", ("yes",), absent="no"), False, "yes no"),  # silence by the vocabulary
+        (AttributeSource("attribute", "hat", ("yes",)), True, "yes no"),  # silence by the caller
+        (AttributeSource("category", values=("man",)), False, "yes no"),  # category
+        (AttributeSource("category", values=("man",), others=("boy",)), False, "yes open"),  # a child may be either
+        (AttributeSource("flag", "truncated"), False, "yes open"),  # flag
+        (AttributeSource("flag", "depiction"), True, "no open"),  # flagged as unknown, which is not silence
+        (AttributeSource("occluded", above=0.2), False, "no open"),  # exactly that share is not above it
+        (AttributeSource("occluded", above=0.1), True, "yes no"),  # above it
+        (AttributeSource("relation", "vrd", ("on",)), False, "yes open"),  # of something that is of no type
+        (AttributeSource("relation", "vrd", ("on",), role="object"), True, "no yes"),  # the other side
+        (AttributeSource("relation", "vrd", ("under",), reverse=("on",), role="object"), True, "yes no"),  # the same
+        (AttributeSource("relation", "vrd", ("on",), others=("wall",)), True, "yes no"),  # partner's category
+        (AttributeSource("relation", "vrd", ("on",), others=("tree",)), True, "no no"),  # no such partner
+        (AttributeSource("relation", "vrd", ("on",), exactly=2), True, "yes no"),  # two
+        (AttributeSource("relation", "vrd", ("on",), exactly=2), False, "open open"),  # two at least
+        (AttributeSource("relation", "vrd", ("on",), exactly=1), False, "no open"),  # more than one
+        (AttributeSource("relation", "depth", ("farther",)), False, "open yes"),  # told backwards
+        (AttributeSource("relation", "occlusion", ("occludes",)), True, "open open"),  # no majority
     ],
 )
-def test_sources(source: Source, closed: bool, expected: str) -> None:
+def test_sources(source: AttributeSource, closed: bool, expected: str) -> None:
     """Expected of the man, then of the child."""
     told = (
         Relation("m", "c", "vrd", "on"),
@@ -259,9 +259,9 @@ def test_sources(source: Source, closed: bool, expected: str) -> None:
 
 
 def test_one_of_an_exclusive_group_denies_the_others() -> None:
-    kinds = tuple(Attribute(v, "hat", v, Source("attribute", v, ("yes",))) for v in ("cap", "hood", "bonnet"))
+    kinds = tuple(Attribute(v, "hat", v, AttributeSource("attribute", v, ("yes",))) for v in ("cap", "hood", "bonnet"))
     objects = (Object("m", "man", {"cap": "yes"}), Object("w", "wall"), Object("c", "child", {"cap": "no"}))
-    kind = Kind("person", ("man", "child"), kinds, frozenset({"hat"}))
+    kind = ObjectType("person", ("man", "child"), kinds, frozenset({"hat"}))
     found = annotation_of(scene(objects=objects), words(types=(kind,), links=()))
     assert [[verdict(found.yes[i, k], found.no[i, k]) for k in range(3)] for i in (0, 1)] == [
         ["yes", "no", "no"],
@@ -353,13 +353,13 @@ def test_a_size_that_nobody_needs_may_be_missing() -> None:
 
 
 def test_generated_scenes(generated: Path) -> None:
-    colours = [Source("attribute", "color", (c,)) for c in ("red", "blue")]
+    colours = [AttributeSource("attribute", "color", (c,)) for c in ("red", "blue")]
     attributes = tuple(Attribute(s.values[0], "color", s.values[0], s) for s in colours)
-    attributes += (Attribute("inside", "place", "in", Source("relation", "geometry", ("contains",), "object")),)
+    attributes += (Attribute("inside", "place", "in", AttributeSource("relation", "geometry", ("contains",), "object")),)
     dataset = Dataset.open(generated)
     categories = tuple(sorted(dataset.tables().objects["category"].unique()))
-    links = (Link("left", "left of", aspect="spatial", values=("left",), absent="no"), LINKS[5], LINKS[7])
-    vocabulary = words(types=(Kind("object", categories, attributes),), links=links)
+    links = (RelationType("left", "left of", aspect="spatial", values=("left",), absent="no"), LINKS[5], LINKS[7])
+    vocabulary = words(types=(ObjectType("object", categories, attributes),), links=links)
     for view in (None, "top"):
         columns = annotate(dataset, vocabulary, view=view)
         for i, one in enumerate(dataset):
@@ -390,8 +390,8 @@ def test_scenes_of_vrd(real_data: Path) -> None:
 def test_pairs_of_25vrd(real_data: Path) -> None:
     parts = list(named("2.5vrd").read(real_data / "2.5vrd"))
     dataset = Dataset.from_tables(type(parts[0]).concat(parts))
-    things = Kind("thing", tuple(dataset.scan("objects").select(pl.col("category").unique()).collect()["category"]))
-    closer = Link("closer", "closer than", aspect="depth", values=("closer",), reverse=("farther",))
+    things = ObjectType("thing", tuple(dataset.scan("objects").select(pl.col("category").unique()).collect()["category"]))
+    closer = RelationType("closer", "closer than", aspect="depth", values=("closer",), reverse=("farther",))
     columns = annotate(dataset, words(types=(things,), links=(closer,)), split="test")
     within = dataset.scan("relations").filter(pl.col("object_scene").is_null(), pl.col("aspect") == "depth")
     told = within.filter(pl.col("scene_id").str.contains("/test/")).collect()["predicate"].value_counts()

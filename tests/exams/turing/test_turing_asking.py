@@ -1,4 +1,4 @@
-"""The query generator over small random corpora, with the brute-force belief; and its order, limits and undo."""
+"""The query generator over small random corpora, with the brute-force estimator; and its order, limits and undo."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ import numpy as np
 import pytest
 
 from reference.turing_cases import all_questions, random_columns, random_vocabulary
-from reference.turing_oracle import SlowBelief
+from reference.turing_oracle import SlowEstimator
 from sightline.errors import ConfigError
-from sightline.exams.turing.asking.candidates import Candidates, Focus
-from sightline.exams.turing.asking.engine import Engine, Settings, ask
-from sightline.exams.turing.asking.implied import Knowledge
-from sightline.exams.turing.asking.operators import GroundTruth, StoppedError
-from sightline.exams.turing.asking.streams import Stream
-from sightline.exams.turing.chances.belief import Chance
-from sightline.exams.turing.words.questions import History, Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.stream.candidates import Candidates, Focus
+from sightline.exams.turing.stream.engine import Engine, Settings, ask
+from sightline.exams.turing.stream.implied import Knowledge
+from sightline.exams.turing.stream.operators import GroundTruth, StoppedError
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.estimate.estimator import Chance
+from sightline.exams.turing.vocabulary.questions import History, Label, Question, Told, Truth, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
 
 YES, NO, OPEN = Truth.YES, Truth.NO, Truth.AMBIGUOUS
 SMALL = Settings(epsilon=0.25, min_support=3)
 
 
 def attribute(name: str, group: str) -> Attribute:
-    return Attribute(name, group, name, Source("flag"))
+    return Attribute(name, group, name, AttributeSource("flag"))
 
 
 WORDS = Vocabulary(
     "street",
     (
-        Kind("person", ("person",), (attribute("tall", "size"), attribute("wet", "state"))),
-        Kind("car", ("car",), (attribute("red", "colour"), attribute("blue", "colour")), frozenset({"colour"})),
+        ObjectType("person", ("person",), (attribute("tall", "size"), attribute("wet", "state"))),
+        ObjectType("car", ("car",), (attribute("red", "colour"), attribute("blue", "colour")), frozenset({"colour"})),
     ),
-    (Link("near", "near", ordered=False), Link("drives", "drive", ("person",), ("car",), verb="does")),
+    (RelationType("near", "near", ordered=False), RelationType("drives", "drive", ("person",), ("car",), verb="does")),
     (Region("image", (0, 0, 1, 1)), Region("left", (0, 0, 0.5, 1)), Region("corner", (0, 0, 0.5, 0.5))),
 )
 PERSON, CAR = Label("person", 1), Label("car", 1)
@@ -43,7 +43,7 @@ PERSON, CAR = Label("person", 1), Label("car", 1)
 
 @dataclass
 class Even:
-    """A belief to which everything is open, but for what `predictable` names by kind or attribute count."""
+    """A estimator to which everything is open, but for what `predictable` names by kind or attribute count."""
 
     predictable: frozenset[str | int] = frozenset()
     support: int = 100
@@ -75,22 +75,22 @@ class Says:
 
 
 @cache
-def made(seed: int) -> tuple[Stream, Vocabulary, SlowBelief]:
-    """A stream over a random corpus, by ground truth of an image that is not in it; and a fresh belief."""
+def made(seed: int) -> tuple[Stream, Vocabulary, SlowEstimator]:
+    """A stream over a random corpus, by ground truth of an image that is not in it; and a fresh estimator."""
     rng = np.random.default_rng(seed)
     words = random_vocabulary(rng, links=2)
     columns = random_columns(rng, words, 80, most_objects=4)
     asked = random_columns(rng, words, 1, most_objects=4).image(0)
-    belief = SlowBelief(columns, words, min_support=SMALL.min_support)
+    estimator = SlowEstimator(columns, words, min_support=SMALL.min_support)
     truth = GroundTruth(asked, words)
-    stream = ask(belief.fork(), words, truth, scene_id=asked.id, seed=seed, **SMALL.to_dict())
-    return stream, words, belief
+    stream = ask(estimator.fork(), words, truth, scene_id=asked.id, seed=seed, **SMALL.to_dict())
+    return stream, words, estimator
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_a_stream_keeps_the_rules_of_the_story(seed: int) -> None:
     stream, words, fresh = made(seed)
-    belief = fresh.fork()
+    estimator = fresh.fork()
     assert stream.halted == "exhausted"
     history: History = ()
     asked: list[tuple[Question, int]] = []
@@ -98,8 +98,8 @@ def test_a_stream_keeps_the_rules_of_the_story(seed: int) -> None:
         question = step.question
         known, given = Knowledge(history, words), labels_of(history)
         assert step.number == number
-        assert belief.chance(question) == (step.p_yes, step.support)  # as the oracle counts
-        assert SMALL.unpredictable(belief.chance(question))
+        assert estimator.chance(question) == (step.p_yes, step.support)  # as the oracle counts
+        assert SMALL.unpredictable(estimator.chance(question))
         assert known.implied(question) is None
         this = question, sum(label.type == question.type for label in given)
         assert this not in asked  # since the last label of its type
@@ -108,17 +108,17 @@ def test_a_stream_keeps_the_rules_of_the_story(seed: int) -> None:
             assert given[-1] in (question.subject, question.object)  # of the latest object only
         for simpler in all_questions(words, given, 2):
             if len(simpler.attributes) < len(question.attributes) and same_phase(simpler, stream, number):
-                open_ = SMALL.unpredictable(belief.chance(simpler)) and known.implied(simpler) is None
+                open_ = SMALL.unpredictable(estimator.chance(simpler)) and known.implied(simpler) is None
                 assert not open_ or simpler in {s.question for s in stream.steps[: number - 1]}
         if step.truth is not OPEN:
-            belief.learn(question, step.truth is YES)
+            estimator.learn(question, step.truth is YES)
             history = (*history, Told(question, step.truth is YES))
         assert step.label == (labels_of(history)[-1] if len(labels_of(history)) > len(given) else None)
         assert (step.object_id is None) is (step.label is None)
     assert stream.history == history
     anything = [q for q in all_questions(words, (), 2) if q not in {s.question for s in stream.steps}]
     known = Knowledge(history, words)
-    assert not [q for q in anything if SMALL.unpredictable(belief.chance(q)) and known.implied(q) is None]
+    assert not [q for q in anything if SMALL.unpredictable(estimator.chance(q)) and known.implied(q) is None]
 
 
 def same_phase(simpler: Question, stream: Stream, number: int) -> bool:
@@ -207,7 +207,7 @@ def test_a_label_opens_the_searches_of_its_type_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("belief", "answers", "settings", "halted", "steps"),
+    ("estimator", "answers", "settings", "halted", "steps"),
     [
         (Even(support=29), {}, Settings(), "exhausted", 0),  # too little support
         (Even(support=0), {}, Settings(min_support=1), "exhausted", 0),  # an empty corpus
@@ -219,17 +219,17 @@ def test_a_label_opens_the_searches_of_its_type_again() -> None:
     ],
 )
 def test_a_stream_ends(
-    belief: Even, answers: dict[str, Truth] | list[Truth], settings: Settings, halted: str, steps: int
+    estimator: Even, answers: dict[str, Truth] | list[Truth], settings: Settings, halted: str, steps: int
 ) -> None:
-    stream = ask(belief, WORDS, Says(answers), scene_id="s", seed=0, **settings.to_dict())
+    stream = ask(estimator, WORDS, Says(answers), scene_id="s", seed=0, **settings.to_dict())
     assert (stream.halted, len(stream.steps)) == (halted, steps)
 
 
 def test_ambiguous_answers_are_never_learned() -> None:
-    belief = Even()
-    stream = ask(belief, WORDS, Says([NO, OPEN, NO, OPEN]), scene_id="s", seed=0)
+    estimator = Even()
+    stream = ask(estimator, WORDS, Says([NO, OPEN, NO, OPEN]), scene_id="s", seed=0)
     assert len(stream.steps) == 4
-    assert tuple(belief.learned) == stream.history
+    assert tuple(estimator.learned) == stream.history
     assert len(stream.history) == 2
 
 
@@ -302,7 +302,7 @@ def test_undo_asks_again_and_forgets_the_answer() -> None:
     for truth in (YES, OPEN, YES, YES, NO):
         engine.take(truth)
     assert engine.propose() == after
-    assert engine._belief.learned == list(engine.history)  # type: ignore[attr-defined]
+    assert engine._estimator.learned == list(engine.history)  # type: ignore[attr-defined]
 
 
 def test_undo_goes_on_after_the_end() -> None:
@@ -349,10 +349,10 @@ def test_candidates_of_relations_know_order_and_types() -> None:
         ("near", PERSON, CAR),  # unordered: once
         ("drives", PERSON, CAR),  # a car drives nobody
     ]
-    ordered = Vocabulary("w", WORDS.types, (Link("closer", "closer than"),), WORDS.regions)
+    ordered = Vocabulary("w", WORDS.types, (RelationType("closer", "closer than"),), WORDS.regions)
     assert len(list(Candidates(ordered).relations(CAR, [PERSON, Label("person", 2)]))) == 4
     lopsided = Vocabulary(
-        "w", WORDS.types, (Link("by", "by", ("car",), ("person",), ordered=False),), WORDS.regions
+        "w", WORDS.types, (RelationType("by", "by", ("car",), ("person",), ordered=False),), WORDS.regions
     )
     assert [q.subject for q in Candidates(lopsided).relations(CAR, [PERSON])] == [CAR]
 

@@ -16,16 +16,16 @@ from reference.turing_toy import toy_data, toy_scenes, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.core import Candidate, sit
 from sightline.exams.run import Run
-from sightline.exams.turing.annotations.annotating import annotate
+from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.semantics import answer, walk
-from sightline.exams.turing.asking.written import write_test
-from sightline.exams.turing.chances.corpus import Corpus
+from sightline.exams.turing.stream.written import write_test
+from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.compare import compare_runs
 from sightline.exams.turing.exam import TuringExam, half_of
 from sightline.exams.turing.records import asked_of, score_run, streams_of
 from sightline.exams.turing.study import subset
-from sightline.exams.turing.words.questions import Question
-from sightline.exams.turing.words.structured import from_json
+from sightline.exams.turing.vocabulary.questions import Question
+from sightline.exams.turing.vocabulary.questions import question_from_json
 from sightline.exams.turing.written_exam import WrittenExam
 from sightline.skills import Asked
 from sightline.store import Dataset
@@ -75,7 +75,7 @@ def test_every_record_is_true_of_its_image(exam: TuringExam, tmp_path: Path) -> 
     for (scene, _), rows in records.group_by(["scene_id", "item"], maintain_order=True):
         history = []
         for row in rows.iter_rows(named=True):
-            question = from_json(json.loads(row["question"]), VOCABULARY)
+            question = question_from_json(json.loads(row["question"]), VOCABULARY)
             holds, labelled = walk(images[str(scene)], tuple(history), VOCABULARY)
             assert holds
             truth, _ = answer(images[str(scene)], question, labelled, VOCABULARY)
@@ -119,7 +119,7 @@ def test_a_model_is_told_what_was_true_and_nothing_else(exam: TuringExam) -> Non
             assert [answer for _, _, answer in asked.history] == truths[:k]
             assert [text for _, text, _ in asked.history] == [before.text for before in model.asked[:k]]
             assert asked.view.load_depth is asked.view.load_ids is None
-            assert from_json(asked.question, VOCABULARY) == stream.history[k].question
+            assert question_from_json(asked.question, VOCABULARY) == stream.history[k].question
             whole = stream.history[k].question.region == "image"
             assert (asked.region is None) == (whole or asked.question["type"] in ("attribute", "relation"))
         given = [str(step.label) for step in stream.steps if step.label]
@@ -399,20 +399,20 @@ def test_streams_without_a_question_are_counted(tmp_path: Path) -> None:
 
 def test_a_corpus_is_laid_out_once_and_mapped_by_all(tmp_path: Path) -> None:
     first = make(corpora=tmp_path)
-    chances = first.belief.chances([Question("exist", VOCABULARY.types[0].name)])
+    chances = first.estimator.chances([Question("exist", VOCABULARY.types[0].name)])
     [folder] = tmp_path.iterdir()
     made = (folder / "corpus.json").stat().st_mtime_ns
     for again in (make(corpora=tmp_path), make()):
-        assert again.belief.chances([Question("exist", VOCABULARY.types[0].name)]) == chances
+        assert again.estimator.chances([Question("exist", VOCABULARY.types[0].name)]) == chances
     assert (folder / "corpus.json").stat().st_mtime_ns == made
     other = TuringExam(TEST, VOCABULARY, corpora=tmp_path)
-    assert len(other.belief.corpus) == len(TEST)
+    assert len(other.estimator.corpus) == len(TEST)
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_smoothing_reaches_the_estimate() -> None:
     question = [Question("exist", VOCABULARY.types[0].name)]
-    plain, smooth = make().belief.chances(question)[0], make(smoothing=1000).belief.chances(question)[0]
+    plain, smooth = make().estimator.chances(question)[0], make(smoothing=1000).estimator.chances(question)[0]
     assert abs(smooth.p_yes - 0.5) < abs(plain.p_yes - 0.5)
     assert make(smoothing=1).options() != make().options()
 
@@ -432,4 +432,4 @@ def test_two_processes_lay_out_the_same_corpus(tmp_path: Path, monkeypatch: pyte
         return build(columns, vocabulary, folder)
 
     monkeypatch.setattr(Corpus, "build", outrun)
-    assert len(make(corpora=tmp_path).belief.corpus) == len(TRAIN)
+    assert len(make(corpora=tmp_path).estimator.corpus) == len(TRAIN)

@@ -11,17 +11,17 @@ import pytest
 from reference.turing_cases import all_questions, random_columns, random_history, random_vocabulary
 from sightline.exams.turing.annotations.columns import Columns, packed, unpacked
 from sightline.exams.turing.annotations.semantics import answer, walk
-from sightline.exams.turing.asking.implied import Knowledge
-from sightline.exams.turing.words.questions import History, Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.stream.implied import Knowledge
+from sightline.exams.turing.vocabulary.questions import History, Label, Question, Told, Truth, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
 
 COLOURS = tuple(
-    Attribute(n, g, n, Source("flag")) for n, g in (("red", "colour"), ("blue", "colour"), ("old", "age"))
+    Attribute(n, g, n, AttributeSource("flag")) for n, g in (("red", "colour"), ("blue", "colour"), ("old", "age"))
 )
 WORDS = Vocabulary(
     "street",
-    (Kind("car", ("car",), COLOURS, frozenset({"colour"})), Kind("person", ("person",))),
-    (Link("near", "near", ordered=False), Link("closer", "closer than")),
+    (ObjectType("car", ("car",), COLOURS, frozenset({"colour"})), ObjectType("person", ("person",))),
+    (RelationType("near", "near", ordered=False), RelationType("closer", "closer than")),
     (Region("image", (0, 0, 1, 1)), Region("left", (0, 0, 0.5, 1)), Region("right", (0.5, 0, 1, 1))),
 )
 ONE, TWO = Label("car", 1), Label("car", 2)

@@ -12,20 +12,20 @@ import pytest
 from reference.turing_cases import random_case
 from reference.turing_oracle import picture_of, truth, walked
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.asking.engine import ask
-from sightline.exams.turing.asking.operators import FromFile, GroundTruth, StoppedError
-from sightline.exams.turing.asking.stream_json import steps_to_json
-from sightline.exams.turing.chances.belief import Chance
-from sightline.exams.turing.words.english import say
-from sightline.exams.turing.words.questions import Label, Question, Told, Truth
-from sightline.exams.turing.words.structured import to_json
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.stream.engine import ask
+from sightline.exams.turing.stream.operators import FromFile, GroundTruth, StoppedError
+from sightline.exams.turing.stream.steps import steps_to_json
+from sightline.exams.turing.estimate.estimator import Chance
+from sightline.exams.turing.vocabulary.english import say
+from sightline.exams.turing.vocabulary.questions import Label, Question, Told, Truth
+from sightline.exams.turing.vocabulary.questions import question_to_json
+from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
 
 YES, NO, OPEN = Truth.YES, Truth.NO, Truth.AMBIGUOUS
 WORDS = Vocabulary(
     "street",
-    (Kind("person", ("person",), (Attribute("tall", "size", "tall", Source("flag")),)),),
-    (Link("near", "near", ordered=False),),
+    (ObjectType("person", ("person",), (Attribute("tall", "size", "tall", AttributeSource("flag")),)),),
+    (RelationType("near", "near", ordered=False),),
     (Region("image", (0, 0, 1, 1)), Region("left", (0, 0, 0.5, 1))),
 )
 ANYBODY, LEFT = Question("exist", "person"), Question("exist", "person", region="left")
@@ -74,7 +74,7 @@ def written(folder: Path, *rows: dict[str, Any] | str) -> Path:
 
 
 def row(question: Question | str, answer: object = "yes", **more: Any) -> dict[str, Any]:
-    told = question if isinstance(question, str) else to_json(question, WORDS)
+    told = question if isinstance(question, str) else question_to_json(question, WORDS)
     return {"scene_id": "s", "question": told, "answer": answer, **more}
 
 
@@ -154,7 +154,7 @@ def test_a_question_the_file_lacks_raises_or_stops(tmp_path: Path) -> None:
 
 
 class Open:
-    """A belief to which everything is open."""
+    """A estimator to which everything is open."""
 
     def chances(self, questions: list[Question]) -> list[Chance]:
         return [Chance(0.5, 100) for _ in questions]

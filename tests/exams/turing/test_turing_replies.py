@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.exams.turing.replies import LATE, REPLIES, quoted, read_reply
+from sightline.exams.turing.conversation import LATE, REPLIES, quoted, read_reply
 
 
 @pytest.mark.parametrize(

@@ -13,38 +13,38 @@ import pytest
 from PIL import Image
 
 from reference.turing_cases import random_columns, random_vocabulary
-from reference.turing_oracle import SlowBelief
+from reference.turing_oracle import SlowEstimator
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.annotations.files import read_columns, write_columns
-from sightline.exams.turing.asking.engine import ask
-from sightline.exams.turing.asking.operators import FromFile, GroundTruth
-from sightline.exams.turing.asking.stream_json import from_json, steps_to_json, to_json
-from sightline.exams.turing.asking.streams import Step, Stream
-from sightline.exams.turing.asking.written import read_key, read_test, single_questions, write_test
-from sightline.exams.turing.words.questions import Question, Truth
-from sightline.exams.turing.words.regions import region_set
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Source, Vocabulary
+from sightline.exams.turing.stream.engine import ask
+from sightline.exams.turing.stream.operators import FromFile, GroundTruth
+from sightline.exams.turing.stream.steps import from_json, steps_to_json, to_json
+from sightline.exams.turing.stream.steps import Step, Stream
+from sightline.exams.turing.stream.written import read_key, read_test, single_questions, write_test
+from sightline.exams.turing.vocabulary.questions import Question, Truth
+from sightline.exams.turing.vocabulary.regions import region_set
+from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, AttributeSource, Vocabulary
 from sightline.store import Dataset, Tables
 
 SEED = 28
 
 
 def attribute(name: str, group: str) -> Attribute:
-    return Attribute(name, group, name, Source("flag", name))
+    return Attribute(name, group, name, AttributeSource("flag", name))
 
 
 WORDS = Vocabulary(
     "street",
     (
-        Kind(
+        ObjectType(
             "person", ("person",), (attribute("tall", "size"), attribute("wet", "state"), attribute("old", "age"))
         ),
-        Kind("car", ("car",), (attribute("red", "colour"), attribute("blue", "colour")), frozenset({"colour"})),
+        ObjectType("car", ("car",), (attribute("red", "colour"), attribute("blue", "colour")), frozenset({"colour"})),
     ),
     (
-        Link("near", "near each other", ordered=False, values=("near",)),
-        Link("closer", "closer to the camera than", camera=True, values=("closer",)),
+        RelationType("near", "near each other", ordered=False, values=("near",)),
+        RelationType("closer", "closer to the camera than", camera=True, values=("closer",)),
     ),
     region_set(["halves", "quarters"]),
 )
@@ -58,10 +58,10 @@ class World:
         self.words = WORDS
         self.training: Columns = random_columns(rng, self.words, 80, most_objects=4)
         self.asked: Columns = random_columns(rng, self.words, 3, most_objects=4)
-        belief = SlowBelief(self.training, self.words, min_support=3)
+        estimator = SlowEstimator(self.training, self.words, min_support=3)
         made = [
             ask(
-                belief.fork(),
+                estimator.fork(),
                 WORDS,
                 GroundTruth(self.asked.image(i), WORDS),
                 scene_id=f"t{i}",
@@ -167,7 +167,7 @@ def test_the_key_answers_as_an_operator(world: World, tmp_path: Path) -> None:
     first = world.streams[:1]
     write_test(tmp_path / "t", first, dataset(tmp_path, pictures=False), world.words, world.training, key=key)
     again = ask(
-        SlowBelief(world.training, world.words, min_support=3),
+        SlowEstimator(world.training, world.words, min_support=3),
         world.words,
         FromFile(key, "t0", world.words),
         scene_id="t0",

@@ -14,16 +14,16 @@ import polars as pl
 from sightline.errors import ConfigError, DataError
 from sightline.exams.core import asking
 from sightline.exams.run import ItemRecords
-from sightline.exams.turing.administering import Desk, administer, check_deadline, check_scenes
-from sightline.exams.turing.annotations.annotating import annotate
+from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.asking.streams import Stream
-from sightline.exams.turing.chances.belief import Assumptions
-from sightline.exams.turing.chances.frequencies import Frequencies
+from sightline.exams.turing.conversation import TimedModel, administer, check_deadline, check_scenes
+from sightline.exams.turing.estimate.estimator import Assumptions
+from sightline.exams.turing.estimate.frequencies import Frequencies
 from sightline.exams.turing.records import mark
+from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.study import Recipe, Studies, TuringStudy
-from sightline.exams.turing.words.files import check_against, dump_vocabulary, vocabulary_for
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.vocabulary.files import check_against, dump_vocabulary, vocabulary_for
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.scenes import View
 from sightline.skills import Answer
 from sightline.store import Dataset, Tables, scenes_from_tables
@@ -112,7 +112,7 @@ class TuringExam:
     name: str = field(default="turing", init=False)
     _asked: dict[str, tuple[Columns, tuple[TuringItem, ...]]] = field(default_factory=dict, init=False, repr=False)
     _streams: dict[str, Stream] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _desk: Desk | None = field(default=None, init=False, repr=False, compare=False)
+    _desk: TimedModel | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, least in (("streams", 1), ("questions", 1), ("min_support", 1), ("seed", 0)):
@@ -170,9 +170,9 @@ class TuringExam:
         return self._annotated(self.train, self.train_split, half=0)
 
     @cached_property
-    def belief(self) -> Frequencies:
+    def estimator(self) -> Frequencies:
         """What the training images say; to be forked."""
-        return self.recipe.belief(self.training)
+        return self.recipe.estimator(self.training)
 
     def items(self, data: Dataset) -> tuple[TuringItem, ...]:
         """One a stream, image by image; images come in an order dealt by their ids, so the first few are fair."""
@@ -195,7 +195,7 @@ class TuringExam:
     def study(self) -> TuringStudy:
         """What a model may learn from."""
         own = replace(self.recipe, seed=PRACTICE)  # who knew the exam's could replay the engine
-        return TuringStudy(own, self.training, self.belief.fork)
+        return TuringStudy(own, self.training, self.estimator.fork)
 
     def prepare(self, model: object, data: Dataset) -> None:  # noqa: ARG002 — an exam's protocol
         """Hand the training annotations to a model that wants them; competitors are entitled to them."""
@@ -207,7 +207,7 @@ class TuringExam:
         """Make a stream about one image and ask its questions."""
         assert isinstance(model, Answer)
         if self._desk is None or self._desk.model is not model:
-            self._desk = Desk(model, self.deadline)
+            self._desk = TimedModel(model, self.deadline)
         stream = self.stream(item)
         replied = administer(stream, item.view, self._desk, self.words, withhold=self.withhold)
         return mark(replied, number=item.number, halted=stream.halted)
@@ -217,7 +217,7 @@ class TuringExam:
         if item.id in self._streams:
             return self._streams[item.id]
         columns = next(columns for columns, items in self._asked.values())
-        made = self.recipe.stream(self.belief.fork(), columns, item.row, item.number)
+        made = self.recipe.stream(self.estimator.fork(), columns, item.row, item.number)
         if len(self._streams) < _KEPT:
             self._streams[item.id] = made
         return made

@@ -11,10 +11,10 @@ import polars as pl
 
 from sightline.errors import DataError
 from sightline.exams.run import RECORDS, ItemRecords, Run
-from sightline.exams.turing.asking.streams import Step
-from sightline.exams.turing.replies import REPLIES
+from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.scores import KINDS, TuringScores, scores
-from sightline.exams.turing.words.questions import Truth
+from sightline.exams.turing.stream.steps import Step
+from sightline.exams.turing.vocabulary.questions import Truth
 
 AMBIGUOUS: Final = Truth.AMBIGUOUS.value
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.exams.turing.replies import REPLIES
+from sightline.exams.turing.conversation import REPLIES
 from sightline.stats import Interval, intervals
 
 KINDS: Final = ("exist", "unique", "attribute", "relation")

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.asking.candidates import Candidates
-from sightline.exams.turing.asking.engine import ask
-from sightline.exams.turing.asking.operators import GroundTruth
-from sightline.exams.turing.asking.streams import Stream
-from sightline.exams.turing.chances.belief import Assumptions, Belief
-from sightline.exams.turing.chances.corpus import Corpus, fingerprint_of
-from sightline.exams.turing.chances.frequencies import Frequencies
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.estimate.corpus import Corpus, fingerprint_of
+from sightline.exams.turing.estimate.estimator import Assumptions, Estimator
+from sightline.exams.turing.estimate.frequencies import Frequencies
+from sightline.exams.turing.stream.candidates import Candidates
+from sightline.exams.turing.stream.engine import ask
+from sightline.exams.turing.stream.operators import GroundTruth
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 _HELD: Final = 4
-"""One training image in so many, at most, is kept from the belief its practice stream is asked by."""
+"""One training image in so many, at most, is kept from the estimator its practice stream is asked by."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Recipe:
         """All questions of the vocabulary, made once for all streams."""
         return Candidates(self.vocabulary)
 
-    def belief(self, columns: Columns) -> Frequencies:
+    def estimator(self, columns: Columns) -> Frequencies:
         """What those images say, before the first question."""
         return Frequencies(self._corpus(columns), self.assumptions, self.min_support, self.smoothing)
 
@@ -73,18 +73,18 @@ class Recipe:
                     raise  # else another process was faster
         return Corpus.open(folder, fingerprint=name)
 
-    def stream(self, belief: Belief, columns: Columns, row: int, number: int = 0) -> Stream:
+    def stream(self, estimator: Estimator, columns: Columns, row: int, number: int = 0) -> Stream:
         """A stream about an annotated image.
 
         Args:
-            belief: A fresh one, over the training images.
+            estimator: A fresh one, over the training images.
             columns: Annotated images.
             row: Which of them.
             number: Which stream of that image, from 0.
         """
         annotation = columns.image(row)
         return ask(
-            belief,
+            estimator,
             self.vocabulary,
             GroundTruth(annotation, self.vocabulary),
             scene_id=annotation.id,
@@ -104,12 +104,12 @@ class TuringStudy:
     Attributes:
         recipe: How questions are chosen, and of what words.
         columns: The annotated training images.
-        belief: Makes a fresh belief over them: the one the exam's streams are asked by.
+        estimator: Makes a fresh estimator over them: the one the exam's streams are asked by.
     """
 
     recipe: Recipe
     columns: Columns
-    belief: Callable[[], Belief]
+    estimator: Callable[[], Estimator]
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -117,7 +117,7 @@ class TuringStudy:
         return self.recipe.vocabulary
 
     def practice(self, images: int) -> list[Stream]:
-        """Streams about training images, asked by a belief that has not seen those images.
+        """Streams about training images, asked by a estimator that has not seen those images.
 
         An image that is itself among those counted makes its own answers look likelier than they are: at the usual
         support by as much as the chances differ.
@@ -130,8 +130,8 @@ class TuringStudy:
         if not len(held):
             return []
         rest = subset(self.columns, np.setdiff1d(np.arange(n), held))
-        belief = self.recipe.belief(rest)
-        return [self.recipe.stream(belief.fork(), self.columns, int(row)) for row in held]
+        estimator = self.recipe.estimator(rest)
+        return [self.recipe.stream(estimator.fork(), self.columns, int(row)) for row in held]
 
 
 @runtime_checkable

@@ -10,16 +10,15 @@ from typing import Any
 from sightline.errors import DataError
 from sightline.exams.core import asking
 from sightline.exams.run import ItemRecords
-from sightline.exams.turing.administering import Desk, administer, check_deadline, check_scenes
-from sightline.exams.turing.asking.operators import read_lines
-from sightline.exams.turing.asking.stream_json import step_from_json
-from sightline.exams.turing.asking.streams import Step, Stream
-from sightline.exams.turing.asking.written import WrittenTest, read_key, read_test
-from sightline.exams.turing.chances.belief import Assumptions
+from sightline.exams.turing.conversation import TimedModel, administer, check_deadline, check_scenes
+from sightline.exams.turing.estimate.estimator import Assumptions
 from sightline.exams.turing.exam import TuringItem, views_of
 from sightline.exams.turing.records import mark
+from sightline.exams.turing.stream.operators import read_lines
+from sightline.exams.turing.stream.steps import Step, Stream, step_from_json
+from sightline.exams.turing.stream.written import WrittenTest, read_key, read_test
 from sightline.exams.turing.study import Recipe, Studies, TuringStudy
-from sightline.exams.turing.words.questions import Truth
+from sightline.exams.turing.vocabulary.questions import Truth
 from sightline.skills import Answer
 from sightline.store import Dataset
 
@@ -40,7 +39,7 @@ class WrittenExam:
     withhold: bool = False
     deadline: float | None = None
     name: str = field(default="turing", init=False)
-    _desk: Desk | None = field(default=None, init=False, repr=False, compare=False)
+    _desk: TimedModel | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_deadline(self.deadline)
@@ -114,13 +113,13 @@ class WrittenExam:
         )
         training = self.test.training()
         with asking(model, "prepare"):
-            model.prepare(TuringStudy(recipe, training, recipe.belief(training).fork))
+            model.prepare(TuringStudy(recipe, training, recipe.estimator(training).fork))
 
     def examine(self, model: object, item: TuringItem) -> ItemRecords:
         """Ask the questions of one stream."""
         assert isinstance(model, Answer)
         if self._desk is None or self._desk.model is not model:
-            self._desk = Desk(model, self.deadline)
+            self._desk = TimedModel(model, self.deadline)
         stream = self.streams[item.row]
         replied = administer(stream, item.view, self._desk, self.test.vocabulary, withhold=self.withhold)
         return mark(replied, number=item.number, halted=stream.halted)

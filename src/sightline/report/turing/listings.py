@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from sightline.exams.turing.replies import REPLIES
+from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.scores import KINDS
 from sightline.report.listings import Cell, Listing, Row, figure, shared
 from sightline.stats import Interval
