@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
+from sightline.exams.runner import run_exam
 from sightline.exams.run import MANIFEST, RECORDS, ItemRecords, Run, RunIdentity
 
 IDENTITY = RunIdentity(
@@ -171,7 +172,7 @@ class ToyData:
 
 def test_visiting_a_finished_run_changes_nothing_but_the_time(tmp_path: Path) -> None:
     def visit(limit: int | None) -> dict[str, Any]:
-        run = sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path, limit=limit)  # type: ignore[arg-type]
+        run = run_exam(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path, limit=limit)  # type: ignore[arg-type]
         return {k: v for k, v in run.manifest.items() if k != "ended"}
 
     first = visit(None)
@@ -184,7 +185,7 @@ def test_visiting_a_finished_run_changes_nothing_but_the_time(tmp_path: Path) ->
 
 def test_a_smaller_limit_leaves_the_other_records(tmp_path: Path) -> None:
     def visit(limit: int | None) -> Run:
-        return sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=limit)  # type: ignore[arg-type]
+        return run_exam(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=limit)  # type: ignore[arg-type]
 
     assert visit(3).asked == {"0", "1", "2"}
     fewer = visit(2)
@@ -197,7 +198,7 @@ def test_a_smaller_limit_leaves_the_other_records(tmp_path: Path) -> None:
 
 def test_a_negative_limit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="must not be negative, found -1"):
-        sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=-1)  # type: ignore[arg-type]
+        run_exam(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=-1)  # type: ignore[arg-type]
     assert not (tmp_path / "r").exists()
 
 
@@ -213,7 +214,7 @@ def test_what_a_model_does_wrong_is_told_with_the_item(tmp_path: Path) -> None:
             return super().examine(model, item)
 
     with pytest.raises(OwnError, match=r"^scene 2: no answer$"):
-        sit(Failing(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path)  # type: ignore[arg-type]
+        run_exam(Failing(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path)  # type: ignore[arg-type]
     assert Run.open(tmp_path).manifest["error"] == "OwnError: scene 2: no answer"
 
 
@@ -222,7 +223,8 @@ SLOW_SITTING = textwrap.dedent(
     import os, sys, time
     from dataclasses import dataclass
     from pathlib import Path
-    from sightline.exams.core import Candidate, sit
+    from sightline.exams.base import Candidate
+from sightline.exams.runner import run_exam
     from sightline.exams.run import ItemRecords
 
     @dataclass(frozen=True)
@@ -245,7 +247,7 @@ SLOW_SITTING = textwrap.dedent(
             time.sleep(0.003)
             return ItemRecords({}, {"truth": [item.id] * 50, "answer": ["x" * 200] * 50})
 
-    sit(Exam(), Candidate("toy", "toy", object()), Data(), Path(sys.argv[1]))
+    run_exam(Exam(), Candidate("toy", "toy", object()), Data(), Path(sys.argv[1]))
     """
 )
 

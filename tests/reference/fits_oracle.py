@@ -79,13 +79,16 @@ def box_in_box(outer: tuple[float, float], body: tuple[float, float]) -> bool:
 
 
 def boxes_in_box(outer: tuple[float, float], one: tuple[float, float], two: tuple[float, float]) -> float:
-    """The widest gap between two boxes (half sides) in a third, for turns and lines half a degree apart."""
+    """The widest gap between two boxes (half sides) in a third, for turns and lines half a degree apart.
+
+    A box may fit for less than half a degree, so the turns at which one touches two opposite walls are tried too.
+    """
     lines = np.radians(np.arange(0.0, 180.0, 0.5))
     x, y = np.abs(np.cos(lines)), np.abs(np.sin(lines))
     total = np.zeros(len(lines))
     for a, b in (one, two):
         best = np.full(len(lines), -np.inf)
-        for turn in lines:
+        for turn in (*lines, *_touching(outer, (a, b))):
             c, s = abs(np.cos(turn)), abs(np.sin(turn))
             right, up = outer[0] - a * c - b * s, outer[1] - a * s - b * c
             if right >= -1e-12 and up >= -1e-12:
@@ -93,3 +96,21 @@ def boxes_in_box(outer: tuple[float, float], one: tuple[float, float], two: tupl
                 best = np.maximum(best, right * x + up * y - extent)
         total += best
     return float(total.max())
+
+
+def _touching(outer: tuple[float, float], body: tuple[float, float]) -> list[float]:
+    """Turns at which a box is exactly as wide or as deep as another: where a·cos t + b·sin t is that half side."""
+    a, b = body
+    diagonal, lean = np.hypot(a, b), np.arctan2(b, a)
+    ways = []
+    for half in outer:
+        if half <= diagonal:
+            off = np.arccos(half / diagonal)
+            # The width is a·|cos t| + b·|sin t|, the depth the same a quarter turn on.
+            ways += [
+                sign * (lean + side * off) + quarter
+                for sign in (1, -1)
+                for side in (1, -1)
+                for quarter in (0.0, np.pi / 2)
+            ]
+    return ways

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from reference import fits_oracle as oracle
@@ -160,6 +160,7 @@ def halves(low: float, high: float) -> st.SearchStrategy[tuple[float, float]]:
 
 
 @given(halves(0.3, 1.0), halves(0.05, 0.9), halves(0.05, 0.9))
+@example((0.7265625, 0.654296875), (0.833984375, 0.14453125), (0.5, 0.5))  # one fits for less than half a degree
 @few
 def test_two_boxes_against_a_fine_grid(
     outer: tuple[float, float], one: tuple[float, float], two: tuple[float, float]

@@ -29,7 +29,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sightline.errors import MissingExtraError, ModelError, SightlineError
-from sightline.exams.core import Candidate
+from sightline.exams.base import Candidate
 from sightline.hints import did_you_mean
 from sightline.models.options import bind, parse
 from sightline.skills import skills_of

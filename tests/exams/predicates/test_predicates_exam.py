@@ -13,7 +13,8 @@ import pytest
 
 import sightline
 from sightline.errors import ConfigError, DataError, ModelError, SightlineError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
+from sightline.exams.runner import run_exam
 from sightline.exams.predicates.exam import BASELINES, PredicatesExam
 from sightline.exams.predicates.items import PredicatesItem
 from sightline.exams.predicates.records import counts_of, score_records
@@ -59,7 +60,7 @@ def slow_truth(scene: Scene) -> np.ndarray:
 
 
 def sat(model: object, data: Dataset, folder: Path, exam: PredicatesExam | None = None, **more: int) -> Run:
-    return sit(exam or PredicatesExam(), Candidate("m", "m", model), data, folder, **more)
+    return run_exam(exam or PredicatesExam(), Candidate("m", "m", model), data, folder, **more)
 
 
 def changed(data: Dataset, folder: Path, change: object) -> Dataset:
@@ -316,7 +317,7 @@ def test_a_picture_that_is_not_there_is_found_before_anything_is_written(data: D
     assert (raised.value.file, raised.value.row, raised.value.field) == (picture, scene.id, "top")
     assert not (tmp_path / "r").exists()
     assert sat(Oracle(data), holed, tmp_path / "r", PredicatesExam(views=("original",))).status == "finished"
-    assert sit(PredicatesExam(), candidate("shape_prior"), holed, tmp_path / "blind").status == "finished"
+    assert run_exam(PredicatesExam(), candidate("shape_prior"), holed, tmp_path / "blind").status == "finished"
 
 
 def test_a_model_that_knows_certain_scenes_is_told_all_of_the_data(data: Dataset, tmp_path: Path) -> None:
@@ -382,12 +383,12 @@ def test_nobody_but_a_baseline_is_told_the_truth(data: Dataset, tmp_path: Path) 
 
 @pytest.mark.parametrize("spec", BASELINES.values())
 def test_the_baselines_sit(data: Dataset, tmp_path: Path, spec: str) -> None:
-    run = sit(PredicatesExam(), candidate(spec), data, tmp_path / "r")
+    run = run_exam(PredicatesExam(), candidate(spec), data, tmp_path / "r")
     found = score_records(run.records())
     assert 0.5 < found.scene_accuracy["all"].value < 0.95
     assert found.unknown["all"].value == 0
     assert run.manifest["views"] == []
-    again = sit(PredicatesExam(), candidate(spec), data, tmp_path / "again")
+    again = run_exam(PredicatesExam(), candidate(spec), data, tmp_path / "again")
     assert again.records().equals(run.records())
 
 

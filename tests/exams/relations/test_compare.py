@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sightline.errors import ConfigError
-from sightline.exams.core import sit
+from sightline.exams.runner import run_exam
 from sightline.exams.relations import Protocol, RelationsExam, compare_records, compare_runs, score_sheets, sheets
 from sightline.exams.run import Run
 from sightline.models import candidate
@@ -26,7 +26,7 @@ def data(simulated: Path) -> Dataset:
 @pytest.fixture(scope="module")
 def runs(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run]:
     folder = tmp_path_factory.mktemp("runs")
-    a, b = (sit(RelationsExam(), candidate(name), data, folder / name) for name in ("bottom_edge", "size"))
+    a, b = (run_exam(RelationsExam(), candidate(name), data, folder / name) for name in ("bottom_edge", "size"))
     return a, b
 
 
@@ -81,7 +81,7 @@ def test_the_official_protocol_asks_for_the_boxes(runs: tuple[Run, Run], data: D
 
 
 def test_runs_of_other_data_or_splits_are_refused(runs: tuple[Run, Run], data: Dataset, tmp_path: Path) -> None:
-    other = sit(RelationsExam(split="validation", train_split=""), candidate("size"), data, tmp_path)
+    other = run_exam(RelationsExam(split="validation", train_split=""), candidate("size"), data, tmp_path)
     with pytest.raises(ConfigError, match="split"):
         compare_runs(runs[0], other)
 

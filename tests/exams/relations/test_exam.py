@@ -12,7 +12,8 @@ import pytest
 
 from reference import official
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
+from sightline.exams.runner import run_exam
 from sightline.exams.relations import Protocol, RelationsExam, score_sheets, scores, sheets, sheets_of_records
 from sightline.exams.relations.answers import Answers, answers_from_records
 from sightline.exams.relations.official import official_sheet
@@ -56,7 +57,7 @@ class Oracle:
 
 
 def sat(exam: RelationsExam, model: object, data: Dataset, folder: Path, **more: int) -> dict:
-    run = sit(exam, Candidate("m", "m", model), data, folder, **more)
+    run = run_exam(exam, Candidate("m", "m", model), data, folder, **more)
     return sheets(run.records())
 
 
@@ -125,7 +126,7 @@ def test_who_knows_everything_scores_one(data: Dataset, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("protocol", ["default", "paper", "official"])
 def test_scores_from_records_equal_scores_from_arrays(data: Dataset, tmp_path: Path, protocol: str) -> None:
-    run = sit(RelationsExam(), candidate("location"), data, tmp_path)
+    run = run_exam(RelationsExam(), candidate("location"), data, tmp_path)
     records = run.records()
     answers = {t.setting: answers_from_records(records, t) for t in RelationsExam().tables(data).values()}
     tables = RelationsExam().tables(data)
@@ -138,11 +139,11 @@ def test_scores_from_records_equal_scores_from_arrays(data: Dataset, tmp_path: P
 
 def test_a_limited_run_stops_and_goes_on(data: Dataset, tmp_path: Path) -> None:
     exam, folder = RelationsExam(), tmp_path / "limited"
-    first = sit(exam, candidate("bottom_edge"), data, folder, limit=5)
+    first = run_exam(exam, candidate("bottom_edge"), data, folder, limit=5)
     assert first.status == "stopped"
     assert first.records()["item"].n_unique() == 5
-    whole = sit(exam, candidate("bottom_edge"), data, folder)
-    straight = sit(exam, candidate("bottom_edge"), data, tmp_path / "straight")
+    whole = run_exam(exam, candidate("bottom_edge"), data, folder)
+    straight = run_exam(exam, candidate("bottom_edge"), data, tmp_path / "straight")
     assert whole.status == "finished"
     assert whole.records().equals(straight.records())
 
@@ -150,17 +151,17 @@ def test_a_limited_run_stops_and_goes_on(data: Dataset, tmp_path: Path) -> None:
 def test_a_half_recorded_image_pair_is_left_out(data: Dataset, tmp_path: Path) -> None:
     exam = RelationsExam(settings=("across_images",))
     table = exam.tables(data)["across_images"]
-    half = sit(exam, candidate("bottom_edge"), data, tmp_path, limit=1).records()
+    half = run_exam(exam, candidate("bottom_edge"), data, tmp_path, limit=1).records()
     assert half.height > 0
     assert len(answers_from_records(half, table).table) == 0
     assert sheets(half) == {}
-    whole = sit(exam, candidate("bottom_edge"), data, tmp_path, limit=2).records()
+    whole = run_exam(exam, candidate("bottom_edge"), data, tmp_path, limit=2).records()
     assert whole["cluster_id"].n_unique() == 1  # the two directions are asked one after the other
     assert len(answers_from_records(whole, table).table) == whole.height
 
 
 def test_official_on_given_boxes_is_the_evaluator(data: Dataset, tmp_path: Path) -> None:
-    records = sit(RelationsExam(), candidate("location"), data, tmp_path).records()
+    records = run_exam(RelationsExam(), candidate("location"), data, tmp_path).records()
     for setting, table in RelationsExam().tables(data).items():
         answers = answers_from_records(records, table)
         for aspect in ("depth", "occlusion") if setting == "within_image" else ("depth",):
@@ -171,7 +172,7 @@ def test_official_on_given_boxes_is_the_evaluator(data: Dataset, tmp_path: Path)
 def test_clear_order_accuracy_and_clusters_do_not_hang_on_the_protocol(data: Dataset, tmp_path: Path) -> None:
     tables = RelationsExam().tables(data)
     for limit in (None, 20):
-        records = sit(RelationsExam(), candidate("location"), data, tmp_path / str(limit), limit=limit).records()
+        records = run_exam(RelationsExam(), candidate("location"), data, tmp_path / str(limit), limit=limit).records()
         found = [
             score_sheets(sheets_of_records(records, protocol, tables), protocol=protocol, resamples=200)
             for protocol in Protocol
@@ -224,14 +225,14 @@ class HalfBlind:
 
 
 def test_failures_are_told_apart(data: Dataset, tmp_path: Path) -> None:
-    run = sit(RelationsExam(boxes="detected"), Candidate("h", "h", HalfBlind(Oracle(data))), data, tmp_path)
+    run = run_exam(RelationsExam(boxes="detected"), Candidate("h", "h", HalfBlind(Oracle(data))), data, tmp_path)
     records = run.records()
     outcomes = dict(records["outcome"].value_counts().iter_rows())
     # A wrong label may be right for another pair of boxes that overlap these: rare, but not never.
     assert outcomes["wrong_predicate"] > 10 * outcomes.get("correct", 0)
     assert outcomes["missed_object"] > outcomes["wrong_predicate"]
     truths = records.filter(records["truth"] != "absent")
-    given = sit(RelationsExam(), candidate("bottom_edge"), data, tmp_path / "given").records()
+    given = run_exam(RelationsExam(), candidate("bottom_edge"), data, tmp_path / "given").records()
     assert truths.height == given.height  # every annotated ordered pair stands in the records once
     tallied = score_sheets(sheets(records))
     assert all(task.micro["all"].f1.value < 0.02 for task in tallied.subtasks)
@@ -292,7 +293,7 @@ def test_a_model_that_breaks_the_protocol_is_told_how(
     data: Dataset, tmp_path: Path, model: object, message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):
-        sit(RelationsExam(), Candidate("bad", "bad", model), data, tmp_path)
+        run_exam(RelationsExam(), Candidate("bad", "bad", model), data, tmp_path)
 
 
 def test_an_unknown_split_is_named(data: Dataset) -> None:

@@ -27,6 +27,7 @@ from PIL import Image
 from sightline.errors import ConfigError, DataError
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.scenes.types import Box
+from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_from_scenes
 from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.coco_entries import Entry, is_text
@@ -211,6 +212,8 @@ def _box(entry: Entry, value: Any, field: str, order: Sequence[int], form: str) 
     x0, y0, x1, y1 = (numbers[i] for i in order)
     if not (x0 < x1 and y0 < y1):
         raise entry.error("box is reversed or empty", field, f"{form}, each min below its max", value)
+    if min(x0, y0) < -EDGE_TOLERANCE:
+        raise entry.error("box leaves the image", field, f"{form}, none below 0 by over {EDGE_TOLERANCE:g}", value)
     return x0, y0, x1, y1
 
 
