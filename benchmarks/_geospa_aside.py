@@ -11,7 +11,7 @@ from typing import Any
 from _geospa import OFFICIAL, ONE, Results, images_a_second, wrapped
 from _geospa_grid import grid, odds
 from sightline.report.curves import learning_curve
-from sightline.report.listings import Cell, percent, shared
+from sightline.show.table import Cell, percent, shared
 from sightline.stats import Interval
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from _geospa import ONE, ROOT, TWO, Results, wrapped
-from sightline.report.listings import Listing, Row, shared
-from sightline.report.markdown import table
+from sightline.show.table import Row, Table, shared
 
 WEIGHTS = ROOT / "src" / "sightline" / "models" / "weights" / "sornet-tiny.safetensors"
 CARD = WEIGHTS.parent / "README.md"
@@ -83,7 +82,7 @@ def score_tables(results: Results, plan: str = PLAN) -> str:
             cells = [*each, found.scene_all, found.f1["all"], found.f1["geometric"]]
             rows.append(Row(split, tuple(shared(cell) for cell in cells)))
         columns = (views, "scene accuracy", "spatial", "geometric", "scene-all", "F1", "F1, geometric")
-        made.append(table(Listing("", columns, tuple(rows))).replace("\\_", "_"))
+        made.append(Table("", columns, tuple(rows)).to_markdown().replace("\\_", "_"))
     return "\n\n".join(made)
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from sightline.report.svg import document, element, hover, line, text_line
+from sightline.show.svg import document, element, hover, line, text_line
 from sightline.stats import Interval
 
 COLOURS = ("#b9c0c8", "#c98a4b", "#23476e")

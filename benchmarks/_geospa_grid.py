@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sightline.report.listings import Cell, Listing, Row, shared
-from sightline.report.markdown import table
+from sightline.show.table import Cell, Row, Table, shared
 from sightline.stats import Comparison, Interval
 
 
 def grid(columns: Iterable[str], rows: Mapping[str, Iterable[Any]]) -> str:
     """A Markdown table; intervals in per cent, cells as they are."""
     made = (Row(head, tuple(_shown(cell) for cell in cells)) for head, cells in rows.items())
-    return table(Listing("", tuple(columns), tuple(made))).replace("\\_", "_")
+    return Table("", tuple(columns), tuple(made)).to_markdown().replace("\\_", "_")
 
 
 def _shown(cell: Any) -> Cell:

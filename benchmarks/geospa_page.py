@@ -36,8 +36,8 @@ from _geospa_grid import grid, odds, points
 from _geospa_plans import agreement_part, glances_part, plans_part
 from _geospa_priors import prior_scores
 from _geospa_targets import targets_part
-from sightline.report.listings import Cell
 from sightline.scenes.labels import PREDICATES
+from sightline.show.table import Cell
 from sightline.stats import Interval, holm
 
 PAGE = ROOT / "docs" / "results" / "geospa.md"

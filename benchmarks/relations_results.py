@@ -28,8 +28,8 @@ from sightline.exams.relations.answers import Answers, answers_from_records
 from sightline.exams.relations.consistency import consistency, label_consistency
 from sightline.exams.relations.distributions import class_frequency, class_pair_frequency, labels_by_class_pair
 from sightline.report.facts import human_f1
-from sightline.report.listings import SUBTASK_TITLES, Cell, Listing, Row, figure, percent, scored, shared
-from sightline.report.markdown import table
+from sightline.report.listings import SUBTASK_TITLES
+from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
 from sightline.stats import Interval
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,7 +101,7 @@ class Hall:
 def grid(columns: Iterable[str], rows: Mapping[str, Iterable[Any]], show: Any = scored) -> str:
     """A Markdown table; intervals are shown with `show`, cells as they are."""
     made = (Row(head, tuple(c if isinstance(c, Cell) else show(c) for c in cells)) for head, cells in rows.items())
-    return table(Listing("", tuple(columns), tuple(made)))
+    return Table("", tuple(columns), tuple(made)).to_markdown()
 
 
 def best(found: Mapping[str, Interval]) -> tuple[str, Interval]:

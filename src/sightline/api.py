@@ -6,9 +6,9 @@ The command line parses, calls these functions and prints.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +16,22 @@ from typing import Any, Final
 from sightline.engine import Task, run
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.base import Candidate, Exam, run_name
+from sightline.exams.card import CardOptions, report_card, summary_table
 from sightline.exams.registry import exam_class, exam_names, exam_of_run
 from sightline.exams.run import MANIFEST, Run
 from sightline.exams.runner import Progress, require_skills, run_exam
-from sightline.exams.scoring import RESAMPLES, RunComparison, RunResult, Scores, compare_runs, score_records, score_tables
+from sightline.exams.scoring import (
+    RESAMPLES,
+    RunComparison,
+    RunResult,
+    Scores,
+    compare_runs,
+    score_records,
+    score_tables,
+)
 from sightline.generate import open_any
 from sightline.models import candidate, is_blind
+from sightline.show.page import Page
 from sightline.show.table import Table
 from sightline.store import Dataset
 
@@ -65,7 +75,7 @@ class ExamResults:
     def to_dict(self) -> dict[str, Any]:
         """The document of ``sightline exam --json``; what the first model reached also stands at top level."""
         first = self.models[0]
-        checked = {key: first.run.manifest.get(key) for key in first.checked}
+        checked = {key: first.run.manifest.get(key) for key in first.run.manifest.get("checked", ())}
         entry = first.to_dict()
         top = {"exam": self.exam.name, **entry, **checked, **entry["scores"], **self.shared}
         lists = {
@@ -103,8 +113,6 @@ class Results(Sequence[RunResult]):
 
     def summary(self) -> Table:
         """Exams × models: the headline figure of each, the best blind baseline beside it, the weakest point."""
-        from sightline.exams.card import summary_table
-
         return summary_table([(exam.exam.title, exam.runs) for exam in self.exams])
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -213,12 +221,14 @@ def run_models(
     limit: int | None = None,
     workers: int = 0,
     show: Shown | None = None,
+    done: Callable[[str], None] | None = None,
 ) -> ExamResults:
     """Let models and baselines take one exam; all are checked before the first begins.
 
-    Arguments are those of `examine`. The data is opened once, and its items are made once, in each process.
+    Arguments are those of `examine`; `done` is called with the name of a model that a worker has finished with. The
+    data is opened once, and its items are made once, in each process.
     """
-    path = None if isinstance(data, Dataset) or data is None else _path(data)
+    path = data.path if isinstance(data, Dataset) else None if data is None else _path(data)
     exam = exam.for_workers(out) if workers else exam
     opened = data if isinstance(data, Dataset) else exam.open(path)
     exam = exam.settled(opened)
@@ -228,7 +238,12 @@ def run_models(
         raise ConfigError("nobody to examine: give --model, or leave the baselines in")
     ready = {spec: _checked(exam, model, opened) for spec, model in everyone.items()}
     folders = {spec: out / exam.name / run_name(exam, spec, opened) for spec in everyone}
-    asked = _run_all(exam, ready, folders, opened, path, limit, workers, show)
+    if workers:
+        jobs = [Task(spec, _Job(exam, spec, folder, path, limit)) for spec, folder in folders.items()]
+        on_done = None if done is None else lambda task, _: done(task.name)
+        asked = dict(zip(folders, run(jobs, _work, workers=workers, on_done=on_done), strict=True))
+    else:
+        asked = {spec: _run_one(exam, who, opened, folders[spec], limit, show) for spec, who in ready.items()}
     wanted = [_spec(model) for model in entrants.models] or list(everyone)[:1]
     short = {spec: name for name, spec in entrants.baselines.items()}
     results = {
@@ -254,27 +269,12 @@ class _Job:
     limit: int | None
 
 
-def _run_all(
-    exam: Exam[Any],
-    ready: Mapping[str, Candidate],
-    folders: Mapping[str, Path],
-    data: Dataset,
-    path: Path | None,
-    limit: int | None,
-    workers: int,
-    show: Shown | None,
-) -> dict[str, frozenset[str] | None]:
-    """Run everyone; spec → ids of the items that were asked for, None for all."""
-    if workers:
-        if path is None and any(who.spec not in folders for who in ready.values()):
-            raise ConfigError("workers need models and data by name, not as objects")
-        tasks = [Task(spec, _Job(exam, spec, folder, path, limit)) for spec, folder in folders.items()]
-        return dict(zip(folders, run(tasks, _work, workers=workers), strict=True))
-    asked = {}
-    for spec, who in ready.items():
-        with show(who.name) if show else nullcontext() as progress:
-            asked[spec] = run_exam(exam, who, data, folders[spec], limit=limit, progress=progress).asked
-    return asked
+def _run_one(
+    exam: Exam[Any], who: Candidate, data: Dataset, folder: Path, limit: int | None, show: Shown | None
+) -> frozenset[str] | None:
+    """Run one model in this process; ids of the items that were asked for, None for all."""
+    with show(who.name) if show else nullcontext() as progress:
+        return run_exam(exam, who, data, folder, limit=limit, progress=progress).asked
 
 
 def _work(job: _Job) -> frozenset[str] | None:
@@ -346,9 +346,7 @@ def score(
         **scoring: Options that say how to count, such as ``protocol="paper"``.
     """
     opened = _run(run)
-    return _scored(
-        opened, exam_of_run(opened, **scoring), _data_of([opened], data), resamples=resamples, seed=seed
-    )
+    return _scored(opened, exam_of_run(opened, **scoring), _data_of([opened], data), resamples=resamples, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -480,3 +478,46 @@ def data_path(runs: Sequence[Run]) -> Path:
     if not path.exists():
         raise ConfigError(f"the runs were made on {path}, which is not there: give --data")
     return path
+
+
+def report(
+    runs: object,
+    path: str | Path | None = None,
+    data: Dataset | str | Path | None = None,
+    *,
+    exam: str = "",
+    options: CardOptions | None = None,
+    **how: Any,
+) -> Page:
+    """Make the report card of runs: a summary, a part an exam, single items, provenance.
+
+    Args:
+        runs: `Results`, runs, folders of runs, or several of these.
+        path: File of the page (``*.html``), or a folder; ``.json`` and ``.md`` stand beside it. None: no file.
+        data: The dataset; by default where the runs say it was.
+        exam: Only the runs of this exam.
+        options: What else can be chosen, or give its fields by name (`exams.card.CardOptions`).
+        **how: Fields of `CardOptions`.
+    """
+    found = _runs(runs)
+    if exam:
+        kept = [run for run in found if run.exam == exam]
+        if not kept:
+            there = ", ".join(sorted({run.exam for run in found}))
+            raise ConfigError(f"no run of the exam {exam!r} here; there are runs of {there}")
+        found = kept
+    page = report_card(
+        found,
+        partial(_open_of, data),
+        options or CardOptions(**how),
+        blind=is_blind,
+        load=lambda run: candidate(run.spec),
+    )
+    if path is not None:
+        page.write(path)
+    return page
+
+
+def _open_of(data: Dataset | str | Path | None, runs: Sequence[Run]) -> Dataset:
+    """The data of runs that belong together; the given one serves the runs that were made on it."""
+    return _data_of(runs, data)()

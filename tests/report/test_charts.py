@@ -25,7 +25,7 @@ from sightline.report.charts import (
     spoken,
     stacked_bars,
 )
-from sightline.report.svg import on_shade, shade, shorten, text_width, ticks
+from sightline.show.svg import on_shade, shade, shorten, text_width, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert('x')</script>\"&\x00\x1b\ud800 onload=1"

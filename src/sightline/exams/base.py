@@ -113,6 +113,7 @@ class Name:
         headline: Above 0 for a figure that may stand for the exam in a summary; of those that are defined the
             lowest number does.
         part: One of the parts whose lowest is named as the weakest point.
+        percent: Tables and charts of the report give it in per cent.
     """
 
     path: tuple[str, ...]
@@ -123,6 +124,7 @@ class Name:
     rank: int = 0
     headline: int = 0
     part: bool = False
+    percent: bool = False
 
 
 @dataclass(frozen=True)
@@ -296,13 +298,25 @@ class Exam(ABC, Generic[ItemT]):
             if key in usual and value != usual[key]
         ]
 
+    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002
+        """Values to be marked in the chart of a figure, with words: what one human rater reaches, say."""
+        return ()
+
+    def document(self, card: CardContext) -> dict[str, Any]:  # noqa: ARG002 - a hook
+        """JSON of the exam's own in the report, beside what every exam has."""
+        return {}
+
     def sections(self, card: CardContext) -> Iterable[Section]:  # noqa: ARG002 - a hook
         """Tables and figures of the exam's own on the report card."""
         return ()
 
-    def examples(self, card: CardContext) -> Iterable[Example]:  # noqa: ARG002 - a hook
-        """Single items on show; `card.choose` picks the worst, typical and perfect ones."""
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:  # noqa: ARG002 - a hook
+        """Single items of one run on show; `card.chosen` picks the worst, typical and perfect ones."""
         return ()
+
+    def examples_page(self) -> Mapping[str, Any]:
+        """What the page says about the examples: fields of `show.page.ExamPart` that begin with examples, style."""
+        return {}
 
 
 def exam_of(kind: type[Exam[Any]], options: Mapping[str, Any]) -> Exam[Any]:

@@ -177,8 +177,8 @@ class RunComparison:
         a: Name of one model; `b` of the other.
         exam: Name of the exam.
         options: Scoring options, such as the protocol.
-        comparisons: One row a figure. `p_holm` is corrected within the figure's family; totals that were asked about
-            beforehand keep their p-value there.
+        comparisons: One row a figure. `p_holm` is corrected within the figure's family; totals that were asked
+            about beforehand keep their p-value there.
         dropped: Units that were not asked the same in both runs.
     """
 

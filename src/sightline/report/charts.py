@@ -13,7 +13,7 @@ from typing import Literal
 
 from sightline.report.grids import confusion, heat_grid
 from sightline.report.sketch import SketchImage, scene_sketch, spoken
-from sightline.report.svg import (
+from sightline.show.svg import (
     ACCENT,
     BASELINE,
     INK,

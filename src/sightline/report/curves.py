@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from sightline.report.svg import FIRST, INK, MUTED, SECOND, document, element, hover, line, text_line, ticks
+from sightline.show.svg import FIRST, INK, MUTED, SECOND, document, element, hover, line, text_line, ticks
 
 WIDTH: Final = 440.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 358.0, 28.0, 248.0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.report.svg import (
+from sightline.show.svg import (
     GROUND,
     MUTED,
     RULE,

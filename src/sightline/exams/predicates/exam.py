@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Exam, Measures, check_split, option
@@ -15,6 +15,11 @@ from sightline.exams.run import ItemRecords, RunRecords
 from sightline.hints import did_you_mean
 from sightline.skills import PredicatesStudy, QuerySpec, Verdicts
 from sightline.store import Dataset
+
+if TYPE_CHECKING:
+    from sightline.exams.card import CardContext
+    from sightline.exams.scoring import RunResult
+    from sightline.show.page import Example, Section
 
 BASELINES: Final[Mapping[str, str]] = {
     "majority": "predicates_majority",
@@ -107,17 +112,17 @@ class PredicatesExam(Exam[PredicatesItem]):
         views = facts.get("views") or []
         return [", ".join(map(str, views))] if views else []
 
-    def sections(self, card: Any) -> Iterable[Any]:
+    def sections(self, card: CardContext) -> Iterable[Section]:
         """Tables by predicate, and accuracy by slices."""
         from sightline.exams.predicates.card import sections
 
         return sections(card)
 
-    def examples(self, card: Any) -> Iterable[Any]:
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
         """Single scenes with what became of the judgements."""
         from sightline.exams.predicates.card import examples
 
-        return examples(self, card)
+        return examples(self, card, result)
 
     def _wanted(self, model: Any, common: tuple[str, ...]) -> tuple[str, ...]:
         """Views to show of those that all scenes have: the exam's, the model's, or all."""

@@ -161,6 +161,7 @@ def _names(path: tuple[str, ...], unknowns: bool, compared: bool) -> Iterator[Na
                 rank=rank,
                 headline=int(main and name == "all"),
                 part=main and not group,
+                percent=kind != "f1",
             )
     yield Name((*path, "scene_all_accuracy"), "scene-all accuracy")
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sightline.report.charts import Kind, Scale
-from sightline.report.listings import known
-from sightline.report.svg import (
+from sightline.show.svg import (
     ACCENT,
     BASELINE,
     INK,
@@ -25,6 +24,7 @@ from sightline.report.svg import (
     text_line,
     ticks,
 )
+from sightline.show.table import known
 from sightline.stats import Interval
 
 _COLOURS: Final = {"model": ACCENT, "rival": INK}

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sightline.report.listings import known
-from sightline.report.svg import (
+from sightline.show.svg import (
     ACCENT,
     BASELINE,
     MUTED,
@@ -22,6 +21,7 @@ from sightline.report.svg import (
     text_line,
     ticks,
 )
+from sightline.show.table import known
 from sightline.stats import Interval
 
 WIDTH: Final = 440.0
