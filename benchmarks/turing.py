@@ -56,7 +56,7 @@ from sightline.exams.turing.estimate.estimator import Chance
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.frequencies import Frequencies
 from sightline.exams.turing.vocabulary.files import load_vocabulary
-from sightline.exams.turing.vocabulary.questions import History, Question, Told, Truth
+from sightline.exams.turing.vocabulary.questions import History, Question, Truth
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results" / "turing_speed.json"
@@ -200,7 +200,7 @@ def tell(vocabulary: Vocabulary, estimator: Frequencies, asked: Sequence[Questio
         if not chosen:
             break
         question = chosen[int(rng.integers(len(chosen)))]
-        history = (*history, Told(question, truths[question] is Truth.YES))
+        history = (*history, (question, truths[question] is Truth.YES))
         estimator.learn(*history[-1])
     return history
 
@@ -209,7 +209,7 @@ def replay(estimator: Any, history: History, asked: Sequence[Question]) -> tuple
     """Milliseconds of each step (learn the last answer, weigh all candidates), and what came out."""
     spent, found = [], []
 
-    def step(told: Told | None) -> list[Chance]:
+    def step(told: tuple[Question, bool] | None) -> list[Chance]:
         if told is not None:
             estimator.learn(*told)
         return estimator.chances(asked)
@@ -297,7 +297,7 @@ class InPandas:
             so[sure.index] = sure >= 1 if told else may == 0
         else:
             so[sure.index] = (sure == 1) & (may == 1) if told else (may == 0) | (sure >= 2)
-        labels, here = Told(question, told).labels, self._vocabulary.region(question.region)
+        labels, here = (question, told).labels, self._vocabulary.region(question.region)
         for k, region in enumerate(self._vocabulary.regions):
             if labels or region.meets(here):
                 self._left[k] &= so

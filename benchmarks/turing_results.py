@@ -28,9 +28,9 @@ from sightline.exams.turing.conversation import TimedModel, administer
 from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions
 from sightline.exams.turing.exam import TuringExam, TuringItem
 from sightline.exams.turing.monitor import monitor
-from sightline.exams.turing.records import asked_of, mark
-from sightline.exams.turing.scores import KINDS, rates_by_image
-from sightline.exams.turing.study import subset
+from sightline.exams.turing.measures import asked_rows, mark
+from sightline.exams.turing.measures import KINDS, rates_by_image
+from sightline.exams.turing.annotations.columns import subset
 from sightline.exams.turing.vocabulary.files import load_vocabulary
 from sightline.generate import generate
 from sightline.models import candidate
@@ -118,7 +118,7 @@ def _summary(told: Sequence[Mapping[str, Any]], exam: TuringExam, models: Sequen
         for one in told
         if one["rows"]["step"]
     ]
-    asked = asked_of(pl.concat(frames))
+    asked = asked_rows(pl.concat(frames))
     rate = rates_by_image(asked["cluster_id"])
     everything = {"all": np.ones(len(asked), dtype=bool)}
     blind = {name: rate(asked[f"right {name}"].to_numpy(), everything)["all"] for name in models}

@@ -6,15 +6,26 @@ Everything is made by a numpy generator, so a case is its seed; the strategies o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from reference.turing_oracle import picture_of, truth, walked
 from sightline.exams.turing.annotations.columns import Columns, packed
-from sightline.exams.turing.estimate.estimator import Assumptions
-from sightline.exams.turing.vocabulary.questions import History, Label, Question, Told, labels_of
-from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
+from sightline.exams.turing.estimate.estimator import Assumptions, Estimator, QuestionOptions
+from sightline.exams.turing.stream.engine import Engine, ask_all
+from sightline.exams.turing.stream.operators import Operator
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.vocabulary.questions import History, Label, Question, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 
 NAMES = ("person", "car", "tree")
 GROUPS = ("colour", "doing", "carrying")
@@ -161,10 +172,27 @@ def random_history(rng: np.random.Generator, vocabulary: Vocabulary, columns: Co
         if labelled is None or rng.random() < 0.03:
             answer = bool(rng.random() < 0.5)
         if answer is not None:
-            history = (*history, Told(question, answer))
+            history = (*history, (question, answer))
         if len(history) == steps:
             break
     return history
+
+
+def ask(
+    estimator: Estimator,
+    vocabulary: Vocabulary,
+    operator: Operator,
+    *,
+    scene_id: str,
+    seed: int,
+    number: int = 0,
+    **options: Any,
+) -> Stream:
+    """A whole stream by any estimator."""
+    engine = Engine(
+        estimator, vocabulary, scene_id=scene_id, seed=seed, number=number, options=QuestionOptions(**options)
+    )
+    return ask_all(engine, operator)
 
 
 def random_question(rng: np.random.Generator, vocabulary: Vocabulary, labels: tuple[Label, ...]) -> Question:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sightline.exams.turing.annotations.columns import Annotation
-from sightline.exams.turing.vocabulary.vocabulary import RelationType, AttributeSource, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, RelationType, Vocabulary
 from sightline.geometry.masks import decode
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store import Dataset
 from sightline.store.convert import tables_from_scenes
@@ -15,9 +22,12 @@ SIZE = (100, 80)
 
 def toy_vocabulary() -> Vocabulary:
     colours = tuple(Attribute(c, "color", c, AttributeSource("attribute", "color", (c,))) for c in COLOURS)
-    textures = tuple(Attribute(t, "texture", t, AttributeSource("attribute", "texture", (t,))) for t in ("rough", "shiny"))
+    textures = tuple(
+        Attribute(t, "texture", t, AttributeSource("attribute", "texture", (t,))) for t in ("rough", "shiny")
+    )
     kinds = tuple(
-        ObjectType(name, (name,), (*colours, *textures), frozenset({"color", "texture"})) for name in ("ball", "cube")
+        ObjectType(name, (name,), (*colours, *textures), frozenset({"color", "texture"}))
+        for name in ("ball", "cube")
     )
     links = (RelationType("larger", "larger than", group="size", aspect="box", values=("larger",), margin=0.0),)
     regions = (

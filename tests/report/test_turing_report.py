@@ -26,7 +26,7 @@ from sightline.report.make import of_exam
 from sightline.report.turing import TuringCard, card, render, write_report
 from sightline.report.turing.drawing import asked_picture, transcript_picture
 from sightline.report.turing.exhibits import stream_exhibit
-from sightline.report.turing.hues import hue
+from sightline.exams.turing.hues import hue
 from sightline.report.turing.picture import region_map, stage_svg
 from sightline.report.turing.plots import FEWEST, Point, band_chart, calibration_chart, length_chart
 from sightline.report.turing.scripts import transcripts

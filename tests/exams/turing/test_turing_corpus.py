@@ -15,10 +15,10 @@ import pytest
 from reference.turing_cases import Case, all_questions, random_case
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.chances import building
-from sightline.exams.turing.estimate.estimator import Chance
-from sightline.exams.turing.estimate.bits import ABREAST, turn, transpose_abreast
+from sightline.exams.turing.estimate import layout
+from sightline.exams.turing.estimate.bits import ABREAST, transpose, transpose_abreast
 from sightline.exams.turing.estimate.corpus import MARKER, OWNED, Corpus, fingerprint_of
+from sightline.exams.turing.estimate.estimator import Chance
 from sightline.exams.turing.estimate.frequencies import Frequencies
 from sightline.exams.turing.vocabulary.files import load_vocabulary
 from sightline.exams.turing.vocabulary.questions import Question, labels_of
@@ -102,7 +102,7 @@ def test_a_failed_build_leaves_nothing(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(building, "fill_pairs", killed)
+    monkeypatch.setattr(layout, "fill_pairs", killed)
     with pytest.raises(KeyboardInterrupt):
         Corpus.build(*urban, tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
@@ -175,7 +175,7 @@ def test_no_images_at_all(urban: tuple[Columns, Vocabulary], benchmark_module: M
 def test_turning_words(bits: int) -> None:
     table = np.random.default_rng(bits).random((64, bits)) < 0.5
     words = (table.astype(np.uint64) << np.arange(bits, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
-    turn(words, bits)
+    transpose(words, bits)
     back = words[:bits, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
     assert np.array_equal(back.astype(bool), table.T)
 
@@ -186,7 +186,7 @@ def test_turning_blocks_abreast(bits: int) -> None:
     expected = [blocks[:, b].copy() for b in range(ABREAST)]
     transpose_abreast(blocks, bits)
     for b, words in enumerate(expected):
-        turn(words, bits)
+        transpose(words, bits)
         assert np.array_equal(blocks[:bits, b], words[:bits])
 
 

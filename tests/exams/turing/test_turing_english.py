@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from sightline.errors import DataError
 from sightline.exams.turing.vocabulary.english import parse, say, say_long, with_article
 from sightline.exams.turing.vocabulary.files import load_vocabulary, vocabularies
-from sightline.exams.turing.vocabulary.questions import Label, Question
-from sightline.exams.turing.vocabulary.questions import check_question, question_from_json, question_to_json
+from sightline.exams.turing.vocabulary.questions import (
+    Label,
+    Question,
+    check_question,
+    question_from_json,
+    question_to_json,
+)
 from sightline.exams.turing.vocabulary.vocabulary import WHOLE, Vocabulary
 
 URBAN = load_vocabulary("urban")
@@ -111,7 +116,7 @@ def _relations(vocabulary: Vocabulary) -> list[Question]:
         Question("relation", subject=Label(a, 1), object=Label(b, 12), relation=link.name)
         for link in vocabulary.links
         for a, b in product(names, names)
-        if link.asked_of(a, b)
+        if link.asked_rows(a, b)
     ]
 
 

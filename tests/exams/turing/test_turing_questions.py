@@ -9,8 +9,14 @@ import pytest
 
 from sightline.errors import DataError
 from sightline.exams.turing.vocabulary.files import load_vocabulary
-from sightline.exams.turing.vocabulary.questions import Label, Question
-from sightline.exams.turing.vocabulary.questions import check_question, question_from_json, parse_label, question_to_json
+from sightline.exams.turing.vocabulary.questions import (
+    Label,
+    Question,
+    check_question,
+    parse_label,
+    question_from_json,
+    question_to_json,
+)
 
 URBAN = load_vocabulary("urban")
 ONE, TWO, CAR = Label("person", 1), Label("person", 2), Label("vehicle", 1)

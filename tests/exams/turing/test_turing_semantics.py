@@ -15,8 +15,15 @@ from sightline.errors import ConfigError
 from sightline.exams.turing.annotations.columns import Annotation, Columns, packed
 from sightline.exams.turing.annotations.semantics import answer, walk
 from sightline.exams.turing.estimate.estimator import Assumptions
-from sightline.exams.turing.vocabulary.questions import Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
+from sightline.exams.turing.vocabulary.questions import Label, Question, Truth, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 
 FLAG = AttributeSource("flag")
 WORDS = Vocabulary(
@@ -135,13 +142,13 @@ def test_nobody_speaks_of_what_was_not_labelled(question: Question) -> None:
 
 def test_a_history_is_walked_in_order() -> None:
     two = image("person:tall,left", "person:-tall,right")
-    left = Told(Question("unique", "person", region="left"), True)
-    tall = Told(Question("attribute", attributes=("tall",), subject=ONE), True)
-    other = Told(Question("unique", "person"), True)
+    left = (Question("unique", "person", region="left"), True)
+    tall = (Question("attribute", attributes=("tall",), subject=ONE), True)
+    other = (Question("unique", "person"), True)
     assert walk(two, (left, tall, other), WORDS) == (True, {ONE: 0, TWO: 1})
     assert walk(two, (other, left), WORDS) == (False, {})  # two of them before one is labelled
     assert walk(two, (left, tall._replace(answer=False)), WORDS) == (False, {ONE: 0})
-    wet = Told(Question("attribute", attributes=("wet",), subject=ONE), True)
+    wet = (Question("attribute", attributes=("wet",), subject=ONE), True)
     assert walk(two, (left, wet, other), WORDS) == (None, {ONE: 0})
 
 
@@ -221,8 +228,8 @@ FOUR = columns_of(
     image("person:-tall,-wet,left"),
     image("car:red,left"),
 )
-LEFT = Told(Question("unique", "person", region="left"), True)
-RIGHT = Told(Question("unique", "person", region="right"), True)
+LEFT = (Question("unique", "person", region="left"), True)
+RIGHT = (Question("unique", "person", region="right"), True)
 
 
 @pytest.mark.parametrize(
@@ -233,25 +240,25 @@ RIGHT = Told(Question("unique", "person", region="right"), True)
         ((LEFT,), Question("exist", "person"), (2 / 3, 3)),  # another person, where one is on the left
         ((LEFT,), Question("attribute", attributes=("tall",), subject=ONE), (3 / 5, 5)),  # over all objects
         (
-            (LEFT, Told(Question("attribute", attributes=("wet",), subject=ONE), True)),
+            (LEFT, (Question("attribute", attributes=("wet",), subject=ONE), True)),
             Question("attribute", attributes=("tall",), subject=ONE),
             (3 / 5, 5),
         ),  # another group does not count
         ((LEFT, RIGHT), Question("relation", subject=ONE, object=TWO, relation="holds"), (1 / 3, 3)),  # over pairs
         (
-            (Told(Question("exist", "person", region="right"), False),),
+            ((Question("exist", "person", region="right"), False),),
             Question("exist", "person", region="left"),
             (3 / 4, 4),
         ),  # another region does not count
         (
-            (Told(Question("exist", "person", region="right"), False),),
+            ((Question("exist", "person", region="right"), False),),
             Question("exist", "person"),
             (1 / 2, 2),
         ),  # the whole image meets it
     ],
 )
 def test_the_oracle_counts_as_by_hand(
-    history: tuple[Told, ...], question: Question, expected: tuple[float, int]
+    history: tuple[tuple[Question, bool], ...], question: Question, expected: tuple[float, int]
 ) -> None:
     estimator = SlowEstimator(FOUR, WORDS, min_support=1)
     for told in history:
@@ -260,7 +267,7 @@ def test_the_oracle_counts_as_by_hand(
 
 
 def test_the_oracle_drops_negatives_without_support() -> None:
-    known = Told(Question("attribute", attributes=("tall",), subject=ONE), False)
+    known = (Question("attribute", attributes=("tall",), subject=ONE), False)
     asked = Question("attribute", attributes=("tall", "wet"), subject=ONE)
     with_groups = Assumptions(independent_groups=False)
     few, many = (SlowEstimator(FOUR, WORDS, with_groups, min_support=n) for n in (2, 3))

@@ -25,7 +25,13 @@ from sightline.exams.turing.vocabulary.files import (
     vocabulary_from_data,
 )
 from sightline.exams.turing.vocabulary.regions import region_set
-from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, AttributeSource, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    RelationType,
+    Vocabulary,
+)
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset, open_dataset
 from sightline.store.convert import tables_from_scenes

@@ -1,32 +1,49 @@
-"""Asking a model the questions of a stream: one at a time, the truth given back after each, by a deadline."""
+"""A conversation about an image: a model is asked question by question, by a deadline, and its replies are read."""
 
 from __future__ import annotations
 
-import json
+import re
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
 from sightline.errors import ConfigError
-from sightline.exams.core import asking
-from sightline.exams.turing.conversation import LATE, quoted, read_reply
-from sightline.exams.turing.records import Replied
+from sightline.exams.hooks import model_call
 from sightline.exams.turing.stream.steps import Step, Stream
 from sightline.exams.turing.vocabulary.english import say, say_long
-from sightline.exams.turing.vocabulary.questions import Question, Truth, question_to_json
-from sightline.exams.turing.vocabulary.vocabulary import WHOLE, Vocabulary
+from sightline.exams.turing.vocabulary.questions import Box, Question, Truth, question_to_json, region_box
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.scenes import View
-from sightline.skills import UNPARSED, Answer, Asked
+from sightline.skills import ABSTAIN, UNPARSED, Answer, Asked
 
-Box = tuple[float, float, float, float]
 Place = tuple[str, int, int]
 """(scene id, number of the stream, number of the step)."""
 
 LONGEST: Final = 86_400.0
 """Seconds: a deadline further off than a day is none."""
+
+YES: Final = "yes"
+NO: Final = "no"
+LATE: Final = "late"
+"""What a reply becomes that did not come before the deadline."""
+
+REPLIES: Final = (YES, NO, ABSTAIN, UNPARSED, LATE)
+"""All words of replies in records; only the first two can be right."""
+
+_WORDS: Final = {"yes": YES, "true": YES, "no": NO, "false": NO, "abstain": ABSTAIN}
+_DECORATION: Final = " \t\r\n\"'`*_“”‘’.,;:!()[]"
+_LONGEST: Final = 200
+_BOTH = re.compile(r"(yes|no|true|false|y|n)\s*(/|or\b|and\b)\s*(yes|no|true|false|y|n)\b")
+_ABSTENTION = re.compile(
+    r"(i\s+|i['’]?m\s+|i am\s+)?(abstain|pass|skip|unknown|unsure|undecided|uncertain|n/a|"
+    r"don['’]?t know|do not know|cannot (say|tell)|can['’]?t (say|tell)|"
+    r"not (sure|certain)|no (idea|answer|comment|opinion))\b"
+)
 
 
 def check_deadline(deadline: float | None) -> None:
@@ -35,17 +52,38 @@ def check_deadline(deadline: float | None) -> None:
         raise ConfigError(f"a deadline must be positive and a day ({LONGEST:.0f} s) at most, found {deadline}")
 
 
-def check_scenes(model: object, scenes: Collection[str]) -> None:
-    """Let a model that knows certain images only, and says so by ``check_scenes``, refuse others beforehand."""
-    refuse = getattr(model, "check_scenes", None)
-    if callable(refuse):
-        with asking(model, "check_scenes"):
-            refuse(scenes)
+def ask_model(
+    stream: Stream, view: View, model: TimedModel, vocabulary: Vocabulary, *, withhold: bool = False
+) -> Stream:
+    """Ask a model every question of a stream that is not ambiguous; the stream with its replies.
+
+    Args:
+        stream: The questions and their true answers.
+        view: The picture, without truth.
+        model: The model, with its deadline.
+        vocabulary: Words of the questions.
+        withhold: Keep true answers from the model.
+    """
+    conversation = Conversation(stream.scene_id, view, vocabulary, withhold)
+    steps: list[Step] = []
+    for step in stream.steps:
+        if step.decided:
+            asked = conversation.put(step.question)
+            given, in_time, seconds = model.ask(asked, (stream.scene_id, stream.number, step.number))
+            reply = read_reply(given) if in_time else LATE
+            said = quoted(given) if reply == UNPARSED else ""
+            steps.append(replace(step, reply=reply, said=said, seconds=seconds))
+            conversation.add(asked, step)
+            if not withhold:
+                model.tell(asked, step.truth is Truth.YES)
+        else:
+            steps.append(step)
+    return replace(stream, steps=tuple(steps))
 
 
 @dataclass
 class TimedModel:
-    """Where a model sits: its calls are made here, never two at a time, and none is waited for beyond the deadline.
+    """A model with a deadline: calls never overlap, and none is waited for beyond the deadline.
 
     A call that overruns goes on in its thread, since Python cannot stop it. The next question waits for it, as long
     as the deadline again; if the model is still busy then, that question is late too and is never put. So a model
@@ -77,10 +115,10 @@ class TimedModel:
         if not self._free(self.deadline):
             return None, False, self.deadline
         start = time.perf_counter()
-        said = self._timed(lambda: self._answer(asked, place), self.deadline)
-        if said is None:
+        answered = self._timed(lambda: self._answer(asked, place), self.deadline)
+        if answered is None:
             return None, False, time.perf_counter() - start
-        given, seconds = said
+        given, seconds = answered
         return given, seconds <= self.deadline, seconds  # the wait may end later than it should
 
     def tell(self, asked: Asked, truth: bool) -> None:
@@ -90,14 +128,14 @@ class TimedModel:
             self._free(0.0)
 
     def _hear(self, asked: Asked, truth: bool) -> None:
-        with asking(self.model, "on_truth"):
+        with model_call(self.model, "on_truth"):
             self.model.on_truth(asked, truth)  # type: ignore[attr-defined]
 
     def _answer(self, asked: Asked, place: Place) -> object:
         if callable(getattr(self.model, "seek", None)):
-            with asking(self.model, "seek"):
+            with model_call(self.model, "seek"):
                 self.model.seek(*place)  # type: ignore[attr-defined]
-        with asking(self.model, "answer"):
+        with model_call(self.model, "answer"):
             return self.model.answer(asked)
 
     def _free(self, patience: float) -> bool:
@@ -108,10 +146,10 @@ class TimedModel:
                 return False
             self._busy = None
         while self._unheard:
-            told = self._unheard.pop(0)
+            asked, truth = self._unheard.pop(0)
             if self.deadline is None:
-                self._hear(*told)
-            elif self._timed(partial(self._hear, *told), self.deadline) is None:
+                self._hear(asked, truth)
+            elif self._timed(partial(self._hear, asked, truth), self.deadline) is None:
                 return False
         return True
 
@@ -165,7 +203,7 @@ class Conversation:
             question=question_to_json(question, self.vocabulary),
             text=say(question, self.vocabulary),
             long_text=say_long(question, self.vocabulary),
-            region=region_of(question, self.vocabulary) if question.instantiates else None,
+            region=region_box(question, self.vocabulary),
             labels=dict(self._labels),
             history=self._history,
         )
@@ -178,41 +216,40 @@ class Conversation:
         answer = None if self.withhold else step.truth is Truth.YES
         self._history = (*self._history, (asked.question, asked.text, answer))
         if step.label is not None:
-            self._labels[str(step.label)] = region_of(step.question, self.vocabulary)
+            self._labels[str(step.label)] = region_box(step.question, self.vocabulary)
 
 
-def region_of(question: Question, vocabulary: Vocabulary) -> Box | None:
-    """The designated region in fractions of the image; None for the whole image."""
-    return None if question.region == WHOLE else vocabulary.region(question.region).box
+def read_reply(given: object) -> str:
+    """One of `REPLIES` (never ``late``) for whatever a model returned.
 
+    A bool will do, as will a text that is or begins with yes, no, true or false, the single letters y and n, and
+    the usual ways to decline. A reply that names both sides, and anything else, is ``unparsed``.
+    Nothing is guessed.
 
-def administer(
-    stream: Stream, view: View, desk: TimedModel, vocabulary: Vocabulary, *, withhold: bool = False
-) -> list[Replied]:
-    """Ask the model every question of a stream that is not ambiguous.
-
-    Args:
-        stream: The questions and their true answers.
-        view: The picture, without truth.
-        desk: Where the model sits.
-        vocabulary: Words of the questions.
-        withhold: Keep true answers from the model.
-
-    Returns:
-        One entry a step, the ambiguous ones too.
+    >>> [read_reply(r) for r in (True, "No.", "Yes, there is one.", "n", "I don't know", "yes or no", "maybe", 1)]
+    ['yes', 'no', 'yes', 'no', 'abstain', 'unparsed', 'unparsed', 'unparsed']
     """
-    told = Conversation(stream.scene_id, view, vocabulary, withhold)
-    replied: list[Replied] = []
-    for step in stream.steps:
-        asked = told.put(step.question)
-        form = json.dumps(asked.question, ensure_ascii=False, separators=(",", ":"))
-        if step.truth is Truth.AMBIGUOUS:
-            replied.append(Replied(step, form, asked.text))
-            continue
-        said, in_time, seconds = desk.ask(asked, (stream.scene_id, stream.number, step.number))
-        reply = read_reply(said) if in_time else LATE
-        replied.append(Replied(step, form, asked.text, reply, quoted(said) if reply == UNPARSED else "", seconds))
-        told.add(asked, step)
-        if not withhold:
-            desk.tell(asked, step.truth is Truth.YES)
-    return replied
+    if isinstance(given, bool | np.bool_):
+        return YES if given else NO
+    if not isinstance(given, str):
+        return UNPARSED
+    text = given.strip(_DECORATION).casefold()
+    if text in ("y", "n"):
+        return YES if text == "y" else NO
+    if _BOTH.match(text):
+        return UNPARSED
+    if _ABSTENTION.match(text):
+        return ABSTAIN
+    first = re.match(r"[a-z]+(?![\w-])", text)
+    return _WORDS.get(first[0], UNPARSED) if first else UNPARSED
+
+
+def quoted(given: object) -> str:
+    """An unreadable reply as a record keeps it: its beginning, and of what is not a text its type too.
+
+    >>> quoted("maybe"), quoted(7)
+    ('maybe', 'int: 7')
+    """
+    text = given if isinstance(given, str) else f"{type(given).__name__}: {given!r}"
+    # Lone surrogates cannot be written as UTF-8.
+    return text[:_LONGEST].encode("utf-8", "replace").decode()

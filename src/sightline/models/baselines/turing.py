@@ -13,14 +13,12 @@ from zlib import crc32
 import numpy as np
 
 from sightline.errors import ConfigError
-from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.estimate.estimator import Estimator
-from sightline.exams.turing.study import TuringStudy
-from sightline.exams.turing.vocabulary.questions import Question, Truth
-from sightline.exams.turing.vocabulary.questions import question_from_json
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.vocabulary.questions import Question, Truth, question_from_json
 from sightline.models.baselines.turing_features import Answered, features
 from sightline.models.baselines.turing_learning import Fit, Rows, fitted
-from sightline.skills import Asked
+from sightline.skills import Asked, TuringStudy
 
 Entry = tuple[Mapping[str, Any], str, bool | None]
 
@@ -59,7 +57,7 @@ class Coin:
 
 
 class _Follower:
-    """Keeps a estimator in step with what a model is told of a stream."""
+    """Keeps an estimator in step with what a model is told of a stream."""
 
     def __init__(self, study: TuringStudy) -> None:
         self._study = study

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations import facts, visibility
-from sightline.exams.turing.annotations.columns import Columns, packed
+from sightline.exams.turing.annotations.columns import OF_OBJECTS, OF_PAIRS, Columns, packed
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.store import Dataset
 
@@ -232,7 +232,7 @@ def _flagged(frame: pl.DataFrame, flags: Sequence[str]) -> Bools:
 def _joined(parts: Sequence[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
-    flat = ("ids", "objects", "types", "crowd", "yes", "no", "seen", "holds", "fails")
+    flat = ("ids", *OF_OBJECTS, *OF_PAIRS)
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in flat}
     for name in ("starts", "pair_starts"):
         sizes = np.concatenate([np.diff(getattr(part, name)) for part in parts])

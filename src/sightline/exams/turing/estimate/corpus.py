@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.atomic import staged_folder, sync_files
-from sightline.errors import DataError
+from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.estimate.bits import MOST, Ints, Words
 from sightline.exams.turing.estimate.layout import CorpusTables, by_type, fixed, no_rows, planes_of, tables_of
@@ -67,6 +67,21 @@ class Corpus:
         with staged_folder(folder, owned=OWNED, marker=MARKER, overwrite=overwrite) as stage:
             _write(columns, vocabulary, stage)
         return cls.open(folder)
+
+    @classmethod
+    def shared(cls, columns: Columns, vocabulary: Vocabulary, corpora: Path | None) -> Corpus:
+        """Build in memory; or once for all processes, in a folder of `corpora` named after what is in it."""
+        if corpora is None:
+            return cls.build(columns, vocabulary)
+        name = fingerprint_of(columns, vocabulary)
+        folder = corpora / name[:16]
+        if not folder.exists():
+            try:
+                return cls.build(columns, vocabulary, folder)
+            except ConfigError:
+                if not folder.exists():
+                    raise  # else another process was faster
+        return cls.open(folder, fingerprint=name)
 
     @classmethod
     def open(cls, folder: Path, *, fingerprint: str | None = None) -> Corpus:
@@ -187,8 +202,8 @@ def _head(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise DataError(f"not JSON: {error}", file=path) from None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        found = head.get("format") if isinstance(head, dict) else head
-        raise DataError("a corpus of another format; build it anew", file=path, expected=FORMAT, found=found)
+        written = head.get("format") if isinstance(head, dict) else head
+        raise DataError("a corpus of another format; build it anew", file=path, expected=FORMAT, found=written)
     wanted = {"fingerprint", "images", "planes"}
     if not wanted <= head.keys():
         raise DataError("the corpus is damaged", file=path, expected=sorted(wanted), found=sorted(head))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.turing.annotations.columns import Annotation
@@ -27,6 +27,7 @@ class StoppedError(SightlineError):
     """An operator will not go on; the stream ends there, with the outcome ``operator``."""
 
 
+@runtime_checkable
 class Operator(Protocol):
     """Tells the truth about one image: answers a question, or rejects it as ambiguous."""
 

@@ -29,10 +29,18 @@ from sightline.exams.turing.annotations.files import read_columns, write_columns
 from sightline.exams.turing.annotations.semantics import walk
 from sightline.exams.turing.stream.candidates import Candidates, attribute_sets
 from sightline.exams.turing.stream.operators import read_lines
-from sightline.exams.turing.stream.steps import Stream, region_box, steps_to_json
+from sightline.exams.turing.stream.steps import Step, Stream, step_from_json, steps_to_json
 from sightline.exams.turing.vocabulary.english import say, say_long
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, load_vocabulary, parse_vocabulary
-from sightline.exams.turing.vocabulary.questions import Label, Question, Truth, question_from_json, question_to_json
+from sightline.exams.turing.vocabulary.questions import (
+    Box,
+    Label,
+    Question,
+    Truth,
+    question_from_json,
+    question_to_json,
+    region_box,
+)
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.plain import plain
 from sightline.store import Dataset, Tables
@@ -47,40 +55,13 @@ PICTURES: Final = "pictures"
 OWNED: Final = (MARKER, QUESTIONS, VOCABULARY, SINGLES, TRAINING, PICTURES)
 FORMAT: Final = 1
 
-_TELLING: Final = 10
+_CONCLUSIVE: Final = 10
 """Answers that agree by chance once in a thousand times."""
 
 Place = tuple[str, int, int]
 """(scene id, number of the stream, number of the step): what an answer is about."""
 
-
-@dataclass(frozen=True, slots=True)
-class WrittenQuestion:
-    """One line of a written test.
-
-    Attributes:
-        scene_id: The image; with `stream` and `step` the line's name.
-        question: Structured.
-        text: In English. `long_text` says what is implied.
-        region: The designated region, xyxy in fractions of the image; None for the whole image or no region.
-        labels: The regions that labelled objects were found in, by label, in order.
-        picture: File within the folder; None where the data has none.
-    """
-
-    scene_id: str
-    stream: int
-    step: int
-    question: Question
-    text: str
-    long_text: str
-    region: tuple[float, ...] | None
-    labels: Mapping[str, tuple[float, ...] | None]
-    picture: str | None
-
-    @property
-    def place(self) -> Place:
-        """What an answer to it is filed under."""
-        return self.scene_id, self.stream, self.step
+_LINE: Final = ("scene_id", "stream", "step", "question", "text", "long_text", "region", "labels", "picture")
 
 
 @dataclass(frozen=True)
@@ -88,14 +69,19 @@ class WrittenTest:
     """A test as read from its folder.
 
     Attributes:
+        folder: Where it lies.
         id: Of questions and vocabulary; the key names it too.
+        vocabulary: Words of the questions.
+        questions: By place, in written order.
+        files: Scene id → picture, a file within the folder; None where the data has none.
         about: Notes of whoever wrote it: data, settings, how annotations were read.
     """
 
     folder: Path
     id: str
     vocabulary: Vocabulary
-    questions: tuple[WrittenQuestion, ...]
+    questions: Mapping[Place, Question]
+    files: Mapping[str, str | None]
     about: Mapping[str, Any]
 
     def training(self) -> Columns:
@@ -108,9 +94,7 @@ class WrittenTest:
         Args:
             images: Ids of those whose every question was ambiguous, too: the test does not name them.
         """
-        files = {question.scene_id: question.picture for question in self.questions}
-        for scene in images:
-            files.setdefault(scene, None)
+        files = dict(self.files) | {scene: None for scene in images if scene not in self.files}
         views = pl.DataFrame(
             {"scene_id": list(files), "view_id": "0", "image": list(files.values())},
             schema={"scene_id": pl.String, "view_id": pl.String, "image": pl.String},
@@ -175,41 +159,58 @@ def read_test(folder: str | Path) -> WrittenTest:
     folder = Path(folder)
     try:
         head = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-        found = head["format"]
+        written = head["format"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"not a written test: {error}", file=folder / MARKER) from error
-    if found != FORMAT:
-        raise DataError("another format", file=folder / MARKER, field="format", expected=FORMAT, found=found)
+    if written != FORMAT:
+        raise DataError("another format", file=folder / MARKER, field="format", expected=FORMAT, found=written)
     vocabulary = load_vocabulary(folder / VOCABULARY)
     file = folder / QUESTIONS
-    questions = tuple(_written(row, vocabulary, file, number) for number, row in read_lines(file))
+    questions: dict[Place, Question] = {}
+    files: dict[str, str | None] = {}
+    for number, row in read_lines(file):
+        place, question = _read_line(row, vocabulary, file, number)
+        questions[place], files[place[0]] = question, row["picture"]
     name = hashlib.sha256(file.read_bytes() + (folder / VOCABULARY).read_bytes()).hexdigest()[:16]
     if name != head.get("id"):
         raise DataError("questions or vocabulary were changed", file=file, expected=head.get("id"), found=name)
-    return WrittenTest(folder, name, vocabulary, questions, head.get("about", {}))
+    return WrittenTest(folder, name, vocabulary, questions, files, head.get("about", {}))
 
 
-def read_key(path: str | Path, test: WrittenTest) -> dict[Place, bool]:
-    """The true answers to a test's questions; DataError where the key is another test's, or has none or two."""
-    path, answers, seen = Path(path), dict[Place, bool](), set[Place]()
+def read_key(path: str | Path, test: WrittenTest) -> tuple[Stream, ...]:
+    """The streams of a test with their true answers, also those of ambiguous questions, which the test leaves out.
+
+    Raises:
+        DataError: The key is another test's, or has no answer to a question, or two.
+    """
+    path, steps, halted = Path(path), dict[tuple[str, int], dict[int, Step]](), dict[tuple[str, int], str]()
     for number, row in read_lines(path):
         if row.get("test") != test.id:
             raise DataError(
                 "key of another test", file=path, row=number, field="test", expected=test.id, found=row.get("test")
             )
         try:
-            truth, place = Truth(row["answer"]), (str(row["scene_id"]), int(row["stream"]), int(row["step"]))
+            _, place = Truth(row["answer"]), (str(row["scene_id"]), int(row["stream"]), int(row["step"]))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"not a line of a key: {error}", file=path, row=number) from error
-        if place in seen:
+        of_stream = steps.setdefault(place[:2], {})
+        if place[2] in of_stream:
             raise DataError("answered twice", file=path, row=number, field="step", found=_named(place))
-        seen.add(place)
-        if truth is not Truth.AMBIGUOUS:
-            answers[place] = truth is Truth.YES
-    for question in test.questions:
-        if question.place not in answers:
-            raise DataError("no answer to a question of the test", file=path, expected=_named(question.place))
-    return answers
+        step = of_stream[place[2]] = step_from_json(row, test.vocabulary)
+        halted[place[:2]] = str(row.get("halted"))
+        if step.decided and test.questions.get(place) != step.question:
+            raise DataError("not a question of the test", file=path, row=number, field="question")
+    for scene, stream, number in test.questions:
+        if number not in steps.get((scene, stream), {}) or not steps[scene, stream][number].decided:
+            raise DataError(
+                "no answer to a question of the test", file=path, expected=_named((scene, stream, number))
+            )
+    if not steps:
+        raise DataError("a test without a question", file=test.folder)
+    return tuple(
+        Stream(scene, 0, stream, tuple(step for _, step in sorted(of_stream.items())), halted[scene, stream])
+        for (scene, stream), of_stream in steps.items()
+    )
 
 
 def single_questions(vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
@@ -241,8 +242,8 @@ def _refuse_truth(streams: Sequence[Stream], training: Columns, vocabulary: Voca
     """
     rows = {scene_id: row for row, scene_id in enumerate(training.ids)}
     shared = [(stream.history, rows[stream.scene_id]) for stream in streams if stream.scene_id in rows]
-    telling = sum(len(history) for history, _ in shared) >= _TELLING
-    if telling and all(walk(training.image(row), history, vocabulary)[0] for history, row in shared):
+    conclusive = sum(len(history) for history, _ in shared) >= _CONCLUSIVE
+    if conclusive and all(walk(training.image(row), history, vocabulary)[0] for history, row in shared):
         raise ConfigError("the images asked about are among the training images: the test would hold the truth")
 
 
@@ -256,9 +257,9 @@ def _single(question: Question, vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _questions(stream: Stream, vocabulary: Vocabulary, picture: str | None) -> Iterator[dict[str, Any]]:
-    labels: dict[str, list[float] | None] = {}
+    labels: dict[str, Box | None] = {}
     for step in stream.steps:
-        if step.truth is not Truth.AMBIGUOUS:
+        if step.decided:
             yield {
                 "scene_id": stream.scene_id,
                 "stream": stream.number,
@@ -301,27 +302,17 @@ def _write_pictures(stage: Path, streams: Iterable[Stream], dataset: Dataset, vi
     return files
 
 
-def _written(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, number: int) -> WrittenQuestion:
+def _read_line(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, number: int) -> tuple[Place, Question]:
+    """Place and question of a line, which must have all that competitors were promised."""
     try:
-        return WrittenQuestion(
-            scene_id=str(row["scene_id"]),
-            stream=int(row["stream"]),
-            step=int(row["step"]),
-            question=question_from_json(row["question"], vocabulary),
-            text=str(row["text"]),
-            long_text=str(row["long_text"]),
-            region=_box(row["region"]),
-            labels={label: _box(box) for label, box in row["labels"].items()},
-            picture=row["picture"],
-        )
+        for name in _LINE:
+            row[name]
+        place = str(row["scene_id"]), int(row["stream"]), int(row["step"])
+        return place, question_from_json(row["question"], vocabulary)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"not a question of a test: {error}", file=file, row=number) from error
     except SightlineError as error:
         raise DataError(str(error), file=file, row=number, field="question") from error
-
-
-def _box(given: Sequence[float] | None) -> tuple[float, ...] | None:
-    return None if given is None else tuple(given)
 
 
 def _named(place: Place) -> str:

@@ -1,7 +1,7 @@
 """Vocabularies as YAML files: those that come with Sightline, and one's own.
 
 A file has ``name``, ``types`` and, where wanted, ``relations``, ``regions`` (see `regions.region_set`),
-``most_attributes`` and ``extent``; types, attributes, sources and relations have the fields of `vocabulary.ObjectType`,
+``most_attributes`` and ``extent``; types, attributes, sources and relations have the fields of `ObjectType`,
 `Attribute`, `AttributeSource` and `RelationType`. An attribute's phrase is its name where it has none of its own.
 ``aliases`` may give names to the data's categories, or to lists of names, which stand for them in ``categories``,
 ``others`` and the values of category sources.
@@ -10,7 +10,7 @@ A file has ``name``, ``types`` and, where wanted, ``relations``, ``regions`` (se
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from functools import cache
 from pathlib import Path
@@ -23,19 +23,15 @@ from sightline.exams.turing.vocabulary.census import Census, check_against, fitt
 from sightline.exams.turing.vocabulary.checks import check_words
 from sightline.exams.turing.vocabulary.from_data import vocabulary_from_data
 from sightline.exams.turing.vocabulary.regions import STANDARD, region_set
-from sightline.exams.turing.vocabulary.vocabulary import Attribute, AttributeSource, ObjectType, RelationType, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    RelationType,
+    Vocabulary,
+)
 from sightline.hints import did_you_mean, hint
 from sightline.store import Dataset
-
-__all__ = [
-    "check_against",
-    "dump_vocabulary",
-    "load_vocabulary",
-    "parse_vocabulary",
-    "vocabularies",
-    "vocabulary_for",
-    "vocabulary_from_data",
-]
 
 _FOLDER: Final = Path(__file__).parent / "ready"
 _SUFFIXES: Final = (".yaml", ".yml")
@@ -85,6 +81,25 @@ def _text(path: Path) -> str:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: not UTF-8") from None
+
+
+def named_vocabulary(
+    given: Vocabulary | str | Path | None, dataset: Dataset, on_note: Callable[[str], None] | None = None
+) -> Vocabulary:
+    """A vocabulary by name or file, checked against the data; without one that which fits the data.
+
+    Args:
+        given: A vocabulary, its name, or a file; None or empty for `vocabulary_for`.
+        dataset: DataError where its words contradict it.
+        on_note: Called with each word of a given vocabulary that nothing in the data bears out.
+    """
+    if not given:
+        return vocabulary_for(dataset)
+    vocabulary = given if isinstance(given, Vocabulary) else load_vocabulary(given)
+    for note in check_against(vocabulary, dataset):
+        if on_note is not None:
+            on_note(note)
+    return vocabulary
 
 
 def vocabulary_for(dataset: Dataset) -> Vocabulary:

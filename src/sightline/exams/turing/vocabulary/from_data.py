@@ -11,7 +11,13 @@ from sightline.errors import DataError
 from sightline.exams.turing.vocabulary.census import Census
 from sightline.exams.turing.vocabulary.checks import REGION, check_words
 from sightline.exams.turing.vocabulary.regions import region_set
-from sightline.exams.turing.vocabulary.vocabulary import Attribute, AttributeSource, ObjectType, RelationType, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    RelationType,
+    Vocabulary,
+)
 from sightline.scenes.labels import ASPECTS
 from sightline.store import Dataset
 

@@ -15,11 +15,18 @@ from hypothesis import strategies as st
 
 from reference.turing_reading import annotation as read_slowly
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.annotations import annotating
-from sightline.exams.turing.annotations.annotation import annotate, annotation_of
+from sightline.exams.turing.annotations import annotation
+from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import Annotation
 from sightline.exams.turing.vocabulary.files import load_vocabulary
-from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 from sightline.geometry.masks import encode
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset
@@ -56,7 +63,9 @@ LINKS = (
     RelationType("on or not", "on", aspect="vrd", values=("on",), absent="no"),
     RelationType("anyhow", "on", values=("on", "under")),
     RelationType("near", "near", ordered=False, aspect="vrd", values=("near",), subjects=("person",)),
-    RelationType("wears", "wear", aspect="vrd", values=("wears",), subjects=("person",), objects=("car",), absent="no"),
+    RelationType(
+        "wears", "wear", aspect="vrd", values=("wears",), subjects=("person",), objects=("car",), absent="no"
+    ),
     RelationType("closer", "closer than", aspect="depth", values=("closer",), reverse=("farther",)),
     RelationType("hides", "hiding", values=("occludes", "mutual"), absent="no"),
     RelationType("larger", "larger than", aspect="box", values=("larger",)),
@@ -74,6 +83,14 @@ WORDS = Vocabulary("words", (PERSON, CAR), LINKS, REGIONS)
 
 def words(**changes: Any) -> Vocabulary:
     return replace(WORDS, **changes)
+
+
+def annotation_of(
+    scene: Scene, vocabulary: Vocabulary, *, view: str | None = None, closed: bool = False
+) -> Annotation:
+    """One scene's image alone."""
+    data = Dataset.from_tables(tables_from_scenes([scene]))
+    return annotate(data, vocabulary, view=view, closed=closed).image(0)
 
 
 @st.composite
@@ -143,7 +160,7 @@ def test_annotating_agrees_with_a_slow_reading(
     vocabulary = words(extent="boxes") if kind == "boxes" else WORDS
     dataset = Dataset.from_tables(tables_from_scenes(scenes))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(annotating, "_BLOCK", block)
+        patch.setattr(annotation, "_BLOCK", block)
         columns = annotate(dataset, vocabulary, view=view, closed=closed)
     ordered = sorted(scenes, key=lambda scene: scene.id)
     assert list(columns.ids) == [scene.id for scene in ordered]
@@ -226,7 +243,11 @@ def test_links(link: RelationType, told: tuple[str, str | None], closed: bool, e
         (AttributeSource("occluded", above=0.1), True, "yes no"),  # above it
         (AttributeSource("relation", "vrd", ("on",)), False, "yes open"),  # of something that is of no type
         (AttributeSource("relation", "vrd", ("on",), role="object"), True, "no yes"),  # the other side
-        (AttributeSource("relation", "vrd", ("under",), reverse=("on",), role="object"), True, "yes no"),  # the same
+        (
+            AttributeSource("relation", "vrd", ("under",), reverse=("on",), role="object"),
+            True,
+            "yes no",
+        ),  # the same
         (AttributeSource("relation", "vrd", ("on",), others=("wall",)), True, "yes no"),  # partner's category
         (AttributeSource("relation", "vrd", ("on",), others=("tree",)), True, "no no"),  # no such partner
         (AttributeSource("relation", "vrd", ("on",), exactly=2), True, "yes no"),  # two
@@ -259,7 +280,9 @@ def test_sources(source: AttributeSource, closed: bool, expected: str) -> None:
 
 
 def test_one_of_an_exclusive_group_denies_the_others() -> None:
-    kinds = tuple(Attribute(v, "hat", v, AttributeSource("attribute", v, ("yes",))) for v in ("cap", "hood", "bonnet"))
+    kinds = tuple(
+        Attribute(v, "hat", v, AttributeSource("attribute", v, ("yes",))) for v in ("cap", "hood", "bonnet")
+    )
     objects = (Object("m", "man", {"cap": "yes"}), Object("w", "wall"), Object("c", "child", {"cap": "no"}))
     kind = ObjectType("person", ("man", "child"), kinds, frozenset({"hat"}))
     found = annotation_of(scene(objects=objects), words(types=(kind,), links=()))
@@ -355,7 +378,9 @@ def test_a_size_that_nobody_needs_may_be_missing() -> None:
 def test_generated_scenes(generated: Path) -> None:
     colours = [AttributeSource("attribute", "color", (c,)) for c in ("red", "blue")]
     attributes = tuple(Attribute(s.values[0], "color", s.values[0], s) for s in colours)
-    attributes += (Attribute("inside", "place", "in", AttributeSource("relation", "geometry", ("contains",), "object")),)
+    attributes += (
+        Attribute("inside", "place", "in", AttributeSource("relation", "geometry", ("contains",), "object")),
+    )
     dataset = Dataset.open(generated)
     categories = tuple(sorted(dataset.tables().objects["category"].unique()))
     links = (RelationType("left", "left of", aspect="spatial", values=("left",), absent="no"), LINKS[5], LINKS[7])
@@ -390,7 +415,9 @@ def test_scenes_of_vrd(real_data: Path) -> None:
 def test_pairs_of_25vrd(real_data: Path) -> None:
     parts = list(named("2.5vrd").read(real_data / "2.5vrd"))
     dataset = Dataset.from_tables(type(parts[0]).concat(parts))
-    things = ObjectType("thing", tuple(dataset.scan("objects").select(pl.col("category").unique()).collect()["category"]))
+    things = ObjectType(
+        "thing", tuple(dataset.scan("objects").select(pl.col("category").unique()).collect()["category"])
+    )
     closer = RelationType("closer", "closer than", aspect="depth", values=("closer",), reverse=("farther",))
     columns = annotate(dataset, words(types=(things,), links=(closer,)), split="test")
     within = dataset.scan("relations").filter(pl.col("object_scene").is_null(), pl.col("aspect") == "depth")

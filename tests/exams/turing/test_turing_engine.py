@@ -9,20 +9,27 @@ from functools import cache
 import numpy as np
 import pytest
 
-from reference.turing_cases import all_questions, random_columns, random_vocabulary
+from reference.turing_cases import all_questions, ask, random_columns, random_vocabulary
 from reference.turing_oracle import SlowEstimator
 from sightline.errors import ConfigError
+from sightline.exams.turing.estimate.estimator import Chance, QuestionOptions
 from sightline.exams.turing.stream.candidates import Candidates, Focus
-from sightline.exams.turing.stream.engine import Engine, Settings, ask
+from sightline.exams.turing.stream.engine import Engine, ask_all
 from sightline.exams.turing.stream.implied import Knowledge
 from sightline.exams.turing.stream.operators import GroundTruth, StoppedError
 from sightline.exams.turing.stream.steps import Stream
-from sightline.exams.turing.estimate.estimator import Chance
-from sightline.exams.turing.vocabulary.questions import History, Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.vocabulary.vocabulary import Attribute, ObjectType, RelationType, Region, AttributeSource, Vocabulary
+from sightline.exams.turing.vocabulary.questions import History, Label, Question, Truth, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 
 YES, NO, OPEN = Truth.YES, Truth.NO, Truth.AMBIGUOUS
-SMALL = Settings(epsilon=0.25, min_support=3)
+SMALL = QuestionOptions(epsilon=0.25, min_support=3)
 
 
 def attribute(name: str, group: str) -> Attribute:
@@ -33,9 +40,14 @@ WORDS = Vocabulary(
     "street",
     (
         ObjectType("person", ("person",), (attribute("tall", "size"), attribute("wet", "state"))),
-        ObjectType("car", ("car",), (attribute("red", "colour"), attribute("blue", "colour")), frozenset({"colour"})),
+        ObjectType(
+            "car", ("car",), (attribute("red", "colour"), attribute("blue", "colour")), frozenset({"colour"})
+        ),
     ),
-    (RelationType("near", "near", ordered=False), RelationType("drives", "drive", ("person",), ("car",), verb="does")),
+    (
+        RelationType("near", "near", ordered=False),
+        RelationType("drives", "drive", ("person",), ("car",), verb="does"),
+    ),
     (Region("image", (0, 0, 1, 1)), Region("left", (0, 0, 0.5, 1)), Region("corner", (0, 0, 0.5, 0.5))),
 )
 PERSON, CAR = Label("person", 1), Label("car", 1)
@@ -47,14 +59,14 @@ class Even:
 
     predictable: frozenset[str | int] = frozenset()
     support: int = 100
-    learned: list[Told] = field(default_factory=list)
+    learned: list[tuple[Question, bool]] = field(default_factory=list)
 
     def chances(self, questions: Sequence[Question]) -> list[Chance]:
         shut = [q.kind in self.predictable or len(q.attributes) in self.predictable for q in questions]
         return [Chance(0.1 if s else 0.5, self.support) for s in shut]
 
     def learn(self, question: Question, answer: bool) -> None:
-        self.learned.append(Told(question, answer))
+        self.learned.append((question, answer))
 
     def fork(self) -> Even:
         return Even(self.predictable, self.support)
@@ -83,7 +95,7 @@ def made(seed: int) -> tuple[Stream, Vocabulary, SlowEstimator]:
     asked = random_columns(rng, words, 1, most_objects=4).image(0)
     estimator = SlowEstimator(columns, words, min_support=SMALL.min_support)
     truth = GroundTruth(asked, words)
-    stream = ask(estimator.fork(), words, truth, scene_id=asked.id, seed=seed, **SMALL.to_dict())
+    stream = ask(estimator.fork(), words, truth, scene_id=asked.id, seed=seed, epsilon=0.25, min_support=3)
     return stream, words, estimator
 
 
@@ -99,7 +111,7 @@ def test_a_stream_keeps_the_rules_of_the_story(seed: int) -> None:
         known, given = Knowledge(history, words), labels_of(history)
         assert step.number == number
         assert estimator.chance(question) == (step.p_yes, step.support)  # as the oracle counts
-        assert SMALL.unpredictable(estimator.chance(question))
+        assert SMALL.unpredictable(*estimator.chance(question))
         assert known.implied(question) is None
         this = question, sum(label.type == question.type for label in given)
         assert this not in asked  # since the last label of its type
@@ -108,17 +120,17 @@ def test_a_stream_keeps_the_rules_of_the_story(seed: int) -> None:
             assert given[-1] in (question.subject, question.object)  # of the latest object only
         for simpler in all_questions(words, given, 2):
             if len(simpler.attributes) < len(question.attributes) and same_phase(simpler, stream, number):
-                open_ = SMALL.unpredictable(estimator.chance(simpler)) and known.implied(simpler) is None
+                open_ = SMALL.unpredictable(*estimator.chance(simpler)) and known.implied(simpler) is None
                 assert not open_ or simpler in {s.question for s in stream.steps[: number - 1]}
         if step.truth is not OPEN:
             estimator.learn(question, step.truth is YES)
-            history = (*history, Told(question, step.truth is YES))
+            history = (*history, (question, step.truth is YES))
         assert step.label == (labels_of(history)[-1] if len(labels_of(history)) > len(given) else None)
         assert (step.object_id is None) is (step.label is None)
     assert stream.history == history
     anything = [q for q in all_questions(words, (), 2) if q not in {s.question for s in stream.steps}]
     known = Knowledge(history, words)
-    assert not [q for q in anything if SMALL.unpredictable(estimator.chance(q)) and known.implied(q) is None]
+    assert not [q for q in anything if SMALL.unpredictable(*estimator.chance(q)) and known.implied(q) is None]
 
 
 def same_phase(simpler: Question, stream: Stream, number: int) -> bool:
@@ -207,21 +219,21 @@ def test_a_label_opens_the_searches_of_its_type_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "answers", "settings", "halted", "steps"),
+    ("estimator", "answers", "options", "halted", "steps"),
     [
-        (Even(support=29), {}, Settings(), "exhausted", 0),  # too little support
-        (Even(support=0), {}, Settings(min_support=1), "exhausted", 0),  # an empty corpus
-        (Even(frozenset({0, 1, 2})), {}, Settings(), "exhausted", 0),  # everything can be guessed
-        (Even(), {"exist": NO, "unique": NO}, Settings(questions=2), "limit", 2),
-        (Even(), {"exist": NO, "unique": NO}, Settings(questions=2, most_candidates=1), "limit", 2),
-        (Even(), [NO, OPEN, NO], Settings(questions=2), "limit", 3),  # ambiguous ones do not count
-        (Even(), [NO, NO], Settings(), "operator", 2),  # the operator stops
+        (Even(support=29), {}, QuestionOptions(), "exhausted", 0),  # too little support
+        (Even(support=0), {}, QuestionOptions(min_support=1), "exhausted", 0),  # an empty corpus
+        (Even(frozenset({0, 1, 2})), {}, QuestionOptions(), "exhausted", 0),  # everything can be guessed
+        (Even(), {"exist": NO, "unique": NO}, QuestionOptions(questions=2), "limit", 2),
+        (Even(), {"exist": NO, "unique": NO}, QuestionOptions(questions=2, most_candidates=1), "limit", 2),
+        (Even(), [NO, OPEN, NO], QuestionOptions(questions=2), "limit", 3),  # ambiguous ones do not count
+        (Even(), [NO, NO], QuestionOptions(), "operator", 2),  # the operator stops
     ],
 )
 def test_a_stream_ends(
-    estimator: Even, answers: dict[str, Truth] | list[Truth], settings: Settings, halted: str, steps: int
+    estimator: Even, answers: dict[str, Truth] | list[Truth], options: QuestionOptions, halted: str, steps: int
 ) -> None:
-    stream = ask(estimator, WORDS, Says(answers), scene_id="s", seed=0, **settings.to_dict())
+    stream = ask_all(Engine(estimator, WORDS, scene_id="s", seed=0, options=options), Says(answers))
     assert (stream.halted, len(stream.steps)) == (halted, steps)
 
 
@@ -261,10 +273,10 @@ def test_the_first_draws_are_the_same_on_every_machine() -> None:
 
 @pytest.mark.parametrize("most", [None, 2, 5])
 def test_every_open_question_is_drawn_as_often(most: int | None) -> None:
-    settings = Settings(most_candidates=most)
+    options = QuestionOptions(most_candidates=most)
     counts: dict[Question, int] = {}
     for seed in range(1200):
-        proposal = Engine(Even(), WORDS, scene_id="s", seed=seed, settings=settings).propose()
+        proposal = Engine(Even(), WORDS, scene_id="s", seed=seed, options=options).propose()
         assert proposal is not None
         assert proposal.among == (most or 12)
         counts[proposal.question] = counts.get(proposal.question, 0) + 1
@@ -279,7 +291,7 @@ def test_few_candidates_at_a_time_still_find_the_last_open_one() -> None:
             lone = Question("unique", "car", ("blue",), "corner")
             return [Chance(0.5 if question == lone else 1.0, 50) for question in questions]
 
-    engine = Engine(One(), WORDS, scene_id="s", seed=2, settings=Settings(most_candidates=3))
+    engine = Engine(One(), WORDS, scene_id="s", seed=2, options=QuestionOptions(most_candidates=3))
     proposal = engine.propose()
     assert proposal is not None
     assert (proposal.question.attributes, proposal.among) == (("blue",), 1)
@@ -306,7 +318,7 @@ def test_undo_asks_again_and_forgets_the_answer() -> None:
 
 
 def test_undo_goes_on_after_the_end() -> None:
-    engine = Engine(Even(), WORDS, scene_id="s", seed=4, settings=Settings(questions=1))
+    engine = Engine(Even(), WORDS, scene_id="s", seed=4, options=QuestionOptions(questions=1))
     engine.take(NO)
     assert engine.propose() is None
     assert engine.halted == "limit"
@@ -319,7 +331,7 @@ def test_undo_goes_on_after_the_end() -> None:
 
 def test_undo_needs_a_belief_that_can_begin_anew() -> None:
     class Stubborn:
-        chances, learn, learned = Even.chances, Even.learn, list[Told]()
+        chances, learn, learned = Even.chances, Even.learn, list[tuple[Question, bool]]()
         predictable, support = frozenset[str](), 100
 
     engine = Engine(Stubborn(), WORDS, scene_id="s", seed=0)  # type: ignore[arg-type]
@@ -334,7 +346,7 @@ def test_undo_needs_a_belief_that_can_begin_anew() -> None:
 )
 def test_settings_refuse_what_makes_no_sense(bad: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=next(iter(bad))):
-        Settings(**bad)  # type: ignore[arg-type]
+        QuestionOptions(**bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bad", [{"seed": -1}, {"number": -1}])

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from sightline.report.contact.colours import Rgb
-
+Rgb = tuple[int, int, int]
 Box = tuple[float, float, float, float]
 
 COLOURS: Final[dict[str, tuple[Rgb, str]]] = {
@@ -65,7 +64,7 @@ def hue(number: int) -> Hue:
 def hues(regions: Iterable[Box | None]) -> dict[Box, Hue]:
     """A look for every region, in the order they are met; the whole image (None) needs none.
 
-    >>> [(box, found.name) for box, found in hues([None, (0, 0, 1, 0.5), (0, 0, 1, 0.5)]).items()]
+    >>> [(box, look.name) for box, look in hues([None, (0, 0, 1, 0.5), (0, 0, 1, 0.5)]).items()]
     [((0, 0, 1, 0.5), 'blue')]
     """
     met = dict.fromkeys(box for box in regions if box is not None)
