@@ -27,7 +27,7 @@ def scenes(folder: Path, count: int, seed: int) -> Dataset:
 
 
 def exam(train: Dataset, **more: int) -> TuringExam:
-    return TuringExam(train, min_support=3, questions=12, **more)
+    return TuringExam(train=train, min_support=3, questions=12, **more)
 
 
 class Guesser:
