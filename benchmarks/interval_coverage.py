@@ -55,12 +55,12 @@ def rejected(n: int, repeats: int, resamples: int) -> float:
     p = []
     for seed in range(0, repeats, BLOCK):
         both = np.stack(simulated.two_models(rng, (n, min(BLOCK, repeats - seed))), axis=1)
-        p.append(sign_flip([both], _difference, flips=resamples, seed=seed))
+        p.append(sign_flip(both, _difference, flips=resamples, seed=seed))
     return float((np.concatenate(p) <= 0.05).mean())
 
 
-def _difference(totals: list[np.ndarray]) -> np.ndarray:
-    rates = totals[0][..., 0] / totals[0][..., 1]
+def _difference(totals: np.ndarray) -> np.ndarray:
+    rates = totals[..., 0] / totals[..., 1]
     return rates[:, 0] - rates[:, 1]
 
 

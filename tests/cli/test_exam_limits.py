@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reference.turing_toy import toy_scenes, toy_vocabulary
+from exams.turing.turing_toy import toy_scenes, toy_vocabulary
 from sightline.exams.run import Run
 
 Cli = Callable[..., Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reference.turing_toy import toy_scenes, toy_vocabulary
+from exams.turing.turing_toy import toy_scenes, toy_vocabulary
 
 Cli = Callable[..., Any]
 BASELINES = ["always_yes", "always_no", "turing_engine", "turing_history"]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from sightline.cli.demo_turing import show_turing
 
 import sightline
-from reference.turing_toy import toy_scenes
-from sightline.cli.demo_turing import show_turing
+from exams.turing.turing_toy import toy_scenes
 from sightline.cli.turing_asking import assumptions_of
 from sightline.cli.turing_person import Answers, Session
 from sightline.cli.turing_print import transcript_of

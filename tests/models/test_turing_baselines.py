@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.turing_toy import toy_data, toy_vocabulary
+from exams.turing.turing_toy import toy_data, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.asking.streams import Stream
 from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.monitor import monitor
@@ -34,7 +35,7 @@ def exam() -> TuringExam:
 
 
 def replies(exam: TuringExam, model: object, folder: Path) -> list[dict[str, Any]]:
-    run = sit(exam, Candidate("m", "m", model), TEST, folder)
+    run = run_exam(exam, Candidate("m", "m", model), TEST, folder)
     return asked_of(run.records()).rows(named=True)
 
 
@@ -73,7 +74,7 @@ def test_they_must_be_taught(name: str) -> None:
 
 def test_histories_of_fair_streams_teach_little(exam: TuringExam, tmp_path: Path) -> None:
     model: Any = load("turing_history")
-    run = sit(exam, Candidate("m", "m", model), TEST, tmp_path / "r")
+    run = run_exam(exam, Candidate("m", "m", model), TEST, tmp_path / "r")
     found = score_run(run, resamples=200)
     assert 0.3 < found.accuracy["all"].value < 0.7
     told = run.manifest["model"]
@@ -124,7 +125,7 @@ def test_a_stream_with_predictable_answers_is_flagged(exam: TuringExam, tmp_path
     leaky = Leaky(TRAIN, VOCABULARY, min_support=10, seed=3)
     found = {}
     for made, folder in ((leaky, tmp_path / "leaky"), (exam, tmp_path / "fair")):
-        run = sit(made, Candidate("m", "m", load("turing_history:images=60")), TEST, folder)
+        run = run_exam(made, Candidate("m", "m", load("turing_history:images=60")), TEST, folder)
         blind = {"turing_history": score_run(run, resamples=200).accuracy["all"]}
         found[folder.name] = monitor(asked_of(run.records()), blind, resamples=200)
     assert found["leaky"].blind["turing_history"].value > 0.7

@@ -17,8 +17,8 @@ from test_report_page import Page
 from sightline.cli import report_command
 from sightline.cli.turing_writing import write_out
 from sightline.errors import ConfigError, DataError
-from sightline.exams.core import sit
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.written_exam import WrittenExam
 from sightline.models.registry import candidate
 from sightline.report.make import of_exam
@@ -56,7 +56,7 @@ def sat(train: Dataset, data: Dataset, tmp_path_factory: pytest.TempPathFactory)
     """Hostile names, two models, blind baselines, two streams an image, an unfinished run."""
     folder = tmp_path_factory.mktemp("runs")
     made = runs(train, data, folder, Guesser(HOSTILE), Guesser("dull"), streams=2)
-    return [*made, sit(exam(train, streams=2), candidate("coin"), data, folder / "part", limit=3)]
+    return [*made, run_exam(exam(train, streams=2), candidate("coin"), data, folder / "part", limit=3)]
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def test_streams_of_the_images_asked_for(sat: list[Run], data: Dataset) -> None:
 
 
 def test_runs_that_do_not_belong_together(train: Dataset, data: Dataset, sat: list[Run], tmp_path: Path) -> None:
-    other = sit(exam(train, streams=2, seed=7), candidate("always_yes"), data, tmp_path / "seed")
+    other = run_exam(exam(train, streams=2, seed=7), candidate("always_yes"), data, tmp_path / "seed")
     with pytest.raises(ConfigError, match="seed is 0 in"):
         card([sat[0], other], data)
     with pytest.raises(ConfigError, match="other data"):
@@ -184,7 +184,7 @@ def test_a_written_test_has_its_page_too(train: Dataset, data: Dataset, tmp_path
     folder, key = tmp_path / "hand", tmp_path / "key.jsonl"
     write_out(exam(train), data, folder, key, images=2, overwrite=False, quiet=True)
     written = WrittenExam(folder, key)
-    run = sit(written, candidate("coin"), written.dataset(), tmp_path / "run")
+    run = run_exam(written, candidate("coin"), written.dataset(), tmp_path / "run")
     made = card([run], pictures_of(folder, [run]), resamples=100)
     shown = [stream for gallery in made.galleries for stream in gallery.exhibits]
     assert len(shown) == 2

@@ -52,14 +52,14 @@ def accuracy(totals):
 
 
 def difference(totals):
-    return accuracy(totals[0][:, 0]) - accuracy(totals[0][:, 1])
+    return accuracy(totals[:, 0]) - accuracy(totals[:, 1])
 
 
 def rejections(a, b):
     """Share of p-values up to 5 % over the columns of (C, R, 2) counts; 50 columns share their flips."""
     both = np.stack([a, b], axis=1)
     starts = range(0, both.shape[2], 50)
-    p = [sign_flip([both[:, :, i : i + 50]], difference, flips=299, seed=i) for i in starts]
+    p = [sign_flip(both[:, :, i : i + 50], difference, flips=299, seed=i) for i in starts]
     return (np.concatenate(p) <= 0.05).mean()
 
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from sightline.atomic import atomic_write
 from sightline.cli.console import out
 from sightline.cli.turing_print import question as worded
 from sightline.cli.turing_print import transcript_of
@@ -22,6 +21,7 @@ from sightline.exams.turing.asking.streams import Step, Stream
 from sightline.exams.turing.words.questions import Truth
 from sightline.exams.turing.words.structured import to_json
 from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.files import atomic_write
 from sightline.report.turing.drawing import asked_picture, save_picture
 from sightline.report.turing.stage import Stage
 from sightline.report.turing.transcript import Line, Transcript

@@ -8,7 +8,7 @@ from sightline.report.listings import SETTING_WORDS
 from sightline.show.table import Cell, Row, Table, percent, scored
 
 if TYPE_CHECKING:
-    from sightline.exams.relations.describe import SplitDescription
+    from sightline.exams.relations.description import SplitDescription
     from sightline.report.cards import ReportCard
     from sightline.skills import Setting
 

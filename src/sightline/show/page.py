@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, get_args
 
 from markupsafe import Markup
 
-from sightline.atomic import atomic_write
+from sightline.files import atomic_write
 from sightline.plain import plain
 from sightline.show.markup import markdown_text, part_style, render_part
 from sightline.show.svg import THEME_CSS

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from reference.turing_cases import all_questions, random_columns, random_vocabulary
+from exams.turing.turing_cases import all_questions, random_columns, random_vocabulary
 from reference.turing_oracle import SlowBelief
 from sightline.errors import ConfigError
 from sightline.exams.turing.asking.candidates import Candidates, Focus

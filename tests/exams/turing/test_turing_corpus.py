@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from reference.turing_cases import Case, all_questions, random_case
+from exams.turing.turing_cases import Case, all_questions, random_case
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.chances import building

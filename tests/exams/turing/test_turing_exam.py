@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.turing_toy import toy_data, toy_scenes, toy_vocabulary
+from exams.turing.turing_toy import toy_data, toy_scenes, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.annotations.annotating import annotate
 from sightline.exams.turing.annotations.semantics import answer, walk
 from sightline.exams.turing.asking.written import write_test
@@ -62,7 +63,7 @@ class Keen:
 
 
 def run(exam: TuringExam | WrittenExam, model: object, folder: Path, data: Dataset = TEST, **how: Any) -> Run:
-    return sit(exam, Candidate("m", "m", model), data, folder, **how)
+    return run_exam(exam, Candidate("m", "m", model), data, folder, **how)
 
 
 def test_every_record_is_true_of_its_image(exam: TuringExam, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.turing_cases import Case, all_questions, assumptions, cases, random_case, random_columns
+from exams.turing.turing_cases import Case, all_questions, assumptions, cases, random_case, random_columns
 from reference.turing_oracle import SlowBelief
 from sightline.errors import ConfigError
 from sightline.exams.turing.chances import frequencies as frequencies_module

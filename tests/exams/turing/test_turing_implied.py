@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reference.turing_cases import all_questions, random_columns, random_history, random_vocabulary
+from exams.turing.turing_cases import all_questions, random_columns, random_history, random_vocabulary
 from sightline.exams.turing.annotations.columns import Columns, packed, unpacked
 from sightline.exams.turing.annotations.semantics import answer, walk
 from sightline.exams.turing.asking.implied import Knowledge

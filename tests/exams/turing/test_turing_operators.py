@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.turing_cases import random_case
+from exams.turing.turing_cases import random_case
 from reference.turing_oracle import picture_of, truth, walked
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.asking.engine import ask

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.turing_cases import Case, all_questions, cases
+from exams.turing.turing_cases import Case, all_questions, cases
 from reference.turing_oracle import SlowBelief, picture_of, truth, walked
 from sightline.errors import ConfigError
 from sightline.exams.turing.annotations.columns import Annotation, Columns, packed

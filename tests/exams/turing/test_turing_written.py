@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from reference.turing_cases import random_columns, random_vocabulary
+from exams.turing.turing_cases import random_columns, random_vocabulary
 from reference.turing_oracle import SlowBelief
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.columns import Columns

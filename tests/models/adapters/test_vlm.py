@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sightline.errors import ConfigError, MissingExtraError, ModelError
-from sightline.exams.core import sit
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.records import asked_of
 from sightline.models import candidate, load
@@ -103,7 +103,7 @@ def test_it_sits_the_exam(
     sitting = candidate(f"vlm:path={folder}{options}")
     assert sitting.name == f"vlm:path=tiny{options}"
     assert sitting.fingerprint
-    run = sit(exam, sitting, data, tmp_path / "r", limit=2)
+    run = run_exam(exam, sitting, data, tmp_path / "r", limit=2)
     rows = asked_of(run.records())
     assert rows["scene_id"].n_unique() == 2
     assert len(rows) >= 6
@@ -113,7 +113,7 @@ def test_it_sits_the_exam(
         assert set(rows["reply"]) <= {"yes", "no"}
         assert run.manifest["model"]["model_type"] == "llava"
     again = asked_of(
-        sit(exam, candidate(f"vlm:path={folder}{options}"), data, tmp_path / "again", limit=2).records()
+        run_exam(exam, candidate(f"vlm:path={folder}{options}"), data, tmp_path / "again", limit=2).records()
     )
     assert again["reply"].to_list() == rows["reply"].to_list()
 

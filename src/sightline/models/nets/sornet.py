@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import torch
 from torch import Tensor, nn
@@ -63,8 +63,8 @@ class SornetConfig:
         if not self.views or len(set(self.views)) < len(self.views):
             raise ConfigError(f"SORNet needs one or more different views, not {', '.join(self.views) or 'none'}")
         if not self.predicates or sorted(set(self.predicates) & set(PREDICATES)) != sorted(self.predicates):
-            told = ", ".join(map(str, self.predicates)) or "none"
-            raise ConfigError(f"SORNet judges different ones of {', '.join(PREDICATES)}, not {told}")
+            named = ", ".join(map(str, self.predicates)) or "none"
+            raise ConfigError(f"SORNet judges different ones of {', '.join(PREDICATES)}, not {named}")
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -120,8 +120,8 @@ class Block(nn.Module):
         attention over the image in every head, (B, heads, N, T).
         """
         ready = self.before_attention(image)
-        found, looked = self._ask(queries, ready)
-        queries = self._feed(queries + self.mix(found))
+        attended, looked = self._ask(queries, ready)
+        queries = self._feed(queries + self.mix(attended))
         if last:
             return image, queries, looked
         q, k, v = (part.transpose(1, 2) for part in self._parts(ready))
@@ -151,8 +151,8 @@ class Block(nn.Module):
         shares = torch.cat((to_image, to_self), dim=1).float().softmax(dim=1).to(image.dtype)
         on_image, on_self = shares[:, :-1], shares[:, -1]
         taken = (on_image.flatten(2).transpose(1, 2) @ image).view(batch, count, heads, heads * size)
-        found = torch.einsum("bnhw,hdw->bnhd", taken, weights[2]) + on_image.sum(dim=1)[..., None] * biases[2]
-        return (found + on_self[..., None] * own_value).flatten(2), on_image.permute(0, 3, 2, 1)
+        values = torch.einsum("bnhw,hdw->bnhd", taken, weights[2]) + on_image.sum(dim=1)[..., None] * biases[2]
+        return (values + on_self[..., None] * own_value).flatten(2), on_image.permute(0, 3, 2, 1)
 
     def _feed(self, tokens: Tensor) -> Tensor:
         """The second half of the block."""
@@ -186,6 +186,10 @@ class Readout(nn.Module):
 
 class Sornet(nn.Module):
     """The network; `forward` gives logits, `embed` the embeddings of the queries."""
+
+    kind: ClassVar[str] = "sightline-sornet-1"
+
+    config: SornetConfig
 
     def __init__(self, config: SornetConfig) -> None:
         super().__init__()
@@ -298,13 +302,13 @@ def consistent(logits: Tensor, predicates: Sequence[str] = PREDICATES) -> Tensor
     Both become their mean; other predicates stay as they are. That a is not left of b does not make it right of b:
     a thing that stands in the middle of another is neither.
     """
-    told = logits.clone()
+    agreed = logits.clone()
     for one, other in (("left", "right"), ("front", "behind")):
         if one in predicates and other in predicates:
             i, j = predicates.index(one), predicates.index(other)
             mean = (logits[..., i] + logits[..., j].transpose(-1, -2)) / 2
-            told[..., i], told[..., j] = mean, mean.transpose(-1, -2)
-    return told
+            agreed[..., i], agreed[..., j] = mean, mean.transpose(-1, -2)
+    return agreed
 
 
 def _stream_type(like: Tensor) -> torch.dtype:

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.atomic import sync_folder
 from sightline.errors import DataError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.files import sync_folder
 
 TABLES: Final = ("images", "objects", "pairs")
 

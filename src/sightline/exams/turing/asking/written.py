@@ -22,7 +22,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from sightline.atomic import atomic_write, staged_folder
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.annotations.files import read_columns, write_columns
@@ -36,6 +35,7 @@ from sightline.exams.turing.words.files import dump_vocabulary, load_vocabulary,
 from sightline.exams.turing.words.questions import Label, Question, Truth
 from sightline.exams.turing.words.structured import from_json, to_json
 from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.files import atomic_write, staged_folder
 from sightline.plain import plain
 from sightline.store import Dataset, Tables
 from sightline.store.encodings import encode

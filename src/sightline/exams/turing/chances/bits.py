@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -11,6 +10,8 @@ import numpy as np
 from numba import njit
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from sightline.kernels import compiler, stamp
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int32]
@@ -40,23 +41,11 @@ class Things(NamedTuple):
     records: Words
 
 
-def _stamp() -> str:
-    files = [Path(__file__).with_name(name) for name in ("bits.py", "counting.py", "laying.py")]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+STAMP: Final = stamp(Path(__file__).with_name(name) for name in ("bits.py", "counting.py", "laying.py"))
+"""Digest of the files with kernels: all are compiled anew when any of them changes."""
 
-
-STAMP: Final = _stamp()
-"""Digest of the files with kernels. Numba keeps compiled code as long as a function's own file is the same, though
-it holds what was called from other files too; so all are compiled anew when any of them changes."""
-
-
-def kernel(function: F) -> F:
-    """Compile, with a cache on disk; other threads may run meanwhile."""
-    compiled: Any = njit(cache=True, nogil=True, error_model="numpy")(function)
-    kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if kept is not None:  # None where compiling is switched off
-        kept._source_stamp = STAMP
-    return compiled  # type: ignore[no-any-return]
+kernel = compiler(STAMP, nogil=True)
+"""Compile, with a cache on disk; other threads may run meanwhile."""
 
 
 def inlined(function: F) -> F:

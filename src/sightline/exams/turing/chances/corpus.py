@@ -12,13 +12,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.atomic import staged_folder, sync_files
 from sightline.errors import DataError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.chances.bits import MOST, Ints, Words
 from sightline.exams.turing.chances.building import Tables, by_type, fixed, no_rows, planes_of, tables_of
 from sightline.exams.turing.words.files import dump_vocabulary, parse_vocabulary
 from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.files import staged_folder, sync_files
 
 MARKER: Final = "corpus.json"
 FORMAT: Final = 2
