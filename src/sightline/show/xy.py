@@ -100,7 +100,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ReferenceLine:
     """A straight reference line through the whole chart: its height at the left and the right end, and its name."""
 
     left: float
@@ -139,7 +139,7 @@ def xy_chart(
     joined: bool = True,
     spread: float = 6.0,
     band: tuple[float, float] | None = None,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[ReferenceLine] = (),
     unit: str = "scenes",
     width: float = 440.0,
     height: float = 190.0,
@@ -229,7 +229,7 @@ def band_chart(
         x_label=x_label,
         x_domain=(0.5, max(last, 1.0) + 0.5),
         band=(low, high),
-        rules=[Rule(0.5, 0.5)],
+        rules=[ReferenceLine(0.5, 0.5)],
         joined=False,
         spread=0.0,
         unit="images",
@@ -253,7 +253,7 @@ def calibration_chart(
         x_domain=(low, high),
         x_ticks=at,
         x_label=x_label,
-        rules=[Rule(low, high)],
+        rules=[ReferenceLine(low, high)],
         joined=False,
         unit="images",
         width=width,
@@ -291,7 +291,7 @@ def learning_curve(curve: Mapping[str, Any]) -> str:
         x_domain=(min(at.values()) - pad, max(at.values()) + pad),
         x_ticks=[(at[n], f"{n:,}") for n in at],
         x_label="scenes learned from",
-        rules=[Rule(blind, blind, "majority, all", dashed=True)],
+        rules=[ReferenceLine(blind, blind, "majority, all", dashed=True)],
         spread=3.0,
         height=220.0,
     )
@@ -318,7 +318,7 @@ def _tick_under(x: float, y: float, words: str) -> str:
     return text_line(x, y, words, size=_SMALL, fill=MUTED, anchor="middle")
 
 
-def _ruled(rule: Rule, left: float, right: float, y: Scale) -> str:
+def _ruled(rule: ReferenceLine, left: float, right: float, y: Scale) -> str:
     colour, dashes = (MUTED, "3 3") if rule.dashed else (SECOND, None)
     return line(left, y(rule.left), right, y(rule.right), stroke=colour, stroke_dasharray=dashes)
 
@@ -343,7 +343,7 @@ def _series(own: Series, x: Scale, y: Scale, unit: str, *, joined: bool) -> str:
 
 
 def _end_names(
-    series: Sequence[Series], rules: Sequence[Rule], y: Scale, x: float, bottom: float, room: float
+    series: Sequence[Series], rules: Sequence[ReferenceLine], y: Scale, x: float, bottom: float, room: float
 ) -> list[str]:
     """Names at the height of the last values, pushed apart downwards, then up from the foot."""
     named = [(y(rule.right), rule.label, MUTED, False) for rule in rules if rule.label]
