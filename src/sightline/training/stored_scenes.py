@@ -182,7 +182,7 @@ def _looks(objects: pl.DataFrame, data: Dataset) -> tuple[NDArray[np.int64], NDA
     rows = [(shape, color or "", material or "") for _, shape, color, material in told.iter_rows()]
     places = {look: i for i, look in enumerate(sorted(set(rows), key=str))}
     strips = [
-        canonical_of(data, Object("", "", {"color": color, "material": material}, shape=shape))
+        canonical_of(data, Object("", "", {"color": color, "material": material}, shape=shape), draw=0)
         for shape, color, material in places
     ]
     counts = [len(strip) for strip in strips]
