@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from sightline.errors import ConfigError, DataError, ModelError, SightlineError
 from sightline.models import candidate
 from sightline.models.nets.checkpoints import dump_checkpoint
-from sightline.models.nets.glances import glances
-from sightline.models.nets.sornet import consistent
+from sightline.models.nets.sornet import consistent, glances
 from sightline.models.registry import fingerprint
 from sightline.models.sornet import SornetModel, load_file
 from sightline.scenes import View

@@ -146,7 +146,7 @@ def _train_sornet(options: SornetOptions, to: Path, *, save_every: int, tensorbo
     device = device_of(options)
     plan = plan_of(options, device)
     with quiet_stdout(active=json), _interruptible(resume_point):
-        with _bank_bar(options, quiet=json) as show_bank:
+        with progress("canonical views", quiet=json or not options.worlds) as show_bank:
             source = source_of(options, plan, device, _noting(quiet=json), show_bank)
         with _bar(plan.steps, quiet=json) as show, _board(to, active=tensorboard) as add_scalars:
 
@@ -178,7 +178,7 @@ def _train_curve(
     device = device_of(options)
     plan = plan_of(options, device)
     with quiet_stdout(active=json), _interruptible(lambda: _CURVE_RESUME):
-        with _bank_bar(options, quiet=json) as show_bank:
+        with progress("canonical views", quiet=json or not options.worlds) as show_bank:
             base, held = curve_sources(
                 options,
                 plan,
@@ -236,13 +236,6 @@ def _interruptible(resume_point: Callable[[], str]) -> Iterator[None]:
     except KeyboardInterrupt:
         err.print(f"interrupted: the same command goes on {resume_point()}")
         raise
-
-
-@contextmanager
-def _bank_bar(options: SornetOptions, *, quiet: bool) -> Iterator[Any]:
-    """A progress bar while a world's canonical views are drawn; a dataset has its own."""
-    with progress("canonical views", quiet=quiet or not options.worlds) as show:
-        yield show
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.models.nets.checkpoints import load_checkpoint
-from sightline.models.nets.glances import glances, offsets
-from sightline.models.nets.sornet import Sornet, SornetConfig, consistent
+from sightline.models.nets.sornet import Sornet, SornetConfig, consistent, glances, offsets
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Queries, QuerySpec, Verdicts
 

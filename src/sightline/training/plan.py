@@ -85,23 +85,19 @@ class BatchSource(Protocol):
 
 
 class TrainingTask(Protocol):
-    """A network to train, on what, and by which loss."""
+    """A network to train, on what, and by which loss.
 
-    @property
-    def name(self) -> str:
-        """What messages call the network."""
+    Attributes:
+        name: What messages call the network.
+        weights: Name of the file of the finished network.
+        metrics: Columns of the log that `loss` fills; the first is told where a training diverges.
+        muon_prefix: How the names of the weights begin whose matrices Muon takes.
+    """
 
-    @property
-    def weights(self) -> str:
-        """Name of the file of the finished network."""
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Columns of the log that `loss` fills; the first is told where a training diverges."""
-
-    @property
-    def muon_prefix(self) -> str:
-        """How the names of the weights begin whose matrices Muon takes."""
+    name: str
+    weights: str
+    metrics: tuple[str, ...]
+    muon_prefix: str
 
     @property
     def plan(self) -> TrainingPlan:

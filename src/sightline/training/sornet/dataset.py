@@ -68,6 +68,7 @@ class StoredSource:
         self.stored = stored_scenes(data, views, split=split, most_objects=most_objects)
         self.batch, self.seed, self.workers, self.device = batch, seed, workers, torch.device(device)
         self.bank = torch.from_numpy(self.stored.bank).to(self.device)
+        self.image, self.most = self.stored.image, int(self.stored.present.shape[1])  # room as in the fullest scene
         self.outlines: Tensor | None = None  # stored canonical views come without
         self._facts: dict[str, Any] = {
             "data": data.path.name,
@@ -77,16 +78,6 @@ class StoredSource:
             "left_out": self.stored.left_out,
             "seed": seed,
         }
-
-    @property
-    def image(self) -> tuple[int, int]:
-        """(width, height) of a view, pixels."""
-        return self.stored.image
-
-    @property
-    def most(self) -> int:
-        """Objects of the fullest scene: every one has room for as many."""
-        return int(self.stored.present.shape[1])
 
     def part(self, rows: range) -> StoredSource:
         """The same over some of its scenes, by their numbers in stored order."""

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sightline.models.nets.glances import glances as logits_of_glances
 from sightline.models.nets.sornet import Sornet, consistent
+from sightline.models.nets.sornet import glances as logits_of_glances
 from sightline.training.sornet.sources import SceneSource
 
 

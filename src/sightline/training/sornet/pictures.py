@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -59,24 +60,18 @@ class SceneBatch:
         return len(self.present)
 
 
-class SceneRenderer(Protocol):
-    """Renders placed scenes."""
-
-    bank: Tensor
-    outlines: Tensor
-
-    def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:
-        """The scenes by some of their views, each query by one of its canonical views chosen at random."""
-
-
-class _Rendered:
-    """What rendering on either device has in common: canonical views kept ready, and everything but the pixels."""
+class SceneRenderer(ABC):
+    """Renders placed scenes; what either device has in common: canonical views ready, and all but the pixels."""
 
     def __init__(self, world: World, bank: CanonicalBank, device: str) -> None:
         self.device = torch.device(device)
         self.bank, self.outlines = (part.to(self.device) for part in bank)
         factors = [SIZES[split_name(shape)[1]] for shape, _, _ in identities_of(world)]
         self._sizes = torch.tensor(factors, dtype=torch.float32, device=self.device)
+
+    @abstractmethod
+    def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:
+        """The scenes by some of their views, each query by one of its canonical views chosen at random."""
 
     def scenes(self, batch: PlacedBatch, views: Tensor, ids: Tensor) -> SceneBatch:
         """Join rendered views and id maps with patches, labels and facts of a placed batch."""
@@ -90,7 +85,7 @@ class _Rendered:
         return SceneBatch(views, patches, present, labels, facts, identities, ids, sizes, outlines)
 
 
-class CudaSceneRenderer(_Rendered):
+class CudaSceneRenderer(SceneRenderer):
     """Scenes of a world drawn on the card, in batches."""
 
     def __init__(
@@ -113,7 +108,7 @@ class CudaSceneRenderer(_Rendered):
         return self.scenes(batch, torch.stack(seen, dim=1), torch.stack(ids, dim=1))
 
 
-class CpuSceneRenderer(_Rendered):
+class CpuSceneRenderer(SceneRenderer):
     """Scenes drawn by the CPU's renderer, one after the other: the same pictures, much slower."""
 
     def __init__(

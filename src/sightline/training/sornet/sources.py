@@ -28,27 +28,22 @@ from sightline.worlds import World
 
 
 class SceneSource(BatchSource, Protocol):
-    """Batches of scenes: what is loaded ahead becomes scenes on the device when their step comes."""
+    """Batches of scenes: what is loaded ahead becomes scenes on the device when their step comes.
 
-    @property
-    def batch(self) -> int:
-        """Scenes of a batch."""
+    Attributes:
+        batch: Scenes of a batch.
+        image: (width, height) of a view, pixels.
+        most: Objects that a scene of a batch has room for.
+        bank: (identities, canonical views, 32, 32, 3) uint8: what queries are chosen from.
+        outlines: (identities, canonical views, 32, 32) uint8: how much of a pixel shows the object; None where
+            unknown.
+    """
 
-    @property
-    def bank(self) -> Tensor:
-        """(identities, canonical views, 32, 32, 3) uint8: what queries are chosen from."""
-
-    @property
-    def outlines(self) -> Tensor | None:
-        """(identities, canonical views, 32, 32) uint8: how much of a pixel shows the object; None where unknown."""
-
-    @property
-    def image(self) -> tuple[int, int]:
-        """(width, height) of a view, pixels."""
-
-    @property
-    def most(self) -> int:
-        """Objects that a scene of a batch has room for."""
+    batch: int
+    image: tuple[int, int]
+    most: int
+    bank: Tensor
+    outlines: Tensor | None
 
     def scenes(self, loaded: Any, views: Sequence[int]) -> SceneBatch:
         """What was loaded, as scenes on the device, with these views alone."""
@@ -108,31 +103,9 @@ class WorldSource:
             if cuda
             else CpuSceneRenderer(self.stream, canonical=canonical, seed=seed, device=device, on_bank=on_bank)
         )
-
-    @property
-    def batch(self) -> int:
-        """Scenes of a batch."""
-        return self.stream.size
-
-    @property
-    def image(self) -> tuple[int, int]:
-        """(width, height) of a view, pixels."""
-        return self.stream.world.resolution
-
-    @property
-    def most(self) -> int:
-        """Objects that a scene of a batch has room for."""
-        return self.stream.most
-
-    @property
-    def bank(self) -> Tensor:
-        """(identities, canonical views, 32, 32, 3) uint8: what queries are chosen from."""
-        return self.renderer.bank
-
-    @property
-    def outlines(self) -> Tensor | None:
-        """(identities, canonical views, 32, 32) uint8: how much of each pixel shows the object."""
-        return self.renderer.outlines
+        self.batch, self.image, self.most = batch, world.resolution, self.stream.most
+        self.bank: Tensor = self.renderer.bank
+        self.outlines: Tensor | None = self.renderer.outlines
 
     def loader(self, start: int, stop: int) -> Iterable[PlacedBatch]:
         """Placed batches, made ahead by the workers."""

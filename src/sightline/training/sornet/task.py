@@ -33,8 +33,8 @@ class SornetTask:
     """Teach a SORNet by the predicates of its scenes, and by two auxiliary losses where their weights are not 0."""
 
     name = "SORNet"
-    weights = WEIGHTS
-    metrics = ("predicates", "right", "facts", "pointing")
+    weights: str = WEIGHTS
+    metrics: tuple[str, ...] = ("predicates", "right", "facts", "pointing")
     muon_prefix = "blocks."
 
     def __init__(self, plan: SornetPlan, source: SceneSource) -> None:
