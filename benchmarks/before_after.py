@@ -175,9 +175,7 @@ def compare_exams(sides: tuple[Side, Side], labels: Path, table: Table) -> None:
         protocols = PROTOCOLS if exam == "relations" else ("",)
         for protocol in protocols:
             more = ("--protocol", protocol) if protocol else ()
-            old, new = both(
-                sides, lambda side: side.run(*words, *more, "--out", "runs", "--json", json_output=True)
-            )
+            old, new = both(sides, *words, *more, "--out", "runs")
             table.equal(f"exam {exam} {protocol}: figures", by_model(old), by_model(new))
         runs = [sorted(p.name for p in (side.folder / "runs" / exam).iterdir()) for side in sides]
         table.equal(f"exam {exam}: folders of runs", runs[0], runs[1])

@@ -18,6 +18,7 @@ from sightline.exams.turing.stream.operators import FromFile, StoppedError, read
 from sightline.exams.turing.stream.steps import Step, Stream
 from sightline.exams.turing.vocabulary.questions import Truth, question_to_json
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.files import atomic_write
 from sightline.report.turing.drawing import asked_picture, save_picture
 from sightline.report.turing.scripts import transcript_of
 from sightline.report.turing.stage import Stage

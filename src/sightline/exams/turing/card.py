@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from sightline.exams.card import CardContext
 from sightline.exams.scoring import RunResult
+from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.measures import KINDS, stream_rows
 from sightline.exams.turing.monitor import GUESSED
-from sightline.exams.turing.replies import REPLIES
 from sightline.show.chart import histogram
 from sightline.show.page import Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, percent, shared
@@ -44,8 +44,8 @@ HALTED: Final = {
 SCORES_TEXT: Final = (
     "Every question is a yes or a no, chosen so that its true answer cannot be told from the questions and answers "
     "before it. Whoever does not look at the picture is right about half the time; a little more where the "
-    "engine’s estimate leaves room, at most ε away from one half. Every question counts the same. An abstention, a reply "
-    "nobody can read and a late one are not right. Ambiguous questions are never asked and never count."
+    "engine’s estimate leaves room, at most ε away from one half. Every question counts the same. An abstention, a "
+    "reply nobody can read and a late one are not right. Ambiguous questions are never asked and never count."
 )
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sightline.errors import DataError
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.files import sync_folder
 
 TABLES: Final = ("images", "objects", "pairs")
 

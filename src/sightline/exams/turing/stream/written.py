@@ -41,6 +41,7 @@ from sightline.exams.turing.vocabulary.questions import (
     region_box,
 )
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.files import atomic_write, staged_folder
 from sightline.plain import plain
 from sightline.store import Dataset, Tables
 from sightline.store.encodings import encode
