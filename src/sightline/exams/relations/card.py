@@ -38,7 +38,7 @@ from sightline.exams.relations.protocols import Protocol
 from sightline.exams.scoring import RunResult
 from sightline.plain import plain
 from sightline.show.chart import DotRow, bars, dot_intervals, heat_grid, stacked_bars
-from sightline.show.page import Figure, FigureRow, Section
+from sightline.show.page import Example, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
 from sightline.skills import Setting
 from sightline.stats import Interval
@@ -594,13 +594,13 @@ def _agreement_table(data: DataFacts) -> Table:
 
 def _audit_table(data: DataFacts) -> Table:
     """Blind rules on pairs with a clear order."""
-    settings = list(data.audit.rules)
-    names = list(dict.fromkeys(name for rules in data.audit.rules.values() for name in rules))
+    settings = list(data.audit)
+    names = list(dict.fromkeys(name for rules in data.audit.values() for name in rules))
     rows = []
     for name in names:
         cells: list[Cell] = []
         for setting in settings:
-            rule = data.audit.rules[setting][name]
+            rule = data.audit[setting][name]
             ratio = "–" if math.isnan(rule.se_ratio) else f"{rule.se_ratio:.2f}"
             cells += [scored(rule.accuracy), Cell(f"{rule.pairs:,}"), Cell(ratio)]
         rows.append(Row(name.replace("_", " "), tuple(cells)))
@@ -615,7 +615,7 @@ def _audit_table(data: DataFacts) -> Table:
 
 
 def _audit_figures(data: DataFacts) -> Iterator[Figure]:
-    for setting, rules in data.audit.rules.items():
+    for setting, rules in data.audit.items():
         ranked = sorted(rules.items(), key=lambda item: -item[1].accuracy.value)
         rows = [DotRow(n.replace("_", " "), r.accuracy.value, r.accuracy.low, r.accuracy.high) for n, r in ranked]
         title = f"Blind rules, {SETTING_WORDS[setting]}"
@@ -652,3 +652,8 @@ def _settings_of(mappings: Iterable[Mapping[Setting, object]]) -> list[Setting]:
     """Settings that some of the mappings have, in the order of every table."""
     present = {setting for mapping in mappings for setting in mapping}
     return [setting for setting in SETTING_WORDS if setting in present]
+
+
+def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
+    """PLACEHOLDER."""
+    return iter(())
