@@ -215,21 +215,24 @@ class Page:
 
     def _galleries(self) -> list[tuple[ExamPart, dict[str, list[Example]]]]:
         """Items on show, by exam and then by kind."""
-        found = []
+        galleries = []
         for part in self.parts:
-            own = [one for one in self.examples if one.exam == part.exam]
-            kinds = {kind: [one for one in own if one.kind == kind] for kind in get_args(ExampleKind)}
-            found += [(part, {kind: some for kind, some in kinds.items() if some})] if own else []
-        return found
+            kinds: dict[str, list[Example]] = {kind: [] for kind in get_args(ExampleKind)}
+            for example in self.examples:
+                if example.exam == part.exam:
+                    kinds[example.kind].append(example)
+            if any(kinds.values()):
+                galleries.append((part, {kind: examples for kind, examples in kinds.items() if examples}))
+        return galleries
 
     def _filters(self) -> dict[str, dict[str, str]]:
         """What the items on show can be chosen by: field → value → its words; only where there is a choice."""
         titles = {part.exam: part.title for part in self.parts}
         values = {name: dict.fromkeys(getattr(one, name) for one in self.examples) for name in _FILTERS}
         return {
-            name: {value: titles[value] if name == "exam" else value for value in some}
-            for name, some in values.items()
-            if len(some) > 1
+            name: {value: titles[value] if name == "exam" else value for value in choices}
+            for name, choices in values.items()
+            if len(choices) > 1
         }
 
     def write(self, path: str | Path) -> tuple[Path, Path, Path]:
