@@ -207,5 +207,6 @@ def _effective(
         clusters, held = judgements_unmoved(counts, statistic)
         n = np.where(unmoved, np.maximum(n, clusters), n)
         variance = np.where(unmoved & (n > 1), 0.0, variance)
-        judgements = np.where(unmoved, np.where(held > 0, held, n), judgements)
+        # A statistic that is defined for a cluster alone, though it holds nothing of it, counts it as one.
+        judgements = np.where(unmoved, n - clusters + held, judgements)
     return Linearised(value, variance, n), judgements
