@@ -41,7 +41,7 @@ class PredicatesExam(Exam[PredicatesItem]):
     name: ClassVar[str] = "predicates"
     title: ClassVar[str] = "Geometric predicates"
     baselines: ClassVar[Mapping[str, str]] = BASELINES
-    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("predicates",),)  # type: ignore[misc]
+    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("predicates",),)
 
     def questions(self, data: Dataset) -> Questions:
         """All scenes with a pair; DataError where there is none, or the dataset is of another kind."""

@@ -254,8 +254,9 @@ def sections(card: CardContext) -> Iterator[Section]:
     yield Section("tasks", "Sub-task by sub-task", (*text, *_human_paragraph(card)), tuple(tables))
     behaviour = [_difficulty_table(card), _heuristic_table(card), _consistency_table(card), _silence_table(card)]
     figures = _outcome_figures(card)
-    detected = [_detected_table(card), *([FigureRow("How judgements ended", figures)] if figures else [])]
-    yield Section("behaviour", "Behaviour", (), (*behaviour, *_transfer_tables(card), *detected))
+    ended = (FigureRow("How judgements ended", figures),) if figures else ()
+    detected = _detected_table(card)
+    yield Section("behaviour", "Behaviour", (), (*behaviour, *_transfer_tables(card), detected, *ended))
     rows = tuple(_grid_rows(made.grids))
     if rows:
         yield Section("grids", "Size and place", (_grid_sentence(card),), rows)

@@ -59,7 +59,7 @@ def sections(card: CardContext) -> Iterator[Section]:
     """Accuracy in parts, whether it could be guessed, how the streams were made."""
     if card.answered:
         figures = FigureRow("", (_type_figure(card), *_axis_figures(card)), small=True)
-        tables = (_overview_table(card), *(_axis_table(card, axis) for axis in AXES))
+        tables = [_overview_table(card), *(_axis_table(card, axis) for axis in AXES)]
         yield Section("types", "By question and step", (SCORES_TEXT,), (figures, *tables))
     watched = card.shared["monitor"]
     content = (FigureRow("", tuple(_monitor_figures(card)), small=True), *_monitor_tables(watched))
@@ -132,7 +132,11 @@ def _monitor_tables(watched: Mapping[str, Any]) -> Iterator[Table]:
     bins = [
         Row(
             f"{100 * one['bin'][0]:.0f}–{100 * one['bin'][1]:.0f} %",
-            (Cell(f"{100 * one['estimated']:.1f} %"), shared(_interval(one["seen"])), Cell(f"{one['n']:,}")),
+            (
+                Cell(f"{100 * one['estimated']:.1f} %"),
+                shared(Interval.from_dict(one["seen"])),
+                Cell(f"{one['n']:,}"),
+            ),
         )
         for one in watched["calibration"]
     ]
@@ -144,7 +148,7 @@ def _monitor_figures(card: CardContext) -> Iterator[Figure]:
     """The share of yes at every step, calibration of the estimates, and how long streams are."""
     watched = card.shared["monitor"]
     epsilon = watched["epsilon"]
-    steps = [Point(one["step"], _interval(one), f"step {one['step']}") for one in watched["yes_by_step"]]
+    steps = [Point(one["step"], Interval.from_dict(one), f"step {one['step']}") for one in watched["yes_by_step"]]
     low, high = 100 * (0.5 - epsilon), 100 * (0.5 + epsilon)
     yield Figure(
         "Share of yes, step by step",
@@ -155,7 +159,7 @@ def _monitor_figures(card: CardContext) -> Iterator[Figure]:
     bins = []
     for one in watched["calibration"]:
         words = f"{one['n']:,} questions, estimated {100 * one['estimated']:.0f} %"
-        bins.append(Point(one["estimated"], _interval(one["seen"]), words))
+        bins.append(Point(one["estimated"], Interval.from_dict(one["seen"]), words))
     yield Figure(
         "Are the estimates right?",
         calibration_chart(bins, title="Share of yes against the chance estimated beforehand"),
@@ -220,16 +224,10 @@ def _lengths(card: CardContext) -> dict[int, int]:
     return dict(sorted(Counter(stream_rows(card.focus.records)["length"].to_list()).items()))
 
 
-def _interval(values: Mapping[str, Any]) -> Interval:
-    """An interval from its JSON."""
-    value, low, high = (math.nan if values[key] is None else values[key] for key in ("value", "low", "high"))
-    return Interval(value, low, high, values["n"], values["method"])
-
-
 def _share_cells(values: Mapping[str, Any] | None) -> tuple[Cell, Cell]:
     if values is None:
         return Cell("–"), Cell("–")
-    return shared(_interval(values)), Cell(f"{values['n']:,}")
+    return shared(Interval.from_dict(values)), Cell(f"{values['n']:,}")
 
 
 def _share(result: RunResult, word: str) -> float:
