@@ -26,7 +26,7 @@ from sightline.exams.turing.chances.frequencies import Frequencies
 from sightline.exams.turing.words.files import load_vocabulary, parse_vocabulary
 from sightline.exams.turing.words.questions import Truth
 from sightline.generate import generate
-from sightline.report.turing.stage import stage
+from sightline.show.frame import frame_of
 from sightline.store import write_scenes
 
 Cli = Callable[..., Any]
@@ -205,7 +205,7 @@ def sit_down(generated: Path, first: str, tmp_path: Path) -> Callable[[str], Ses
         settings = Settings(min_support=2)
         engine = Engine(Frequencies(corpus, min_support=2), words, scene_id=first, seed=0, settings=settings)
         answers = Answers(tmp_path / "a.jsonl", first, words)
-        return Session(engine, words, answers, stage(data.scene(first)), tmp_path / "a.png", read)
+        return Session(engine, words, answers, frame_of(data.scene(first)), tmp_path / "a.png", read)
 
     return make
 

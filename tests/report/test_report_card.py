@@ -13,6 +13,7 @@ from made_runs import Contrary, Mute, boxes_by_scene, dataset, runs
 from sightline.errors import ConfigError
 from sightline.exams.core import Candidate, sit
 from sightline.exams.relations.answers import answers_from_records
+from sightline.exams.relations.drawing import unanimity, worst_examples
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.relations.scores import scores
@@ -20,7 +21,6 @@ from sightline.exams.run import Run
 from sightline.models.registry import candidate
 from sightline.report import ReportCard, card
 from sightline.report.facts import human_f1
-from sightline.report.failures import unanimity, worst
 from sightline.report.sentences import headline
 from sightline.stats import human_ceiling
 from sightline.store import Dataset
@@ -156,7 +156,8 @@ def test_no_runs_and_no_such_focus(sat: list[Run], data: Dataset) -> None:
 def test_worst_scenes_are_mistakes_the_raters_agree_on(made: ReportCard, sat: list[Run], data: Dataset) -> None:
     tables = RelationsExam().tables(data)
     answers = {s: answers_from_records(sat[2].records(), t) for s, t in tables.items()}
-    assert [f.to_dict() for f in worst(answers, data)] == [f.to_dict() for f in made.failures]  # the same ones
+    again = [example.to_dict() for example in worst_examples(answers, data)]
+    assert again == [example.to_dict() for example in made.failures]  # the same ones
     assert len(made.failures) > 6
     for failure in made.failures:
         assert failure.truth not in ("unsure", failure.answer)
@@ -164,7 +165,7 @@ def test_worst_scenes_are_mistakes_the_raters_agree_on(made: ReportCard, sat: li
         assert 0 < failure.weight <= failure.wrong <= failure.asked
         setting = failure.subtask.split("/")[0]
         assert len(failure.images) == (1 if setting == "within_image" else 2)
-        assert all(i < len(image.boxes) for image, i in zip(failure.images, failure.pair, strict=False))
+        assert all(i < len(image.objects) for image, i in zip(failure.images, failure.pair, strict=False))
 
 
 def test_silence_is_no_mistake(data: Dataset, tmp_path: Path) -> None:

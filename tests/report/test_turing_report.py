@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import polars as pl
 import pytest
 from made_turing import Guesser, exam, runs, scenes
@@ -17,31 +16,21 @@ from test_report_page import Page
 
 from sightline.cli import report_command
 from sightline.cli.turing_writing import write_out
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError
 from sightline.exams.core import sit
 from sightline.exams.run import Run
 from sightline.exams.turing.written_exam import WrittenExam
 from sightline.models.registry import candidate
 from sightline.report.make import of_exam
 from sightline.report.turing import TuringCard, card, render, write_report
-from sightline.report.turing.drawing import asked_picture, transcript_picture
-from sightline.report.turing.exhibits import stream_exhibit
-from sightline.report.turing.hues import hue
-from sightline.report.turing.picture import region_map, stage_svg
 from sightline.report.turing.plots import FEWEST, Point, band_chart, calibration_chart, length_chart
-from sightline.report.turing.scripts import transcripts
 from sightline.report.turing.sentences import commands
-from sightline.report.turing.stage import Stage, stage
-from sightline.report.turing.transcript import Line, Transcript
 from sightline.report.turing.written import pictures_of
-from sightline.scenes import Object, Scene, Sighting, View
 from sightline.stats import Interval
 from sightline.store import Dataset
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"&'{{ 7*7 }}|_`"
 SECTIONS = ("headline", "scores", "guessed", "streams", "made")
-LEFT = (0.0, 0.0, 0.5, 1.0)
-RIGHT = (0.5, 0.0, 1.0, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -225,95 +214,6 @@ def test_the_command_makes_the_streams_again(made: TuringCard, options: dict[str
 def test_the_command_of_a_written_test(made: TuringCard) -> None:
     told = replace(made, options={"test": "1234", "epsilon": 0.2}, data="hand", sittings=())
     assert commands(told)[0] == "sightline exam turing --test hand --key KEY --out runs"
-
-
-def test_records_of_another_exam() -> None:
-    with pytest.raises(DataError, match="not records of the turing exam"):
-        transcripts(pl.DataFrame({"item": ["a"]}))
-    assert transcripts(pl.DataFrame()) == []
-
-
-def line(number: int, truth: str, reply: str | None = None, **more: Any) -> Line:
-    given: dict[str, Any] = {"kind": "exist", "text": "Is there a cat in the designated region?", "region": LEFT}
-    given |= {"p_yes": 0.5, "support": 40} | more
-    return Line(number=number, truth=truth, reply=reply, **given)
-
-
-@pytest.mark.parametrize(
-    ("truth", "reply", "right", "outcome"),
-    [
-        ("yes", "yes", True, "right"),
-        ("no", "yes", False, "wrong"),
-        ("yes", "abstain", False, "silent"),
-        ("no", "late", False, "silent"),
-        ("ambiguous", None, None, "ambiguous"),  # never asked
-        ("yes", None, None, ""),  # nobody was asked
-    ],
-)
-def test_outcomes(truth: str, reply: str | None, right: bool | None, outcome: str) -> None:
-    told = Transcript.of("s", [line(1, truth, reply)])
-    assert told.lines[0].right is right
-    assert stream_exhibit(blank(), told).questions[0].outcome == outcome
-
-
-def test_regions_are_named_in_the_order_met() -> None:
-    told = Transcript.of(
-        "s", [line(1, "no"), line(2, "no", region=RIGHT), line(3, "no"), line(4, "no", region=None)]
-    )
-    assert [told.said(one) for one in told.lines[:3]] == [
-        f"Is there a cat in the {name} region?" for name in ("blue", "yellow", "blue")
-    ]
-    assert told.hue(told.lines[3]) is None
-    assert len({hue(i).name for i in range(64)}) == 64
-
-
-def blank(units: str = "pixels", size: tuple[int, int] | None = None) -> Stage:
-    boxes = {"a": (10.0, 20.0, 110.0, 220.0), "b": (100.0, 0.0, 400.0, 200.0)}
-    if units == "normalised":
-        boxes = {"a": (0.1, 0.1, 0.4, 0.6), "b": (0.3, 0.0, 1.0, 0.8)}
-    scene = Scene(
-        "s",
-        views=(View("v", size=size, units=units),),  # type: ignore[arg-type]
-        objects=(Object("a", HOSTILE), Object("b", "dog", {"color": "red"})),
-        sightings=tuple(Sighting("v", name, box) for name, box in boxes.items()),
-    )
-    return stage(scene)
-
-
-@pytest.mark.parametrize(
-    ("units", "size", "reach", "told"),
-    [
-        ("pixels", None, (400.0, 220.0), False),  # nobody told the size: as far as the boxes reach
-        ("pixels", (500, 250), (500.0, 250.0), True),
-        ("normalised", None, (1.0, 1.0), False),
-        ("normalised", (500, 250), (500.0, 250.0), True),
-    ],
-)
-def test_stages(units: str, size: tuple[int, int] | None, reach: tuple[float, float], told: bool) -> None:
-    found = blank(units, size)
-    assert found.reach == reach
-    assert found.told is told
-    assert found.place(RIGHT) == (reach[0] / 2, 0.0, reach[0], reach[1])
-    assert [actor.words for actor in found.actors] == [HOSTILE.replace("_", " "), "red dog"]
-
-
-def test_drawings_without_a_picture_are_sound_and_show_what_was_found() -> None:
-    labelled = line(2, "yes", "no", kind="unique", label="dog 1", object_id="b")
-    told = Transcript.of("s", [line(1, "no", "no", region=RIGHT), labelled, line(3, "ambiguous", story=2)])
-    drawn = stage_svg(blank(), told)
-    root = ElementTree.fromstring(drawn)
-    words = " ".join(text for text in root.itertext())
-    assert "dog 1" in words
-    assert hue(1).css in drawn  # the left half, met second, where the dog was labelled
-    assert hue(0).css not in drawn  # the right half led to nothing
-    assert "<script" not in drawn
-    ElementTree.fromstring(region_map(LEFT, hue(9), (3, 2)))
-    sheet = np.asarray(transcript_picture(blank(), told))
-    for found in (hue(0), hue(1)):
-        assert (np.abs(sheet.astype(int) - found.rgb).sum(axis=2) < 12).any()
-    bare, framed = (np.asarray(asked_picture(blank(), box, hue(0), ())) for box in (None, LEFT))
-    assert (bare != framed).any()
-    assert transcript_picture(blank(), Transcript.of("s", [])).width > 700
 
 
 def seen(value: float, low: float, high: float, n: int = 40) -> Interval:

@@ -199,13 +199,13 @@ def _annotation(wish: Wishes, data: Dataset, scene: Scene, vocabulary: Vocabular
 def _person(engine: Engine, wish: Wishes, scene: Scene, vocabulary: Vocabulary) -> Stream:
     from sightline.cli.console import file_name
     from sightline.cli.turing_person import Answers, Session
-    from sightline.report.turing.stage import stage
+    from sightline.show.frame import frame_of
 
     answers = wish.answers or Path(f"answers-{file_name(scene.id)}.jsonl")
     return Session(
         engine,
         vocabulary,
         Answers(answers, scene.id, vocabulary),
-        stage(scene, wish.view),
+        frame_of(scene, wish.view),
         answers.with_suffix(".png"),
     ).run()

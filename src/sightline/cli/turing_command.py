@@ -102,11 +102,10 @@ def ask(
     asked = ask_image(wish)
     transcript = transcript_of(asked.stream, asked.vocabulary)
     if save is not None:
-        from sightline.report.turing.drawing import save_picture, transcript_picture
-        from sightline.report.turing.stage import stage
+        from sightline.exams.turing.drawing import save_picture, stream_picture
+        from sightline.show.frame import frame_of
 
-        on = stage(asked.scene, view)
-        save_picture(transcript_picture(on, transcript), save)
+        save_picture(stream_picture(frame_of(asked.scene, view), transcript), save)
     if json:
         print_json(steps_to_json(asked.stream, asked.vocabulary))
         return

@@ -19,12 +19,12 @@ from sightline.exams.turing.asking.engine import Engine, Proposal
 from sightline.exams.turing.asking.operators import FromFile, StoppedError, read_lines
 from sightline.exams.turing.asking.stream_json import region_box
 from sightline.exams.turing.asking.streams import Step, Stream
+from sightline.exams.turing.drawing import question_picture, save_picture
+from sightline.exams.turing.transcript import Line, Transcript
 from sightline.exams.turing.words.questions import Truth
 from sightline.exams.turing.words.structured import to_json
 from sightline.exams.turing.words.vocabulary import Vocabulary
-from sightline.report.turing.drawing import asked_picture, save_picture
-from sightline.report.turing.stage import Stage
-from sightline.report.turing.transcript import Line, Transcript
+from sightline.show.frame import Frame
 
 Read = Callable[[str], str]
 
@@ -88,7 +88,7 @@ class Session:
         engine: Chooses the questions.
         vocabulary: Their words.
         answers: Where the answers are kept; those of an earlier session are taken up first.
-        stage: The picture.
+        frame: The picture.
         picture: The PNG that is drawn anew for every question.
         read: Asks for a line; `input` by default.
     """
@@ -96,7 +96,7 @@ class Session:
     engine: Engine
     vocabulary: Vocabulary
     answers: Answers
-    stage: Stage
+    frame: Frame
     picture: Path
     read: Read = field(default=input)
 
@@ -142,7 +142,7 @@ class Session:
         line = self._line(proposal)
         before = transcript_of(self.engine.stream(), self.vocabulary)
         shown = Transcript.of(self.engine.scene_id, [*before.lines, line])  # a region keeps its colour
-        save_picture(asked_picture(self.stage, line.region, shown.hue(line), before.labelled), self.picture)
+        save_picture(question_picture(self.frame, line.region, shown.hue(line), before.labelled), self.picture)
         out.print(Text.assemble((f"{proposal.number:>3}. ", "dim"), worded(shown, line)))
         while True:
             try:

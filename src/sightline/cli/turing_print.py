@@ -8,9 +8,9 @@ from rich.text import Text
 from sightline.cli.console import counted, number, out
 from sightline.exams.turing.asking.stream_json import region_box
 from sightline.exams.turing.asking.streams import Stream
+from sightline.exams.turing.transcript import ANSWERS, DESIGNATED, Line, Transcript
 from sightline.exams.turing.words.vocabulary import Vocabulary
 from sightline.report.turing.listings import HALTED
-from sightline.report.turing.transcript import ANSWERS, DESIGNATED, Line, Transcript
 
 _INK = {"yes": "bold green", "no": "bold red", "ambiguous": "dim italic"}
 

@@ -12,11 +12,11 @@ from sightline.exams.relations.audit import Audit
 from sightline.exams.relations.consistency import Consistency
 from sightline.exams.relations.describe import Description
 from sightline.exams.relations.distributions import Frequency, LabelDistribution
+from sightline.exams.relations.drawing import PairExample
 from sightline.exams.relations.grids import Grid
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.relations.scores import Scores, SubtaskScores
 from sightline.plain import plain
-from sightline.report.failures import Failure
 from sightline.report.listings import SUBTASK_TITLES
 from sightline.report.markdown import markdown
 from sightline.report.seats import Card, Seat
@@ -141,7 +141,7 @@ class ReportCard(Card[Sitting]):
     protocol: Protocol
     data: DataFacts
     grids: Mapping[Setting, Sequence[Grid]]
-    failures: tuple[Failure, ...]
+    failures: tuple[PairExample, ...]
 
     @property
     def main(self) -> tuple[Sitting, ...]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sightline.report.grids import confusion, heat_grid
-from sightline.report.sketch import SketchImage, scene_sketch, spoken
 from sightline.report.svg import (
     ACCENT,
     BASELINE,
@@ -31,17 +30,7 @@ from sightline.report.svg import (
     ticks,
 )
 
-__all__ = [
-    "DotRow",
-    "SketchImage",
-    "bars",
-    "confusion",
-    "dot_intervals",
-    "heat_grid",
-    "scene_sketch",
-    "spoken",
-    "stacked_bars",
-]
+__all__ = ["DotRow", "bars", "confusion", "dot_intervals", "heat_grid", "stacked_bars"]
 
 WIDTH = 440.0
 CATEGORY_COLOURS = ("#23476e", "#c98a4b", "#a9bdb7", "#dfe3e6", "#8c5a7a", "#4f6b4a")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sightline.report.charts import DotRow, bars, dot_intervals, heat_grid, scene_sketch, spoken, stacked_bars
+from sightline.report.charts import DotRow, bars, dot_intervals, heat_grid, stacked_bars
 from sightline.report.listings import BOXES_WORDS, SETTING_WORDS, SUBTASK_TITLES
 
 if TYPE_CHECKING:
     from sightline.exams.relations.distributions import Bar, Frequency, LabelDistribution
+    from sightline.exams.relations.drawing import PairExample
     from sightline.exams.relations.grids import Grid
     from sightline.report.cards import ReportCard
-    from sightline.report.failures import Failure
     from sightline.skills import Setting
 
 OUTCOMES = {
@@ -146,29 +146,9 @@ def _labels(distribution: LabelDistribution, each: int, support: int, title: str
     return stacked_bars(rows, categories=names, counts={n: bar.support for n, bar in shown.items()}, title=title)
 
 
-def failure_groups(failures: Iterable[Failure]) -> list[tuple[str, list[Figure]]]:
+def failure_groups(failures: Iterable[PairExample]) -> list[tuple[str, list[Figure]]]:
     """Drawn worst scenes, sub-task by sub-task."""
     groups: dict[str, list[Figure]] = {}
     for failure in failures:
-        groups.setdefault(SUBTASK_TITLES[failure.subtask], []).append(_sketch(failure))
+        groups.setdefault(SUBTASK_TITLES[failure.subtask], []).append(Figure("", failure.svg, failure.note))
     return list(groups.items())
-
-
-def _sketch(failure: Failure) -> Figure:
-    second = failure.images[1] if len(failure.images) > 1 else None
-    chart = scene_sketch(
-        failure.images[0],
-        second,
-        pair=failure.pair,
-        truth=spoken(failure.truth),
-        answer=spoken(failure.answer),
-        votes=_votes(list(failure.votes.values())),
-    )
-    where = "here" if second is None else "on this pair of images"
-    note = f"{failure.wrong:,} of {failure.asked:,} answers {where} are wrong."
-    return Figure("", chart, note)
-
-
-def _votes(counts: Sequence[int]) -> str:
-    """How the raters split, e.g. ``4–1``; unanimous ones say so."""
-    return "–".join(str(n) for n in (counts if len(counts) > 1 else [*counts, 0])) if counts else ""

@@ -15,6 +15,7 @@ from sightline.exams.relations.analyses import by_difficulty, counter_heuristic,
 from sightline.exams.relations.answers import Answers, answers_from_records
 from sightline.exams.relations.consistency import consistency
 from sightline.exams.relations.describe import tables_by_split
+from sightline.exams.relations.drawing import worst_examples
 from sightline.exams.relations.grids import grids
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.protocols import Protocol
@@ -23,7 +24,6 @@ from sightline.exams.relations.sheets import sheets
 from sightline.exams.run import Run
 from sightline.report.cards import ReportCard, Sitting
 from sightline.report.facts import data_facts
-from sightline.report.failures import worst
 from sightline.report.listings import BOXES_WORDS
 from sightline.report.seats import focused, seated
 from sightline.report.sentences import cautions
@@ -76,7 +76,7 @@ def card(
         sittings=tuple(sorted(made, key=lambda s: s.rank, reverse=True)),
         focus=chosen.label,
         grids={s: grids(a, protocol=protocol, resamples=resamples, seed=seed) for s, a in close.items()},
-        failures=worst(close, data, each=each),
+        failures=worst_examples(close, data, each=each),
         warnings=tuple(cautions(made, "items")),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from sightline.exams.predicates.drawing import KINDS, PHRASES
 from sightline.report.pages import environment, rendered, write_page
 from sightline.report.predicates import figures, listings, sentences
 from sightline.report.predicates.cards import PredicatesCard
-from sightline.report.predicates.outcomes import KINDS, PHRASES
 from sightline.report.seats import beside
 
 _TEMPLATES: Final = environment("sightline.report.predicates", "sightline.report")

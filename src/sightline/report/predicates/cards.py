@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sightline.exams.predicates.drawing import SceneExample
 from sightline.exams.predicates.scores import PredicateScores
 from sightline.exams.predicates.slices import Slices
 from sightline.report.galleries import GalleryCard
-from sightline.report.predicates.exhibits import SceneExhibit
 from sightline.report.predicates.markdown import markdown
 from sightline.report.seats import AccuracySeat
 from sightline.stats import Interval
@@ -40,7 +40,7 @@ class Sitting(AccuracySeat[PredicateScores]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredicatesCard(GalleryCard[Sitting, SceneExhibit]):
+class PredicatesCard(GalleryCard[Sitting, SceneExample]):
     """All runs side by side, one of them looked at closely, scene by scene."""
 
     @property

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import DataError, ModelError
+from sightline.exams.predicates.drawing import SceneExample, attention_of, scene_example
 from sightline.exams.predicates.exam import BASELINES, PredicatesExam
 from sightline.exams.predicates.items import PredicatesItem
 from sightline.exams.predicates.records import ANSWERS, counts_of, score_records
@@ -21,9 +22,7 @@ from sightline.models.registry import candidate
 from sightline.report.choosing import Chosen, choose, named
 from sightline.report.galleries import NAMED, Gallery, hung
 from sightline.report.make import common_split, labels
-from sightline.report.predicates.attention import attention_of
 from sightline.report.predicates.cards import PredicatesCard, Sitting
-from sightline.report.predicates.exhibits import SceneExhibit, scene_exhibit
 from sightline.report.seats import focused, seated
 from sightline.report.sentences import cautions
 from sightline.scenes.labels import PREDICATES
@@ -149,12 +148,12 @@ def _looking(run: Run, attention: bool | object, warnings: list[str]) -> object 
 
 def _galleries(
     focus: Sitting, picked: Chosen, records: pl.DataFrame, data: Dataset, split: str | None, looking: object | None
-) -> tuple[Gallery[SceneExhibit], ...]:
+) -> tuple[Gallery[SceneExample], ...]:
     if focus.scores is None:
         return ()
     items = {item.id: item for item in PredicatesExam(split=split).items(data)}
 
-    def exhibit(name: str) -> SceneExhibit:
+    def exhibit(name: str) -> SceneExample:
         return _exhibit(items[name], records.filter(pl.col("scene_id") == name), data, focus, looking)
 
     return hung(picked, GALLERIES, exhibit)
@@ -169,11 +168,11 @@ def _choice(records: pl.DataFrame, sizes: Mapping[str, int]) -> Chosen:
 
 def _exhibit(
     item: PredicatesItem, records: pl.DataFrame, data: Dataset, focus: Sitting, looking: object | None
-) -> SceneExhibit:
+) -> SceneExample:
     """A blind model was shown no view; the reader sees them all the same."""
     queries = item.queries(focus.views or tuple(item.views))
     facts = item.facts
-    return scene_exhibit(
+    return scene_example(
         data.scene(item.scene_id),
         queries,
         facts.truth,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sightline.exams.predicates.drawing import KINDS
 from sightline.report.listings import Cell, Listing, Row
 from sightline.report.markdown import opening, plain, sat_on, section
 from sightline.report.predicates import listings, sentences
 from sightline.report.predicates.figures import AXES
-from sightline.report.predicates.outcomes import KINDS
 
 if TYPE_CHECKING:
+    from sightline.exams.predicates.drawing import SceneExample
     from sightline.report.predicates.cards import PredicatesCard
-    from sightline.report.predicates.exhibits import SceneExhibit
 
 
 def markdown(card: PredicatesCard) -> str:
@@ -32,7 +32,7 @@ def scenes_table(card: PredicatesCard) -> Listing:
     return Listing(f"Scenes shown of {card.focus}", columns, tuple(rows))
 
 
-def _counts(shown: SceneExhibit) -> list[int]:
+def _counts(shown: SceneExample) -> list[int]:
     return [shown.asked, shown.wrong, *(shown.count(kind) for kind in KINDS)]
 
 

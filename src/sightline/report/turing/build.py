@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from sightline.exams.turing.drawing import MARKS
 from sightline.report.pages import environment, rendered, write_page
 from sightline.report.seats import beside
 from sightline.report.turing import figures, listings, sentences
 from sightline.report.turing.cards import TuringCard
-from sightline.report.turing.exhibits import MARKS
 
 _TEMPLATES: Final = environment("sightline.report.turing", "sightline.report")
 _STYLES: Final = ("report.css", "turing.css")

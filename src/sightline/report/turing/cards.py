@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sightline.exams.turing.drawing import StreamExample
 from sightline.exams.turing.monitor import Monitor
 from sightline.exams.turing.scores import TuringScores
 from sightline.report.galleries import GalleryCard
 from sightline.report.seats import AccuracySeat
-from sightline.report.turing.exhibits import StreamExhibit
 from sightline.report.turing.markdown import markdown
 from sightline.stats import Interval
 
@@ -33,7 +33,7 @@ class Sitting(AccuracySeat[TuringScores]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuringCard(GalleryCard[Sitting, StreamExhibit]):
+class TuringCard(GalleryCard[Sitting, StreamExample]):
     """All runs side by side, one of them looked at closely, stream by stream.
 
     Attributes:

@@ -12,19 +12,18 @@ import polars as pl
 from sightline.errors import ConfigError
 from sightline.exams.run import Run
 from sightline.exams.turing.compare import MODELS_OWN
+from sightline.exams.turing.drawing import StreamExample, stream_example
 from sightline.exams.turing.exam import BLIND
 from sightline.exams.turing.monitor import Monitor, monitor
 from sightline.exams.turing.records import asked_of, score_run, streams_of
+from sightline.exams.turing.transcript import Transcript, transcripts
 from sightline.report.choosing import Chosen, choose, named
 from sightline.report.galleries import NAMED, Gallery, hung
 from sightline.report.make import common_split, labels
 from sightline.report.seats import focused, seated
 from sightline.report.sentences import cautions
 from sightline.report.turing.cards import Sitting, TuringCard
-from sightline.report.turing.exhibits import StreamExhibit, stream_exhibit
-from sightline.report.turing.scripts import transcripts
-from sightline.report.turing.stage import stage
-from sightline.report.turing.transcript import Transcript
+from sightline.show.frame import frame_of
 from sightline.store import Dataset
 
 GALLERIES: Final[Mapping[str, str]] = {
@@ -139,7 +138,7 @@ def _galleries(
     options: Mapping[str, Any],
     wanted: Sequence[str],
     sizes: Mapping[str, int],
-) -> tuple[Gallery[StreamExhibit], ...]:
+) -> tuple[Gallery[StreamExample], ...]:
     by_name = {f"{t.scene_id}#{t.stream:06d}": t for t in told}
     if wanted:
         streams = (name for scene in wanted for name, t in by_name.items() if t.scene_id == scene)
@@ -151,6 +150,6 @@ def _galleries(
     return hung(chosen, GALLERIES, lambda name: _exhibit(by_name[name], data, options))
 
 
-def _exhibit(told: Transcript, data: Dataset, options: Mapping[str, Any]) -> StreamExhibit:
-    on = stage(data.scene(told.scene_id), options.get("view"))
-    return stream_exhibit(on, told)
+def _exhibit(told: Transcript, data: Dataset, options: Mapping[str, Any]) -> StreamExample:
+    on = frame_of(data.scene(told.scene_id), options.get("view"))
+    return stream_example(on, told)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sightline.exams.turing.drawing import MARKS, StreamExample
 from sightline.report.listings import Cell, Listing, Row
 from sightline.report.markdown import opening, plain, sat_on, section
 from sightline.report.turing import listings, sentences
-from sightline.report.turing.exhibits import MARKS, StreamExhibit
 
 if TYPE_CHECKING:
     from sightline.report.turing.cards import TuringCard
@@ -19,7 +19,7 @@ def markdown(card: TuringCard) -> str:
     return "\n".join(_lines(card)) + "\n"
 
 
-def stream_table(shown: StreamExhibit, model: str) -> Listing:
+def stream_table(shown: StreamExample, model: str) -> Listing:
     """One stream: every question with its answers."""
     rows = []
     for one in shown.questions:

@@ -1,10 +1,9 @@
-"""One scene on show: outcomes against a slow oracle, sentences, which scenes, attention."""
+"""One scene on show: outcomes against a slow oracle, sentences, numbers, attention."""
 
 from __future__ import annotations
 
 import base64
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from made_runs import dataset
 from PIL import Image
 
-from sightline.errors import ConfigError, ModelError
-from sightline.report.choosing import Chosen, choose, named
-from sightline.report.predicates.attention import attention_of, heated, scaled_heat
-from sightline.report.predicates.exhibits import scene_exhibit
-from sightline.report.predicates.outcomes import KINDS, PHRASES, Kind, outcomes
+from sightline.errors import ModelError
+from sightline.exams.predicates.drawing import (
+    KINDS,
+    PHRASES,
+    Kind,
+    attention_of,
+    heated,
+    outcomes,
+    scaled_heat,
+    scene_example,
+)
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import Queries
@@ -68,59 +72,6 @@ def test_sentences_gather_by_subject() -> None:
     assert left.sentences("true_positive") == ()
 
 
-@pytest.mark.parametrize(
-    ("asked", "right", "chosen"),
-    [
-        ([8, 8, 8, 8, 8], [8, 1, 5, 4, 8], Chosen(("b",), ("d",), ("a",))),  # worst, middle, perfect
-        ([8, 8], [3, 3], Chosen(("a",), ("b",), ())),  # a tie goes by id; none is perfect
-        ([8, 16, 0], [8, 16, 0], Chosen((), (), ("b",))),  # the fullest perfect one; nothing asked is never shown
-        ([], [], Chosen((), (), ())),  # no scene
-    ],
-)
-def test_choice(asked: list[int], right: list[int], chosen: Chosen) -> None:
-    names = "abcde"[: len(asked)]
-    counts = np.array(asked, dtype=np.int64), np.array(right, dtype=np.int64)
-    assert choose(names, *counts, worst=1, typical=1, perfect=1) == chosen
-
-
-ASKED = ("w/0/0001", "w/0/0002", "w/1/0003")
-
-
-@pytest.mark.parametrize(
-    ("wanted", "found"),
-    [
-        (("w/1/0003", "w/0/0001"), ("w/1/0003", "w/0/0001")),  # in the order given
-        (("w/0/0002", "w/0/0001", "w/0/0002"), ("w/0/0002", "w/0/0001")),  # twice is once
-        ((), ()),  # none
-        (("w/0/001",), r"has no scene 'w/0/001', did you mean 'w/0/0001'\?"),  # a near miss
-        (("0003",), r"has no scene '0003', did you mean 'w/1/0003'\?"),  # the end of an id
-        (("zzz",), r"has no scene 'zzz'; m was asked about 3 scenes, such as 'w/0/0001'"),  # nothing near
-        (("w/0/0001", ""), r"has no scene ''; m was asked about 3 scenes"),  # the second, and empty
-    ],
-)
-def test_scenes_asked_for(wanted: tuple[str, ...], found: tuple[str, ...] | str, tmp_path: Path) -> None:
-    data = dataset(tmp_path, 8)
-    if isinstance(found, tuple):
-        assert named(wanted, ASKED * 2, data, "m") == found
-        return
-    with pytest.raises(ConfigError, match=found):
-        named(wanted, ASKED, data, "m")
-
-
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        (("other",), "m was asked about 1 scene, such as 'other'"),  # sat with a limit
-        ((), "m was asked about 0 scenes$"),  # answered nothing
-    ],
-)
-def test_a_scene_that_was_not_asked_about(asked: tuple[str, ...], says: str, tmp_path: Path) -> None:
-    data = dataset(tmp_path, 8)
-    there = next(iter(data)).id
-    with pytest.raises(ConfigError, match=f"no answers to show on the scene '{there}': {says}"):
-        named((there,), asked, data, "m")
-
-
 def _scene(objects: int = 2, *, image: bool = True) -> tuple[Scene, Queries]:
     pixels = np.full((40, 60, 3), 100, dtype=np.uint8)
     views = tuple(View(name, size=(60, 40), load_image=(lambda: pixels) if image else None) for name in ("a", "b"))
@@ -142,10 +93,10 @@ def _pixels(uri: str) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))))
 
 
-def test_exhibit_has_views_patches_and_counts() -> None:
+def test_example_has_views_patches_and_counts() -> None:
     truth = np.zeros((2, 2, 8), dtype=bool)
     truth[0, 1, 4] = True
-    shown = scene_exhibit(*_scene(), truth, _answers(), hidden=[0.25, np.nan])
+    shown = scene_example(*_scene(), truth, _answers(), hidden=[0.25, np.nan])
     assert [view.name for view in shown.views] == ["a", "b"]
     assert [o.hidden for o in shown.objects] == [0.25, None]
     assert (shown.asked, shown.right, shown.count("false_negative")) == (16, 15, 1)
@@ -156,7 +107,7 @@ def test_exhibit_has_views_patches_and_counts() -> None:
 
 
 def test_numbers_stand_where_objects_are_seen() -> None:
-    shown = scene_exhibit(*_scene(), np.zeros((2, 2, 8), dtype=bool), _answers())
+    shown = scene_example(*_scene(), np.zeros((2, 2, 8), dtype=bool), _answers())
     first, second = (view.svg for view in shown.views)
     assert first.count("<circle") == 2
     assert first.count("stroke-dasharray") == 1  # the second object is wholly hidden
@@ -164,9 +115,9 @@ def test_numbers_stand_where_objects_are_seen() -> None:
     assert "<script" not in first
 
 
-def test_exhibit_without_pictures() -> None:
+def test_example_without_pictures() -> None:
     scene, queries = _scene(image=False)
-    shown = scene_exhibit(
+    shown = scene_example(
         scene, queries, np.zeros((2, 2, 8), dtype=bool), _answers(), attention=np.ones((2, 2, 1, 1))
     )
     assert "no picture" in shown.views[0].svg
@@ -176,7 +127,7 @@ def test_exhibit_without_pictures() -> None:
 def test_heat_lies_where_the_weight_is() -> None:
     weights = np.zeros((2, 2, 4, 6))
     weights[0, 1, 0, 0] = 3.0  # the first object, the second view, top left
-    shown = scene_exhibit(*_scene(), np.zeros((2, 2, 8), dtype=bool), _answers(), attention=weights)
+    shown = scene_example(*_scene(), np.zeros((2, 2, 8), dtype=bool), _answers(), attention=weights)
     cold, warm = map(_pixels, shown.objects[0].heat)
     assert np.abs(cold.astype(int) - 100).max() <= 3  # one scale for both views; JPEG may err a little
     assert warm[2, 2].astype(int)[0] > 180

@@ -18,14 +18,16 @@ from typer.testing import CliRunner
 
 from sightline.errors import ConfigError, DataError
 from sightline.geometry import masks
-from sightline.report.contact import contact_sheet, page, panels, sheet
-from sightline.report.contact.colours import PALETTE, depth_picture, ramp
-from sightline.report.contact.exhibit import exhibit
-from sightline.report.contact.panel import panel
 from sightline.scenes import Object, Relation, Scene, Sighting, View
+from sightline.show import sheet
+from sightline.show.frame import ARROWS, Frame, frame_of
+from sightline.show.frame import PALETTE as COLOURS
+from sightline.show.raster import depth_picture, ramp
+from sightline.show.sheet import contact_sheet, panel, panels
 from sightline.store import Dataset, write_scenes
 
 SIZE = (240, 160)
+PALETTE = [tuple(bytes.fromhex(colour[1:])) for colour in COLOURS]
 GREY = 128
 
 
@@ -79,7 +81,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def drawn(layers: str, width: int = SIZE[0], made: Scene | None = None) -> np.ndarray:
     one = made or scene(0)
-    return np.asarray(panel(exhibit(one, one.views[0]), layers.split("+"), width)).astype(int)
+    return np.asarray(panel(frame_of(one, one.views[0], depth=True), layers.split("+"), width).image()).astype(int)
 
 
 def near(pixel: np.ndarray, colour: tuple[int, int, int], by: int = 30) -> bool:
@@ -118,34 +120,32 @@ def test_boxes_stand_where_they_should() -> None:
 def test_depth_is_coloured_from_near_to_far() -> None:
     picture = drawn("depth")
     assert (picture[90, 60] == ramp()[0]).all()
-    assert (picture[20, 120] == ramp()[255]).all()
+    assert (picture[20, 120] == ramp()[-1]).all()
     assert picture[2, 120].std() < 8  # unknown is grey
-    flat = depth_picture(np.full((2, 2), 3.0), 3.0, 3.0)
+    flat = np.asarray(depth_picture(np.full((2, 2), 3.0), 3.0, 3.0).convert("RGB"))
     assert (flat == ramp()[0]).all()  # one distance is no division by zero
 
 
 def test_arrows_follow_the_relation() -> None:
     """An occluded 1–0 is drawn 0 → 1: its head, wider than its line, is at 1."""
-    from sightline.report.contact.colours import KINDS
-
     made = scene(0)
     only = replace(made, relations=made.relations[:1])
-    shown = exhibit(only, only.views[0])
-    assert [(k.subject, k.object, k.predicate) for k in shown.links] == [(0, 1, "occludes")]
+    shown = frame_of(only, only.views[0])
+    assert [(k.subject, k.object, k.predicate) for k in shown.arrows] == [(0, 1, "occludes")]
     picture = drawn("relations", made=replace(made, relations=(Relation("2", "0", "vrd", "over"),)), width=480)
     violet = np.argwhere(np.abs(picture - np.array((197, 129, 255))).max(axis=2) < 40)
     assert violet[:, 1].mean() < (70 + 200) / 2 * 2  # most of it is the head, at object 0 on the left
-    assert KINDS["contains"] != KINDS["supports"]
+    assert ARROWS["contains"] != ARROWS["supports"]
 
 
 def test_what_is_drawn_and_what_is_only_counted() -> None:
     made = scene(0)
-    shown = {v.id: exhibit(made, v) for v in made.views}
-    assert [k.predicate for k in shown["original"].links] == ["occludes", "contains"]
-    assert [k.predicate for k in shown["top"].links] == ["contains"]  # the other holds in one view
+    shown = {v.id: frame_of(made, v) for v in made.views}
+    assert [k.predicate for k in shown["original"].arrows] == ["occludes", "contains"]
+    assert [k.predicate for k in shown["top"].arrows] == ["contains"]  # the other holds in one view
     assert shown["top"].others == {"can_contain": 1, "left": 1}
     rated = replace(made, relations=(Relation("0", "1", "depth", "farther"), Relation("1", "2", "depth", "same")))
-    assert [(k.subject, k.object) for k in exhibit(rated, rated.views[0]).links] == [
+    assert [(k.subject, k.object) for k in frame_of(rated, rated.views[0]).arrows] == [
         (1, 0)
     ]  # closer, if nothing else
 
@@ -209,7 +209,7 @@ def test_scenes_without_pictures_are_sketched(tmp_path: Path) -> None:
     made = contact_sheet(data, tmp_path / "s.png")
     assert made.panels == (("boxes",), ("masks", "amodal"), ("relations",))
     assert made.views == 4
-    picture = np.asarray(panel(exhibit(unsized, unsized.views[0]), ["boxes"], 200)).astype(int)
+    picture = np.asarray(panel(frame_of(unsized, unsized.views[0]), ["boxes"], 200).image()).astype(int)
     assert picture.shape == (200, 200, 3)
     assert near(picture[100, 50], PALETTE[0])
     assert contact_sheet(data, tmp_path / "s.html").views == 4
@@ -232,10 +232,10 @@ def test_masks_come_from_the_id_map_where_sightings_have_none() -> None:
         sightings=tuple(replace(s, visible_mask=None, amodal_mask=None) for s in made.sightings[:1]),
         views=(replace(made.views[0], load_ids=lambda: ids),),
     )
-    shown = exhibit(bare, bare.views[0])
-    assert [bool(t.visible) for t in shown.things] == [False, True, False]
-    assert shown.things[1].box is None
-    x, y = shown.things[1].spot or (0, 0)
+    shown = frame_of(bare, bare.views[0])
+    assert [bool(t.visible) for t in shown.objects] == [False, True, False]
+    assert shown.objects[1].box is None
+    x, y = shown.objects[1].spot or (0, 0)
     assert 10 <= x <= 20
     assert 10 <= y <= 20
 
@@ -261,7 +261,7 @@ def test_files_appear_together_or_not_at_all(
         yield b"first"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sheet, "pages", fail_late)
+    monkeypatch.setattr(sheet, "png_pages", fail_late)
     with pytest.raises(OSError, match="No space"):
         contact_sheet(data, tmp_path / "s.png")
     assert not list(tmp_path.iterdir())
@@ -304,7 +304,7 @@ def test_names_are_escaped(tmp_path: Path) -> None:
 
 
 def test_long_pages_are_linked(data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "VIEWS_A_PAGE", 4)
+    monkeypatch.setattr(sheet, "VIEWS_A_PAGE", 4)
     files = contact_sheet(data, tmp_path / "s.html").files
     assert [f.name for f in files] == ["s.html", "s-2.html", "s-3.html"]
     texts = [f.read_text() for f in files]
@@ -377,17 +377,14 @@ def test_memory_holds_one_file_not_the_sheet(
     """Views are loaded one after the other: never more than a row of them is alive."""
     import gc
 
-    from sightline.report import contact
-    from sightline.report.contact.exhibit import Exhibit
-
     most = 0
 
-    def counting(*args: Any, **options: Any) -> Exhibit:
+    def counting(*args: Any, **options: Any) -> Frame:
         nonlocal most
-        most = max(most, sum(type(o) is Exhibit for o in gc.get_objects()))
-        return exhibit(*args, **options)
+        most = max(most, sum(type(o) is Frame for o in gc.get_objects()))
+        return frame_of(*args, **options)
 
-    monkeypatch.setattr(contact, "exhibit", counting)
+    monkeypatch.setattr(sheet, "frame_of", counting)
     contact_sheet(data, tmp_path / "s.png", overlay="none", columns=2, width=96)
     assert most <= 4
 

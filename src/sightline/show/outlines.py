@@ -11,7 +11,7 @@ Loop = NDArray[np.float64]
 
 
 def outlines(mask: ArrayLike, *, tolerance: float = 0.4) -> list[Loop]:
-    """Closed polygons (n, 2) of x, y in pixels around a (H, W) mask; filled by the even-odd rule they are the mask.
+    """Trace a (H, W) mask: closed polygons (n, 2) of x, y in pixels; filled by the even-odd rule they are the mask.
 
     The polygon goes through the middles of the pixels' edges, which turns the stairs of a slanting edge into a
     line; corners within `tolerance` pixels of a straight line are left out. Holes are loops of their own.
@@ -20,7 +20,12 @@ def outlines(mask: ArrayLike, *, tolerance: float = 0.4) -> list[Loop]:
     [[[1.5, 0.0], [2.0, 0.5], [1.5, 1.0], [1.0, 0.5]]]
     """
     inside = np.asarray(mask, dtype=bool)
-    return [simplified(np.array(loop) + 0.0, tolerance) for loop in _loops(inside)]
+    rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
+    if not len(rows):
+        return []
+    part = inside[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]  # most masks are small in their picture
+    corner = np.array((columns[0], rows[0]))
+    return [simplified(np.array(loop) + corner, tolerance) for loop in _loops(part)]
 
 
 def _loops(inside: NDArray[np.bool_]) -> list[list[tuple[float, float]]]:

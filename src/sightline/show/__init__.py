@@ -1,0 +1,1 @@
+"""Tables, charts, drawings of scenes, contact sheets and pages; nothing here knows an exam."""
