@@ -300,6 +300,10 @@ class Exam(ABC, Generic[ItemT]):
         """Values to be marked in the chart of a figure, with words: what one human rater reaches, say."""
         return ()
 
+    def cautions(self, card: CardContext) -> Iterable[str]:  # noqa: ARG002 - a hook
+        """What a reader must know before trusting the figures, beside what is said of every exam."""
+        return ()
+
     def document(self, card: CardContext) -> dict[str, Any]:  # noqa: ARG002 - a hook
         """JSON of the exam's own in the report, beside what every exam has."""
         return {}

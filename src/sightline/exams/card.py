@@ -387,7 +387,7 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
         lead=tuple(headline(context)),
         facts=tuple((name, value) for name, value in facts if value),
         sections=(*_score_sections(context), *exam.sections(context)),
-        warnings=tuple(_warnings(context)),
+        warnings=(*_warnings(context), *exam.cautions(context)),
         commands=tuple(_commands(context)),
         document=_document(context, examples),
         kinds=KINDS,

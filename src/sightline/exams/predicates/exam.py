@@ -124,6 +124,18 @@ class PredicatesExam(Exam[PredicatesItem]):
 
         return examples(self, card, result)
 
+    def examples_page(self) -> dict[str, Any]:
+        """What the page says of the scenes on show."""
+        from sightline.exams.predicates.card import examples_page
+
+        return examples_page()
+
+    def cautions(self, card: CardContext) -> Iterable[str]:
+        """Whether the model whose attention is shown has changed."""
+        from sightline.exams.predicates.card import cautions
+
+        return cautions(card)
+
     def _wanted(self, model: Any, common: tuple[str, ...]) -> tuple[str, ...]:
         """Views to show of those that all scenes have: the exam's, the model's, or all."""
         if self.views is not None:

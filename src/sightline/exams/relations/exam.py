@@ -204,6 +204,12 @@ class RelationsExam(Exam[RelationsItem]):
 
         return examples(card, result)
 
+    def examples_page(self) -> dict[str, Any]:
+        """What the page says of the scenes on show."""
+        from sightline.exams.relations.card import examples_page
+
+        return examples_page()
+
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002 - a hook
         """Whose boxes a run judged, and from which setting it learned, where that is unusual."""
         plan = options.get("study", "same")

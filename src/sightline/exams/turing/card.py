@@ -5,18 +5,30 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
 
 from sightline.exams.card import CardContext
 from sightline.exams.scoring import RunResult
+from sightline.exams.turing.ask import HALTED
 from sightline.exams.turing.conversation import REPLIES
+from sightline.exams.turing.drawing import MARKS, stream_example
 from sightline.exams.turing.measures import KINDS, stream_rows
 from sightline.exams.turing.monitor import GUESSED
+from sightline.exams.turing.transcript import transcripts
 from sightline.show.chart import histogram
-from sightline.show.page import Figure, FigureRow, Section
+from sightline.show.frame import frame_of
+from sightline.show.markup import part_style, render_part
+from sightline.show.page import Example, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, percent, shared
 from sightline.show.xy import FEWEST, Point, band_chart, by_part, calibration_chart, common_domain, xy_chart
 from sightline.stats import Interval
+
+if TYPE_CHECKING:
+    from sightline.exams.turing.exam import TuringExam
+
+_PACKAGE: Final = "sightline.exams.turing"
 
 TYPES: Final = {
     "all": "all questions",
@@ -33,13 +45,6 @@ AXES: Final = {
     "by_support": "By support of the estimate",
 }
 """Place in the scores → its heading."""
-
-HALTED: Final = {
-    "exhausted": "nothing unpredictable left",
-    "limit": "as many questions as were wanted",
-    "operator": "the operator stopped",
-}
-"""Why a stream ended → in words."""
 
 SCORES_TEXT: Final = (
     "Every question is a yes or a no, chosen so that its true answer cannot be told from the questions and answers "
@@ -238,3 +243,34 @@ def _share(result: RunResult, word: str) -> float:
 def _length(value: float | None) -> str:
     """A number of questions, with a decimal only where it is no whole one."""
     return "–" if value is None else f"{value:,.1f}".removesuffix(".0")
+
+
+def examples(exam: TuringExam, card: CardContext, result: RunResult) -> Iterator[Example]:
+    """Single streams: the picture with what was found on it, and every question with its answers."""
+    by_item = {f"{t.scene_id}#{t.stream}": t for t in transcripts(result.records.rows)}
+    columns = {"item": [*by_item], "scene_id": [t.scene_id for t in by_item.values()]}
+    counts = {"asked": [t.asked for t in by_item.values()], "right": [t.right for t in by_item.values()]}
+    schema = {"item": pl.String, "scene_id": pl.String, "asked": pl.Int64, "right": pl.Int64}
+    for kind, ids in card.chosen(result, pl.DataFrame(columns | counts, schema=schema)).items():
+        for name in ids:
+            transcript = by_item[name]
+            scene = card.data.scene(transcript.scene_id)
+            view = result.run.options.get("view")
+            frame = frame_of(scene, None if view is None else scene.view(view))
+            stream = stream_example(frame, transcript)
+            html = render_part(_PACKAGE, "example.html.j2", stream=stream, marks=MARKS)
+            ended = HALTED.get(transcript.halted, transcript.halted)
+            note = f"{stream.wrong} of {transcript.asked} answers wrong; ended: {ended}"
+            yield Example(exam.name, result.name, kind, name, name, html, note, stream.to_dict())
+
+
+def examples_page() -> dict[str, Any]:
+    """What the page says of the streams on show."""
+    lead = (
+        "What a model answered, question by question. The regions in which an object was labelled are drawn on the "
+        "picture, and so are the labelled objects; the small maps show where every other question looks. A region "
+        "stands for “partially visible in the designated region of the image”, and every search is for objects not "
+        "labelled before."
+    )
+    legend = render_part(_PACKAGE, "legend.html.j2", marks=MARKS)
+    return {"examples_lead": (lead,), "examples_legend": legend, "style": part_style(_PACKAGE, "example.css")}
