@@ -174,8 +174,12 @@ def examples(exam: PredicatesExam, card: CardContext, result: RunResult) -> Iter
 
 
 def _example(exam: PredicatesExam, result: RunResult, kind: ExampleKind, example: SceneExample) -> Example:
-    counts = [f"{n} {words}" for k, (_, words) in KINDS.items() if (n := example.count(k)) and k != "true_positive"]
-    note = f"{example.wrong} of {example.asked} judgements wrong" + (f": {', '.join(counts)}" if counts else "")
+    whole = f"all {example.asked:,} judgements right"
+    counts = [whole if not example.wrong else f"{example.wrong:,} of {example.asked:,} judgements wrong"]
+    for outcome, (mark, meaning) in KINDS.items():
+        if outcome != "true_positive" and example.count(outcome):
+            counts.append(f"{mark} {example.count(outcome)} {meaning}")
+    note = " · ".join(counts)
     html = render_part(_PACKAGE, "example.html.j2", scene=example, kinds=KINDS, phrases=PHRASES)
     return Example(exam.name, result.name, kind, example.scene_id, example.scene_id, html, note, example.to_dict())
 
@@ -183,8 +187,10 @@ def _example(exam: PredicatesExam, result: RunResult, kind: ExampleKind, example
 def examples_page() -> dict[str, Any]:
     """What the page says of the scenes on show."""
     lead = (
-        "Each object was shown to the model as a patch; its number stands on the views. Judgements are of ordered "
-        "pairs, “1 left of 3”; those rightly denied are not listed."
+        "What a model said of single scenes, mistakes first. Numbers stand on the objects, dashed where one is wholly "
+        "hidden; the patches are what the model was asked about. A line tells all of one subject: “1 left of 3, 4” is "
+        "two judgements. Facts rightly denied are not listed. Where attention is shown, the glow runs from the least "
+        "to the most the model drew from any place for one object, on one scale for all views."
     )
     legend = render_part(_PACKAGE, "legend.html.j2", kinds=KINDS)
     return {"examples_lead": (lead,), "examples_legend": legend, "style": part_style(_PACKAGE, "example.css")}

@@ -685,8 +685,8 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
 def examples_page() -> dict[str, Any]:
     """What the page says of the scenes on show."""
     lead = (
-        "Where a model errs most although the raters agree: the raters’ unanimity on its wrong answers, as a share of "
-        "all answers in the scene, scenes with few answers held back. Each is drawn with its plainest mistake. "
+        "Where a model errs most although the raters agree: the raters’ unanimity on its wrong answers, as a share "
+        "of all answers in the scene, scenes with few answers held back. Each is drawn with its plainest mistake. "
         "Silence is not counted, nor pairs the raters could not tell."
     )
     return {"examples_lead": (lead,)}

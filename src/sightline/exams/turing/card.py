@@ -13,7 +13,7 @@ from sightline.exams.card import CardContext
 from sightline.exams.scoring import RunResult
 from sightline.exams.turing.ask import HALTED
 from sightline.exams.turing.conversation import REPLIES
-from sightline.exams.turing.drawing import MARKS, stream_example
+from sightline.exams.turing.drawing import MARKS, StreamExample, stream_example
 from sightline.exams.turing.measures import KINDS, stream_rows
 from sightline.exams.turing.monitor import GUESSED
 from sightline.exams.turing.transcript import transcripts
@@ -259,9 +259,17 @@ def examples(exam: TuringExam, card: CardContext, result: RunResult) -> Iterator
             frame = frame_of(scene, None if view is None else scene.view(view))
             stream = stream_example(frame, transcript)
             html = render_part(_PACKAGE, "example.html.j2", stream=stream, marks=MARKS)
-            ended = HALTED.get(transcript.halted, transcript.halted)
-            note = f"{stream.wrong} of {transcript.asked} answers wrong; ended: {ended}"
+            note = _stream_note(stream)
             yield Example(exam.name, result.name, kind, name, name, html, note, stream.to_dict())
+
+
+def _stream_note(stream: StreamExample) -> str:
+    transcript = stream.transcript
+    whole = f"all {transcript.asked} answers right" if transcript.asked else "nobody was asked"
+    parts = [f"{stream.wrong} of {transcript.asked} answers not right" if stream.wrong else whole]
+    parts += [f"{transcript.ambiguous} ambiguous"] if transcript.ambiguous else []
+    parts += [f"ended: {HALTED.get(transcript.halted, transcript.halted)}"] if transcript.halted else []
+    return " · ".join(parts)
 
 
 def examples_page() -> dict[str, Any]:
