@@ -2,6 +2,11 @@
 PYTHON ?= python3
 WORKERS ?= logical
 PYTEST_ARGS ?=
+# make fuzz: no property test begins after FUZZ_SECONDS; SEED=… draws the same examples again.
+FUZZ_SECONDS ?= 600
+ifndef SEED
+SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+endif
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -9,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUN := .venv/.sightline
 DEV := .venv/.sightline-dev
 
-.PHONY: all demo test lint bench docs clean
+.PHONY: all demo test fuzz lint bench docs clean
 
 all: $(DEV)
 
@@ -31,6 +36,11 @@ demo: $(RUN)
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) tests src
+
+fuzz: $(DEV)
+	@echo "make fuzz SEED=$(SEED) FUZZ_SECONDS=$(FUZZ_SECONDS)"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=fuzz \
+	  --hypothesis-seed=$(SEED) --fuzz-seconds=$(FUZZ_SECONDS) $(PYTEST_ARGS) tests
 
 lint: $(DEV)
 	$(BIN)/ruff check

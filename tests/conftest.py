@@ -1,13 +1,49 @@
-"""Shared fixtures: where the real data is, and small datasets made on the spot."""
+"""Shared fixtures, and the two ways to run property tests.
+
+`make test` draws the same examples every time, so a change that breaks nothing never turns it red. `make fuzz`
+draws new ones: profile ``fuzz``, a seed that it prints, in an order that follows from the seed, and no test is
+begun after ``--fuzz-seconds``.
+"""
 
 from __future__ import annotations
 
 import os
+import random
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+# A deadline would make a slow machine a wrong one; what was found is kept as an @example, not in a database.
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+settings.register_profile("fuzz", derandomize=False, database=None, deadline=None, print_blob=True)
+settings.load_profile("fixed")
+
+_BEGUN = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The time of a fuzz run."""
+    parser.addoption(
+        "--fuzz-seconds", type=float, help="begin no test after this time, and shuffle them by the seed"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle the tests of a bounded run, so that each leaves out others; all workers have the same seed."""
+    if config.getoption("--fuzz-seconds") is not None:
+        random.Random(str(config.getoption("--hypothesis-seed"))).shuffle(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin nothing after the time of a bounded run."""
+    limit = item.config.getoption("--fuzz-seconds")
+    if limit is not None and time.monotonic() - _BEGUN > limit:
+        pytest.skip("the time of this run is over")
 
 
 @pytest.fixture(scope="session")

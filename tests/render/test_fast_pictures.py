@@ -16,8 +16,9 @@ from fast_layouts import LIGHTS, layout_of, layouts, made_layout, shot, thing
 from hypothesis import given, settings
 
 from reference import light_oracle, ray_casting
+from sightline import kernels
 from sightline.errors import ConfigError, DataError
-from sightline.render.fast import FastRenderer, Settings, bvh, compiling, mirrors, raster, rays, shade
+from sightline.render.fast import FastRenderer, Settings, bvh, jit, mirrors, raster, rays, shade
 from sightline.render.fast.pack import MOST_OBJECTS
 from sightline.render.fast.renderer import KEPT
 from sightline.render.frames import Frame
@@ -110,10 +111,10 @@ def test_the_same_in_another_process() -> None:
 def test_compiled_code_goes_with_all_files() -> None:
     """Code kept on disk holds what it calls in other files: a change in any of them makes it stale."""
     for function in (rays.nearest, raster._raster, shade._light, bvh._build, mirrors.path):
-        assert function._cache._cache_file._source_stamp == compiling.STAMP
-    folder = Path(compiling.__file__).parent
-    text = b"".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix == ".py")
-    assert hashlib.sha256(text).hexdigest() == compiling.STAMP
+        assert function._cache._cache_file._source_stamp == jit.STAMP
+    files = [path for path in sorted(Path(jit.__file__).parent.iterdir()) if path.suffix == ".py"]
+    text = b"".join(path.read_bytes() for path in (*files, Path(kernels.__file__)))
+    assert hashlib.sha256(text).hexdigest() == jit.STAMP
 
 
 def test_a_frame_may_be_drawn_on() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from sightline.errors import DataError
+from sightline.errors import DataError, PictureError
 from sightline.files import atomic_write, sync_files
 from sightline.store.encodings import UNREADABLE, Kind, decode, encode
 from sightline.store.manifest import IMAGES
@@ -132,11 +132,13 @@ class PixelLoader:
     row: str | None = None
 
     def __call__(self) -> NDArray[Any]:
-        """The pixels, or a DataError that names the file, the scene and the view."""
+        """The pixels, or a PictureError that names the file, the scene and the view."""
         path = self.blobs.locate(self.ref)
         try:
             return decode(self.kind, path)
         except FileNotFoundError:
-            raise DataError("picture is missing", file=path, row=self.row, field=self.kind) from None
+            raise PictureError("picture is missing", file=path, row=self.row, field=self.kind) from None
         except UNREADABLE as error:
-            raise DataError(f"picture cannot be read: {error}", file=path, row=self.row, field=self.kind) from error
+            raise PictureError(
+                f"picture cannot be read: {error}", file=path, row=self.row, field=self.kind
+            ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -47,6 +47,7 @@ class Dataset:
         completed: Completed | None = None,
     ) -> None:
         self._parts, self._manifest, self._completed = tuple(parts), manifest, completed
+        self._memo: dict[Hashable, Any] = {}
         self.blobs = blobs
 
     @classmethod
@@ -106,6 +107,13 @@ class Dataset:
         if self._manifest is not None:
             return self._manifest.splits
         return tuple(sorted({s for p in self._parts for s in p.frame("views")["split"].unique()} - {""}))
+
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was derived from this dataset under that key; made on first use, and kept while it is open."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        value: T = self._memo[key]
+        return value
 
     def __len__(self) -> int:
         return sum(part.scenes for part in self._parts)

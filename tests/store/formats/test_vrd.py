@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from typer.testing import CliRunner
@@ -144,6 +144,10 @@ ONE_FILE_ERRORS = [
     (_set(*FIRST, "boxes_xyxy", 2, [1, 2, 3]), r"boxes_xyxy\[2\]: box has not four numbers .*\[xmin, ymin"),
     (_set(*FIRST, "boxes_xyxy", 0, [40, 20, 10, 90]), r"boxes_xyxy\[0\]: box is reversed .*found \[40, 20, 10"),
     (_set(*FIRST, "boxes_xyxy", 0, [40, 20, 40, 90]), r"boxes_xyxy\[0\]: box is reversed or empty"),
+    (
+        _set(*FIRST, "boxes_xyxy", 0, [10, -20, 40, 90]),
+        r"boxes_xyxy\[0\]: box leaves the image .*below 0 by over 1",
+    ),
     (_set(*FIRST, "boxes_xyxy", 0, [0, 0, 1, float("nan")]), r"boxes_xyxy\[0\]: not a finite number"),
     (_set(*FIRST, "relations_s_p_o", 1, [0, ON, 3]), r"relations_s_p_o\[1\]: relation to an unknown.*found \[0, 1"),
     (_set(*FIRST, "relations_s_p_o", 1, [-1, ON, 0]), r"relations_s_p_o\[1\]: relation to an unknown object"),
@@ -212,15 +216,27 @@ def test_no_vrd_here(tmp_path: Path) -> None:
         read(folder)
 
 
+NASTY = [b"", b"-", b"9", b"]", b'"', b",", b"\xff", b"\0", b"null", b"1e999", b"{"]
+
+
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data(), lay=st.sampled_from([one_file, release]))
-def test_however_spoilt(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, lay: Any) -> None:
+@given(
+    lay=st.sampled_from([one_file, release]),
+    which=st.integers(0, 3),
+    at=st.integers(0, 999),
+    cut=st.integers(0, 2),
+    nasty=st.sampled_from(NASTY),
+)
+@example(lay=one_file, which=0, at=142, cut=1, nasty=b"-")  # a box that begins 20 pixels above the photo
+def test_however_spoilt(
+    tmp_path_factory: pytest.TempPathFactory, lay: Any, which: int, at: int, cut: int, nasty: bytes
+) -> None:
     folder = lay(tmp_path_factory.mktemp("m"))
-    file = folder / data.draw(st.sampled_from(sorted(f.name for f in folder.iterdir())))
+    files = sorted(folder.iterdir())
+    file = files[which % len(files)]
     content = file.read_bytes()
-    at = data.draw(st.integers(0, len(content)))
-    nasty = data.draw(st.sampled_from([b"", b"-", b"9", b"]", b'"', b",", b"\xff", b"\0", b"null", b"1e999", b"{"]))
-    file.write_bytes(content[:at] + nasty + content[at + data.draw(st.integers(0, 2)) :])
+    at %= len(content) + 1
+    file.write_bytes(content[:at] + nasty + content[at + cut :])
     try:
         tables = Tables.concat(vrd.read(folder))
     except DataError as error:

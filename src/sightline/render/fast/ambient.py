@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from sightline.render.fast.compiling import device, small
+from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, glance, lamp_factor
 from sightline.render.fast.rays import FAR, nearest, normal_at
 

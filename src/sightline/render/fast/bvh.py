@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.render.fast.compiling import kernel
+from sightline.render.fast.jit import kernel
 
 LEAF = 4
 """Triangles in a leaf at most."""

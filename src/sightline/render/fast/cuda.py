@@ -23,8 +23,9 @@ if not hasattr(np, "row_stack"):
 from numba import config, cuda
 
 from sightline.errors import ConfigError
+from sightline.kernels import keep
 from sightline.render.fast.ambient import fill_covered, table_cell
-from sightline.render.fast.compiling import STAMP
+from sightline.render.fast.jit import STAMP
 from sightline.render.fast.pack import Packed, Pool, eye, packed
 from sightline.render.fast.pixels import (
     BETWEEN,
@@ -58,11 +59,7 @@ many threads at a time are worth more than registers for each (a third faster th
 
 def _walk(function: Callable[..., None]) -> Any:
     """Compile a kernel, with a cache on disk that is as good as all files here are the same."""
-    compiled = cuda.jit(**WALKS)(function)
-    kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if kept is not None:
-        kept._source_stamp = STAMP
-    return compiled
+    return keep(cuda.jit(**WALKS)(function), STAMP)
 
 
 _ZERO = np.float32(0.0)

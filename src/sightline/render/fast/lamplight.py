@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from sightline.render.fast.compiling import device, small
+from sightline.render.fast.jit import device, small
 from sightline.render.fast.rays import blocker
 
 _ZERO = np.float32(0.0)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from sightline.render.fast.ambient import frame_of, table_light
-from sightline.render.fast.compiling import device, small
+from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import glance, seen_share, sheen
 from sightline.render.fast.rays import FAR, nearest, normal_at
 

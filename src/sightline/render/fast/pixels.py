@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from sightline.render.fast.ambient import bounced, table_bounce
-from sightline.render.fast.compiling import device, small
+from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, direct_coated
 from sightline.render.fast.mirrors import glint, mirrored
 from sightline.render.fast.rays import FAR, nearest, normal_at

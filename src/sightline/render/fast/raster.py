@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.render.fast.compiling import kernel
+from sightline.render.fast.jit import kernel
 from sightline.render.fast.pack import Bodies, Eye, Meshes
 
 NEAR = 0.02

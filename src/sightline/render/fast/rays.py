@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from sightline.render.fast.compiling import device, small
+from sightline.render.fast.jit import device, small
 
 FAR = np.float32(1e9)
 _ZERO = np.float32(0.0)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.render.fast.ambient import fill_covered, table_cell
-from sightline.render.fast.compiling import device, small
+from sightline.render.fast.jit import device, small
 from sightline.render.fast.pack import Bodies, Meshes
 from sightline.render.fast.pixels import (
     BETWEEN,

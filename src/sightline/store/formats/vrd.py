@@ -25,6 +25,7 @@ from typing import Any, Final
 from sightline.errors import ConfigError, DataError
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.scenes.types import Box
+from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_from_scenes
 from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, object_entry, parse
 from sightline.store.formats.photos import find_photos, picture_size
@@ -190,6 +191,8 @@ def _box(entry: JsonEntry, value: Any, field: str, order: Sequence[int], form: s
     x0, y0, x1, y1 = (numbers[i] for i in order)
     if not (x0 < x1 and y0 < y1):
         raise entry.error("box is reversed or empty", field, f"{form}, each min below its max", value)
+    if min(x0, y0) < -EDGE_TOLERANCE:
+        raise entry.error("box leaves the image", field, f"{form}, none below 0 by over {EDGE_TOLERANCE:g}", value)
     return x0, y0, x1, y1
 
 
