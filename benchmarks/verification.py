@@ -26,7 +26,7 @@ import numpy as np
 
 import _turing_page
 from sightline.exams.relations import Protocol, RelationsExam, audit, describe_dataset, score_files
-from sightline.exams.relations.boxed import Window
+from sightline.exams.relations.boxed import BoxWindow
 from sightline.exams.relations.consistency import label_consistency
 from sightline.store import open_dataset
 
@@ -108,7 +108,7 @@ def evaluator_rows() -> Iterator[Row]:
     case = DATA / "evaluator_case"
     files = [case / name for name in ("objects.csv", "vrd.csv", "prediction.csv")]
     for name, expected in EVALUATOR.items():
-        window = Window("vertical", (0.0, 0.5), (0.0, 0.5)) if name == "upper half" else None
+        window = BoxWindow("vertical", (0.0, 0.5), (0.0, 0.5)) if name == "upper half" else None
         rows = score_files(*files, protocol=Protocol.OFFICIAL, window=window).rows
         for score, theirs in zip(("precision", "recall"), expected, strict=True):
             ours = [getattr(row, score).value for row in rows]
@@ -120,11 +120,11 @@ def blind_rows() -> Iterator[Row]:
     found = audit(RelationsExam().tables(open_dataset(DATA)))
     for rule, expected in BLIND.items():
         for setting, theirs in zip(("within_image", "across_images"), expected, strict=True):
-            yield numbers(f"{setting}, {rule}", theirs, found.rules[setting][rule].accuracy.value, digits=3)
+            yield numbers(f"{setting}, {rule}", theirs, found[setting][rule].accuracy.value, digits=3)
 
 
 def consistency_rows() -> Iterator[Row]:
-    laws = label_consistency(RelationsExam().tables(open_dataset(DATA))["within_image"]).laws
+    laws = label_consistency(RelationsExam().tables(open_dataset(DATA))["within_image"])
     readings = {
         "transitivity": "labels that break a ≤ b ≤ c ⇒ a ≤ c",
         "transitivity_strict": "the same without *same*: a < b < c, yet a > c",

@@ -15,10 +15,10 @@ torch = pytest.importorskip("torch", reason="networks need torch")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors")
 
 from numpy.typing import NDArray
-
-import sightline
 from sightline.exams.predicates.records import counts_of
 from sightline.exams.predicates.scores import NAMES, scene_accuracy_of
+
+import sightline
 from sightline.generate import generate
 from sightline.models.sornet import SHIPPED, shipped
 

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from sightline.errors import DataError, ModelError
 from sightline.exams.card import CardContext
-from sightline.exams.predicates.drawing import scene_example
+from sightline.exams.predicates.drawing import KINDS, PHRASES, SceneExample, attention_of, scene_example
 from sightline.exams.predicates.measures import ANSWERS, AXES
 from sightline.exams.runner import items_of
 from sightline.exams.scoring import RunResult
 from sightline.scenes.labels import GEOMETRIC, PREDICATES, SPATIAL
-from sightline.show.page import Example, Figure, FigureRow, Section
+from sightline.show.markup import part_style, render_part
+from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, scored, shared
 from sightline.show.xy import Series, by_part, common_domain, xy_chart
 from sightline.stats import Interval
@@ -64,7 +65,7 @@ HIDDEN_NOTE: Final = (
     "itself."
 )
 
-_RIVALS: Final = 5
+_PACKAGE: Final = "sightline.exams.predicates"
 _ORDERED: Final = frozenset({"n_objects", "hidden"})
 _HIDDEN: Final = {"0–0.25": "0–25", "0.25–0.5": "25–50", "0.5–0.75": "50–75", "0.75–<1": "75–99", "1": "100"}
 _AS: Final[dict[str, Callable[[Interval | None], Cell]]] = {"f1": scored}
@@ -114,7 +115,7 @@ def measure_tables(card: CardContext) -> Iterator[Table]:
 def slice_tables(card: CardContext) -> Iterator[Table]:
     """Scene accuracy of every run by each axis and group."""
     for axis in AXES:
-        parts = parts_of(card, axis)
+        parts = card.parts("slices", axis)
         for group, words in GROUPS.items() if parts else ():
             rows = tuple(
                 card.row(r, [shared(_sliced(r, axis, part, group)) for part in parts]) for r in card.answered
@@ -126,19 +127,17 @@ def slice_tables(card: CardContext) -> Iterator[Table]:
 def slice_figures(card: CardContext) -> Iterator[FigureRow]:
     """Scene accuracy by each axis: one small chart a group, all of an axis on one scale."""
     for axis, title in AXIS_TITLES.items():
-        parts = parts_of(card, axis)
+        parts = card.parts("slices", axis)
         if not parts:
             continue
         named = [part_words(axis, part) for part in parts]
         values = {
-            (group, r.name): [_sliced(r, axis, part, group) for part in parts]
-            for group in GROUPS
-            for r in _shown(card)
+            (group, r.name): [_sliced(r, axis, part, group) for part in parts] for group in GROUPS for r in card.few
         }
         domain = common_domain([value for row in values.values() for value in row])
         figures = []
         for group, words in GROUPS.items():
-            lines = [by_part(r.name, named, values[group, r.name], card.kind(r)) for r in _shown(card)]
+            lines = [by_part(r.name, named, values[group, r.name], card.kind(r)) for r in card.few]
             chart = _chart(
                 lines, named, domain, f"Scene accuracy {title.lower()}, {words}", joined=axis in _ORDERED
             )
@@ -155,7 +154,7 @@ def _chart(
 def examples(exam: PredicatesExam, card: CardContext, result: RunResult) -> Iterator[Example]:
     """Single scenes: views, what was asked about, and what became of the judgements."""
     items = {item.id: item for item in items_of(exam.settled(card.data), card.data)}
-    looking = _attentive(card, result) if card.options.attention and result is card.focus else None
+    model = _attentive(card, result) if card.options.attention and result is card.focus else None
     shown_views = tuple(map(str, result.run.manifest.get("views") or ()))
     for kind, ids in card.chosen(result).items():
         for name in ids:
@@ -163,15 +162,39 @@ def examples(exam: PredicatesExam, card: CardContext, result: RunResult) -> Iter
             records = result.records.rows.filter(pl.col("item") == name)
             # A blind model was shown no view; the reader sees all of them.
             queries = item.queries(shown_views or tuple(item.views))
-            yield scene_example(
+            example = scene_example(
                 card.data.scene(item.scene_id),
                 queries,
-                item.facts,
+                item.facts.truth,
                 verdicts_of(records, item.facts.objects),
-                model=result.name,
-                kind=kind,
-                attention=looking,
+                hidden=item.facts.hidden,
+                attention=None if model is None else attention_of(model, queries, result.name),
             )
+            yield _example(exam, result, kind, example)
+
+
+def _example(exam: PredicatesExam, result: RunResult, kind: ExampleKind, example: SceneExample) -> Example:
+    counts = [f"{n} {words}" for k, (_, words) in KINDS.items() if (n := example.count(k)) and k != "true_positive"]
+    note = f"{example.wrong} of {example.asked} judgements wrong" + (f": {', '.join(counts)}" if counts else "")
+    html = render_part(_PACKAGE, "example.html.j2", scene=example, kinds=KINDS, phrases=PHRASES)
+    return Example(exam.name, result.name, kind, example.scene_id, example.scene_id, html, note, example.to_dict())
+
+
+def examples_page() -> dict[str, Any]:
+    """What the page says of the scenes on show."""
+    lead = (
+        "Each object was shown to the model as a patch; its number stands on the views. Judgements are of ordered "
+        "pairs, “1 left of 3”; those rightly denied are not listed."
+    )
+    legend = render_part(_PACKAGE, "legend.html.j2", kinds=KINDS)
+    return {"examples_lead": (lead,), "examples_legend": legend, "style": part_style(_PACKAGE, "example.css")}
+
+
+def cautions(card: CardContext) -> Iterator[str]:
+    """A warning where the model whose attention is shown has changed since the run."""
+    run = card.focus.run
+    if card.options.attention and card.load(run).fingerprint != run.manifest["identity"]["model_fingerprint"]:
+        yield f"{run.name} has changed since it took the exam: the attention shown is of the model as it is now."
 
 
 def verdicts_of(records: pl.DataFrame, objects: Sequence[str]) -> NDArray[np.int8]:
@@ -191,16 +214,6 @@ def _attentive(card: CardContext, result: RunResult) -> Any:
     if not callable(getattr(loaded.model, "attention", None)):
         raise ModelError(f"{result.run.name} has no attention to show: it has no method attention(queries)")
     return loaded.model
-
-
-def parts_of(card: CardContext, axis: str) -> list[str]:
-    """Parts of an axis that some run has, in the order of the run that has most."""
-    each = [
-        list(dict.fromkeys(n.path[2] for n in r.scores.figures if n.path[:2] == ("slices", axis)))
-        for r in card.answered
-    ]
-    longest = max(each, key=len, default=[])
-    return [*longest, *dict.fromkeys(part for parts in each for part in parts if part not in longest)]
 
 
 def part_words(axis: str, part: str) -> str:
@@ -228,13 +241,6 @@ def entry(result: RunResult, measure: str, name: str) -> Cell:
 
 def _sliced(result: RunResult, axis: str, part: str, group: str) -> Interval | None:
     return result.scores.at("slices", axis, part, "scene_accuracy", group)
-
-
-def _shown(card: CardContext) -> list[RunResult]:
-    """The runs of a small chart: the baselines, a handful of the other models, and the focus on top."""
-    rivals = [r for r in card.answered if card.kind(r) == "rival"][:_RIVALS]
-    others = [r for r in card.answered if card.kind(r) == "baseline" or r in rivals]
-    return [*reversed(others), *([card.focus] if card.focus in card.answered else [])]
 
 
 def _unsure(result: RunResult) -> bool:

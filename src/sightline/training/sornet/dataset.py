@@ -317,7 +317,7 @@ def _identities(objects: pl.DataFrame, data: Dataset) -> tuple[NDArray[np.int64]
     rows = [(shape, color or "", material or "") for _, shape, color, material in described.iter_rows()]
     places = {identity: i for i, identity in enumerate(sorted(set(rows), key=str))}
     strips = [
-        canonical_of(data, Object("", "", {"color": color, "material": material}, shape=shape))
+        canonical_of(data, Object("", "", {"color": color, "material": material}, shape=shape), draw=0)
         for shape, color, material in places
     ]
     counts = [len(strip) for strip in strips]
