@@ -12,6 +12,7 @@ from sightline.exams.scoring import RunResult
 from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.measures import KINDS, stream_rows
 from sightline.exams.turing.monitor import GUESSED
+from sightline.exams.turing.remarks import HALTED
 from sightline.show.chart import histogram
 from sightline.show.page import Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, percent, shared
@@ -33,13 +34,6 @@ AXES: Final = {
     "by_support": "By support of the estimate",
 }
 """Place in the scores → its heading."""
-
-HALTED: Final = {
-    "exhausted": "nothing unpredictable left",
-    "limit": "as many questions as were wanted",
-    "operator": "the operator stopped",
-}
-"""Why a stream ended → in words."""
 
 SCORES_TEXT: Final = (
     "Every question is a yes or a no, chosen so that its true answer cannot be told from the questions and answers "
