@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reference.turing_toy import toy_data, toy_vocabulary
 
 import sightline
+from exams.turing.turing_toy import toy_data, toy_vocabulary
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.ask import AskedImage, ask
@@ -40,7 +40,7 @@ def test_it_asks_what_the_exam_asks() -> None:
 def test_it_prints_itself() -> None:
     found = asked(questions=8)
     lines = str(found).splitlines()
-    assert lines[0].startswith(f"{IMAGE}  vocabulary")
+    assert lines[0].startswith(f"{IMAGE}: vocabulary")
     assert "learned from 150 images" in lines[0]
     assert lines[-1] == "8 questions; ended: as many questions as were wanted"
     assert "designated" not in str(found)  # regions go by their names

@@ -73,12 +73,12 @@ class AskedImage:
             cells = (text, answer, figure(step.p_yes, 2), f"of {step.support:,}")
             rows.append(Row(f"{step.number}.", tuple(Cell(cell) for cell in cells)))
             if step.label is not None:
-                rows.append(Row("", (Cell(f"   (Label this {step.label})"), *(Cell("") for _ in cells[1:]))))
+                rows.append(Row("", (Cell(f"(Label this {step.label})"), *(Cell("") for _ in cells[1:]))))
         ended = HALTED.get(self.stream.halted, self.stream.halted)
         columns = ("", "question", "answer", "p", "support")
         note = f"{counted(len(self.stream.history), 'question')}; ended: {ended}"
         return Table(
-            f"{self.scene.id}  {self.facts}", columns, tuple(rows), note=note, words=("question", "answer")
+            f"{self.scene.id}: {self.facts}", columns, tuple(rows), note=note, words=("question", "answer")
         )
 
     def save(self, path: str | Path) -> None:

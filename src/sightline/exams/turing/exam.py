@@ -141,7 +141,7 @@ class TuringExam(Exam[TuringItem]):
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "stream"
-    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("answer",),)  # type: ignore[misc]
+    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("answer",),)
 
     def __post_init__(self) -> None:
         for name, least in (("streams", 1), ("questions", 1), ("min_support", 1), ("seed", 0)):
@@ -193,10 +193,11 @@ class TuringExam(Exam[TuringItem]):
 
     def source(self, data: Dataset) -> StreamSource:
         """Where the streams come from; made once for an opened dataset."""
-        written = self.test is not None
-        make = self._written_streams if written else partial(self._engine_streams, data)
-        source: StreamSource = data.memo((self, "streams"), make)
-        return source
+
+        def make() -> StreamSource:
+            return self._engine_streams(data) if self.test is None else self._written_streams()
+
+        return data.memo((self, "streams"), make)
 
     def training_data(self, data: Dataset) -> Dataset:
         """The dataset to learn from."""
@@ -278,12 +279,13 @@ class TuringExam(Exam[TuringItem]):
         withheld = ["true answers withheld"] if options.get("withhold") else []
         return withheld + ([f"{deadline:g} s a question"] if deadline else [])
 
-    def across(self, results: Sequence[RunResult]) -> dict[str, Any]:
+    def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:
         """The monitor: whether the answers could have been guessed."""
         accuracy = {result.run.spec: result.scores.at("accuracy", "all") for result in results}
-        blind = {name: found for name in BLIND if (found := accuracy.get(name)) is not None}
+        blind = {name: share for name in BLIND if (share := accuracy.get(name)) is not None}
         epsilon = float(results[0].run.options.get("epsilon") or self.epsilon)
-        return {"monitor": monitor(asked_rows(results[0].records.rows), blind, epsilon=epsilon).to_dict()}
+        asked = asked_rows(results[0].records.rows)
+        return {"monitor": monitor(asked, blind, epsilon=epsilon, resamples=resamples, seed=seed).to_dict()}
 
     def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:
         """Replies that are no answer, the length of the streams, and what the monitor saw."""

@@ -61,4 +61,5 @@ def monitor_remarks(facts: Mapping[str, Any]) -> Iterator[str | Table]:
 
 
 def _cell(seen: Mapping[str, Any]) -> Cell:
-    return scored(Interval(**{key: math.nan if value is None else value for key, value in seen.items()}))
+    value, low, high = (math.nan if seen[key] is None else seen[key] for key in ("value", "low", "high"))
+    return scored(Interval(value, low, high, seen["n"], seen["method"]))
