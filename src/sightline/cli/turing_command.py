@@ -256,8 +256,8 @@ def _person(answers: Path | None, view: str | None) -> Interview:
         from sightline.report.turing.stage import stage
 
         file = answers or Path(f"answers-{file_name(scene.id)}.jsonl")
-        kept = PersonAnswers(file, scene.id, vocabulary)
-        return Session(engine, vocabulary, kept, stage(scene, view), file.with_suffix(".png")).run()
+        written = PersonAnswers(file, scene.id, vocabulary)
+        return Session(engine, vocabulary, written, stage(scene, view), file.with_suffix(".png")).run()
 
     return interview
 
