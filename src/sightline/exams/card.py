@@ -29,6 +29,7 @@ from sightline.show.page import ExamPart, Example, Figure, FigureRow, Page, Sect
 from sightline.show.table import Cell, Row, Table, figure, known, percent, scored, shared
 from sightline.stats import Interval
 from sightline.store import Dataset
+from sightline.text import counted
 
 T = TypeVar("T")
 
@@ -42,6 +43,9 @@ WORST_OF_OTHERS: Final = 2
 
 RIVALS: Final = 5
 """Other models in a small chart."""
+
+_NAMED: Final = 3
+"""Models named in the title."""
 
 KINDS: Final = {
     "worst": "The lowest share of right answers.",
@@ -260,7 +264,7 @@ def report_card(
         )
         examples += shown
     return Page(
-        title="Report card",
+        title=_title(contexts),
         made=datetime.now(UTC).isoformat(timespec="minutes"),
         lead=tuple(_lead(contexts)),
         summary=summary_table([(part.title, c.main or c.results) for part, c in zip(parts, contexts, strict=True)]),
@@ -510,7 +514,7 @@ def summary_table(parts: Sequence[tuple[str, Sequence[RunResult]]]) -> Table:
         ranked = sorted(models, key=lambda r: r.rank, reverse=True)
         rows += [Row(title, (Cell(r.name), *_summary(r, rule)), "blind" if r.blind else "") for r in ranked]
     columns = ("exam", "model", "headline", "what it is", "best without looking", "weakest point")
-    return Table("Summary", columns, tuple(rows))
+    return Table("", columns, tuple(rows), words=columns[1:2] + columns[3:])
 
 
 def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
@@ -522,12 +526,23 @@ def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
     yield Cell(f"{weak[0].label.strip()}: {cell(weak[1], weak[0]).text}") if weak else Cell("–")
 
 
+def _title(contexts: Sequence[CardContext]) -> str:
+    models = list(dict.fromkeys(r.run.name for c in contexts for r in c.results if not r.blind))
+    if not models:
+        return "Blind baselines"
+    return (
+        ", ".join(models)
+        if len(models) <= _NAMED
+        else f"{', '.join(models[:_NAMED])} and {len(models) - _NAMED} more"
+    )
+
+
 def _lead(contexts: Sequence[CardContext]) -> Iterator[str]:
     exams = list(dict.fromkeys(context.exam.title for context in contexts))
-    models = list(dict.fromkeys(r.name for c in contexts for r in c.results if not r.blind))
-    blind = len({r.name for c in contexts for r in c.results if r.blind})
-    who = ", ".join(models) if models else "no model but the baselines"
-    yield f"{who}: {len(exams)} exam{'s' * (len(exams) != 1)} ({', '.join(exams)}), {blind} blind baselines beside."
+    models = len({r.run.name for c in contexts for r in c.results if not r.blind})
+    blind = len({r.run.name for c in contexts for r in c.results if r.blind})
+    who = f"{counted(models, 'model')} and {counted(blind, 'blind baseline')}"
+    yield f"{who} took {counted(len(exams), 'exam')}: {', '.join(exams)}."
 
 
 def _intervals_paragraph(context: CardContext) -> str:
@@ -544,19 +559,22 @@ def _intervals_paragraph(context: CardContext) -> str:
 def _warnings(context: CardContext) -> Iterator[str]:
     """What a reader must know before trusting the figures: unfinished runs, broken items, no blind baseline."""
     items = f"{context.exam.unit_of_items}s"
+    unfinished: dict[str, list[str]] = {}
     for result in context.results:
         run = result.run
         if not result.finished:
             total = int(run.manifest.get("items", 0))
             of = f" of {total:,}" if total else ""
-            yield (
-                f"{result.name} is unfinished ({run.status}): {result.records.items.height:,}{of} {items} answered."
-                " Its scores cover only those and cannot be compared with the others."
-            )
+            state = f"({run.status}): {result.records.items.height:,}{of} {items} answered"
+            unfinished.setdefault(state, []).append(result.name)
         if run.broken:
             first = next(iter(run.broken.values()))
             left = f"{len(run.broken):,} {items} left out, their pictures cannot be read"
             yield f"{result.name}: {left}; the first: {first}"
+    for state, names in unfinished.items():
+        verb, scores = ("is", "Its scores cover") if len(names) == 1 else ("are", "Their scores cover")
+        who = ", ".join(names)
+        yield f"{who} {verb} unfinished {state}. {scores} only those and cannot be compared with the others."
     if not any(result.blind for result in context.results):
         yield "No blind baseline is among the runs: how much of these scores needs no picture is not shown."
 
