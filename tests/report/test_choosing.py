@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import dataset
+from sightline.report.choosing import Chosen, choose, named
 
 from sightline.errors import ConfigError
-from sightline.report.choosing import Chosen, choose, named
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import HOSTILE, Contrary, Mute, boxes_by_scene, dataset, runs
+from sightline.report import ReportCard, card, render, write_report
 
 from sightline.exams.base import Candidate
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
-from sightline.report import ReportCard, card, render, write_report
 from sightline.scenes import Scene, View
 from sightline.show.frame import frame_of
 from sightline.show.raster import data_uri

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sightline.cli.console import number, out
-from sightline.exams.turing.ask import HALTED, AskedImage
+from sightline.exams.turing.ask import AskedImage
+from sightline.exams.turing.remarks import HALTED
 from sightline.exams.turing.stream.steps import Step
 from sightline.exams.turing.transcript import Hue, hues
 from sightline.exams.turing.vocabulary.english import REGION_WORD, say

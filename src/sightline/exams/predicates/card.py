@@ -188,9 +188,9 @@ def examples_page() -> dict[str, Any]:
     """What the page says of the scenes on show."""
     lead = (
         "What a model said of single scenes, mistakes first. Numbers stand on the objects, dashed where one is "
-        "wholly hidden; the patches are what the model was asked about. A line tells all of one subject: “1 left of "
-        "3, 4” is two judgements. Facts rightly denied are not listed. Where attention is shown, the glow runs from "
-        "the least to the most the model drew from any place for one object, on one scale for all views."
+        "wholly hidden; the patches are what the model was asked about. A line tells all of one subject: “1 left "
+        "of 3, 4” is two judgements. Facts rightly denied are not listed. Where attention is shown, the glow runs "
+        "from the least to the most the model drew from any place for one object, on one scale for all views."
     )
     legend = render_part(_PACKAGE, "legend.html.j2", kinds=KINDS)
     return {"examples_lead": (lead,), "examples_legend": legend, "style": part_style(_PACKAGE, "example.css")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import subset
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.estimator import Assumptions, QuestionOptions
+from sightline.exams.turing.remarks import HALTED
 from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.stream.engine import Engine, ask_all
 from sightline.exams.turing.stream.operators import FromFile, GroundTruth, Operator
@@ -29,13 +30,6 @@ from sightline.scenes import Scene
 from sightline.show.table import Cell, Row, Table, figure
 from sightline.store import Dataset
 from sightline.text import counted
-
-HALTED: Final = {
-    "exhausted": "nothing unpredictable left",
-    "limit": "as many questions as were wanted",
-    "operator": "the operator stopped",
-}
-"""Why a stream ended → in words."""
 
 Interview = Callable[[Engine, Scene, Vocabulary], Stream]
 """Asks by itself, answer by answer: an operator that may take answers back."""
@@ -79,12 +73,12 @@ class AskedImage:
             cells = (text, answer, figure(step.p_yes, 2), f"of {step.support:,}")
             rows.append(Row(f"{step.number}.", tuple(Cell(cell) for cell in cells)))
             if step.label is not None:
-                rows.append(Row("", (Cell(f"   (Label this {step.label})"), *(Cell("") for _ in cells[1:]))))
+                rows.append(Row("", (Cell(f"(Label this {step.label})"), *(Cell("") for _ in cells[1:]))))
         ended = HALTED.get(self.stream.halted, self.stream.halted)
         columns = ("", "question", "answer", "p", "support")
         note = f"{counted(len(self.stream.history), 'question')}; ended: {ended}"
         return Table(
-            f"{self.scene.id}  {self.facts}", columns, tuple(rows), note=note, words=("question", "answer")
+            f"{self.scene.id}: {self.facts}", columns, tuple(rows), note=note, words=("question", "answer")
         )
 
     def save(self, path: str | Path) -> None:

@@ -11,11 +11,11 @@ import polars as pl
 
 from sightline.exams.card import CardContext
 from sightline.exams.scoring import RunResult
-from sightline.exams.turing.ask import HALTED
 from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.drawing import MARKS, StreamExample, stream_example
 from sightline.exams.turing.measures import KINDS, stream_rows
 from sightline.exams.turing.monitor import GUESSED
+from sightline.exams.turing.remarks import HALTED
 from sightline.exams.turing.transcript import transcripts
 from sightline.show.chart import histogram
 from sightline.show.frame import frame_of

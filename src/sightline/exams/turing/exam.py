@@ -23,6 +23,7 @@ from sightline.exams.turing.conversation import TimedModel, ask_model, check_dea
 from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
 from sightline.exams.turing.measures import asked_rows, item_records, same_questions, turing_measures
 from sightline.exams.turing.monitor import monitor
+from sightline.exams.turing.remarks import idle_replies, monitor_remarks, stream_remarks
 from sightline.exams.turing.source import EngineStreams, QuestionSource, StreamSource, TrainingStudy, WrittenStreams
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.stream.written import MARKER, read_key, read_test, write_test
@@ -33,7 +34,6 @@ from sightline.generate import open_any
 from sightline.plain import plain
 from sightline.scenes import View
 from sightline.skills import TuringSpec
-from sightline.stats import Interval
 from sightline.store import Dataset, Tables, scenes_from_tables
 from sightline.text import counted
 
@@ -194,8 +194,11 @@ class TuringExam(Exam[TuringItem]):
 
     def source(self, data: Dataset) -> StreamSource:
         """Where the streams come from; made once for an opened dataset."""
-        make: Callable[[], StreamSource] = partial(self._engine_streams, data)
-        return data.memo((self, "streams"), make if self.test is None else self._written_streams)
+
+        def make() -> StreamSource:
+            return self._engine_streams(data) if self.test is None else self._written_streams()
+
+        return data.memo((self, "streams"), make)
 
     def training_data(self, data: Dataset) -> Dataset:
         """The dataset to learn from."""
@@ -280,7 +283,7 @@ class TuringExam(Exam[TuringItem]):
     def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:
         """The monitor: whether the answers could have been guessed."""
         accuracy = {result.run.spec: result.scores.at("accuracy", "all") for result in results}
-        blind = {name: found for name in BLIND if (found := accuracy.get(name)) is not None}
+        blind = {name: share for name in BLIND if (share := accuracy.get(name)) is not None}
         epsilon = float(results[0].run.options.get("epsilon") or self.epsilon)
         asked = asked_rows(results[0].records.rows)
         return {"monitor": plain(monitor(asked, blind, epsilon=epsilon, resamples=resamples, seed=seed))}
@@ -315,14 +318,9 @@ class TuringExam(Exam[TuringItem]):
 
     def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:
         """Replies that are no answer, the length of the streams, and what the monitor saw."""
-        yield from _idle_replies(results)
-        facts, streams = results[0].scores.facts, results[0].scores.facts["streams"]
-        yield f"{counted(facts['n_questions'], 'question')} about {counted(facts['n_images'], 'image')}"
-        lengths = ", ".join(f"{name} {_number(streams[name], int(name == 'mean'))}" for name in _LENGTHS)
-        ended = ", ".join(f"{why} {n:,}" for why, n in streams["halted"].items())
-        yield f"streams: {facts['n_streams']:,}; questions each: {lengths}; ended: {ended}"
-        yield f"ambiguous questions, never asked: {_number(streams['ambiguous'])} of those drawn"
-        yield from _monitored(shared["monitor"])
+        yield from idle_replies(results)
+        yield from stream_remarks(results[0].scores.facts)
+        yield from monitor_remarks(shared["monitor"])
 
     def _ask(self, model: TimedModel, item: TuringItem) -> ItemRecords:
         words = item.source.vocabulary
@@ -435,45 +433,3 @@ def half_of(scene_id: str) -> int:
     [0, 1, 1, 1, 1, 1, 1, 1]
     """
     return blake2b(scene_id.encode(), digest_size=1).digest()[0] & 1
-
-
-_LENGTHS: Final = ("mean", "min", "median", "max")
-
-
-def _idle_replies(results: Sequence[RunResult]) -> Iterable[Table]:
-    """Share of replies that were no answer, where there are any."""
-    from sightline.show.table import Row, Table, scored
-
-    shares = {word: [result.scores.at("replies", word) for result in results] for word in IDLE}
-    rows = [
-        Row(word, tuple(scored(share) for share in of_word))
-        for word, of_word in shares.items()
-        if any(share is not None and share.value > 0 for share in of_word)
-    ]
-    if rows:
-        yield Table("replies that are no answer (share)", ("", *(result.name for result in results)), tuple(rows))
-
-
-def _monitored(facts: Mapping[str, Any]) -> Iterable[str | Table]:
-    """Share of yes by type and step, calibration, blind accuracy, and the verdict."""
-    from sightline.show.table import Cell, Row, Table, scored
-
-    def cell(seen: Mapping[str, Any]) -> Cell:
-        return scored(Interval.from_dict(seen))
-
-    rows = [Row(name, (cell(seen),)) for name, seen in facts["yes_by_type"].items()]
-    rows += [Row(f"steps {name}", (cell(seen),)) for name, seen in facts["yes_by_steps"].items()]
-    title = f"share of true answers that are yes, to lie within 0.5 ± {facts['epsilon']:g}"
-    yield Table(title, ("", "yes"), tuple(rows))
-    blind = ", ".join(f"{name} {cell(seen)}" for name, seen in facts["blind"].items())
-    error = _number(facts["calibration_error"])
-    yield f"without looking: {blind or 'nobody was examined'}; calibration error {error}"
-    yield "leaky: " + "; ".join(facts["reasons"]) if facts["leaky"] else "not leaky"
-
-
-IDLE: Final = ("abstain", "unparsed", "late")
-"""Replies that are no answer."""
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"

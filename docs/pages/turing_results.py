@@ -1,7 +1,7 @@
 """The Turing exam on VRD, 2.5VRD and a generated world: how long streams are, and whether answers can be guessed.
 
-    python benchmarks/turing_results.py measure worlds vrd vrd25 --work DIR   # → docs/results/turing/*.json
-    python benchmarks/turing_results.py page --write                          # → docs/results/turing.md and charts
+    python docs/pages/turing_results.py measure worlds vrd vrd25 --work DIR   # → docs/results/turing/*.json
+    python docs/pages/turing_results.py page --write                          # → docs/results/turing.md and charts
 
 Needs the real data (SIGHTLINE_DATA, else ../shared/data); `measure` imports it into DIR and generates 21,000 scenes
 there (--format none), takes about half an hour on two cores, and goes on where it stopped. Streams are
@@ -24,21 +24,23 @@ import numpy as np
 import polars as pl
 
 from _turing_page import SETS, write_page
+from sightline.exams.hooks import call_hook
 from sightline.exams.turing.annotations.columns import subset
-from sightline.exams.turing.conversation import TimedModel, administer
-from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions
-from sightline.exams.turing.exam import TuringExam, TuringItem
-from sightline.exams.turing.measures import KINDS, asked_rows, mark, rates_by_image
+from sightline.exams.turing.conversation import TimedModel, ask_model
+from sightline.exams.turing.exam import TuringExam, TuringItem, views_of
+from sightline.exams.turing.measures import KINDS, asked_rows, item_records, rates_by_image
 from sightline.exams.turing.monitor import monitor
+from sightline.exams.turing.source import EngineStreams
 from sightline.exams.turing.vocabulary.files import load_vocabulary
 from sightline.generate import generate
 from sightline.models import candidate
+from sightline.plain import plain
 from sightline.skills import Answer
 from sightline.stats import intervals
 from sightline.store import Dataset, Tables, write
 from sightline.store.formats import named
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results" / "turing"
 DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
 WORLD, TRAIN_SCENES, TEST_SCENES = "geospa/diverse", 20_000, 1_000
@@ -47,8 +49,8 @@ ENGINE = ("turing_engine",)
 IMAGES, FEWER = 900, 150
 GROWTH = (250, 1_000, 4_000, 16_000)
 
-_room: dict[str, Any] = {}
-"""What the worker processes inherit: the exam, its items, the models."""
+_inherited: dict[str, Any] = {}
+"""What the worker processes inherit: the items and the models."""
 
 
 def exam_of(name: str, work: Path, **changes: Any) -> tuple[TuringExam, Dataset]:
@@ -56,13 +58,13 @@ def exam_of(name: str, work: Path, **changes: Any) -> tuple[TuringExam, Dataset]
     words = load_vocabulary(SETS[name].vocabulary)
     if name == "worlds":
         train = generate(WORLD, work / "train", scenes=TRAIN_SCENES, image_format=None, workers=2)
-        return TuringExam(train, words, **changes), generate(
+        return TuringExam(train=train, vocabulary=words, **changes), generate(
             WORLD, work / "test", scenes=TEST_SCENES, seed=1, image_format=None, workers=2
         )
     data = _imported(name, work)
     halves = name == "vrd25"
     learned = "test" if halves else "train"
-    exam = TuringExam(data, words, closed=True, halves=halves, split="test", train_split=learned, **changes)
+    exam = TuringExam(vocabulary=words, closed=True, halves=halves, split="test", train_split=learned, **changes)
     return exam, data
 
 
@@ -79,35 +81,46 @@ def _imported(name: str, work: Path) -> Dataset:
     return write(tables, folder, source=outside[0])
 
 
-def measured(exam: TuringExam, data: Dataset, images: int, models: Sequence[str]) -> dict[str, Any]:
-    """What comes of one stream about each of so many images."""
+def measured(
+    exam: TuringExam, data: Dataset, images: int, models: Sequence[str], training: int | None = None
+) -> dict[str, Any]:
+    """What comes of one stream about each of so many images, learned from a random part of the training images."""
     begun = time.time()
-    items = exam.items(data)[:images]
-    seated = {name: candidate(name).model for name in models}
-    for model in seated.values():
-        exam.prepare(model, data)
-    desks = {name: TimedModel(model, None) for name, model in seated.items() if isinstance(model, Answer)}
-    _room.update(exam=exam, items=items, desks=desks)
-    exam.estimator  # noqa: B018 - built once, before the processes part
+    streams = exam.source(data)
+    assert isinstance(streams, EngineStreams)
+    if training is not None:
+        rows = np.sort(np.random.default_rng(0).permutation(len(streams.training))[:training])
+        fewer = subset(streams.training, rows)
+        streams = EngineStreams(replace(streams.source, training=fewer), fewer, streams.images)
+    places = streams.places[:images]
+    shown = views_of(data, {scene for scene, _ in places}, None)
+    loaded = {name: candidate(name).model for name in models}
+    for model in loaded.values():
+        call_hook(model, "prepare", exam.name, streams.study)
+    timed = {name: TimedModel(model, None) for name, model in loaded.items() if isinstance(model, Answer)}
+    _inherited.update(items=[TuringItem(scene, n, shown[scene], streams) for scene, n in places], models=timed)
+    streams.source.estimator()  # built once, before the processes part
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        told = pool.map(_one, range(len(items)), chunksize=4)
-    return _summary(told, exam, list(seated)) | {"seconds": round(time.time() - begun)}
+        told = pool.map(_one, range(len(places)), chunksize=4)
+    return _summary(told, exam, list(loaded), len(streams.training)) | {"seconds": round(time.time() - begun)}
 
 
 def _one(number: int) -> dict[str, Any]:
-    exam, item = _room["exam"], _room["items"][number]
+    item = _inherited["items"][number]
     assert isinstance(item, TuringItem)
-    stream = exam.stream(item)
+    stream, words = item.stream, item.source.vocabulary
     rows: dict[str, Any] = {}
     right: dict[str, list[bool]] = {}
-    for name, desk in _room["desks"].items():
-        marks = mark(administer(stream, item.view, desk, exam.words), number=0, halted=stream.halted)
-        rows, right[name] = dict(marks.columns), list(marks.columns["right"])
+    for name, model in _inherited["models"].items():
+        records = item_records(ask_model(stream, item.view, model, words), words)
+        rows, right[name] = dict(records.columns), list(records.columns["right"])
     labels = sum(step.label is not None for step in stream.steps)
     return {"scene": item.scene_id, "rows": rows, "right": right, "halted": stream.halted, "labels": labels}
 
 
-def _summary(told: Sequence[Mapping[str, Any]], exam: TuringExam, models: Sequence[str]) -> dict[str, Any]:
+def _summary(
+    told: Sequence[Mapping[str, Any]], exam: TuringExam, models: Sequence[str], training: int
+) -> dict[str, Any]:
     frames = [
         pl.DataFrame(one["rows"]).with_columns(
             *(pl.Series(f"right {name}", one["right"][name]) for name in models),
@@ -128,9 +141,9 @@ def _summary(told: Sequence[Mapping[str, Any]], exam: TuringExam, models: Sequen
     mean = intervals(np.stack([length, np.ones_like(length)], axis=1).astype(float), _ratio, proportion=False)[0]
     return {
         "images": len(told),
-        "train_images": len(exam.training),
+        "train_images": training,
         "questions": len(asked),
-        "mean_length": mean.to_dict(),
+        "mean_length": plain(mean),
         "lengths": np.quantile(length, [0, 0.25, 0.5, 0.75, 1]).tolist(),
         "labels": float(np.mean([one["labels"] for one in told])),
         "ambiguous": float(ambiguous.sum() / max(1, drawn.sum())),
@@ -138,7 +151,7 @@ def _summary(told: Sequence[Mapping[str, Any]], exam: TuringExam, models: Sequen
         "by_type": {kind: int((asked["type"] == kind).sum()) for kind in KINDS},
         "likelier": float(np.maximum(asked["p_yes"], 1 - asked["p_yes"]).mean()),  # type: ignore[arg-type]
         "support": np.quantile(asked["support"], [0.1, 0.5, 0.9]).tolist(),
-        "blind": {name: found.to_dict() for name, found in blind.items()},
+        "blind": plain(blind),
         "monitor": watched,
     }
 
@@ -149,17 +162,17 @@ def _ratio(totals: np.ndarray) -> np.ndarray:
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "all assumptions": {},
-    "depends on facts": {"assumptions": Assumptions(forget_facts=False)},
-    "depends on elsewhere": {"assumptions": Assumptions(forget_elsewhere=False)},
-    "groups depend": {"assumptions": Assumptions(independent_groups=False)},
-    "relations depend on attributes": {"assumptions": Assumptions(relations_alone=False)},
-    "relations depend on relations": {"assumptions": Assumptions(independent_relations=False)},
-    "facts not pooled": {"assumptions": Assumptions(objects_pooled=False)},
-    "known negatives left out": {"assumptions": Assumptions(negatives=False)},
-    "no assumption": {"assumptions": NONE_MADE},
+    "depends on facts": {"assume": ("-forget_facts",)},
+    "depends on elsewhere": {"assume": ("-forget_elsewhere",)},
+    "groups depend": {"assume": ("-independent_groups",)},
+    "relations depend on attributes": {"assume": ("-relations_alone",)},
+    "relations depend on relations": {"assume": ("-independent_relations",)},
+    "facts not pooled": {"assume": ("-objects_pooled",)},
+    "known negatives left out": {"assume": ("-negatives",)},
+    "no assumption": {"no_assumptions": True},
     "ε = 0.10": {"epsilon": 0.10},
     "support ≥ 100": {"min_support": 100},
-    "depends on elsewhere, ε = 0.10": {"assumptions": Assumptions(forget_elsewhere=False), "epsilon": 0.10},
+    "depends on elsewhere, ε = 0.10": {"assume": ("-forget_elsewhere",), "epsilon": 0.10},
 }
 
 
@@ -184,16 +197,12 @@ def measure(name: str, work: Path, images: int, fewer: int) -> None:
     for key, changes in VARIANTS.items():
         keep("variants", key, lambda c=changes: measured(replace(exam, **c), data, fewer, BLIND[2:]))
     for n in GROWTH if name == "worlds" else ():
-        for words, changes in (("no assumption", {"assumptions": NONE_MADE}), ("all assumptions", {})):
-            keep("growth", f"{n} {words}", lambda n=n, c=changes: measured(_fewer(exam, n, c), data, fewer, ENGINE))
-
-
-def _fewer(exam: TuringExam, n: int, changes: Mapping[str, Any]) -> TuringExam:
-    """The exam learned from a random n of its training images."""
-    rows = np.sort(np.random.default_rng(0).permutation(len(exam.training))[:n])
-    smaller = replace(exam, **changes)
-    smaller.__dict__["training"] = subset(exam.training, rows)
-    return smaller
+        for words, changes in (("no assumption", {"no_assumptions": True}), ("all assumptions", {})):
+            keep(
+                "growth",
+                f"{n} {words}",
+                lambda n=n, c=changes: measured(replace(exam, **c), data, fewer, ENGINE, training=n),
+            )
 
 
 def main() -> None:

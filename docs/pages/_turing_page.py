@@ -1,4 +1,4 @@
-"""docs/results/turing.md and its charts, from what benchmarks/turing_results.py and turing.py measured."""
+"""docs/results/turing.md and its charts, from what turing_results.py and benchmarks/turing.py measured."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ an image. ε is 0.15, a chance rests on at least 30 training images, objects or 
 unless a row says otherwise. Intervals are 95 %, by image.
 
 ```console
-$ python benchmarks/turing_results.py measure worlds vrd vrd25 --work DIR
-$ python benchmarks/turing_results.py page --write
+$ python docs/pages/turing_results.py measure worlds vrd vrd25 --work DIR
+$ python docs/pages/turing_results.py page --write
 ```
 
 Measured in pieces: `--images` and `--fewer` were as many as the tables say.
