@@ -376,8 +376,9 @@ def rightness(truth: NDArray[Any], answer: NDArray[Any]) -> list[bool | None]:
     >>> rightness(np.array([1, 1, 1, -1, -2]), np.array([1, 2, -1, 1, 1]))
     [True, False, False, None, False]
     """
-    right = (truth == answer) & (truth >= 0)
-    return np.where(truth == NO_MAJORITY, None, right).tolist()
+    right = ((truth == answer) & (truth >= 0)).tolist()
+    decided = (truth != NO_MAJORITY).tolist()
+    return [is_right if has_truth else None for is_right, has_truth in zip(right, decided, strict=True)]
 
 
 def truth_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:
