@@ -16,6 +16,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +24,15 @@ from typing import Any
 
 import numpy as np
 
-import _geospa
 import _turing_page
-import geospa_tables
 from sightline.exams.relations import Protocol, RelationsExam, audit, describe_dataset, score_files
 from sightline.exams.relations.boxed import BoxWindow
 from sightline.exams.relations.consistency import label_consistency
 from sightline.store import open_dataset
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "pages"))
+import _geospa
+import geospa_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 WORLDS = ROOT / "docs" / "results" / "worlds"
@@ -351,7 +354,7 @@ SECTIONS = (
     ),
     (
         "What fits: GeoSpa's tables",
-        "python benchmarks/geospa_tables.py",
+        "python docs/pages/geospa_tables.py",
         "The peer's figure is the number of cells of its tables, ours how many of them geometry tells the same. "
         "{doc}`results/geospa_tables` lists every pair that differs, and says why the triples do.",
         fitting_rows,
@@ -383,7 +386,7 @@ SECTIONS = (
     ),
     (
         "GeoSpa's experiment",
-        "python benchmarks/geospa_page.py",
+        "python docs/pages/geospa_page.py",
         "Scene accuracy of SORNet unless said otherwise. GeoSpa's figures are of its 1-view model and stand beside "
         "ours with one view and with two; its text gives a range for most splits. {doc}`results/geospa` has "
         "intervals, every predicate, and the commands that train.",

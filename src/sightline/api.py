@@ -250,7 +250,7 @@ def run_models(
         spec: _scored(Run.open(folders[spec]), exam, opened, asked[spec], short.get(spec), details=spec in wanted)
         for spec in everyone
     }
-    shared = exam.across(list(results.values()))
+    shared = exam.across(list(results.values()), resamples=RESAMPLES, seed=SEED)
     for result in results.values():
         how = {"resamples": RESAMPLES, "seed": SEED}
         result.run.write_metrics({**result.scores.to_dict(), **shared, **how})

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from sightline.exams.runner import run_exam
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.relations.simulation import simulated_tables
 from sightline.exams.run import MANIFEST
+from sightline.exams.runner import run_exam
 from sightline.generate import generate
 from sightline.models.registry import candidate
 from sightline.store import write

@@ -67,6 +67,9 @@ def test_a_dataset_without_them_has_them_drawn(tmp_path: Path) -> None:
     stored = generate(WORLD, tmp_path / "e", scenes=2, canonical=canonical.DRAWN, **SAME)
     for thing, view in zip(things, views, strict=True):
         np.testing.assert_array_equal(canonical_of(stored, thing), view)
+    np.testing.assert_array_equal(canonical_of(plain, things[0], draw=2), views[0][:2])
+    with pytest.raises(DataError, match=r"no canonical views: run .* with --canonical N"):
+        canonical_of(plain, things[0], draw=0)
     for stranger in (replace(things[0], attributes={}), replace(things[0], shape=None)):
         with pytest.raises(DataError, match="no canonical views of"):
             canonical_of(plain, stranger)

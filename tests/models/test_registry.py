@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reference.pair_tables import random_table
+from exams.relations.pair_tables import random_table
 from sightline.errors import ConfigError, DataError, MissingExtraError, ModelError
 from sightline.models import available, candidate, load, name_of, needs_training, registry
 from sightline.models.registry import MANIFEST, fingerprint

@@ -6,6 +6,8 @@ it: `GRAIN` bounds what a pose between two tried ones can gain, for regions of h
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,31 +34,29 @@ def inside(outer: Outline, points: Floats) -> NDArray[np.bool_]:
     return held
 
 
-def placements(outer: Outline, body: Outline) -> list[tuple[Floats, Floats]]:
+def placements(outer: Outline, body: Outline) -> Iterator[tuple[Floats, Floats]]:
     """All tried poses of `body` that lie in `outer`: for every turn its corners, and the shifts that keep it in."""
     a, b = outer.half
     x, y = np.meshgrid(np.linspace(-a, a, PLACES), np.linspace(-b, b, PLACES))
     shifts = np.column_stack((x.ravel(), y.ravel()))
     corners = body.polygon(CORNERS)
-    found = []
     for turn in np.linspace(0.0, 2.0 * np.pi, TURNS, endpoint=False):
         c, s = np.cos(turn), np.sin(turn)
         turned = corners @ np.array([(c, s), (-s, c)])
         held = inside(outer, turned[None, :, :] + shifts[:, None, :]).all(axis=1)
         if held.any():
-            found.append((turned, shifts[held]))
-    return found
+            yield turned, shifts[held]
 
 
 def fits(outer: Outline, body: Outline) -> bool:
     """Whether one of the tried poses lies in `outer`."""
-    return len(placements(outer, body)) > 0
+    return any(True for _ in placements(outer, body))
 
 
 def widest_gap(outer: Outline, one: Outline, two: Outline) -> float:
     """The widest gap between two bodies in `outer`, over all tried poses and lines between them; −inf if none."""
     angles = np.linspace(0.0, 2.0 * np.pi, LINES, endpoint=False)
-    first, second = placements(outer, one), placements(outer, two)
+    first, second = list(placements(outer, one)), list(placements(outer, two))
     if not first or not second:
         return -np.inf
     best = -np.inf

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from sightline.exams.turing.annotations.columns import Annotation
-from sightline.exams.turing.words.vocabulary import Link, Source, Vocabulary
-from sightline.geometry.masks import decode
+from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, RelationType, Vocabulary
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 
 OPPOSITE = {"closer": "farther", "farther": "closer", "occludes": "occluded", "occluded": "occludes"}
@@ -85,13 +84,34 @@ def overlaps(scene: Scene, view: View, seen: Sighting, words: Vocabulary, region
         boxes = [seen.box]
     else:
         columns, rows = view.require_size()
-        mask = decode(seen.visible_mask, rows, columns)
-        boxes = [(x, y, x + 1, y + 1) for y in range(rows) for x in range(columns) if mask[y, x]]
+        boxes = [(x, y, x + 1, y + 1) for x, y in painted(seen.visible_mask, rows, columns)]
     return any(max(a, x0) < min(c, x1) and max(b, y0) < min(d, y1) for a, b, c, d in boxes)
 
 
+def painted(mask: bytes, rows: int, columns: int) -> list[tuple[int, int]]:
+    """Pixels of a mask in COCO's compressed run lengths: down each column, nothing and something in turn.
+
+    A run is written in groups of five bits, the lowest first, as characters from "0" on; 32 is added to all but the
+    last group, whose fifth bit is the sign. From the fourth run on it is the difference to the run before the last.
+    """
+    runs: list[int] = []
+    number, bits = 0, 0
+    for character in mask:
+        group = character - ord("0")
+        number += (group % 32) * 2**bits
+        bits += 5
+        if group < 32:
+            if group >= 16:
+                number -= 2**bits
+            runs.append(number + (runs[-2] if len(runs) > 2 else 0))
+            number, bits = 0, 0
+    inside = [i % 2 == 1 for i, run in enumerate(runs) for _ in range(run)]
+    assert len(inside) == rows * columns
+    return [(i // rows, i % rows) for i, something in enumerate(inside) if something]
+
+
 def has(
-    scene: Scene, thing: Object, seen: Sighting, told: list[Relation], source: Source, closed: bool
+    scene: Scene, thing: Object, seen: Sighting, told: list[Relation], source: AttributeSource, closed: bool
 ) -> bool | None:
     silence = False if closed or source.absent == "no" else None
     if source.kind == "attribute":
@@ -115,7 +135,7 @@ def has(
     return False if least > source.exactly or most < source.exactly else None
 
 
-def partner(thing: Object, other: Object, told: list[Relation], source: Source) -> bool | None:
+def partner(thing: Object, other: Object, told: list[Relation], source: AttributeSource) -> bool | None:
     """Whether the other is a partner; False where nothing says so."""
     if source.others and other.category not in source.others:
         return False
@@ -149,7 +169,7 @@ def disputed(told: list[Relation], aspect: str, a: str, b: str, words: tuple[str
 
 
 def stands(
-    a: Object, b: Object, seen_a: Sighting, seen_b: Sighting, told: list[Relation], link: Link, closed: bool
+    a: Object, b: Object, seen_a: Sighting, seen_b: Sighting, told: list[Relation], link: RelationType, closed: bool
 ) -> bool | None:
     if link.aspect == "box":
         first, second = (measure(s.box, link.values[0]) for s in (seen_a, seen_b))

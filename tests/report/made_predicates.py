@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.generate import generate
 from sightline.models.registry import candidate
 from sightline.skills import Queries, Verdicts

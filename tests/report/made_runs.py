@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.relations.simulation import simulated_tables
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
 from sightline.scenes import View
 from sightline.skills import Detections, Judgements, Pairs

@@ -9,8 +9,8 @@ from zlib import crc32
 import numpy as np
 
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
 from sightline.generate import generate
 from sightline.models.registry import candidate
@@ -27,7 +27,7 @@ def scenes(folder: Path, count: int, seed: int) -> Dataset:
 
 
 def exam(train: Dataset, **more: int) -> TuringExam:
-    return TuringExam(train, min_support=3, questions=12, **more)
+    return TuringExam(train=train, min_support=3, questions=12, **more)
 
 
 class Guesser:

@@ -12,13 +12,13 @@ import pytest
 from made_predicates import Noisy, Staring, renamed, runs, scenes
 from made_runs import Contrary, dataset
 from made_runs import runs as relation_runs
+from sightline.exams.predicates.records import score_records
 from test_report_page import Page
 
 from sightline.errors import ConfigError, ModelError
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
 from sightline.exams.predicates.exam import PredicatesExam
-from sightline.exams.predicates.records import score_records
+from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
 from sightline.report.make import of_exam
 from sightline.report.predicates import PredicatesCard, card, render, write_report

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import Contrary, Mute, boxes_by_scene, dataset, runs
+from sightline.exams.relations.answers import answers_from_records
+from sightline.exams.relations.scores import scores
 
 from sightline.errors import ConfigError
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
-from sightline.exams.relations.answers import answers_from_records
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.relations.protocols import Protocol
-from sightline.exams.relations.scores import scores
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
 from sightline.report import ReportCard, card
 from sightline.report.facts import human_f1

@@ -17,8 +17,8 @@ from made_runs import HOSTILE, Contrary, Mute, boxes_by_scene, dataset, runs
 from PIL import Image
 
 from sightline.exams.base import Candidate
-from sightline.exams.runner import run_exam
 from sightline.exams.relations.exam import RelationsExam
+from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
 from sightline.report import ReportCard, card, render, write_report
 from sightline.report.pictures import photo

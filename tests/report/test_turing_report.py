@@ -12,20 +12,20 @@ import numpy as np
 import polars as pl
 import pytest
 from made_turing import Guesser, exam, runs, scenes
+from sightline.cli.turing_writing import write_out
+from sightline.exams.turing.written_exam import WrittenExam
 from test_report_page import Page
 
 from sightline.cli import report_command
-from sightline.cli.turing_writing import write_out
 from sightline.errors import ConfigError, DataError
-from sightline.exams.runner import run_exam
 from sightline.exams.run import Run
-from sightline.exams.turing.written_exam import WrittenExam
+from sightline.exams.runner import run_exam
+from sightline.exams.turing.hues import hue
 from sightline.models.registry import candidate
 from sightline.report.make import of_exam
 from sightline.report.turing import TuringCard, card, render, write_report
 from sightline.report.turing.drawing import asked_picture, transcript_picture
 from sightline.report.turing.exhibits import stream_exhibit
-from sightline.report.turing.hues import hue
 from sightline.report.turing.picture import region_map, stage_svg
 from sightline.report.turing.scripts import transcripts
 from sightline.report.turing.sentences import commands

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 
 from sightline.show.chart import CATEGORY_COLOURS, DotRow, bars, dot_intervals, heat_grid, histogram, stacked_bars
 from sightline.show.svg import on_shade, shade, shorten, text_width, ticks
-from sightline.show.xy import FEWEST, Point, Rule, band_chart, by_part, calibration_chart, common_domain, xy_chart
+from sightline.show.xy import (
+    FEWEST,
+    Point,
+    ReferenceLine,
+    band_chart,
+    by_part,
+    calibration_chart,
+    common_domain,
+    xy_chart,
+)
 from sightline.stats import Interval
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,7 +45,11 @@ CHARTS: list[Draw] = [
     lambda s: bars([s], [3.0], title=s),
     lambda s: histogram({3: 2, 9: 1}, title=s, x_label=s, counted=s),
     lambda s: xy_chart(
-        [by_part(s, [s], [score(0.5)], "model")], x_names=[s], title=s, y_label="share", rules=[Rule(0.4, 0.4, s)]
+        [by_part(s, [s], [score(0.5)], "model")],
+        x_names=[s],
+        title=s,
+        y_label="share",
+        rules=[ReferenceLine(0.4, 0.4, s)],
     ),
     lambda s: band_chart([Point(1, score(0.5), s)], epsilon=0.1, title=s),
     lambda s: calibration_chart([Point(0.4, score(0.5), s)], title=s),

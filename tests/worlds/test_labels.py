@@ -135,11 +135,15 @@ def test_what_must_hold_in_every_scene(scenes: list[Layout]) -> None:
 
 
 def test_possibility_is_what_the_text_says(scenes: list[Layout]) -> None:
+    asked = undecided = 0
     for scene in scenes:
         facts = set(relations(scene))
         for b, a in itertools.permutations(range(len(scene.objects)), 2):
-            assert ((b, "can_contain", a) in facts) == oracle.possible(scene, b, a, IN)
-            assert ((b, "can_support", a) in facts) == oracle.possible(scene, b, a, ON)
+            for can, how in (("can_contain", IN), ("can_support", ON)):
+                expected = oracle.possible(scene, b, a, how)
+                asked, undecided = asked + 1, undecided + (expected is None)
+                assert expected in (None, (b, can, a) in facts), (scene, b, can, a)
+    assert undecided <= 0.1 * asked
 
 
 def test_whatever_was_put_somewhere_could_be_put_there(scenes: list[Layout]) -> None:

@@ -278,7 +278,7 @@ class Exam(ABC, Generic[ItemT]):
         """Names of the options that must agree between two runs to be compared."""
         return frozenset({"split"})
 
-    def across(self, results: Sequence[RunResult]) -> dict[str, Any]:  # noqa: ARG002 - a hook
+    def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:  # noqa: ARG002
         """JSON facts that need all runs together, such as whether a baseline shows that the questions leak."""
         return {}
 
@@ -297,6 +297,10 @@ class Exam(ABC, Generic[ItemT]):
             for key, value in options.items()
             if key in usual and value != usual[key]
         ]
+
+    def standard(self, options: Mapping[str, Any]) -> bool:  # noqa: ARG002 - a hook
+        """Whether a run with these options belongs in the main tables of the report."""
+        return True
 
     def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002
         """Values to be marked in the chart of a figure, with words: what one human rater reaches, say."""

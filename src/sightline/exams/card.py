@@ -10,10 +10,10 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
@@ -29,6 +29,9 @@ from sightline.show.page import ExamPart, Example, Figure, FigureRow, Page, Sect
 from sightline.show.table import Cell, Row, Table, figure, known, percent, scored, shared
 from sightline.stats import Interval
 from sightline.store import Dataset
+from sightline.text import counted
+
+T = TypeVar("T")
 
 EXAMPLES: Final = {"worst": 6, "typical": 4, "perfect": 3}
 """Items on show of the model in focus, at most, by the reason why."""
@@ -37,6 +40,12 @@ OTHERS: Final = 3
 """Other models whose worst items are on show."""
 
 WORST_OF_OTHERS: Final = 2
+
+RIVALS: Final = 5
+"""Other models in a small chart."""
+
+_NAMED: Final = 3
+"""Models named in the title."""
 
 KINDS: Final = {
     "worst": "The lowest share of right answers.",
@@ -94,11 +103,40 @@ class CardContext:
     options: CardOptions
     shared: Mapping[str, Any]
     load: Callable[[Run], Candidate]
+    _memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was computed for this part of the card under that key; made on first use."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        value: T = self._memo[key]
+        return value
+
+    @property
+    def main(self) -> tuple[RunResult, ...]:
+        """Runs that belong in the main tables: those that answered something, asked in the usual way."""
+        return tuple(r for r in self.answered if self.exam.standard(r.run.options)) or self.answered
 
     @property
     def answered(self) -> tuple[RunResult, ...]:
         """Runs that answered something."""
         return tuple(result for result in self.results if result.records.rows.height)
+
+    @property
+    def few(self) -> tuple[RunResult, ...]:
+        """The runs of a small chart: the baselines, a handful of the other models, and the focus on top."""
+        rivals = [r for r in self.answered if self.kind(r) == "rival"][:RIVALS]
+        others = [r for r in self.answered if self.kind(r) == "baseline" or r in rivals]
+        return (*reversed(others), *([self.focus] if self.focus in self.answered else []))
+
+    def parts(self, *path: str) -> list[str]:
+        """Parts that some run has figures for below a place of the scores, in the order of the run with most."""
+        at = len(path)
+        each = [
+            list(dict.fromkeys(n.path[at] for n in r.scores.figures if n.path[:at] == path)) for r in self.answered
+        ]
+        longest = max(each, key=len, default=[])
+        return [*longest, *dict.fromkeys(part for parts in each for part in parts if part not in longest)]
 
     def kind(self, result: RunResult) -> Kind:
         """How a run is drawn."""
@@ -226,10 +264,10 @@ def report_card(
         )
         examples += shown
     return Page(
-        title="Report card",
+        title=_title(contexts),
         made=datetime.now(UTC).isoformat(timespec="minutes"),
         lead=tuple(_lead(contexts)),
-        summary=summary_table([(part.title, c.results) for part, c in zip(parts, contexts, strict=True)]),
+        summary=summary_table([(part.title, c.main or c.results) for part, c in zip(parts, contexts, strict=True)]),
         parts=tuple(parts),
         examples=tuple(examples),
         provenance=tuple(_provenance(contexts)),
@@ -273,7 +311,8 @@ def _context(
         )
         results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec)))
     results.sort(key=lambda result: result.rank, reverse=True)
-    context = CardContext(exams[0], data, tuple(results), results[0], options, exams[0].across(results), load)
+    shared_facts = exams[0].across(results, resamples=options.resamples, seed=options.seed)
+    context = CardContext(exams[0], data, tuple(results), results[0], options, shared_facts, load)
     return replace(context, focus=_focus(results, options.focus))
 
 
@@ -354,7 +393,7 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
 
 def _score_sections(context: CardContext) -> Iterator[Section]:
     """Charts of the totals, then every printed table of scores."""
-    if not context.answered:
+    if not context.main:
         return
     forests = tuple(_forest(context, name) for name in _totals(context))
     tables = tuple(score_tables(context))
@@ -367,7 +406,7 @@ def _score_sections(context: CardContext) -> Iterator[Section]:
 
 def _totals(context: CardContext) -> list[Name]:
     """Figures that get a chart: totals that are compared, in the table of the headline."""
-    names = list(dict.fromkeys(name for result in context.answered for name in result.scores.figures))
+    names = list(dict.fromkeys(name for result in context.main for name in result.scores.figures))
     titles = {name.table for name in names if name.headline}
     return [n for n in names if n.headline or (n.family == "" and n.table in titles)]
 
@@ -375,7 +414,7 @@ def _totals(context: CardContext) -> list[Name]:
 def _forest(context: CardContext, name: Name) -> Figure:
     scale = 100.0 if name.percent else 1.0
     rows = []
-    for result in context.answered:
+    for result in context.main:
         value = result.scores.at(*name.path)
         if value is not None and known(value):
             note = "" if result.finished else "unfinished"
@@ -391,12 +430,12 @@ def _forest(context: CardContext, name: Name) -> Figure:
 
 def score_tables(context: CardContext) -> Iterator[Table]:
     """Every printed table of scores: a line a run, a column a figure."""
-    names = list(dict.fromkeys(n for r in context.answered for n in r.scores.figures if n.table))
+    names = list(dict.fromkeys(n for r in context.main for n in r.scores.figures if n.table))
     for title in dict.fromkeys(name.table for name in names):
         columns = [name for name in names if name.table == title]
         rows = [
             context.row(result, [cell(result.scores.at(*name.path), name) for name in columns])
-            for result in context.answered
+            for result in context.main
         ]
         yield Table(title, ("model", *(name.label.strip() for name in columns)), tuple(rows))
 
@@ -423,8 +462,8 @@ def best(results: Sequence[RunResult], *, blind: bool) -> RunResult | None:
 
 def headline(context: CardContext) -> list[str]:
     """What the scores mean, in a few sentences: the best model, the best that never looks, the weakest point."""
-    model, rule = best(context.results, blind=False), best(context.results, blind=True)
-    models = [r for r in context.results if r.finished and not r.blind and r.scores.headline]
+    model, rule = best(context.main, blind=False), best(context.main, blind=True)
+    models = [r for r in context.main if r.finished and not r.blind and r.scores.headline]
     sentences = []
     if model is not None and model.scores.headline:
         name, value = model.scores.headline
@@ -475,7 +514,7 @@ def summary_table(parts: Sequence[tuple[str, Sequence[RunResult]]]) -> Table:
         ranked = sorted(models, key=lambda r: r.rank, reverse=True)
         rows += [Row(title, (Cell(r.name), *_summary(r, rule)), "blind" if r.blind else "") for r in ranked]
     columns = ("exam", "model", "headline", "what it is", "best without looking", "weakest point")
-    return Table("Summary", columns, tuple(rows))
+    return Table("", columns, tuple(rows), words=columns[1:2] + columns[3:])
 
 
 def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
@@ -487,12 +526,23 @@ def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
     yield Cell(f"{weak[0].label.strip()}: {cell(weak[1], weak[0]).text}") if weak else Cell("–")
 
 
+def _title(contexts: Sequence[CardContext]) -> str:
+    models = list(dict.fromkeys(r.run.name for c in contexts for r in c.results if not r.blind))
+    if not models:
+        return "Blind baselines"
+    return (
+        ", ".join(models)
+        if len(models) <= _NAMED
+        else f"{', '.join(models[:_NAMED])} and {len(models) - _NAMED} more"
+    )
+
+
 def _lead(contexts: Sequence[CardContext]) -> Iterator[str]:
     exams = list(dict.fromkeys(context.exam.title for context in contexts))
-    models = list(dict.fromkeys(r.name for c in contexts for r in c.results if not r.blind))
-    blind = len({r.name for c in contexts for r in c.results if r.blind})
-    who = ", ".join(models) if models else "no model but the baselines"
-    yield f"{who}: {len(exams)} exam{'s' * (len(exams) != 1)} ({', '.join(exams)}), {blind} blind baselines beside."
+    models = len({r.run.name for c in contexts for r in c.results if not r.blind})
+    blind = len({r.run.name for c in contexts for r in c.results if r.blind})
+    who = f"{counted(models, 'model')} and {counted(blind, 'blind baseline')}"
+    yield f"{who} took {counted(len(exams), 'exam')}: {', '.join(exams)}."
 
 
 def _intervals_paragraph(context: CardContext) -> str:
@@ -509,19 +559,22 @@ def _intervals_paragraph(context: CardContext) -> str:
 def _warnings(context: CardContext) -> Iterator[str]:
     """What a reader must know before trusting the figures: unfinished runs, broken items, no blind baseline."""
     items = f"{context.exam.unit_of_items}s"
+    unfinished: dict[str, list[str]] = {}
     for result in context.results:
         run = result.run
         if not result.finished:
             total = int(run.manifest.get("items", 0))
             of = f" of {total:,}" if total else ""
-            yield (
-                f"{result.name} is unfinished ({run.status}): {result.records.items.height:,}{of} {items} answered."
-                " Its scores cover only those and cannot be compared with the others."
-            )
+            state = f"({run.status}): {result.records.items.height:,}{of} {items} answered"
+            unfinished.setdefault(state, []).append(result.name)
         if run.broken:
             first = next(iter(run.broken.values()))
             left = f"{len(run.broken):,} {items} left out, their pictures cannot be read"
             yield f"{result.name}: {left}; the first: {first}"
+    for state, names in unfinished.items():
+        verb, scores = ("is", "Its scores cover") if len(names) == 1 else ("are", "Their scores cover")
+        who = ", ".join(names)
+        yield f"{who} {verb} unfinished {state}. {scores} only those and cannot be compared with the others."
     if not any(result.blind for result in context.results):
         yield "No blind baseline is among the runs: how much of these scores needs no picture is not shown."
 

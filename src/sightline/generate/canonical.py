@@ -32,7 +32,7 @@ DRAWN: Final = 4
 """Views drawn of an object where the dataset was generated without any."""
 
 
-def draw(maker: SceneMaker, look: Identity, count: int) -> NDArray[np.uint8]:
+def render_strip(maker: SceneMaker, look: Identity, count: int) -> NDArray[np.uint8]:
     """Render the canonical views of one object side by side, (32, 32 · count, 3) uint8 sRGB."""
     layouts = list(canonical_layouts(look, maker.world, count=count, seed=maker.recipe.seed))
     frames = maker.frames(layouts, [layouts[0].shots[0].name])
@@ -43,7 +43,7 @@ def save(maker: SceneMaker, look: Identity) -> None:
     """Draw the views of an object into the dataset's folder; doing it again writes the same bytes."""
     file = file_of(maker.folder, look)
     file.parent.mkdir(exist_ok=True)
-    atomic_write(file, encode("image", draw(maker, look, maker.recipe.canonical), "png")[0])
+    atomic_write(file, encode("image", render_strip(maker, look, maker.recipe.canonical), "png")[0])
 
 
 def file_of(folder: Path, look: Identity) -> Path:
@@ -92,19 +92,24 @@ def _cut(strip: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return strip.reshape(SIZE, -1, SIZE, 3).swapaxes(0, 1)
 
 
-def canonical_of(dataset: Dataset, thing: Object) -> NDArray[np.uint8]:
+def canonical_of(dataset: Dataset, thing: Object, *, draw: int = DRAWN) -> NDArray[np.uint8]:
     """The canonical views of an object of a generated dataset, (count, 32, 32, 3) uint8 sRGB.
 
-    They are read from the dataset. One that was generated without any gets `DRAWN` of each object when they are
-    asked for: those that would have been stored, kept in memory; nothing is written.
+    They are read from the dataset. Where it was generated without any they are drawn when asked for: those that
+    would have been stored, kept in memory; nothing is written.
+
+    Args:
+        dataset: Where the object is from.
+        thing: The object.
+        draw: How many to draw where the dataset has none; 0 makes that an error.
 
     Raises:
         DataError: The dataset has none and was not generated, none of such an object, or views of another size.
     """
     look = (thing.shape or "", thing.attributes.get("color", ""), thing.attributes.get("material", ""))
     if not (dataset.path / CANONICAL).is_dir():
-        if is_generated(dataset) and not (dataset.recipe or {}).get("canonical"):
-            return _drawn(dataset.path, json.dumps(dataset.recipe), look)
+        if draw and is_generated(dataset) and not (dataset.recipe or {}).get("canonical"):
+            return _drawn(dataset.path, json.dumps(dataset.recipe), look, draw)
         raise DataError(
             "the dataset has no canonical views: run the same sightline generate again with --canonical N",
             file=dataset.path,
@@ -123,9 +128,9 @@ def _none_of(look: Identity) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def _drawn(folder: Path, recipe: str, look: Identity) -> NDArray[np.uint8]:
+def _drawn(folder: Path, recipe: str, look: Identity, count: int) -> NDArray[np.uint8]:
     try:
-        views = _cut(draw(scene_maker(folder, recipe), look, DRAWN))
+        views = _cut(render_strip(scene_maker(folder, recipe), look, count))
     except ConfigError as error:
         raise DataError(f"{_none_of(look)}: {error}", file=folder) from error
     views.setflags(write=False)  # shared by all who ask

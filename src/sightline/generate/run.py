@@ -321,9 +321,11 @@ def _shard_size(scenes: int, workers: int) -> int:
     return max(1, min(SCENES_PER_SHARD, -(-scenes // max(1, 2 * workers))))
 
 
-def _stopped(folder: Path, error: OSError | MemoryError, kept: int) -> SightlineError:
+def _stopped(folder: Path, error: OSError | MemoryError, scenes: int) -> SightlineError:
     what = (
-        f"{kept} finished scenes are kept, the same command goes on from them" if kept else "no scene was finished"
+        f"{scenes} finished scenes are kept, the same command goes on from them"
+        if scenes
+        else "no scene was finished"
     )
     if isinstance(error, MemoryError):
         return SightlineError(f"{folder}: not enough memory ({error}); {what}")

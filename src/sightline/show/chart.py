@@ -35,7 +35,8 @@ from sightline.show.svg import (
     text_width,
     ticks,
 )
-from sightline.show.xy import Kind, Scale
+from sightline.show.xy import Kind as Kind
+from sightline.show.xy import Scale
 
 WIDTH = 440.0
 CATEGORY_COLOURS = ("#23476e", "#c98a4b", "#a9bdb7", "#dfe3e6", "#8c5a7a", "#4f6b4a")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from markupsafe import Markup
 
@@ -27,6 +27,7 @@ __all__ = ["ExamPart", "Example", "ExampleKind", "Figure", "FigureRow", "Page", 
 
 FILE: Final = "report.html"
 """Name of the page in a folder."""
+_FILTERS: Final = ("exam", "model", "kind")
 
 ExampleKind = Literal["worst", "typical", "perfect", "chosen"]
 """Why an item is on show; ``chosen``: it was asked for by id."""
@@ -182,6 +183,11 @@ class Page:
     provenance: tuple[Section, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        strangers = {one.exam for one in self.examples} - {part.exam for part in self.parts}
+        if strangers:
+            raise ValueError(f"examples of {', '.join(sorted(strangers))}, which has no part on the page")
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; undefined ones are null."""
         names = ("title", "made", "lead", "warnings", "summary", "parts", "examples", "provenance")
@@ -199,11 +205,35 @@ class Page:
             "sightline.show",
             "page.html.j2",
             page=self,
+            galleries=self._galleries(),
+            filters=self._filters(),
             css=Markup("".join(styles)),  # noqa: S704 - our own style sheets
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             version=version("sightline"),
         )
+
+    def _galleries(self) -> list[tuple[ExamPart, dict[str, list[Example]]]]:
+        """Items on show, by exam and then by kind."""
+        galleries = []
+        for part in self.parts:
+            kinds: dict[str, list[Example]] = {kind: [] for kind in get_args(ExampleKind)}
+            for example in self.examples:
+                if example.exam == part.exam:
+                    kinds[example.kind].append(example)
+            if any(kinds.values()):
+                galleries.append((part, {kind: examples for kind, examples in kinds.items() if examples}))
+        return galleries
+
+    def _filters(self) -> dict[str, dict[str, str]]:
+        """What the items on show can be chosen by: field → value → its words; only where there is a choice."""
+        titles = {part.exam: part.title for part in self.parts}
+        values = {name: dict.fromkeys(getattr(one, name) for one in self.examples) for name in _FILTERS}
+        return {
+            name: {value: titles[value] if name == "exam" else value for value in choices}
+            for name, choices in values.items()
+            if len(choices) > 1
+        }
 
     def write(self, path: str | Path) -> tuple[Path, Path, Path]:
         """Write the page, and beside it ``.json`` and ``.md`` of the same name; returns the three paths.

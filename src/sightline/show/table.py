@@ -96,7 +96,7 @@ class Table:
         lines = [_line(map(markdown_text, names)), _line(["---", *["---:"] * (len(names) - 1)])]
         lines += [_line(map(markdown_text, (row.head, *map(_bracketed, row.cells)))) for row in self.rows]
         if heading:
-            lines = [f"{'#' * heading} {markdown_text(self.title)}", "", *lines]
+            lines = [f"{'#' * heading} {markdown_text(self.title)}", "", *lines] if self.title else lines
             lines += ["", markdown_text(self.note)] if self.note else []
         return "\n".join(lines)
 

@@ -100,7 +100,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ReferenceLine:
     """A straight reference line through the whole chart: its height at the left and the right end, and its name."""
 
     left: float
@@ -139,7 +139,7 @@ def xy_chart(
     joined: bool = True,
     spread: float = 6.0,
     band: tuple[float, float] | None = None,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[ReferenceLine] = (),
     unit: str = "scenes",
     width: float = 440.0,
     height: float = 190.0,
@@ -165,7 +165,7 @@ def xy_chart(
         width: Width of the drawing.
         height: Height of the plot within it.
     """
-    points = [point for own in series for point in own.points if known(point.value)]
+    points = [point for item in series for point in item.points if known(point.value)]
     if not points:
         return nothing(title, width)
     low, high = y_domain or common_domain([point.value for point in points])
@@ -174,7 +174,7 @@ def xy_chart(
     first, last = x_domain or (min(p.x for p in points), max(p.x for p in points))
     marks = [(t, f"{100 * t:.0f}{y_unit}") for t in (ticks(low, high, 4) if y_ticks is None else y_ticks)]
     left = max(30.0, max((text_width(words, _SMALL) for _, words in marks), default=0.0) + 12)
-    labels = [own.label for own in series] + [rule.label for rule in rules]
+    labels = [item.label for item in series] + [rule.label for rule in rules]
     named = [text_width(label, _SMALL) for label in labels if label]
     right = width - (min(_NAMES, max(named) + 12) if named else 8.0)
     top = 28.0 if y_label else 12.0
@@ -195,9 +195,9 @@ def xy_chart(
     body += [_tick_under(x(value), bottom + 15, shorten(words, room - 3, _SMALL)) for value, words in x_ticks]
     body += [_ruled(rule, left, right, y) for rule in rules]
     apart = min(spread, room / (len(series) + 1))
-    for i, own in enumerate(series):
+    for i, item in enumerate(series):
         shift = apart * (i - (len(series) - 1) / 2)
-        body.append(_series(own, lambda value, by=shift: x(value) + by, y, unit, joined=joined))  # type: ignore[misc]
+        body.append(_series(item, lambda value, by=shift: x(value) + by, y, unit, joined=joined))  # type: ignore[misc]
     body += _end_names(series, rules, y, right + 8, bottom, width - right - 8)
     if x_label:
         body.append(
@@ -229,7 +229,7 @@ def band_chart(
         x_label=x_label,
         x_domain=(0.5, max(last, 1.0) + 0.5),
         band=(low, high),
-        rules=[Rule(0.5, 0.5)],
+        rules=[ReferenceLine(0.5, 0.5)],
         joined=False,
         spread=0.0,
         unit="images",
@@ -253,7 +253,7 @@ def calibration_chart(
         x_domain=(low, high),
         x_ticks=at,
         x_label=x_label,
-        rules=[Rule(low, high)],
+        rules=[ReferenceLine(low, high)],
         joined=False,
         unit="images",
         width=width,
@@ -278,7 +278,7 @@ def learning_curve(curve: Mapping[str, Any]) -> str:
         scores = [(point["scenes"], _interval(point["scene_accuracy"][name])) for point in points]
         series.append(Series(name, tuple(Point(at[n], v, f"{n:,} scenes") for n, v in scores), style=style))
     blind = curve["majority"]["scene_accuracy"]["all"]["value"]
-    lows = [v for own in series for p in own.points for v in (p.value.value, p.value.low) if math.isfinite(v)]
+    lows = [v for item in series for p in item.points for v in (p.value.value, p.value.low) if math.isfinite(v)]
     low = max(0.0, math.floor(20 * min([blind, *lows]) - 0.2) / 20)
     pad = 0.05 * (max(at.values()) - min(at.values())) or 0.5
     return xy_chart(
@@ -291,7 +291,7 @@ def learning_curve(curve: Mapping[str, Any]) -> str:
         x_domain=(min(at.values()) - pad, max(at.values()) + pad),
         x_ticks=[(at[n], f"{n:,}") for n in at],
         x_label="scenes learned from",
-        rules=[Rule(blind, blind, "majority, all", dashed=True)],
+        rules=[ReferenceLine(blind, blind, "majority, all", dashed=True)],
         spread=3.0,
         height=220.0,
     )
@@ -318,14 +318,14 @@ def _tick_under(x: float, y: float, words: str) -> str:
     return text_line(x, y, words, size=_SMALL, fill=MUTED, anchor="middle")
 
 
-def _ruled(rule: Rule, left: float, right: float, y: Scale) -> str:
+def _ruled(rule: ReferenceLine, left: float, right: float, y: Scale) -> str:
     colour, dashes = (MUTED, "3 3") if rule.dashed else (SECOND, None)
     return line(left, y(rule.left), right, y(rule.right), stroke=colour, stroke_dasharray=dashes)
 
 
-def _series(own: Series, x: Scale, y: Scale, unit: str, *, joined: bool) -> str:
+def _series(item: Series, x: Scale, y: Scale, unit: str, *, joined: bool) -> str:
     """A series' line, error bars and dots."""
-    style, shown = own.looks, [p for p in own.points if known(p.value)]
+    style, shown = item.looks, [p for p in item.points if known(p.value)]
     marks = []
     if joined and len(shown) > 1:
         path = "M" + " ".join(f"{number(x(p.x))} {number(y(p.value.value))}" for p in shown)
@@ -336,22 +336,22 @@ def _series(own: Series, x: Scale, y: Scale, unit: str, *, joined: bool) -> str:
         if math.isfinite(low + high):
             looks: dict[str, Any] = {"stroke_opacity": style.opacity, "stroke_linecap": "round"}
             marks.append(line(at, y(low), at, y(high), stroke=style.colour, width=style.bar, **looks))
-        words = hover(f"{own.label + ', ' if own.label else ''}{p.words}: {_percent(p.value, unit)}")
+        words = hover(f"{item.label + ', ' if item.label else ''}{p.words}: {_percent(p.value, unit)}")
         round_ = {"r": style.dot, "fill": style.colour, "stroke": PAPER, "stroke_width": 0.8}
         marks.append(element("circle", words, cx=at, cy=y(p.value.value), **round_))
     return element("g", *marks) if marks else ""
 
 
 def _end_names(
-    series: Sequence[Series], rules: Sequence[Rule], y: Scale, x: float, bottom: float, room: float
+    series: Sequence[Series], rules: Sequence[ReferenceLine], y: Scale, x: float, bottom: float, room: float
 ) -> list[str]:
     """Names at the height of the last values, pushed apart downwards, then up from the foot."""
     named = [(y(rule.right), rule.label, MUTED, False) for rule in rules if rule.label]
-    for own in series:
-        values = [p.value.value for p in own.points if known(p.value)]
-        if own.label and values:
-            colour = MUTED if own.looks.colour == BASELINE else own.looks.colour
-            named.append((y(values[-1]), own.label, colour, own.kind == "model"))
+    for item in series:
+        values = [p.value.value for p in item.points if known(p.value)]
+        if item.label and values:
+            colour = MUTED if item.looks.colour == BASELINE else item.looks.colour
+            named.append((y(values[-1]), item.label, colour, item.kind == "model"))
     named.sort(key=lambda name: name[0])
     places: list[float] = []
     for place, *_ in named:
@@ -374,8 +374,8 @@ def _percent(value: Interval, unit: str) -> str:
 def _description(series: Sequence[Series], unit: str) -> str:
     """All marks in words."""
     said = []
-    for own in series:
-        marks = ", ".join(f"{p.words} {_percent(p.value, unit)}" for p in own.points if known(p.value))
-        if own.label or marks:
-            said.append(f"{own.label}: {marks or 'nothing'}" if own.label else marks)
+    for item in series:
+        marks = ", ".join(f"{p.words} {_percent(p.value, unit)}" for p in item.points if known(p.value))
+        if item.label or marks:
+            said.append(f"{item.label}: {marks or 'nothing'}" if item.label else marks)
     return "; ".join(said)

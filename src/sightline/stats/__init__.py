@@ -1,4 +1,4 @@
-"""Statistics by cluster: bootstrap, intervals, paired tests, agreement between raters, consistency of answers."""
+"""Statistics by cluster: intervals, paired tests, ranked scores (AP), agreement of raters, consistency."""
 
 from sightline.stats.agreement import (
     DawidSkene,
@@ -12,17 +12,33 @@ from sightline.stats.agreement import (
 from sightline.stats.bootstrap import Statistic, bootstrap
 from sightline.stats.consistency import rate, symmetry, transitivity
 from sightline.stats.intervals import Interval, intervals, macro_intervals
+from sightline.stats.matching import BoxSet, match, overlap, rank_boxes
 from sightline.stats.paired import Comparison, Comparisons, compare, holm, holm_by_family
+from sightline.stats.ranked import (
+    PrecisionRecall,
+    Ranking,
+    average_precision,
+    compare_ranked,
+    curve,
+    rank,
+    ranked_intervals,
+)
 
 __all__ = [
+    "BoxSet",
     "Comparison",
     "Comparisons",
     "DawidSkene",
     "HumanCeiling",
     "Interval",
+    "PrecisionRecall",
+    "Ranking",
     "Statistic",
+    "average_precision",
     "bootstrap",
     "compare",
+    "compare_ranked",
+    "curve",
     "dawid_skene",
     "fleiss_kappa",
     "holm",
@@ -32,6 +48,11 @@ __all__ = [
     "krippendorff_alpha",
     "leave_one_out_counts",
     "macro_intervals",
+    "match",
+    "overlap",
+    "rank",
+    "rank_boxes",
+    "ranked_intervals",
     "rate",
     "symmetry",
     "transitivity",

@@ -112,12 +112,12 @@ def compare(
     def difference(totals: Floats) -> Floats:
         return evaluate(statistic, totals[:, 0]) - evaluate(statistic, totals[:, 1])
 
-    values = [evaluate(statistic, c.sum(axis=0, dtype=np.float64)[None])[0] for c in (counts_a, counts_b)]
-    if len(names) != len(values[0]):
-        raise ConfigError(f"{len(names)} names for {len(values[0])} statistics")
+    a, b = (evaluate(statistic, c.sum(axis=0, dtype=np.float64)[None])[0] for c in (counts_a, counts_b))
+    if len(names) != len(a):
+        raise ConfigError(f"{len(names)} names for {len(a)} statistics")
     limits = intervals(both, difference, level=level, resamples=resamples, seed=seed, proportion=False)
     p = sign_flip(both, difference, flips=resamples, seed=seed)
-    return comparisons(names, *values, limits, p, np.sqrt(linearise(both, difference).variance), families)
+    return comparisons(names, a, b, limits, p, np.sqrt(linearise(both, difference).variance), families)
 
 
 def comparisons(

@@ -15,7 +15,8 @@ from sightline.scenes import Scene
 from sightline.store.blobs import PREFIX, Blobs
 from sightline.store.convert import by_scene, scenes_from_tables
 from sightline.store.fingerprint import Fingerprint, fingerprint
-from sightline.store.manifest import MANIFEST, Manifest, ShardInfo, read_manifest
+from sightline.store.formats import detect
+from sightline.store.manifest import MANIFEST, PARTIAL, Manifest, ShardInfo, is_dataset, read_manifest
 from sightline.store.schema import LATER, SCHEMA_VERSION, SCHEMAS
 from sightline.store.shards import DiskShard, MemoryShard, Shard, read_shard
 from sightline.store.tables import Tables
@@ -147,9 +148,9 @@ class Dataset:
         """
         if table not in SCHEMAS:
             raise ConfigError(f"unknown table {table!r}: choose one of {', '.join(SCHEMAS)}")
-        found = [_attempt(partial(part.scannable, table), on_error) for part in self._parts]
-        files = [f for f in found if isinstance(f, Path)]
-        frames = [f.lazy() for f in found if isinstance(f, pl.DataFrame)]
+        sources = [_attempt(partial(part.scannable, table), on_error) for part in self._parts]
+        files = [f for f in sources if isinstance(f, Path)]
+        frames = [f.lazy() for f in sources if isinstance(f, pl.DataFrame)]
         if files:
             missing: Literal["insert", "raise"] = "insert" if table in LATER else "raise"
             frames.append(pl.scan_parquet(files, schema=SCHEMAS[table], missing_columns=missing))
@@ -175,9 +176,9 @@ class Dataset:
                 content.update(tables)
                 problems += self._part_problems(part.info, tables)
                 ranges.append((part.info.first, part.info.last, tables.views["scene_id"].unique()))
-        told = self._manifest
-        if told is not None and not problems and content.hexdigest() != told.fingerprint:
-            problems.append(_mismatch(self.path / MANIFEST, told.fingerprint, content.hexdigest()))
+        manifest = self._manifest
+        if manifest is not None and not problems and content.hexdigest() != manifest.fingerprint:
+            problems.append(_mismatch(self.path / MANIFEST, manifest.fingerprint, content.hexdigest()))
         return problems + self._doubled(ranges)
 
     def _whole(self, scene: Scene) -> Scene:
@@ -211,6 +212,20 @@ class Dataset:
         ids = pl.concat([r[2] for r in ordered])
         doubled = ids.filter(ids.is_duplicated()).unique().sort()
         return [DataError("scene stands in two shards", file=self.path, field="scene_id", found=i) for i in doubled]
+
+
+def open_dataset(path: str | Path) -> Dataset:
+    """Open a Sightline dataset, or read a file or folder of a known format into memory.
+
+    Nothing is written. An outside format is read and checked as a whole, so `sightline import` pays off for
+    anything large or opened often.
+    """
+    place = Path(path)
+    if is_dataset(place):
+        return Dataset.open(place)
+    if (place / PARTIAL).is_dir():
+        raise DataError("still being generated: run the same sightline generate again to go on", file=place)
+    return Dataset.from_tables(Tables.concat(detect(place).read(place)), path=place)
 
 
 def _attempt(action: Callable[[], T], on_error: OnError) -> T | None:

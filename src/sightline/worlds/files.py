@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import yaml
 
 from sightline.errors import ConfigError, DataError
 from sightline.hints import hint
-from sightline.worlds.fields import Field
+from sightline.typed import Value
+from sightline.worlds.world import filled
 
 _FOLDER: Final = Path(__file__).parent / "presets"
 _BASE: Final = "base"
@@ -28,6 +29,12 @@ class Merged:
     split: str
     values: dict[str, Any]
     origins: dict[str, str]
+
+    def file_of(self, path: str) -> str:
+        """The file a path was last set in; a path not listed comes from where its parent comes from."""
+        while path and path not in self.origins:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self.origins[path]
 
 
 def presets() -> tuple[str, ...]:
@@ -50,8 +57,8 @@ def gather(name: str, extending: tuple[str, ...] = ()) -> Merged:
     if str(file) in extending:
         raise DataError("worlds extend each other in a circle", file=file, field="extends", found=name)
     content = _read(file)
-    splits = Field(content.pop("splits", None) or {}, "splits", {"": str(file)})
-    parent = Field(content.pop("extends", None), "extends", {"": str(file)})
+    splits = Value(content.pop("splits", None) or {}, str(file), "splits")
+    parent = Value(content.pop("extends", None), str(file), "extends")
     merged = _parent(file, parent, (*extending, str(file)))
     merged.origins[""] = str(file)
     _lay_over(merged.values, merged.origins, content, str(file), "")
@@ -67,12 +74,12 @@ def gather(name: str, extending: tuple[str, ...] = ()) -> Merged:
     return Merged(full, split or file.stem, merged.values, merged.origins)
 
 
-def _parent(file: Path, parent: Field, extending: tuple[str, ...]) -> Merged:
+def _parent(file: Path, parent: Value, extending: tuple[str, ...]) -> Merged:
     if file == _FOLDER / f"{_BASE}.yaml":
         return Merged("", "", {}, {"": str(file)})
     if parent.value is None:
         return gather(_BASE, extending)
-    name = parent.text()
+    name = parent.read(Annotated[str, filled])
     beside = file.parent / name
     return gather(str(beside) if _is_file_name(name) else name, extending)
 

@@ -164,9 +164,9 @@ def _growth(region: Outline, body: Outline) -> float:
 
 
 @lru_cache(maxsize=1 << 13)
-def _table(region: Outline, body: Outline) -> fitting.Table:
+def _table(region: Outline, body: Outline) -> fitting.SideReach:
     """Made for bodies that fit alone, if only within the tolerance."""
-    made: fitting.Table = fitting.table(
+    made: fitting.SideReach = fitting.table(
         _footprint(region), _growth(region, body), _footprint(body), _room(region, body)[1]
     )
     return made

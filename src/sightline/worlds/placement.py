@@ -137,7 +137,7 @@ class _Scene:
 
     def add(self, kind: Kind, rng: np.random.Generator, failures: Failures) -> bool:
         """Place one more object; False if there was no place for it."""
-        odds = self.world.odds
+        odds = self.world.placement
         ways: dict[How, float] = {"independent": odds.independent}
         containers, supporters = self._takers(kind.solid)
         if containers:

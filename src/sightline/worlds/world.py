@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from sightline.worlds.cooccurrence import Cooccurrence
+from sightline.typed import Above, As, Least, OneOf, Unfit
+from sightline.worlds.layout import MOST_OBJECTS, Point
+from sightline.worlds.looks import COLORS, MATERIALS
+from sightline.worlds.shapes import SIZES
 
-Point = tuple[float, float, float]
+
+def filled(text: str) -> str:
+    """A text that says something."""
+    if not text:
+        raise Unfit("not a text", "a text")
+    return text
+
+
+def _rising(ends: tuple[float, float]) -> tuple[float, float]:
+    if ends[0] >= ends[1]:
+        raise Unfit("range is empty", "[low, high] with low < high")
+    return ends
+
+
+def _counts(counts: tuple[int, int]) -> tuple[int, int]:
+    if counts[0] > counts[1]:
+        raise Unfit("fewest is more than most", "[fewest, most]")
+    if counts[1] > MOST_OBJECTS:
+        raise Unfit("too many objects for one picture", f"at most {MOST_OBJECTS}")
+    return counts
+
+
+def _rgb(light: Any) -> Point:
+    """One number stands for grey."""
+    return light if isinstance(light, tuple) else (light, light, light)
+
+
+def some_of(what: str, names: Iterable[str]) -> Any:
+    """The type of a list of known names, none of them twice, at least one."""
+
+    def once(chosen: tuple[str, ...]) -> tuple[str, ...]:
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise Unfit(f"every {what} once, and at least one", f"a list out of {', '.join(names)}")
+        return chosen
+
+    return Annotated[tuple[Annotated[str, OneOf(names, what)], ...], once]
+
+
+Size = Annotated[float, Least(0.0)]
+Length = Annotated[float, Above(0.0)]
+Number = Annotated[int, Least(0)]
+Count = Annotated[int, Least(1)]
+Range = Annotated[tuple[float, float], _rising]
+Rgb = Annotated[Point, As(Size | tuple[Size, Size, Size]), _rgb]
+"""Linear RGB, none below 0."""
+Area = tuple[tuple[float, float], tuple[float, float]]
 InView = Literal["whole", "centre", "any"]
 
 
@@ -23,10 +71,10 @@ class CameraSpec:
 
     name: str
     position: Point
-    focal_mm: float
-    target: Point
-    up: Point
-    jitter: float
+    focal_mm: Length
+    target: Point = (0.0, 0.0, 0.0)
+    up: Point = (0.0, 0.0, 1.0)
+    jitter: Size = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +83,66 @@ class LightSpec:
 
     name: str
     position: Point
-    size: float
-    power: float
-    target: Point
-    color: Point
-    jitter: float
+    size: Length
+    power: Size
+    target: Point = (0.0, 0.0, 0.0)
+    color: Rgb = (1.0, 1.0, 1.0)
+    jitter: Size = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MeshSpec:
+    """A mesh of the user's: scaled by `scale`, or to `height` metres, with `up` (y or z) pointing up."""
+
+    file: Annotated[str, filled]
+    scale: Length | None = None
+    height: Length | None = None
+    up: Annotated[Literal["y", "z"], OneOf(("y", "z"), "axis")] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Odds:
     """Weights of the three ways to place an object, for those that are possible."""
 
-    independent: float
-    contained: float
-    supported: float
+    independent: Size = 0.0
+    contained: Size = 0.0
+    supported: Size = 0.0
 
 
 @dataclass(frozen=True, slots=True)
+class Cooccurrence:
+    """Which shapes like to appear together: factors on the odds of a shape, for every object that is there already.
+
+    Attributes:
+        factors: (present shape, new shape) with the factor, both ways round; 1 for pairs not listed.
+        power: 1 takes the factors as they are, 0 switches them off, −1 turns them round.
+    """
+
+    factors: tuple[tuple[tuple[str, str], float], ...]
+    power: float
+
+    def rows(self, shapes: Sequence[str]) -> Mapping[str, tuple[float, ...]]:
+        """For a present shape the factors of all shapes, the power taken."""
+        known = dict(self.factors)
+        return {a: tuple(known.get((a, b), 1.0) ** self.power for b in shapes) for a in shapes}
+
+
+def _can_begin(odds: Odds) -> Odds:
+    if odds.independent <= 0.0:
+        raise Unfit("the first object of a scene can only stand on the table", "independent > 0")
+    return odds
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    x: Range
+    y: Range
+
+    def pair(self) -> Area:
+        return self.x, self.y
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """A recipe for scenes.
 
@@ -63,6 +154,7 @@ class World:
         shapes: Shapes with their weights.
         objects: Fewest and most objects in a scene.
         distinct: No two objects of a scene agree in shape, size, colour and material.
+        placement: How likely an object is put on the table, into another or onto another.
         children: How many objects one object may hold or carry.
         depth: How many objects may stand in or on each other, the lowest not counted.
         area: x and y ranges on the table for the middle of an object, metres.
@@ -82,34 +174,34 @@ class World:
 
     name: str
     split: str
-    about: str
-    scenes: int | None
+    about: Annotated[str, filled] = ""
+    scenes: Count | None = None
     shapes: tuple[tuple[str, float], ...]
-    sizes: tuple[str, ...]
-    colors: tuple[str, ...]
-    materials: tuple[str, ...]
-    objects: tuple[int, int]
+    sizes: Annotated[tuple[str, ...], As(some_of("size", SIZES))]
+    colors: Annotated[tuple[str, ...], As(some_of("colour", COLORS))]
+    materials: Annotated[tuple[str, ...], As(some_of("material", MATERIALS))]
+    objects: Annotated[tuple[int, int], As(tuple[Count, Count]), _counts]
     distinct: bool
-    odds: Odds
-    children: int
-    depth: int
-    area: tuple[tuple[float, float], tuple[float, float]]
+    placement: Annotated[Odds, _can_begin]
+    children: Number
+    depth: Number
+    area: Annotated[Area, As(_Sides), _Sides.pair]
     in_view: InView
-    gap: float
-    clearance: float
-    stability: float
-    tries: int
-    attempts: int
-    stream: int
-    table: Point
-    ambient: Point
-    resolution: tuple[int, int]
-    jitter: float
+    gap: Size
+    clearance: Size
+    stability: Size
+    tries: Count
+    attempts: Count
+    stream: Number
+    table: Rgb
+    ambient: Rgb
+    resolution: tuple[Count, Count]
+    jitter: Size
     cameras: tuple[CameraSpec, ...]
     lights: tuple[LightSpec, ...]
-    cooccurrence: Cooccurrence | None
-    depth_tolerance: float
-    containment: bool
+    cooccurrence: Cooccurrence | None = None
+    depth_tolerance: Size
+    containment: bool = True
     settings: Mapping[str, Any] = field(repr=False, compare=False)
 
     def solids(self) -> tuple[str, ...]:

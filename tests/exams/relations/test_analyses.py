@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.pair_tables import make_table, marks_of, random_marks, random_table
+from exams.relations.pair_tables import make_table, marks_of, random_marks, random_table
 from reference.relation_scores import slow_scores
 from sightline.exams.relations.analyses import by_difficulty, counter_heuristic, silence
 from sightline.exams.relations.protocols import Protocol

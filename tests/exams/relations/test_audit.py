@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reference.pair_tables import make_table, random_table, real_tables
+from exams.relations.pair_tables import make_table, random_table, real_tables
 from sightline.exams.relations.audit import audit, credit, evidence, se_ratio
 from sightline.plain import plain
 

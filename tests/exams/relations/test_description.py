@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from reference.pair_tables import make_table, random_table, real_tables
+from exams.relations.pair_tables import make_table, random_table, real_tables
 from sightline.exams.relations.description import describe, describe_split
 from sightline.exams.relations.votes import majority
 from sightline.plain import plain

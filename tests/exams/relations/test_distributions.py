@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.pair_tables import make_table, random_table
+from exams.relations.pair_tables import make_table, random_table
 from sightline.exams.relations.distributions import (
     class_frequency,
     class_pair_frequency,

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exams.relations.pair_tables import make_table, random_table
 from reference.class_prior import SlowPrior
-from reference.pair_tables import make_table, random_table
 from sightline.exams.relations.prior import UNSEEN, ClassPrior, cluster_folds, cross_fit
 
 SEEDS = st.integers(0, 10_000)

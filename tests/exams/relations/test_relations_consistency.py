@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference.pair_tables import make_table, marks_of, random_marks, random_table, real_tables
+from exams.relations.pair_tables import make_table, marks_of, random_marks, random_table, real_tables
 from sightline.exams.relations.consistency import consistency, label_consistency
 from sightline.plain import plain
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.pair_tables import make_table, marks_of, random_codes, random_table, records_of
+from exams.relations.pair_tables import make_table, marks_of, random_codes, random_table, records_of
 from reference.relation_scores import slow_scores
 from sightline.errors import ConfigError
 from sightline.exams.relations import Protocol, RelationsExam, mark_pairs

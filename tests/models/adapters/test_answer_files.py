@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reference.pair_tables import random_table
+from exams.relations.pair_tables import random_table
 from sightline.errors import DataError, ModelError
 from sightline.exams.relations.items import relations_items
 from sightline.models import load

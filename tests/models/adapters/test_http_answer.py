@@ -19,7 +19,7 @@ from PIL import Image
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
-from sightline.exams.turing.records import asked_of
+from sightline.exams.turing.measures import asked_rows
 from sightline.models import candidate, load
 from sightline.models.adapters.posting import Post, address
 from sightline.scenes import View
@@ -176,9 +176,9 @@ def test_the_whole_exam(
     said = {"answer": False} if not kind else {"choices": [{"message": {"content": "No."}}]}
     server.plan = [(503, "busy"), (200, said)]
     sitting = candidate(f"http:url={server.url()},backoff=0{kind}")
-    rows = asked_of(run_exam(exam, sitting, data, tmp_path / "r", limit=2).records())
+    rows = asked_rows(run_exam(exam, sitting, data, tmp_path / "r", limit=2).records())
     assert rows["scene_id"].n_unique() == 2
-    assert set(rows["reply"]) == {"no"}
+    assert set(rows["answer"]) == {"no"}
     assert len(server.seen) == len(rows) + 1  # one more for the busy server
 
 

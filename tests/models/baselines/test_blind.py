@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.pair_tables import make_table, random_table
+from exams.relations.pair_tables import make_table, random_table
 from sightline.errors import ConfigError
 from sightline.exams.relations.prior import ClassPrior
 from sightline.models import load
@@ -148,7 +148,9 @@ def test_a_cluster_never_answers_for_itself(ask: Any, turned: Any, seed: int) ->
         depth, occlusion = table.depth.copy(), table.occlusion.copy()
         depth[rows], occlusion[rows] = other.integers(0, 4, (2, len(rows)))
         again = load("class_prior:folds=3")
-        again.prepare(RelationsStudy(train={}, test={"within_image": replace(table, depth=depth, occlusion=occlusion)}))
+        again.prepare(
+            RelationsStudy(train={}, test={"within_image": replace(table, depth=depth, occlusion=occlusion)})
+        )
         np.testing.assert_array_equal(again.relate(pairs).depth, said.depth)
         np.testing.assert_array_equal(again.relate(pairs).occlusion, said.occlusion)
         back = model.relate(turned(pairs))

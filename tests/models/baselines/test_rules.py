@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exams.relations.pair_tables import make_table, random_table
 from reference import rules as slow
-from reference.pair_tables import make_table, random_table
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import pair_table
 from sightline.models import load

@@ -64,7 +64,6 @@ HIDDEN_NOTE: Final = (
     "itself."
 )
 
-_RIVALS: Final = 5
 _ORDERED: Final = frozenset({"n_objects", "hidden"})
 _HIDDEN: Final = {"0–0.25": "0–25", "0.25–0.5": "25–50", "0.5–0.75": "50–75", "0.75–<1": "75–99", "1": "100"}
 _AS: Final[dict[str, Callable[[Interval | None], Cell]]] = {"f1": scored}
@@ -114,7 +113,7 @@ def measure_tables(card: CardContext) -> Iterator[Table]:
 def slice_tables(card: CardContext) -> Iterator[Table]:
     """Scene accuracy of every run by each axis and group."""
     for axis in AXES:
-        parts = parts_of(card, axis)
+        parts = card.parts("slices", axis)
         for group, words in GROUPS.items() if parts else ():
             rows = tuple(
                 card.row(r, [shared(_sliced(r, axis, part, group)) for part in parts]) for r in card.answered
@@ -126,19 +125,17 @@ def slice_tables(card: CardContext) -> Iterator[Table]:
 def slice_figures(card: CardContext) -> Iterator[FigureRow]:
     """Scene accuracy by each axis: one small chart a group, all of an axis on one scale."""
     for axis, title in AXIS_TITLES.items():
-        parts = parts_of(card, axis)
+        parts = card.parts("slices", axis)
         if not parts:
             continue
         named = [part_words(axis, part) for part in parts]
         values = {
-            (group, r.name): [_sliced(r, axis, part, group) for part in parts]
-            for group in GROUPS
-            for r in _shown(card)
+            (group, r.name): [_sliced(r, axis, part, group) for part in parts] for group in GROUPS for r in card.few
         }
         domain = common_domain([value for row in values.values() for value in row])
         figures = []
         for group, words in GROUPS.items():
-            lines = [by_part(r.name, named, values[group, r.name], card.kind(r)) for r in _shown(card)]
+            lines = [by_part(r.name, named, values[group, r.name], card.kind(r)) for r in card.few]
             chart = _chart(
                 lines, named, domain, f"Scene accuracy {title.lower()}, {words}", joined=axis in _ORDERED
             )
@@ -193,16 +190,6 @@ def _attentive(card: CardContext, result: RunResult) -> Any:
     return loaded.model
 
 
-def parts_of(card: CardContext, axis: str) -> list[str]:
-    """Parts of an axis that some run has, in the order of the run that has most."""
-    each = [
-        list(dict.fromkeys(n.path[2] for n in r.scores.figures if n.path[:2] == ("slices", axis)))
-        for r in card.answered
-    ]
-    longest = max(each, key=len, default=[])
-    return [*longest, *dict.fromkeys(part for parts in each for part in parts if part not in longest)]
-
-
 def part_words(axis: str, part: str) -> str:
     """A part of an axis in words: hidden shares in per cent, anything else as it is.
 
@@ -228,13 +215,6 @@ def entry(result: RunResult, measure: str, name: str) -> Cell:
 
 def _sliced(result: RunResult, axis: str, part: str, group: str) -> Interval | None:
     return result.scores.at("slices", axis, part, "scene_accuracy", group)
-
-
-def _shown(card: CardContext) -> list[RunResult]:
-    """The runs of a small chart: the baselines, a handful of the other models, and the focus on top."""
-    rivals = [r for r in card.answered if card.kind(r) == "rival"][:_RIVALS]
-    others = [r for r in card.answered if card.kind(r) == "baseline" or r in rivals]
-    return [*reversed(others), *([card.focus] if card.focus in card.answered else [])]
 
 
 def _unsure(result: RunResult) -> bool:

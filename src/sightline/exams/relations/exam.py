@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.base import Entrants, Exam, Measures, check_split, option
+from sightline.exams.base import Entrants, Exam, Measures, Name, check_split, option
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.detected import detected_records
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
@@ -19,6 +20,11 @@ from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
+
+if TYPE_CHECKING:
+    from sightline.exams.card import CardContext
+    from sightline.exams.scoring import RunResult
+    from sightline.show.page import Example, Section
 
 BoxSource = Literal["truth", "detected", "perfect"]
 StudyPlan = Literal["same", "within_image", "across_images", "joint"]
@@ -40,7 +46,7 @@ BASELINES: Final = (
 LEARNING: Final = frozenset({"majority", "object_class", "size_tuned", "location_tuned", "bottom_edge_tuned"})
 """Those of them that cannot answer without a training split."""
 
-_BOXES_WORDS: Final = {"detected": "own boxes", "perfect": "own boxes, perfect predicates"}
+BOXES_WORDS: Final = {"detected": "own boxes", "perfect": "own boxes, perfect predicates"}
 
 
 @dataclass(frozen=True)
@@ -169,11 +175,40 @@ class RelationsExam(Exam[RelationsItem]):
         tables = self.tables(data()) if boxes_matter else None
         return tuple(relations_measures(mark_pairs(records.rows, tables, protocol=protocol), protocol))
 
+    def standard(self, options: Mapping[str, Any]) -> bool:
+        """Whether a run judged given boxes and learned each setting from its own pairs."""
+        return options.get("boxes", "truth") == "truth" and options.get("study", "same") == "same"
+
+    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:
+        """What one rater reaches, judged by the others."""
+        from sightline.exams.relations.card import analyses
+
+        human = analyses(card).data.human_value("average" if name.path == ("average",) else name.path[1])
+        return [(human, f"one rater {human:.3f}")] if math.isfinite(human) else []
+
+    def document(self, card: CardContext) -> dict[str, Any]:
+        """Behaviour of the runs, grids of the focus, and what the data is like."""
+        from sightline.exams.relations.card import document
+
+        return document(card)
+
+    def sections(self, card: CardContext) -> Iterable[Section]:
+        """Sub-tasks, behaviour, size and place, the data."""
+        from sightline.exams.relations.card import sections
+
+        return sections(card)
+
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
+        """The scenes with the plainest mistakes."""
+        from sightline.exams.relations.card import examples
+
+        return examples(card, result)
+
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002 - a hook
         """Whose boxes a run judged, and from which setting it learned, where that is unusual."""
         plan = options.get("study", "same")
         learned = {"same": "", "joint": "learned from both"}.get(plan, f"learned {plan.replace('_', ' ')}")
-        return [word for word in (_BOXES_WORDS.get(options.get("boxes", "truth")), learned) if word]
+        return [word for word in (BOXES_WORDS.get(options.get("boxes", "truth")), learned) if word]
 
 
 def default_split(data: Dataset) -> str:

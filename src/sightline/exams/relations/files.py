@@ -15,8 +15,7 @@ from sightline.scenes import words
 from sightline.skills import Setting
 from sightline.stats import Interval, intervals, macro_intervals
 from sightline.store.formats.bulk import give_back
-from sightline.store.formats.vrd25_files import DISTANCE, OCCLUSION
-from sightline.store.formats.vrd25_scoring import prediction_blocks, scoring_truth_blocks
+from sightline.store.formats.vrd25 import DISTANCE, OCCLUSION, prediction_blocks, scoring_truth_blocks
 
 _ORDER: Final[tuple[tuple[str, Aspect], ...]] = (("occlusion", "occlusion"), ("distance", "depth"))
 """Relationships by the evaluator's name, in its order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from sightline.exams.turing.replies import REPLIES
+from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.scores import KINDS
 from sightline.show.table import Cell, Row, Table, figure, shared
 from sightline.stats import Interval

@@ -73,10 +73,10 @@ def read(path: Path, *, images: Path | None = None, split: str = "") -> Iterator
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(path.glob("*scenes.json")) or sorted((path / "scenes").glob("*scenes.json"))
-    if not found:
+    files = sorted(path.glob("*scenes.json")) or sorted((path / "scenes").glob("*scenes.json"))
+    if not files:
         raise DataError("folder has no CLEVR scenes", file=path, expected="*scenes.json or scenes/*scenes.json")
-    return found
+    return files
 
 
 def _scenes(file: Path, split: str, photos: Mapping[str, str] | None, known: set[str]) -> Iterator[Scene]:

@@ -181,8 +181,8 @@ def _pixels(scene: Scene, thing: Object, centre: tuple[float, float, float]) -> 
 def directions(camera: Camera) -> dict[str, list[float]]:
     """CLEVR's unit vectors: left and right, front and behind on the table as the camera sees them, above and below.
 
-    >>> told = directions(Camera((), tuple(cameras.look_at((0, -5, 3), (0, 0, 0)).ravel())))
-    >>> told["left"], told["behind"]
+    >>> vectors = directions(Camera((), tuple(cameras.look_at((0, -5, 3), (0, 0, 0)).ravel())))
+    >>> vectors["left"], vectors["behind"]
     ([-1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     """
     pose = np.asarray(camera.world_to_camera, dtype=np.float64).reshape(3, 4)
