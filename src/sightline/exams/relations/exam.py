@@ -177,7 +177,7 @@ class RelationsExam(Exam[RelationsItem]):
 
     def standard(self, options: Mapping[str, Any]) -> bool:
         """Whether a run judged given boxes and learned each setting from its own pairs."""
-        return options.get("boxes", "truth") == "truth" and options.get("study", "same") == "same"
+        return bool(options.get("boxes", "truth") == "truth" and options.get("study", "same") == "same")
 
     def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:
         """What one rater reaches, judged by the others."""

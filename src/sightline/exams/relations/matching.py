@@ -204,16 +204,16 @@ def _pairing(
     if window is not None:
         partner[~window.keeps(predictions.boxes_a, predictions.boxes_b)] = UNSEEN
     n_groups = len(groups.cluster)
-    said = _side(predictions, sort_rows(groups.prediction, n_groups))
+    predicted = _side(predictions, sort_rows(groups.prediction, n_groups))
     pair = _side(truth, _by_label(groups, written))
     # No label is wanted in both of these passes, so whole passes equal one prediction at a time.
-    _pair_up(_SAME_LABEL, threshold, said, answers, pair, state, partner)
+    _pair_up(_SAME_LABEL, threshold, predicted, answers, pair, state, partner)
     if rule.leaves_out:
-        _pair_up(_NO_MAJORITY, threshold, said, answers, pair, state, partner)
+        _pair_up(_NO_MAJORITY, threshold, predicted, answers, pair, state, partner)
     if explain:
         del pair  # there is room for one
         pair = _side(truth, sort_rows(groups.truth, n_groups))
-        _pair_up(_ANY_LABEL, threshold, said, answers, pair, state, partner)
+        _pair_up(_ANY_LABEL, threshold, predicted, answers, pair, state, partner)
     return _Pairing(np.concatenate([written, _REVERSE[written]]), answers, state, partner, groups)
 
 
@@ -278,7 +278,9 @@ def _overlap(boxes: Boxes, i: int, others: Boxes, j: int, threshold: float) -> b
 
 
 @numba.njit(cache=True)
-def _first_fit(said: _Side, row: int, pair: _Side, kind: int, shift: int, state: States, threshold: float) -> int:
+def _first_fit(
+    predicted: _Side, row: int, pair: _Side, kind: int, shift: int, state: States, threshold: float
+) -> int:
     """The first free truth of that kind with the prediction's images and boxes; −1 if there is none.
 
     Truth i stands at ``i + shift`` in the state; for reversed truths `pair` comes with its ends swapped.
@@ -287,9 +289,9 @@ def _first_fit(said: _Side, row: int, pair: _Side, kind: int, shift: int, state:
         i = pair.order[k]
         if (
             state[i + shift] == _FREE
-            and said.image_b[row] == pair.image_b[i]  # in a group that settles the first image too
-            and _overlap(said.boxes_a, row, pair.boxes_a, i, threshold)
-            and _overlap(said.boxes_b, row, pair.boxes_b, i, threshold)
+            and predicted.image_b[row] == pair.image_b[i]  # in a group that settles the first image too
+            and _overlap(predicted.boxes_a, row, pair.boxes_a, i, threshold)
+            and _overlap(predicted.boxes_b, row, pair.boxes_b, i, threshold)
         ):
             return int(i + shift)
     return UNMATCHED
@@ -297,7 +299,7 @@ def _first_fit(said: _Side, row: int, pair: _Side, kind: int, shift: int, state:
 
 @numba.njit(cache=True)
 def _pair_up(
-    wanted: int, threshold: float, said: _Side, answers: Codes, pair: _Side, state: States, partner: Ints
+    wanted: int, threshold: float, predicted: _Side, answers: Codes, pair: _Side, state: States, partner: Ints
 ) -> None:
     """One greedy pass: each unmatched prediction takes the first free truth that fits; updates state and partner.
 
@@ -305,9 +307,9 @@ def _pair_up(
     """
     n = len(pair.image_a)
     turned = _Side(pair.image_b, pair.image_a, pair.boxes_b, pair.boxes_a, pair.order, pair.start)
-    for group in range(len(said.start) - 1):
-        for k in range(said.start[group], said.start[group + 1]):
-            row = said.order[k]
+    for group in range(len(predicted.start) - 1):
+        for k in range(predicted.start[group], predicted.start[group + 1]):
+            row = predicted.order[k]
             if partner[row] != UNMATCHED or (answers[row] == SILENT and wanted != _ANY_LABEL):
                 continue
             if wanted == _ANY_LABEL:
@@ -316,9 +318,9 @@ def _pair_up(
                 label = int(answers[row]) if wanted == _SAME_LABEL else NO_MAJORITY
                 kind = group * _KINDS + label - NO_MAJORITY
                 kind_turned = group * _KINDS + int(_REVERSE[label]) - NO_MAJORITY
-            taken = _first_fit(said, row, pair, kind, 0, state, threshold)
+            taken = _first_fit(predicted, row, pair, kind, 0, state, threshold)
             if taken == UNMATCHED:
-                taken = _first_fit(said, row, turned, kind_turned, n, state, threshold)
+                taken = _first_fit(predicted, row, turned, kind_turned, n, state, threshold)
             if taken != UNMATCHED:
                 state[taken] = _TAKEN
                 partner[row] = taken
