@@ -119,7 +119,5 @@ def _rows(
     named = [(cell, label.word, int(label)) for cell, label in _CELLS[aspect].items()] + [
         ("all", "", len(words(aspect)))
     ]
-    return [
-        FileRow(relationship, cell, word, micro[3 * i], micro[3 * i + 1], micro[3 * i + 2], macro[i])
-        for cell, word, i in named
-    ]
+    by_label = [(micro[3 * i], micro[3 * i + 1], micro[3 * i + 2], macro[i]) for i in range(len(macro))]
+    return [FileRow(relationship, cell, word, *by_label[i]) for cell, word, i in named]

@@ -377,8 +377,7 @@ def rightness(truth: NDArray[Any], answer: NDArray[Any]) -> list[bool | None]:
     [True, False, False, None, False]
     """
     right = ((truth == answer) & (truth >= 0)).tolist()
-    decided = (truth != NO_MAJORITY).tolist()
-    return [is_right if has_truth else None for is_right, has_truth in zip(right, decided, strict=True)]
+    return [None if label == NO_MAJORITY else good for label, good in zip(truth.tolist(), right, strict=True)]
 
 
 def truth_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:
