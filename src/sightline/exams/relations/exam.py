@@ -251,11 +251,11 @@ def planned(
 
 def item_records(item: RelationsItem, judgements: Judgements) -> ItemRecords:
     """Records of one item on given boxes: one row per ordered pair and aspect."""
-    asked = [(aspect, getattr(item, aspect), getattr(judgements, aspect)) for aspect in item.aspects]
-    n = len(item.subjects)
+    asked = [(aspect, getattr(item.table, aspect), getattr(judgements, aspect)) for aspect in item.aspects]
+    n = len(item.pairs)
     columns = {
-        "subject": list(item.subjects) * len(asked),
-        "object": list(item.objects) * len(asked),
+        "subject": item.subjects * len(asked),
+        "object": item.objects * len(asked),
         "reverse": item.reverse.tolist() * len(asked),
         "aspect": [aspect for aspect, _, _ in asked for _ in range(n)],
         "truth": [word for aspect, truth, _ in asked for word in truth_words(aspect, truth)],

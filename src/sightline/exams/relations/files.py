@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sightline.exams.relations.boxed import BoxWindow, boxed_blocks
-from sightline.exams.relations.matching import score_boxed, summarise_boxed
+from sightline.exams.relations.matching import count_boxed
 from sightline.exams.relations.protocols import Aspect, Counts, Protocol, lenient, rates
 from sightline.plain import plain
 from sightline.scenes import words
@@ -88,11 +88,11 @@ def score_files(
     """Score a predictions CSV; intervals are by image, or by image pair across images."""
     pairs = boxed_blocks(scoring_truth_blocks(objects, truth), prediction_blocks(predictions))
     give_back()
-    occlusion = score_boxed(*pairs, protocol, "occlusion", window=window)
+    occlusion = count_boxed(*pairs, protocol, "occlusion", window=window)
     give_back()
-    depth = summarise_boxed(*pairs, protocol, "depth", window=window)
+    depth = count_boxed(*pairs, protocol, "depth", window=window, explain=True)
     del pairs  # before the intervals, which need room of their own
-    counts = {"occlusion": occlusion, "depth": depth.counts}
+    counts = {"occlusion": occlusion.counts, "depth": depth.counts}
     rows = [
         row
         for relationship, aspect in _ORDER
