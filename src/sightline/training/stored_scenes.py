@@ -24,7 +24,7 @@ from sightline.scenes.labels import PREDICATES
 from sightline.store import Blobs, Dataset, Tables
 from sightline.store.encodings import Kind
 from sightline.training.placing import FACTS, LENGTHS, measures
-from sightline.worlds.arranging import directions
+from sightline.worlds.arrangement import directions
 
 ORIGINAL: Final = "original"
 """The view whose camera says what is left and behind."""
