@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sightline.report.turing.plots import Point, band_chart
+from sightline.show.xy import Point, band_chart
 from sightline.stats import Interval
 
 LEAST_LENGTH, LEAN, GUESS = 30.0, 0.15, 0.1

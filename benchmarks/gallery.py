@@ -191,7 +191,7 @@ def invented_shapes() -> Image.Image:
 
 def look_alikes() -> Image.Image:
     """The first scenes of look-alikes, as they are trained on."""
-    from sightline.training.placing import PlacedScenes
+    from sightline.training.sornet.layouts import PlacedScenes
 
     scenes = PlacedScenes(load_world("geospa/alike"), ["original"], seed=0, size=1, batches=1, alike=1.0)
     return grid([tile(picture(scenes.layout(i)), size=(360, 240)) for i in range(8)], 4)

@@ -2,7 +2,7 @@
 
 ``PYTHONPATH=src python benchmarks/geospa.py throughput`` measures the network's training and the whole way with
 placing and drawing; ``… train NAME --out DIR`` trains one of the plans below, resumes it where it was interrupted,
-and writes what it answered: counts a scene, from which ``benchmarks/geospa_page.py`` makes docs/results/geospa.md.
+and writes what it answered: counts a scene, from which ``docs/pages/geospa_page.py`` makes docs/results/geospa.md.
 Needs torch, Lightning, safetensors, numpy, numba with numba-cuda and yaml.
 """
 
@@ -38,7 +38,7 @@ BEGUN = time.time()
 
 @dataclass(frozen=True)
 class Named:
-    """A plan by name: settings of `training.plan.Plan` and the world its scenes come from.
+    """A plan by name: settings of `training.sornet.plan.SornetPlan` and the world its scenes come from.
 
     With `kept` so many scenes are drawn once and kept on the card, shown epoch after epoch and changed each time;
     without, every step draws new ones. With `fresh` too, every so many steps a batch of new ones takes the place of
@@ -153,19 +153,22 @@ ALSO_CANONICAL = 8
 def train(name: str, out: Path, args: argparse.Namespace) -> None:
     import torch
 
-    from sightline.models.nets.checkpoints import dump_sornet, load_sornet
-    from sightline.training.augment import Augmentation
-    from sightline.training.fitting import fit
-    from sightline.training.plan import Plan
+    from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
+    from sightline.models.nets.sornet import Sornet
+    from sightline.plain import plain
+    from sightline.training.fit import fit
+    from sightline.training.sornet.augmentation import Augmentation
+    from sightline.training.sornet.plan import SornetPlan
+    from sightline.training.sornet.task import SornetTask
 
     torch.set_float32_matmul_precision("high")
-    told, workers, deadline, folder = PLANS[name], args.workers, args.deadline, out / name
-    plan = Plan(**told.settings, views=VIEWS)
-    if told.augmented != "full":
-        plan = replace(plan, augmentation=Augmentation.light() if told.augmented == "light" else None)
+    named, workers, deadline, folder = PLANS[name], args.workers, args.deadline, out / name
+    plan = SornetPlan(**named.settings, views=VIEWS)
+    if named.augmented != "full":
+        plan = replace(plan, augmentation=Augmentation.light() if named.augmented == "light" else None)
     plan = plan if args.steps is None else replace(plan, steps=args.steps)
-    source = source_of(told, plan, workers)
-    say(name, "ready to train", told.about)
+    source = source_of(named, plan, workers)
+    say(name, "ready to train", named.about)
     if (folder / "plan.json").exists():  # it goes on
         plan = replace(plan, steps=json.loads((folder / "plan.json").read_text())["plan"]["steps"])
     elif deadline and args.steps is None:
@@ -177,8 +180,9 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
         say(f"{name} {done}/{of}: {figures}, {row['images_per_s']:.0f} images/s")
 
     seconds = deadline - SAVE_S - (time.time() - BEGUN) if deadline else float("inf")
-    done = fit(plan, source, folder, log_every=100, save_every=10**9, seconds=seconds, progress=progress)[1]
-    del source  # its scenes fill most of the card
+    task = SornetTask(plan, source)
+    done = fit(task, folder, log_every=100, save_every=10**9, seconds=seconds, progress=progress)[1]
+    del source, task  # its scenes fill most of the card
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -189,32 +193,31 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
     if done.steps < done.planned:
         say(name, "goes on when it is called again")
         return
-    net, about = load_sornet(done.weights)
+    net, about = load_checkpoint(done.weights, Sornet)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
-    if told.ship:
+    if named.ship:
         (args.results / f"{name}.safetensors").write_bytes(
-            dump_sornet(net, {**about, "glances": told.glances}, half=True)
+            dump_checkpoint(net, {**about, "glances": named.glances}, half=True)
         )
-    facts = {"plan": plan.to_dict(), "world": told.world, "kept": told.kept, "about": told.about}
-    facts |= {name: getattr(told, name) for name in ("also", "turns", "crowded", "alike", "glances", "fresh")}
+    facts = {"plan": plain(plan), "world": named.world, "kept": named.kept, "about": named.about}
+    facts |= {name: getattr(named, name) for name in ("also", "turns", "crowded", "alike", "glances", "fresh")}
     facts |= {"seconds": spent, "steps": done.steps}
     examine(net, name, args.results, workers, args.scenes, facts)
 
 
-def source_of(told: Named, plan: Any, workers: int) -> Any:
+def source_of(named: Named, plan: Any, workers: int) -> Any:
     """The scenes of a plan: of one world or two, drawn as they are needed or kept on the card."""
     import torch
 
-    from sightline.training.kept import FewScenes
-    from sightline.training.mixed import MixedSource
-    from sightline.training.placing import PlacedScenes
-    from sightline.training.sources import WorldSource
-    from sightline.training.workers import placers
+    from sightline.training.batches import warm_up
+    from sightline.training.sornet.layouts import PlacedScenes, item_of
+    from sightline.training.sornet.sources import FewScenes, MixedSource, WorldSource
     from sightline.worlds import load_world
 
-    for name in (told.world, told.also):
+    for name in (named.world, named.also):
         if name:
-            placers(workers).warm_up(PlacedScenes(load_world(name), VIEWS, seed=0, size=2, batches=1))
+            scenes = PlacedScenes(load_world(name), VIEWS, seed=0, size=2, batches=1)
+            warm_up(item_of, (scenes, 0), workers, preload=item_of.__module__)
     endless = 10**6  # steps are chosen later
 
     def drawn(name: str, canonical: int, crowded: float, alike: float = 0.0) -> WorldSource:
@@ -230,26 +233,26 @@ def source_of(told: Named, plan: Any, workers: int) -> Any:
             crowded=crowded,
             alike=alike,
         )
-        say("ready to draw", name, f"{len(made.bank)} looks")
+        say("ready to draw", name, f"{len(made.bank)} objects")
         return made
 
-    source: Any = drawn(told.world, plan.canonical, plan.crowded)
-    if told.also:
-        also = drawn(told.also, ALSO_CANONICAL, told.crowded, told.alike)
-        source = MixedSource([source, also], told.turns)
-    if not told.kept:
+    source: Any = drawn(named.world, plan.canonical, plan.crowded)
+    if named.also:
+        also = drawn(named.also, ALSO_CANONICAL, named.crowded, named.alike)
+        source = MixedSource([source, also], named.turns)
+    if not named.kept:
         return source
-    return FewScenes(source, told.kept, len(VIEWS), batch=plan.batch, seed=plan.seed, fresh=told.fresh)
+    return FewScenes(source, named.kept, len(VIEWS), batch=plan.batch, seed=plan.seed, fresh=named.fresh)
 
 
 def affordable(plan: Any, source: Any, out: Path, until: float, more: float) -> int:
     """Steps that fit in the time left and `more` seconds, by the speed of a few that also compile everything."""
-    from sightline.training.fitting import fit
+    from sightline.training.fit import fit
+    from sightline.training.sornet.task import SornetTask
 
     short = replace(plan, steps=80, warmup=10)
-    _, tried = fit(
-        short, source, out / "calibration" / f"{plan.size}-{time.time():.0f}", log_every=40, save_every=10**9
-    )
+    folder = out / "calibration" / f"{plan.size}-{time.time():.0f}"
+    _, tried = fit(SornetTask(short, source), folder, log_every=40, save_every=10**9)
     each = plan.batch * (len(plan.views) - plan.fewer_views * (len(plan.views) > 1))
     say(f"calibrated: {tried.last['images_per_s']:.0f} images/s")
     left = until - (time.time() - BEGUN) + more
@@ -265,20 +268,20 @@ def trained_s(log: Path) -> float:
     return sum(ends)
 
 
-def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dict[str, Any]) -> None:
-    """Sit every split with one view and with two; counts a scene go into one file."""
+def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: dict[str, Any]) -> None:
+    """Ask about every split with one view and with two; counts a scene go into one file."""
     import numpy as np
     import torch
 
-    from sightline.exams.predicates.tally import tally_many
-    from sightline.training.evaluating import answers_by
-    from sightline.training.sources import WorldSource
+    from sightline.exams.predicates.counts import tally_many
+    from sightline.training.sornet.evaluation import answers_by
+    from sightline.training.sornet.sources import WorldSource
     from sightline.worlds import load_world
 
     counts: dict[str, Any] = {}
     batch = min(256, scenes)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor()
-    about = {**told, "scenes": scenes, "torch": torch.__version__, "device": device}
+    about = {**facts, "scenes": scenes, "torch": torch.__version__, "device": device}
     for split in SPLITS:
         source = WorldSource(
             load_world(f"geospa/{split}"),
@@ -289,34 +292,34 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, told: dic
             seed=0,
             workers=workers,
             cuda=torch.cuda.is_available(),
-            **(learned_from(told) if split == "train" else {}),
+            **(learned_from(facts) if split == "train" else {}),
         )
-        found = answers_by(net, source, scenes // batch, list(SHOWN.values()), looks=told["glances"])
-        for words, told_by in zip(SHOWN, found, strict=True):
-            kinds = {"": told_by.said, " plain": told_by.plain} | (
-                {" once": told_by.once} if told["glances"] > 1 else {}
+        answers = answers_by(net, source, scenes // batch, list(SHOWN.values()), glances=facts["glances"])
+        for words, answer in zip(SHOWN, answers, strict=True):
+            kinds = {"": answer.said, " plain": answer.plain} | (
+                {" once": answer.once} if facts["glances"] > 1 else {}
             )
             for kind, said in kinds.items():
-                tallied = tally_many(told_by.truth, said.astype(np.int8), told_by.present)
+                tallied = tally_many(answer.truth, said.astype(np.int8), answer.present)
                 counts[f"{split}|{words}{kind}"] = tallied.astype(np.uint8)
             say(name, split, words, summary(counts[f"{split}|{words}"]))
         np.savez_compressed(out / f"{name}.npz", told=json.dumps(about), **counts)
 
 
-def learned_from(told: dict[str, Any]) -> dict[str, Any]:
+def learned_from(facts: dict[str, Any]) -> dict[str, Any]:
     """Which scenes of the training split were shown: its first ones, or the oldest that were kept to the end."""
-    from sightline.training.mixed import own
+    from sightline.training.sornet.sources import turns_before
 
-    replaced = (told["steps"] - 1) // told["fresh"] if told["fresh"] else 0  # batches, of all worlds together
-    first = own(told["turns"] if told["also"] else (0,), 0, replaced) * told["plan"]["batch"]
-    return {"crowded": told["plan"]["crowded"], "first": first}
+    replaced = (facts["steps"] - 1) // facts["fresh"] if facts["fresh"] else 0  # batches, of all worlds together
+    first = turns_before(facts["turns"] if facts["also"] else (0,), 0, replaced) * facts["plan"]["batch"]
+    return {"crowded": facts["plan"]["crowded"], "first": first}
 
 
 def summary(counts: Any) -> str:
     """Scene accuracy of all, spatial and geometric predicates, and scene-all accuracy, in percent."""
     import numpy as np
 
-    from sightline.exams.predicates.tally import TN, TP
+    from sightline.exams.predicates.counts import TN, TP
 
     right = counts[:, :, [TP, TN]].sum(axis=2).astype(np.float64)
     asked = counts.sum(axis=2)
@@ -366,12 +369,13 @@ def _case(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def whole_way(args: argparse.Namespace) -> dict[str, Any]:
     """Training of the base network on scenes placed and drawn as they are needed, augmentation and log included."""
-    from sightline.training.fitting import fit
-    from sightline.training.plan import Plan
-    from sightline.training.sources import WorldSource
+    from sightline.training.fit import fit
+    from sightline.training.sornet.plan import SornetPlan
+    from sightline.training.sornet.sources import WorldSource
+    from sightline.training.sornet.task import SornetTask
     from sightline.worlds import load_world
 
-    plan = Plan(**{**PLANS["base"].settings, "steps": 160, "warmup": 20}, views=VIEWS)
+    plan = SornetPlan(**{**PLANS["base"].settings, "steps": 160, "warmup": 20}, views=VIEWS)
     source = WorldSource(
         load_world("geospa/train"),
         VIEWS,
@@ -383,7 +387,8 @@ def whole_way(args: argparse.Namespace) -> dict[str, Any]:
         cuda=True,
         crowded=plan.crowded,
     )
-    _, done = fit(plan, source, args.out / f"whole-way-{time.time():.0f}", log_every=80, save_every=10**9)
+    folder = args.out / f"whole-way-{time.time():.0f}"
+    _, done = fit(SornetTask(plan, source), folder, log_every=80, save_every=10**9)
     return {
         "size": "base",
         "views": "1 or 2",
@@ -400,19 +405,20 @@ def measured(size: str, views: int, batch: int, precision: str, compiled: str) -
     import torch
 
     from sightline.models.nets.sornet import Sornet, sornet_config
-    from sightline.training.learning import optimizers
-    from sightline.training.losses import FactsHead, predicate_loss
-    from sightline.training.plan import Plan
+    from sightline.training.optimizers import optimizers
+    from sightline.training.sornet.losses import FactsHead, predicate_loss
+    from sightline.training.sornet.plan import SornetPlan
+    from sightline.training.sornet.task import SornetTask
 
     device = "cuda"
-    plan = Plan(size=size, batch=batch, optimizer="adamw")
+    plan = SornetPlan(size=size, batch=batch, optimizer="adamw")
     net = Sornet(sornet_config(size, views=VIEWS[:views])).to(device)
     head = FactsHead(net.config.width).to(device)
     if compiled == "by parts":
         net.compile_parts()
     elif compiled:
         net.trace = torch.compile(net.trace, dynamic=False)  # type: ignore[method-assign]
-    made = optimizers(net, head, plan)
+    made = optimizers([net, head], plan, SornetTask.muon_prefix)
     images = torch.rand(batch, views, 320, 480, 3, device=device)
     patches = torch.rand(batch, 6, 32, 32, 3, device=device)
     labels = torch.rand(batch, 6, 6, 8, device=device) > 0.5

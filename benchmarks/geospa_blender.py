@@ -5,7 +5,7 @@
 
 Needs torch and Blender's environment (``sightline blender install``, or SIGHTLINE_BLENDER); a view takes about ten
 seconds of a core. Interrupted, it goes on where it stopped. ``--fast`` and ``--blender`` name folders to use or
-to make. benchmarks/geospa_page.py shows what was written.
+to make. docs/pages/geospa_page.py shows what was written.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from typing import Any
 
 import sightline
 from sightline.errors import ConfigError
-from sightline.exams.predicates.compare import PredicatesComparison, compare_records
+from sightline.exams.run import RunRecords
+from sightline.exams.runner import run_exam
+from sightline.exams.scoring import compare_records
 from sightline.generate import generate, open_any
-from sightline.generate.backends import BackendName
+from sightline.generate.recipe import RendererName
+from sightline.stats import Comparisons
 from sightline.store import Dataset, is_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +34,7 @@ SHOWN = 11
 """Rows of the comparison that are kept: scene accuracy of all, of the groups, of each predicate; then scene-all."""
 
 
-def drawn(world: str, folder: Path, renderer: BackendName, scenes: int, seed: int) -> Dataset:
+def drawn(world: str, folder: Path, renderer: RendererName, scenes: int, seed: int) -> Dataset:
     """The scenes by one renderer, a few at a time so that little is lost; what is there is not drawn again."""
     settings = {"samples": SAMPLES, "denoise": True} if renderer == "blender" else None
     done = len(open_any(folder)) if is_dataset(folder) else 0
@@ -54,16 +57,17 @@ def same_scenes(fast: Dataset, blender: Dataset) -> dict[str, Any]:
     return dict(theirs)
 
 
-def sat(data: Dataset, model: str, runs: Path) -> Any:
+def records_of(data: Dataset, model: str, runs: Path) -> RunRecords:
     """Records of the model over a dataset."""
-    who = sightline.candidate(model)
-    folder = runs / f"{data.fingerprint[:12]}-{who.fingerprint[:12]}"
-    return sightline.sit(sightline.PredicatesExam(), who, data, folder).records()
+    candidate = sightline.candidate(model)
+    folder = runs / f"{data.fingerprint[:12]}-{candidate.fingerprint[:12]}"
+    return run_exam(sightline.PredicatesExam(), candidate, data, folder).read()
 
 
-def told(found: PredicatesComparison, recipe: dict[str, Any], scenes: int, model: str) -> dict[str, Any]:
-    rows = found.comparisons.to_dicts()
-    kept = [*rows[:SHOWN], next(row for row in rows if row["name"] == "scene-all accuracy")]
+def result(comparisons: Comparisons, recipe: dict[str, Any], scenes: int, model: str) -> dict[str, Any]:
+    """What docs/pages/geospa_page.py shows."""
+    rows = comparisons.to_dicts()
+    shown = [*rows[:SHOWN], next(row for row in rows if row["name"] == "scene-all accuracy")]
     return {
         "model": model,
         "world": recipe["world"],
@@ -71,7 +75,7 @@ def told(found: PredicatesComparison, recipe: dict[str, Any], scenes: int, model
         "scenes": scenes,
         "samples": recipe["render"]["samples"],
         "denoise": recipe["render"]["denoise"],
-        "comparisons": kept,
+        "comparisons": shown,
     }
 
 
@@ -89,10 +93,11 @@ def main() -> None:
     fast = drawn(wanted.world, wanted.fast, "fast", wanted.scenes, wanted.seed)
     blender = drawn(wanted.world, wanted.blender, "blender", wanted.scenes, wanted.seed)
     recipe = same_scenes(fast, blender)
-    found = compare_records(*(sat(data, wanted.model, wanted.runs) for data in (blender, fast)))
-    print(f"a: Blender, b: fast back end\n{found.comparisons}")
+    theirs, ours = (records_of(data, wanted.model, wanted.runs) for data in (blender, fast))
+    comparisons, _ = compare_records(sightline.PredicatesExam(), theirs, ours, lambda: fast)
+    print(f"a: Blender, b: fast back end\n{comparisons}")
     if wanted.write:
-        text = json.dumps(told(found, recipe, len(fast), wanted.model), indent=1)
+        text = json.dumps(result(comparisons, recipe, len(fast), wanted.model), indent=1)
         RESULT.write_text(text + "\n", encoding="utf-8")
 
 

@@ -1,9 +1,9 @@
-"""How often do 95 % intervals hold the truth? By cluster and, naively, by judgement; and the sign-flip test.
+"""How often do 95 % intervals hold the truth? By cluster, naively by judgement, for rare positives, for AP.
 
-    python benchmarks/interval_coverage.py [--repeats 4000] [--resamples 2000] [--json]
+    python benchmarks/interval_coverage.py [--repeats 4000] [--resamples 2000] [--only rare ranked] [--json]
 
-Clusters have 2 or more judgements (6 in the mean) that resemble each other; the true accuracy and F1 are known. See
-tests/reference/simulated_clusters.py for the model.
+Clusters have 2 or more judgements (6 in the mean) that resemble each other; the true scores are known. See
+tests/reference/simulated_clusters.py for the models.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sightline.stats import intervals
+from sightline.stats import average_precision, intervals, rank, ranked_intervals
 from sightline.stats.paired import sign_flip
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -23,6 +23,10 @@ from reference import simulated_clusters as simulated
 
 CLUSTERS = (20, 50, 120, 200, 400, 1000)
 ACCURACIES = (0.6, 0.85, 0.97, 0.995)
+PREVALENCES = (0.01, 0.03, 0.1)
+RARE_CLUSTERS = (20, 50, 100, 200, 400)
+MODELS = {"good": (0.7, 0.6), "bad": (0.1, 0.1)}  # recall and precision
+PARTS = ("cases", "rare", "ranked", "swaps")
 BLOCK = 50  # repeats that share their bootstrap draws
 
 
@@ -49,51 +53,126 @@ def by_judgement(n: int, accuracy: float, repeats: int, resamples: int) -> dict[
     return {"share": simulated.coverage(found, simulated.truth(accuracy)).tolist()}
 
 
+def rare(model: str, prevalence: float, n: int, repeats: int, resamples: int) -> dict[str, object]:
+    """Coverage of precision, recall and F1 where positives are rare; how often there is an interval, and no hit."""
+    rng = np.random.default_rng([n, round(1000 * prevalence), round(100 * MODELS[model][0])])
+    truth, found, positives, no_hit = simulated.rare_truth(*MODELS[model]), [], [], []
+    for seed in range(0, repeats, BLOCK):
+        samples = simulated.rare(rng, (n, min(BLOCK, repeats - seed)), prevalence, *MODELS[model])
+        found += intervals(samples, simulated.rare_statistics, resamples=resamples, seed=seed)
+        positives.append(samples[..., [0, 2]].sum(axis=(0, 2)))
+        no_hit.append(samples[..., 0].sum(axis=0) == 0)
+    f1 = found[2::3]
+    hitless = [i for i, none in zip(f1, np.concatenate(no_hit), strict=True) if none and np.isfinite(i.low)]
+    return {
+        "share": simulated.coverage(found, truth).tolist(),
+        "positives": float(np.concatenate(positives).mean()),
+        "given": float(np.isfinite([i.low for i in f1]).mean()),
+        "no_hit": float(np.concatenate(no_hit).mean()),
+        "no_hit_high": float(np.median([i.high for i in hitless])) if hitless else None,
+    }
+
+
+def ranked(n: int, repeats: int, resamples: int) -> float:
+    """Coverage of average precision over n images."""
+
+    def ranking(clusters: int):
+        score, cluster, hit, objects = simulated.detections(rng, clusters)
+        return rank(score, cluster, hit, objects)
+
+    rng = np.random.default_rng([n, 3])
+    truth = average_precision(ranking(100_000)).item()
+    found = [ranked_intervals({"AP": [ranking(n)]}, resamples=resamples, seed=i)["AP"] for i in range(repeats)]
+    return float(simulated.coverage(found, [truth])[0])
+
+
 def rejected(n: int, repeats: int, resamples: int) -> float:
     """Share of comparisons of equally good models with p ≤ 0.05."""
     rng = np.random.default_rng([n, 2])
     p = []
     for seed in range(0, repeats, BLOCK):
         both = np.stack(simulated.two_models(rng, (n, min(BLOCK, repeats - seed))), axis=1)
-        p.append(sign_flip([both], _difference, flips=resamples, seed=seed))
+        p.append(sign_flip(both, _difference, flips=resamples, seed=seed))
     return float((np.concatenate(p) <= 0.05).mean())
 
 
-def _difference(totals: list[np.ndarray]) -> np.ndarray:
-    rates = totals[0][..., 0] / totals[0][..., 1]
+def _difference(totals: np.ndarray) -> np.ndarray:
+    rates = totals[..., 0] / totals[..., 1]
     return rates[:, 0] - rates[:, 1]
+
+
+def study(parts: list[str], repeats: int, resamples: int) -> dict[str, object]:
+    """Run the parts asked for."""
+    few_repeats, few_resamples = max(1, repeats // 10), min(resamples, 400)
+    results: dict[str, object] = {}
+    if "cases" in parts:
+        results["coverage"] = [
+            {
+                "accuracy": accuracy,
+                "clusters": n,
+                "cluster": by_cluster(n, accuracy, repeats, resamples),
+                "naive": by_judgement(n, accuracy, few_repeats, few_resamples),
+            }
+            for accuracy in ACCURACIES
+            for n in CLUSTERS
+        ]
+    if "rare" in parts:
+        results["rare"] = [
+            {"model": m, "prevalence": p, "clusters": n, **rare(m, p, n, repeats, few_resamples)}
+            for m in MODELS
+            for p in PREVALENCES
+            for n in RARE_CLUSTERS
+        ]
+    if "ranked" in parts:
+        results["ranked"] = {n: ranked(n, few_repeats, few_resamples) for n in RARE_CLUSTERS}
+    if "swaps" in parts:
+        results["rejected"] = {n: rejected(n, repeats, resamples) for n in CLUSTERS}
+    return results
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    return "–" if share is None or np.isnan(share) else f"{100 * share:.{digits}f} %"
+
+
+def show(results: dict[str, object]) -> None:
+    """Print the tables of docs/results/coverage.md."""
+    if "coverage" in results:
+        print("| true accuracy | clusters | accuracy | F1 | by bootstrap | naive accuracy | naive F1 |")
+        print("|---|---|---|---|---|---|---|")
+        for row in results["coverage"]:
+            shares, naive = ([percent(x) for x in row[kind]["share"]] for kind in ("cluster", "naive"))
+            by = percent(row["cluster"]["bootstrap"], 0)
+            print(f"| {row['accuracy']} | {row['clusters']} | {' | '.join(shares)} | {by} | {' | '.join(naive)} |")
+    if "rare" in results:
+        print("\n| model | prevalence | clusters | positives ", end="")
+        print("| precision | recall | F1 | F1 has limits | no hit | upper limit then |\n|" + "---|" * 10)
+        for row in results["rare"]:
+            shares = " | ".join(percent(x) for x in row["share"])
+            rest = f"{percent(row['given'], 0)} | {percent(row['no_hit'], 0)} | {percent(row['no_hit_high'], 0)}"
+            about = f"{row['model']} | {percent(row['prevalence'], 0)} | {row['clusters']} | {row['positives']:.0f}"
+            print(f"| {about} | {shares} | {rest} |")
+    if "ranked" in results:
+        print("\n| images | AP |\n|---|---|")
+        for n, share in results["ranked"].items():
+            print(f"| {n} | {percent(share)} |")
+    if "rejected" in results:
+        print("\n| clusters | equal models called different (p ≤ 0.05) |\n|---|---|")
+        for n, share in results["rejected"].items():
+            print(f"| {n} | {percent(share)} |")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--repeats", type=int, default=4000)
     options.add_argument("--resamples", type=int, default=2000)
+    options.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
-    naive_repeats, naive_resamples = max(1, given.repeats // 10), min(given.resamples, 400)
-    rows = [
-        {
-            "accuracy": accuracy,
-            "clusters": n,
-            "cluster": by_cluster(n, accuracy, given.repeats, given.resamples),
-            "naive": by_judgement(n, accuracy, naive_repeats, naive_resamples),
-        }
-        for accuracy in ACCURACIES
-        for n in CLUSTERS
-    ]
-    tests = {n: rejected(n, given.repeats, given.resamples) for n in CLUSTERS}
+    results = study(given.only, given.repeats, given.resamples)
     if given.json:
-        print(json.dumps({"coverage": rows, "rejected": tests}))
-        return
-    print("| true accuracy | clusters | accuracy | F1 | by bootstrap | naive accuracy | naive F1 |")
-    print("|---|---|---|---|---|---|---|")
-    for row in rows:
-        own, naive = ([f"{100 * x:.1f} %" for x in row[kind]["share"]] for kind in ("cluster", "naive"))
-        share = f"{100 * row['cluster']['bootstrap']:.0f} %"
-        print(f"| {row['accuracy']} | {row['clusters']} | {' | '.join(own)} | {share} | {' | '.join(naive)} |")
-    print("\n| clusters | equal models called different (p ≤ 0.05) |\n|---|---|")
-    for n, share in tests.items():
-        print(f"| {n} | {100 * share:.1f} % |")
+        print(json.dumps(results))
+    else:
+        show(results)
 
 
 if __name__ == "__main__":

@@ -21,15 +21,21 @@ from typing import Any
 import numpy as np
 
 import sightline
-from sightline.cli.exam_command import BASELINES, TRANSFERS
-from sightline.exams.relations import Protocol, RelationsExam, Scores, describe_dataset, scores
+from sightline.exams.relations import Protocol, RelationsExam, describe_dataset, mark_pairs
 from sightline.exams.relations.analyses import SCALES, by_difficulty, counter_heuristic
-from sightline.exams.relations.answers import Answers, answers_from_records
 from sightline.exams.relations.consistency import consistency, label_consistency
+from sightline.exams.relations.description import human_f1
 from sightline.exams.relations.distributions import class_frequency, class_pair_frequency, labels_by_class_pair
-from sightline.report.facts import human_f1
-from sightline.report.listings import SUBTASK_TITLES, Cell, Listing, Row, figure, percent, scored, shared
-from sightline.report.markdown import table
+from sightline.exams.relations.exam import BASELINES
+from sightline.exams.relations.marks import Marks, of_setting
+from sightline.exams.relations.measures import SUBTASK_TITLES
+from sightline.exams.relations.protocols import pool
+from sightline.exams.run import RunRecords
+from sightline.exams.runner import run_exam
+from sightline.exams.scoring import Scores, score_records
+from sightline.models import candidate
+from sightline.scenes import words as label_words
+from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
 from sightline.stats import Interval
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +52,7 @@ PAPER_TRANSFER = {  # Table 8, on detected boxes: asked within, across
     "across_images": (0.304, 0.370),
     "joint": (0.318, 0.354),
 }
-SETTINGS = {"within_image": "within an image", "across_images": "across two images"}
+SETTINGS: Mapping[Any, str] = {"within_image": "within an image", "across_images": "across two images"}
 PLANS = {"within_image": "pairs within an image", "across_images": "pairs across two images", "joint": "both"}
 SLICES = {
     "all": "all",
@@ -63,14 +69,13 @@ LAWS = {
 MIRRORED = ("farther", "occluded")  # told by closer and occludes of the reversed class pair
 TOP = 10
 
-Said = Mapping[Any, Answers]
 
-
-class Hall:
-    """The exam hall: the dataset, its test pairs, and what every baseline said.
+class Examined:
+    """The dataset, its test pairs, and what every baseline answered.
 
     Attributes:
-        said: Model → answers by setting; of models that answer every pair alike only the first.
+        records: Model → what its run recorded; of models that answer every pair alike only the first.
+        marks: The same, marked.
         alike: Model → the earlier one it answers like.
     """
 
@@ -79,29 +84,35 @@ class Hall:
         self.tables: Mapping[Any, Any] = RelationsExam().tables(self.data)
         self.described: Mapping[Any, Any] = {s: d["test"] for s, d in describe_dataset(self.data).splits.items()}
         self.folder = folder
-        self.said: dict[str, Said] = {}
+        self.records: dict[str, RunRecords] = {}
+        self.marks: dict[str, Marks] = {}
         self.alike: dict[str, str] = {}
         first: dict[bytes, str] = {}
         for spec in BASELINES:
-            said = self.sit(spec)
-            codes = np.concatenate([part for a in said.values() for part in (a.depth, a.occlusion)])
+            records = self.run(spec)
+            marks = mark_pairs(records.rows, self.tables)
+            codes = np.concatenate([marked.answer for marked in marks.values()])
             name = first.setdefault(codes.tobytes(), spec)
             if name == spec:
-                self.said[spec] = said
+                self.records[spec], self.marks[spec] = records, marks
             else:
                 self.alike[spec] = name
 
-    def sit(self, spec: str, **options: Any) -> Said:
-        """Answers of a model, lined up with the test pairs."""
+    def run(self, spec: str, **options: Any) -> RunRecords:
+        """Records of a model's run."""
         place = self.folder / "-".join([spec, *options.values()])
-        records = sightline.sit(RelationsExam(**options), sightline.candidate(spec), self.data, place).records()
-        return {setting: answers_from_records(records, t) for setting, t in self.tables.items()}
+        return run_exam(RelationsExam(**options), candidate(spec), self.data, place).read()
+
+    def scores(self, records: RunRecords, protocol: Protocol) -> Scores:
+        """Scores of a run."""
+        exam = RelationsExam(split="test", protocol=protocol.value)  # type: ignore[arg-type]
+        return score_records(exam, records, lambda: self.data)
 
 
 def grid(columns: Iterable[str], rows: Mapping[str, Iterable[Any]], show: Any = scored) -> str:
     """A Markdown table; intervals are shown with `show`, cells as they are."""
     made = (Row(head, tuple(c if isinstance(c, Cell) else show(c) for c in cells)) for head, cells in rows.items())
-    return table(Listing("", tuple(columns), tuple(made)))
+    return Table("", tuple(columns), tuple(made)).to_markdown()
 
 
 def best(found: Mapping[str, Interval]) -> tuple[str, Interval]:
@@ -111,12 +122,20 @@ def best(found: Mapping[str, Interval]) -> tuple[str, Interval]:
 
 def f1s(found: Scores) -> dict[str, Interval]:
     """F1 by sub-task, then the average."""
-    tasks = {task.name: task.micro["all"].f1 for task in found.subtasks}
-    return tasks if found.average is None else tasks | {"average": found.average}
+    paths = {task: ("subtasks", task, "micro", "all", "f1") for task in SUBTASK_TITLES} | {"average": ("average",)}
+    return {name: interval for name, path in paths.items() if (interval := found.at(*path)) is not None}
 
 
-def score_part(hall: Hall, marked: Mapping[Protocol, Mapping[str, Scores]]) -> Iterator[str]:
-    alike = ", ".join(f"`{name}` as `{first}`" for name, first in hall.alike.items())
+def by_predicate(found: Scores, task: str) -> dict[str, Interval]:
+    """F1 of every label that the paper's protocol counts (its Table 7)."""
+    setting, aspect = task.split("/")
+    labels = [label_words(aspect)[code] for code in pool(Protocol.PAPER, aspect, setting)]  # type: ignore[arg-type]
+    f1 = {label: found.at("subtasks", task, "micro", label, "f1") for label in labels}
+    return {label: interval for label, interval in f1.items() if interval is not None}
+
+
+def score_part(examined: Examined, marked: Mapping[Protocol, Mapping[str, Scores]]) -> Iterator[str]:
+    alike = ", ".join(f"`{name}` as `{first}`" for name, first in examined.alike.items())
     yield "## Scores"
     yield (
         "F1 over all pairs together, with 95 % intervals by image (across images: by image pair). *One rater* is a "
@@ -126,7 +145,7 @@ def score_part(hall: Hall, marked: Mapping[Protocol, Mapping[str, Scores]]) -> I
     for protocol, found in marked.items():
         rows: dict[str, list[Any]] = {name: [*f1s(own).values()] for name, own in found.items()}
         if protocol is not Protocol.OFFICIAL:
-            human = [_human(hall, task, protocol) for task in SUBTASK_TITLES]
+            human = [_human(examined, task, protocol) for task in SUBTASK_TITLES]
             rows["one rater"] = [*human, Cell(figure(float(np.mean([i.value for i in human]))))]
         yield grid((f"{protocol.value} protocol", *SUBTASK_TITLES.values(), "Average"), rows)
     name, top = best({name: f1s(own)["average"] for name, own in marked[Protocol.PAPER].items()})
@@ -137,25 +156,25 @@ def score_part(hall: Hall, marked: Mapping[Protocol, Mapping[str, Scores]]) -> I
     )
 
 
-def _human(hall: Hall, task: str, protocol: Protocol) -> Interval:
+def _human(examined: Examined, task: str, protocol: Protocol) -> Interval:
     setting, aspect = task.split("/")
-    return human_f1(hall.tables[setting], aspect, protocol, resamples=2000, seed=0)  # type: ignore[arg-type]
+    return human_f1(examined.tables[setting], aspect, protocol, resamples=2000, seed=0)  # type: ignore[arg-type]
 
 
 def predicate_part(found: Mapping[str, Scores]) -> Iterator[str]:
     yield "## By predicate"
     yield "F1 of each label, paper protocol: the shape of the paper's Table 7, whose figures are on detected boxes."
     for task, title in SUBTASK_TITLES.items():
-        labels = {name: own.by_predicate()[task] for name, own in found.items()}
+        labels = {name: by_predicate(own, task) for name, own in found.items()}
         columns = next(iter(labels.values()))
         yield grid((title, *columns), {name: row.values() for name, row in labels.items()})
     for task, label in (("within_image/depth", "same"), ("within_image/occlusion", "mutual")):
-        name, top = best({name: own.by_predicate()[task][label] for name, own in found.items()})
+        name, top = best({name: by_predicate(own, task)[label] for name, own in found.items()})
         yield f"- *{label.capitalize()}*: the highest is {figure(top.value)}, by `{name}`."
 
 
-def difficulty_part(hall: Hall) -> Iterator[str]:
-    found = {name: by_difficulty(said, protocol=Protocol.PAPER).f1 for name, said in hall.said.items()}
+def difficulty_part(examined: Examined) -> Iterator[str]:
+    found = {name: by_difficulty(marks, protocol=Protocol.PAPER).f1 for name, marks in examined.marks.items()}
     scales = [scale.word for scale in SCALES]
     yield "## By difficulty"
     yield (
@@ -174,11 +193,11 @@ def difficulty_part(hall: Hall) -> Iterator[str]:
     )
     for task, theirs in PAPER_DIFFICULTY.items():
         tops = [best({name: own[task][scale] for name, own in found.items()}) for scale in scales]
-        told = [
+        sides = [
             f"{scale} `{name}` {figure(i.value)} against {figure(their)} ({_beside(i, their)})"
             for scale, (name, i), their in zip(scales, tops, theirs, strict=True)
         ]
-        yield f"- {SUBTASK_TITLES[task]}: {', '.join(told)}."
+        yield f"- {SUBTASK_TITLES[task]}: {', '.join(sides)}."
 
 
 def _beside(found: Interval, theirs: float) -> str:
@@ -188,38 +207,38 @@ def _beside(found: Interval, theirs: float) -> str:
     return "above" if found.value > theirs else "below"
 
 
-def heuristic_part(hall: Hall) -> Iterator[str]:
+def heuristic_part(examined: Examined) -> Iterator[str]:
     yield "## Where the usual cues mislead"
     yield (
         "Accuracy on pairs with a clear depth order; *same* and *unsure* are wrong answers here. The cues: the "
         "lower bottom edge is closer, the larger box is closer."
     )
-    told = []
+    sentences = []
     for setting, words in SETTINGS.items():
-        found = {name: counter_heuristic(said[setting]).slices for name, said in hall.said.items()}
+        found = {name: counter_heuristic(marks[setting, "depth"]) for name, marks in examined.marks.items()}
         sizes = {part: own.pairs for part, own in next(iter(found.values())).items()}
         rows: dict[str, list[Any]] = {name: [own[p].accuracy for p in SLICES] for name, own in found.items()}
         rows["ordered pairs"] = [Cell(f"{sizes[part]:,}") for part in SLICES]
         yield grid((f"Depth {words}", *SLICES.values()), rows)
         name, top = best({name: own["both"].accuracy for name, own in found.items()})
-        told.append(
+        sentences.append(
             f"- {words.capitalize()} the lower edge misleads in "
             f"{percent(sizes['lower_is_farther'] / sizes['all'])} of the pairs, "
             f"both cues in {percent(sizes['both'] / sizes['all'])}; there `{name}` is best with "
             f"{figure(top.value)}."
         )
-    yield from told
+    yield from sentences
 
 
-def consistency_part(hall: Hall) -> Iterator[str]:
+def consistency_part(examined: Examined) -> Iterator[str]:
     yield "## Contradictions"
     yield (
         "Share of cases in which answers within an image contradict each other. Closer both ways: (a, b) is said "
         "closer or same, and (b, a) closer. Transitivity: a ≤ b and b ≤ c, yet a > c; strict: the same without "
         "*same*. The labels are symmetric by construction."
     )
-    found = {name: consistency(said["within_image"]).laws for name, said in hall.said.items()}
-    found["the labels"] = laws = label_consistency(hall.tables["within_image"]).laws
+    found = {name: consistency(of_setting(marks, "within_image")) for name, marks in examined.marks.items()}
+    found["the labels"] = laws = label_consistency(examined.tables["within_image"])
     rows = {name: [own[law].share if law in own else None for law in LAWS] for name, own in found.items()}
     yield grid(("answers of", *LAWS.values()), rows, partial(shared, digits=2))
     yield (
@@ -228,7 +247,7 @@ def consistency_part(hall: Hall) -> Iterator[str]:
     )
 
 
-def transfer_part(hall: Hall) -> Iterator[str]:
+def transfer_part(examined: Examined) -> Iterator[str]:
     yield "## Transfer"
     yield (
         "Depth F1 of `object_class` by what it learned from (validation pairs) and what it was asked, paper "
@@ -236,13 +255,13 @@ def transfer_part(hall: Hall) -> Iterator[str]:
         "level not."
     )
     rows = {}
-    for plan in TRANSFERS:
-        own = f1s(scores(hall.sit("object_class", study=plan), protocol=Protocol.PAPER))
+    for plan in PLANS:
+        own = f1s(examined.scores(examined.run("object_class", study_plan=plan), Protocol.PAPER))
         rows[PLANS[plan]] = [own[f"{s}/depth"] for s in SETTINGS] + [Cell(figure(f)) for f in PAPER_TRANSFER[plan]]
     yield grid(("learned from", "asked within", "asked across", "paper: within", "paper: across"), rows)
 
 
-def rater_part(hall: Hall) -> Iterator[str]:
+def rater_part(examined: Examined) -> Iterator[str]:
     yield "## Raters"
     yield (
         "How far the raters of the test split agree. *Rater accuracy* is Dawid and Skene's estimate; *one against "
@@ -251,12 +270,12 @@ def rater_part(hall: Hall) -> Iterator[str]:
     rows = {
         f"{aspect} {words}": [a.fleiss_kappa, a.krippendorff_alpha, Cell(figure(a.rater_accuracy)), a.human_ceiling]
         for setting, words in SETTINGS.items()
-        for aspect, a in hall.described[setting].agreement.items()
+        for aspect, a in examined.described[setting].agreement.items()
     }
     yield grid(("", "Fleiss κ", "Krippendorff α", "rater accuracy", "one against the rest"), rows)
 
 
-def label_part(hall: Hall) -> Iterator[str]:
+def label_part(examined: Examined) -> Iterator[str]:
     yield "## Labels and classes"
     yield (
         "Share of each label among the annotated pairs, and the class pair (Open Images ids of the first and the "
@@ -265,8 +284,8 @@ def label_part(hall: Hall) -> Iterator[str]:
     rows = {}
     for task, title in SUBTASK_TITLES.items():
         setting, aspect = task.split("/")
-        shares = getattr(hall.described[setting], aspect)
-        by_pair = labels_by_class_pair(hall.tables[setting], aspect)
+        shares = getattr(examined.described[setting], aspect)
+        by_pair = labels_by_class_pair(examined.tables[setting], aspect)
         for column, label in enumerate(shares):
             for bar in by_pair.top(label, k=1) if label not in MIRRORED else ():
                 texts = (
@@ -278,7 +297,7 @@ def label_part(hall: Hall) -> Iterator[str]:
                 rows[f"{title}: {label.replace('_', ' ')}"] = [Cell(text) for text in texts]
     yield grid(("", "all pairs", "class pair", "share there", "ordered pairs"), rows)
     for setting, words in SETTINGS.items():
-        classes, pairs = (count(hall.tables[setting], TOP) for count in (class_frequency, class_pair_frequency))
+        classes, pairs = (count(examined.tables[setting], TOP) for count in (class_frequency, class_pair_frequency))
         yield (
             f"- {words.capitalize()}: {classes.distinct:,} classes, the {TOP} commonest with "
             f"{percent(classes.counts.sum() / classes.total)} of the objects; {pairs.distinct:,} class pairs, the "
@@ -287,28 +306,28 @@ def label_part(hall: Hall) -> Iterator[str]:
 
 
 def page(folder: Path) -> str:
-    hall = Hall(folder)
-    marked = {p: {n: scores(said, protocol=p) for n, said in hall.said.items()} for p in reversed(Protocol)}
-    pairs = " and ".join(f"{len(hall.tables[s]):,} {words}" for s, words in SETTINGS.items())
+    examined = Examined(folder)
+    marked = {p: {n: examined.scores(own, p) for n, own in examined.records.items()} for p in reversed(Protocol)}
+    pairs = " and ".join(f"{len(examined.tables[s]):,} {words}" for s, words in SETTINGS.items())
     head = (
         "# Blind rules on 2.5VRD",
         "How far one gets on the real test labels from box coordinates and class names alone. The labels come "
         "without photos, so no model that looks has sat here; the paper's figures stand beside ours where they are "
         f"comparable. Annotated pairs: {pairs}, each asked in both directions. Data fingerprint "
-        f"`{hall.data.fingerprint[:12]}`.",
+        f"`{examined.data.fingerprint[:12]}`.",
         "```console\n$ python benchmarks/relations_results.py --write               # this page\n"
         "$ sightline exam relations --data data/2.5vrd --protocol paper # the scores alone\n```",
     )
     parts = (
         head,
-        score_part(hall, marked),
+        score_part(examined, marked),
         predicate_part(marked[Protocol.PAPER]),
-        difficulty_part(hall),
-        heuristic_part(hall),
-        consistency_part(hall),
-        transfer_part(hall),
-        rater_part(hall),
-        label_part(hall),
+        difficulty_part(examined),
+        heuristic_part(examined),
+        consistency_part(examined),
+        transfer_part(examined),
+        rater_part(examined),
+        label_part(examined),
     )
     text = "\n\n".join(block.strip() for part in parts for block in part) + "\n"
     return re.sub(r"(\n- .*)\n(?=\n- )", r"\1", text)  # items of one list

@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sightline.exams.relations.boxed import BoxedPairs, boxed_pairs
+from sightline.exams.relations.boxed import BoxedPairs, boxed_blocks
 from sightline.exams.relations.matching import score_boxed
-from sightline.exams.relations.protocols import Aspect, Protocol
-from sightline.exams.relations.tally import rates
+from sightline.exams.relations.protocols import Aspect, Protocol, rates
 from sightline.store.formats.vrd25 import read_scoring_truth
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,7 +87,7 @@ def slow(truth: list[official.Row], said: list[official.Row]) -> list[tuple[floa
 
 
 def fast(truth: pl.DataFrame, said: pl.DataFrame) -> list[tuple[float, float, float]]:
-    pairs, answers = boxed_pairs(truth, said)
+    pairs, answers = boxed_blocks([truth], [said])
     rows: list[tuple[float, float, float]] = []
     for aspect in ASPECTS:
         counts = score_boxed(pairs, answers, Protocol.OFFICIAL, aspect).sum(axis=0)

@@ -49,15 +49,15 @@ from numba import njit
 
 from sightline.exams.turing.annotations.columns import Annotation, Columns
 from sightline.exams.turing.annotations.semantics import answer, walk
-from sightline.exams.turing.asking.candidates import Candidates
-from sightline.exams.turing.asking.engine import ask
-from sightline.exams.turing.asking.operators import GroundTruth
-from sightline.exams.turing.chances.belief import Chance
-from sightline.exams.turing.chances.corpus import Corpus
-from sightline.exams.turing.chances.frequencies import Frequencies
-from sightline.exams.turing.words.files import load_vocabulary
-from sightline.exams.turing.words.questions import History, Question, Told, Truth
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.estimate.corpus import Corpus
+from sightline.exams.turing.estimate.estimator import Chance
+from sightline.exams.turing.estimate.frequencies import Frequencies
+from sightline.exams.turing.stream.candidates import Candidates
+from sightline.exams.turing.stream.engine import ask
+from sightline.exams.turing.stream.operators import GroundTruth
+from sightline.exams.turing.vocabulary.files import load_vocabulary
+from sightline.exams.turing.vocabulary.questions import History, Question, Truth
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results" / "turing_speed.json"
 FEW = ("image", "left half", "right half", "top half", "bottom half")
@@ -186,12 +186,12 @@ def candidates(vocabulary: Vocabulary, regions: Sequence[str] | None = None) -> 
     return [q for q in found if regions is None or q.region in regions]
 
 
-def tell(vocabulary: Vocabulary, belief: Frequencies, asked: Sequence[Question], image: Annotation) -> History:
+def tell(vocabulary: Vocabulary, estimator: Frequencies, asked: Sequence[Question], image: Annotation) -> History:
     """A history of unpredictable questions, every third of which labels an object, true of the image."""
     rng, history = np.random.default_rng(1), ()
     for step in range(STEPS):
         _, labelled = walk(image, history, vocabulary)
-        weighed = zip(asked, belief.chances(asked), strict=True)
+        weighed = zip(asked, estimator.chances(asked), strict=True)
         open_ones = [q for q, c in weighed if abs(c.p_yes - 0.5) < 0.45 and c.support]
         truths = {q: answer(image, q, labelled, vocabulary)[0] for q in open_ones}
         labelling = [q for q, truth in truths.items() if q.kind == "unique" and truth is Truth.YES]
@@ -200,19 +200,19 @@ def tell(vocabulary: Vocabulary, belief: Frequencies, asked: Sequence[Question],
         if not chosen:
             break
         question = chosen[int(rng.integers(len(chosen)))]
-        history = (*history, Told(question, truths[question] is Truth.YES))
-        belief.learn(*history[-1])
+        history = (*history, (question, truths[question] is Truth.YES))
+        estimator.learn(*history[-1])
     return history
 
 
-def replay(belief: Any, history: History, asked: Sequence[Question]) -> tuple[list[float], list[list[Chance]]]:
+def replay(estimator: Any, history: History, asked: Sequence[Question]) -> tuple[list[float], list[list[Chance]]]:
     """Milliseconds of each step (learn the last answer, weigh all candidates), and what came out."""
     spent, found = [], []
 
-    def step(told: Told | None) -> list[Chance]:
+    def step(told: tuple[Question, bool] | None) -> list[Chance]:
         if told is not None:
-            belief.learn(*told)
-        return belief.chances(asked)
+            estimator.learn(*told)
+        return estimator.chances(asked)
 
     for told in (None, *history):
         seconds, chances = timed(lambda told=told: step(told))
@@ -297,7 +297,7 @@ class InPandas:
             so[sure.index] = sure >= 1 if told else may == 0
         else:
             so[sure.index] = (sure == 1) & (may == 1) if told else (may == 0) | (sure >= 2)
-        labels, here = Told(question, told).labels, self._vocabulary.region(question.region)
+        labels, here = (question, told).labels, self._vocabulary.region(question.region)
         for k, region in enumerate(self._vocabulary.regions):
             if labels or region.meets(here):
                 self._left[k] &= so
@@ -366,13 +366,13 @@ def streams(images: int, seed: int, tries: int = 5) -> dict[str, Any]:
     """Whole streams about held-out images, the engine's choices and the operator's answers included."""
     vocabulary = load_vocabulary("worlds")
     columns = made_up(vocabulary, images + tries, seed, by_value=True)
-    belief, sets = Frequencies(Corpus.build(first_images(columns, images), vocabulary)), Candidates(vocabulary)
+    estimator, sets = Frequencies(Corpus.build(first_images(columns, images), vocabulary)), Candidates(vocabulary)
     rows = []
     for i in range(tries):
         operator = GroundTruth(columns.image(images + i), vocabulary)
         seconds, stream = timed(
             lambda operator=operator, i=i: ask(
-                belief.fork(),
+                estimator.fork(),
                 vocabulary,
                 operator,
                 scene_id=str(i),
@@ -390,10 +390,10 @@ def streams(images: int, seed: int, tries: int = 5) -> dict[str, Any]:
 def memory(corpus: Corpus, history: History, asked: Sequence[Question]) -> dict[str, float]:
     """Peak MB a stream needs of its own after one, half and all of the steps."""
     tracemalloc.start()
-    belief, out = Frequencies(corpus), {}
+    estimator, out = Frequencies(corpus), {}
     for number, told in enumerate(history, 1):
-        belief.learn(*told)
-        belief.chances(asked)
+        estimator.learn(*told)
+        estimator.chances(asked)
         if number in (1, len(history) // 2, len(history)):
             out[str(number)] = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()

@@ -24,14 +24,13 @@ import numpy as np
 import polars as pl
 
 from _turing_page import SETS, write_page
-from sightline.exams.turing.administering import Desk, administer
-from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions
+from sightline.exams.turing.annotations.columns import subset
+from sightline.exams.turing.conversation import TimedModel, administer
+from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions
 from sightline.exams.turing.exam import TuringExam, TuringItem
+from sightline.exams.turing.measures import KINDS, asked_rows, mark, rates_by_image
 from sightline.exams.turing.monitor import monitor
-from sightline.exams.turing.records import asked_of, mark
-from sightline.exams.turing.scores import KINDS, rates_by_image
-from sightline.exams.turing.study import subset
-from sightline.exams.turing.words.files import load_vocabulary
+from sightline.exams.turing.vocabulary.files import load_vocabulary
 from sightline.generate import generate
 from sightline.models import candidate
 from sightline.skills import Answer
@@ -87,9 +86,9 @@ def measured(exam: TuringExam, data: Dataset, images: int, models: Sequence[str]
     seated = {name: candidate(name).model for name in models}
     for model in seated.values():
         exam.prepare(model, data)
-    desks = {name: Desk(model, None) for name, model in seated.items() if isinstance(model, Answer)}
+    desks = {name: TimedModel(model, None) for name, model in seated.items() if isinstance(model, Answer)}
     _room.update(exam=exam, items=items, desks=desks)
-    exam.belief  # noqa: B018 - built once, before the processes part
+    exam.estimator  # noqa: B018 - built once, before the processes part
     with multiprocessing.get_context("fork").Pool(2) as pool:
         told = pool.map(_one, range(len(items)), chunksize=4)
     return _summary(told, exam, list(seated)) | {"seconds": round(time.time() - begun)}
@@ -118,7 +117,7 @@ def _summary(told: Sequence[Mapping[str, Any]], exam: TuringExam, models: Sequen
         for one in told
         if one["rows"]["step"]
     ]
-    asked = asked_of(pl.concat(frames))
+    asked = asked_rows(pl.concat(frames))
     rate = rates_by_image(asked["cluster_id"])
     everything = {"all": np.ones(len(asked), dtype=bool)}
     blind = {name: rate(asked[f"right {name}"].to_numpy(), everything)["all"] for name in models}

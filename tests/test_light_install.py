@@ -66,18 +66,18 @@ for name in presets():
 LEARNS = """
 import tempfile
 import torch
-from sightline.models.nets.checkpoints import dump_sornet, load_sornet
+from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
 from sightline.models.nets.sornet import Sornet, SornetConfig
-from sightline.training import augment, drawing, evaluating, losses, placing, plan, sources
+from sightline.training.sornet import augmentation, evaluation, layouts, losses, pictures, plan, sources
 from sightline.exams.predicates import tally
 
 torch.set_num_threads(1)
 net = Sornet(SornetConfig(width=8, depth=1, heads=2, hidden=4, image=(64, 32)))
 logits = net(torch.zeros(1, 1, 32, 64, 3), torch.zeros(1, 2, 32, 32, 3))
 with tempfile.NamedTemporaryFile() as file:
-    file.write(dump_sornet(net))
+    file.write(dump_checkpoint(net))
     file.flush()
-    again = load_sornet(file.name).net
+    again = load_checkpoint(file.name).net
 found = {"shape": logits.shape, "same": all(map(torch.equal, net.parameters(), again.parameters()))}
 """
 

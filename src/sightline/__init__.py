@@ -1,9 +1,9 @@
 """Sightline examines what a vision model understands of a scene, not only what it can detect.
 
-The way through the house: sources → scenes → exam items → a model's answers → records → statistics → report card.
+Data flows one way: sources → scenes → exam items → a model's answers → records → measures → report card.
 
->>> import sightline
->>> sightline.Depth.CLOSER.word
+>>> import sightline as sl
+>>> sl.Depth.CLOSER.word
 'closer'
 """
 
@@ -12,77 +12,68 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from sightline.errors import ConfigError, DataError, ModelError, SightlineError
-    from sightline.exams.core import sit
-    from sightline.exams.predicates.exam import PredicatesExam
-    from sightline.exams.relations import RelationsExam
-    from sightline.generate.opening import open_any as open  # noqa: A004 - sightline.open is the front door
-    from sightline.models import candidate
-    from sightline.scenes import Depth, Object, Occlusion, Relation, Scene, Sighting, View
-    from sightline.skills import Detections, Judgements, Pairs, Queries, Verdicts
-    from sightline.store import Dataset, write
+if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for users
+    from sightline.api import compare as compare
+    from sightline.api import examine as examine
+    from sightline.api import report as report
+    from sightline.api import score as score
+    from sightline.errors import ConfigError as ConfigError
+    from sightline.errors import DataError as DataError
+    from sightline.errors import ModelError as ModelError
+    from sightline.errors import SightlineError as SightlineError
+    from sightline.exams.base import Exam as Exam
+    from sightline.exams.predicates.exam import PredicatesExam as PredicatesExam
+    from sightline.exams.relations.exam import RelationsExam as RelationsExam
+    from sightline.exams.turing.ask import ask as ask
+    from sightline.exams.turing.exam import TuringExam as TuringExam
+    from sightline.generate import generate as generate
+    from sightline.generate.open import open_any as open  # noqa: A004, F401 - sightline.open opens datasets
+    from sightline.models import candidate as candidate
+    from sightline.scenes import Depth as Depth
+    from sightline.scenes import Object as Object
+    from sightline.scenes import Occlusion as Occlusion
+    from sightline.scenes import Relation as Relation
+    from sightline.scenes import Scene as Scene
+    from sightline.scenes import Sighting as Sighting
+    from sightline.scenes import View as View
+    from sightline.skills import Detections as Detections
+    from sightline.skills import Judgements as Judgements
+    from sightline.skills import Pairs as Pairs
+    from sightline.skills import Queries as Queries
+    from sightline.skills import Verdicts as Verdicts
+    from sightline.store import Dataset as Dataset
+    from sightline.store import write as write
 
-_HOMES = {
-    "open": ("sightline.generate.opening", "open_any"),
-    "write": ("sightline.store", "write"),
-    "Dataset": ("sightline.store", "Dataset"),
-    "Scene": ("sightline.scenes", "Scene"),
-    "View": ("sightline.scenes", "View"),
-    "Object": ("sightline.scenes", "Object"),
-    "Sighting": ("sightline.scenes", "Sighting"),
-    "Relation": ("sightline.scenes", "Relation"),
-    "Depth": ("sightline.scenes", "Depth"),
-    "Occlusion": ("sightline.scenes", "Occlusion"),
-    "Pairs": ("sightline.skills", "Pairs"),
-    "Judgements": ("sightline.skills", "Judgements"),
-    "Detections": ("sightline.skills", "Detections"),
-    "Queries": ("sightline.skills", "Queries"),
-    "Verdicts": ("sightline.skills", "Verdicts"),
-    "PredicatesExam": ("sightline.exams.predicates.exam", "PredicatesExam"),
-    "RelationsExam": ("sightline.exams.relations", "RelationsExam"),
-    "candidate": ("sightline.models", "candidate"),
-    "sit": ("sightline.exams.core", "sit"),
-    "SightlineError": ("sightline.errors", "SightlineError"),
-    "DataError": ("sightline.errors", "DataError"),
-    "ConfigError": ("sightline.errors", "ConfigError"),
-    "ModelError": ("sightline.errors", "ModelError"),
+_LAZY = {
+    "sightline.api": "compare examine report score",
+    "sightline.errors": "ConfigError DataError ModelError SightlineError",
+    "sightline.exams.base": "Exam",
+    "sightline.exams.predicates.exam": "PredicatesExam",
+    "sightline.exams.relations.exam": "RelationsExam",
+    "sightline.exams.turing.ask": "ask",
+    "sightline.exams.turing.exam": "TuringExam",
+    "sightline.generate": "generate open_any:open",
+    "sightline.models": "candidate",
+    "sightline.scenes": "Depth Object Occlusion Relation Scene Sighting View",
+    "sightline.skills": "Detections Judgements Pairs Queries Verdicts",
+    "sightline.store": "Dataset write",
+}
+"""Module → its public names; ``a:b`` is called `a` there and `b` here."""
+
+_HOME = {
+    name.split(":")[-1]: (module, name.split(":")[0]) for module, names in _LAZY.items() for name in names.split()
 }
 
-__all__ = [
-    "ConfigError",
-    "DataError",
-    "Dataset",
-    "Depth",
-    "Detections",
-    "Judgements",
-    "ModelError",
-    "Object",
-    "Occlusion",
-    "Pairs",
-    "PredicatesExam",
-    "Queries",
-    "Relation",
-    "RelationsExam",
-    "Scene",
-    "Sighting",
-    "SightlineError",
-    "Verdicts",
-    "View",
-    "candidate",
-    "open",
-    "sit",
-    "write",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import sightline` stays instant."""
-    if name not in _HOMES:
+    if name not in _HOME:
         raise AttributeError(f"module 'sightline' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
+    module, attribute = _HOME[name]
     return getattr(import_module(module), attribute)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

@@ -45,6 +45,10 @@ class DataError(SightlineError):
         super().__init__(f"{text} ({', '.join(contrast)})" if contrast else text)
 
 
+class PictureError(DataError):
+    """A picture that cannot be read: missing, cut short, or no picture at all; an exam leaves its item out."""
+
+
 class ConfigError(SightlineError):
     """A setting, option or argument that cannot be honoured."""
 

@@ -1,14 +1,31 @@
 """What a model may be able to do: the protocols an exam asks for, and the plain data they exchange.
 
-A model is any object with one or more of these methods; nothing to inherit. What is handed to a model never
-contains truth: views come without depth and id maps, pairs without labels.
+A model is any object with one or more skills (`Relate`, `Predicates`, `Answer`, `Detect`); nothing to inherit. What
+is handed to a skill never contains truth: views come without depth and id maps, pairs without labels.
+
+A model may also have hooks, all of them optional. Where one is given for a single exam (``prepare_turing``), that
+one is called, else the one for all (``prepare``):
+
+- ``check_<exam>(spec)`` or ``check(spec)``: called before anything is written; raise a ModelError where the model
+  could not answer. The spec is a `RelationsSpec`, `QuerySpec` or `TuringSpec`.
+- ``prepare_<exam>(study)`` or ``prepare(study)``: called before the first question, with what the model may learn
+  from: a `RelationsStudy`, `PredicatesStudy` or `TuringStudy`.
+- ``facts()``: a dict of JSON values to be kept with the run (weights, chosen margins).
+- ``name`` (str): how tables call the model. ``seed`` (int): kept with the run.
+
+Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views to be shown; whether those that the
+data has will do), ``sees_truth`` (predicates: a baseline that is handed the truth as its study), ``cross_fits``
+(relations: its study has the labels of the pairs to come, and it promises never to use a cluster's own labels to
+answer about it), ``attention(queries)`` (predicates: where it looks, for the report), ``on_truth(asked, truth)``
+(Turing: the true answer after each question) and ``seek(scene_id, stream, step)`` (Turing: the place of the next
+question, for a model that reads its answers from a file).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +33,12 @@ from numpy.typing import NDArray
 from sightline.errors import ModelError
 from sightline.scenes import View
 from sightline.scenes.labels import PREDICATES
+
+if TYPE_CHECKING:
+    from sightline.exams.relations.pairs import PairTable
+    from sightline.exams.turing.annotations.columns import Columns
+    from sightline.exams.turing.estimate.estimator import Estimator
+    from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 UNKNOWN = -1
 """Verdict of a model that cannot say whether a predicate holds; counted apart."""
@@ -100,14 +123,14 @@ class Queries:
         scene_id: The scene the question comes from.
         views: Its views, the original camera's first; pixels only.
         patches: (n, side, side, 3) uint8 sRGB: a canonical view of each object, the object alone (`side` is 32).
-        looks: n mappings with ``shape``, ``size``, ``color`` and ``material`` of each object, for models that are
-            asked in words and for blind ones; a source that does not know one leaves it out.
+        appearance: n mappings with ``shape``, ``size``, ``color`` and ``material`` of each object, for models that
+            are asked in words and for blind ones; a source that does not know one leaves it out.
     """
 
     scene_id: str
     views: tuple[View, ...]
     patches: NDArray[np.uint8]
-    looks: tuple[Mapping[str, str], ...]
+    appearance: tuple[Mapping[str, str], ...]
 
     def __len__(self) -> int:
         return len(self.patches)
@@ -117,20 +140,91 @@ class Queries:
 class QuerySpec:
     """What the queries of a predicates exam will be like.
 
-    A model may have a method ``check(syllabus)`` that raises a ModelError where it could not answer; it is called
-    before anything is written.
-
     Attributes:
         views: Ids of the views that will be shown.
         most_objects: Objects of the fullest scene.
         patch: Side of the query patches, pixels.
-        sizes: All (width, height) of the views to be shown; without those of views whose size nobody told.
+        sizes: All (width, height) of the views to be shown; without those of views whose size is not known.
+        objects: Scene id → number of objects, of every scene of the data.
     """
 
     views: tuple[str, ...]
     most_objects: int
     patch: int
     sizes: frozenset[tuple[int, int]] = frozenset()
+    objects: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationsSpec:
+    """What the questions of a relations exam will be about.
+
+    Attributes:
+        scenes: Ids of all scenes to be asked about.
+        categories: All class names in them.
+    """
+
+    scenes: tuple[str, ...]
+    categories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TuringSpec:
+    """What the questions of a Turing exam will be about.
+
+    Attributes:
+        images: Ids of all images to be asked about.
+    """
+
+    images: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RelationsStudy:
+    """Labelled pairs for fitting and tuning.
+
+    Attributes:
+        train: The split to fit and tune on, by setting; may lack one or both.
+        test: The pairs to come, without labels and votes; with them only for a model with ``cross_fits``.
+    """
+
+    train: Mapping[Setting, PairTable]
+    test: Mapping[Setting, PairTable]
+
+
+@dataclass(frozen=True)
+class PredicatesStudy:
+    """The scenes to come with their truth, in the exam's order, for a baseline with ``sees_truth = True``.
+
+    Either it says the same of every scene (majority), or it never uses a scene's own truth to answer about it.
+
+    Attributes:
+        scenes: Scene ids.
+        appearance: For each scene the appearance of its objects (see `Queries`).
+        truth: For each scene (n, n, 8) bool, [subject, object, predicate].
+    """
+
+    scenes: tuple[str, ...]
+    appearance: tuple[tuple[Mapping[str, str], ...], ...]
+    truth: tuple[NDArray[np.bool_], ...]
+
+
+class TuringStudy(Protocol):
+    """The annotated training images that the questions were learned from, and how questions are chosen."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words of the questions."""
+
+    @property
+    def columns(self) -> Columns:
+        """The annotated training images."""
+
+    def estimator(self) -> Estimator:
+        """A fresh estimate of chances over them: the one the exam's questions are chosen by."""
+
+    def practice(self, images: int) -> list[Any]:
+        """Streams about so many training images at most, chosen by an estimate that has not seen those images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +289,7 @@ UNPARSED = "unparsed"
 
 @runtime_checkable
 class Answer(Protocol):
-    """Skill *answer*: answer yes–no questions about an image, one at a time.
-
-    A model may also have ``on_truth(asked, truth)``: called after each answer with the true one, unless withheld.
-    """
+    """Skill *answer*: answer yes–no questions about an image, one at a time."""
 
     def answer(self, asked: Asked) -> str | bool:
         """``yes``, ``no`` or ``abstain``; a bool will do, as will a sentence that begins with one of the words."""

@@ -11,6 +11,7 @@ pytest.importorskip("torch", reason="networks need torch")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors")
 
 from sightline.cli.demo_predicates import SPLITS, show_predicates
+
 from sightline.exams.predicates.exam import BASELINES
 
 

@@ -33,7 +33,7 @@ class Slow:
 @pytest.fixture(scope="module")
 def words(generated: Path, simulated: Path, tmp_path_factory: pytest.TempPathFactory) -> Words:
     """The words of a small sitting of an exam, two runs each."""
-    from sightline.exams.turing.words.files import dump_vocabulary
+    from sightline.exams.turing.vocabulary.files import dump_vocabulary
     from sightline.store import write_scenes
 
     home = tmp_path_factory.mktemp("toys")

@@ -35,7 +35,7 @@ class Dumb:
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``train`` and ``test``, ``both`` with splits, and the vocabulary."""
-    from sightline.exams.turing.words.files import dump_vocabulary
+    from sightline.exams.turing.vocabulary.files import dump_vocabulary
     from sightline.store import write_scenes
 
     home = tmp_path_factory.mktemp("toys")
@@ -140,9 +140,9 @@ def test_deadline_and_withheld_truth(cli: Cli, toys: Path, own: Path, tmp_path: 
 
 
 def test_a_written_test(cli: Cli, toys: Path, tmp_path: Path) -> None:
-    from sightline.exams.turing.asking.written import write_test
     from sightline.exams.turing.exam import TuringExam
-    from sightline.exams.turing.words.files import load_vocabulary
+    from sightline.exams.turing.stream.written import write_test
+    from sightline.exams.turing.vocabulary.files import load_vocabulary
     from sightline.store import open_dataset
 
     data, vocabulary = open_dataset(toys / "test"), load_vocabulary(toys / "toy.yaml")
@@ -183,8 +183,8 @@ def test_a_written_test(cli: Cli, toys: Path, tmp_path: Path) -> None:
 
 
 def test_a_test_written_of_one_half_asks_about_the_other(cli: Cli, toys: Path, tmp_path: Path) -> None:
-    from sightline.exams.turing.asking.written import read_test
     from sightline.exams.turing.exam import half_of
+    from sightline.exams.turing.stream.written import read_test
 
     out, rest = tmp_path / "test", ("--min-support", 10, "--questions", 5, "--vocabulary", toys / "toy.yaml")
     write = ("turing", "write", toys / "both", "--out", out, *rest)
@@ -206,7 +206,7 @@ def test_a_test_written_of_one_half_asks_about_the_other(cli: Cli, toys: Path, t
 
 
 def test_a_written_test_is_smoothed_as_the_exam_is(cli: Cli, toys: Path, tmp_path: Path) -> None:
-    from sightline.exams.turing.asking.written import read_test
+    from sightline.exams.turing.stream.written import read_test
 
     rest = ("--halves", "--min-support", 10, "--questions", 5, "--vocabulary", toys / "toy.yaml", "--json")
     plain, smooth = tmp_path / "plain", tmp_path / "smooth"

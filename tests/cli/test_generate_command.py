@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 import sightline
-from sightline.cli.generate_command import _workers, command
+from sightline.cli.generate_command import command
 from sightline.errors import ConfigError
 
 APP = typer.Typer()
@@ -92,22 +92,6 @@ def test_canonical_views(tmp_path: Path) -> None:
     data = sightline.open(tmp_path / "d")
     [scene] = data
     assert canonical_of(data, scene.objects[0]).shape == (2, 32, 32, 3)
-
-
-@pytest.mark.parametrize(
-    ("asked", "renderer", "pixels", "expected"),
-    [
-        (3, "fast", 1, 3),  # as asked
-        (None, "fast", 10**9, 8),  # one a core
-        (None, "fast", 10**6, 0),  # sooner done than begun
-        (None, "blender", 10**9, 0),  # takes all cores by itself
-    ],
-)
-def test_workers(
-    asked: int | None, renderer: str, pixels: int, expected: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
-    assert _workers(asked, renderer, pixels) == expected
 
 
 def test_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from sightline.exams.core import sit
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.relations.exam import RelationsExam
-from sightline.exams.relations.simulate import simulated_tables
+from sightline.exams.relations.simulation import simulated_tables
 from sightline.exams.run import MANIFEST
+from sightline.exams.runner import run_exam
 from sightline.generate import generate
 from sightline.models.registry import candidate
 from sightline.store import write
@@ -47,8 +47,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "mine.py").write_text(MODEL)
     data = generate("geospa/val_default", folder / "data", scenes=3, size=(60, 40), depth=None, canonical=1)
     for spec, name in (("predicates_majority", "m"), (f"{folder / 'mine.py'}:yes", "y")):
-        sit(PredicatesExam(), candidate(spec), data, folder / "runs" / name)
-    sit(PredicatesExam(), candidate(f"{folder / 'mine.py'}:staring"), data, folder / "stares" / "s")
+        run_exam(PredicatesExam(), candidate(spec), data, folder / "runs" / name)
+    run_exam(PredicatesExam(), candidate(f"{folder / 'mine.py'}:staring"), data, folder / "stares" / "s")
     return folder
 
 
@@ -87,7 +87,7 @@ def test_how_many_of_each_kind(home: Path, tmp_path: Path, cli: Cli) -> None:
 )
 def test_relations_draw_single_mistakes(tmp_path: Path, cli: Cli, options: tuple[str, ...], says: str) -> None:
     data = write(simulated_tables(images=12, seed=3), tmp_path / "data", source="simulated")
-    sit(RelationsExam(), candidate("size"), data, tmp_path / "runs" / "s")
+    run_exam(RelationsExam(), candidate("size"), data, tmp_path / "runs" / "s")
     out = tmp_path / "out"
     refused = cli("report", tmp_path / "runs", *options, "--out", out, "--resamples", 100)
     assert refused.code == 2

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 import torch
 
-from sightline.cli import console, train_sources
+from sightline.cli import console
 from sightline.models.nets import sornet
 from sightline.models.nets.sornet import SornetConfig
-from sightline.training.placing import looks_of
+from sightline.training.sornet import setup
+from sightline.training.sornet.layouts import identities_of
 from sightline.worlds import load_world
 
 SMALL = ("--steps", 3, "--batch", 2, "--device", "cpu")
@@ -101,6 +102,28 @@ def test_from_a_world(cli: Any, small_world: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("auxiliary", "facts", "pointing"),
+    [("both", True, True), ("pose", True, False), ("pointing", False, True), ("none", False, False)],
+)
+def test_auxiliary_losses(
+    cli: Any, generated: Path, tmp_path: Path, auxiliary: str, facts: bool, pointing: bool
+) -> None:
+    words = ("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    made = cli(*words, "--auxiliary", auxiliary, "--json")
+    assert made.code == 0, made.err
+    last = made.json["last"]
+    assert (last["facts"] is not None, last["pointing"] is not None) == (facts, pointing)
+    plan = json.loads((tmp_path / "t" / "plan.json").read_text())["plan"]
+    assert (plan["facts"] > 0, plan["pointing"] > 0) == (facts, pointing)
+    again = cli(*words)  # with both, as by default
+    assert again.code == (0 if auxiliary == "both" else 2)
+    if auxiliary in ("pointing", "none"):
+        assert "holds another training: its facts is 0.0, now it is 1.0" in again.err
+    if auxiliary == "pose":
+        assert "holds another training: its pointing is 0.0, now it is 0.3" in again.err
+
+
+@pytest.mark.parametrize(
     ("named", "turns", "scenes"),
     [
         (("small", "other"), [0, 1], 6),  # three steps of two scenes
@@ -127,8 +150,8 @@ def test_from_several_worlds(
 def test_many_objects_have_fewer_canonical_views(
     cli: Any, small_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    objects = len(looks_of(load_world(small_world)))
-    monkeypatch.setattr(train_sources, "_MOST_VIEWS", {"cpu": 3 * objects})
+    objects = len(identities_of(load_world(small_world)))
+    monkeypatch.setattr(setup, "MOST_CANONICAL", {"cpu": 3 * objects})
     made = cli(
         "train",
         "sornet",
@@ -294,7 +317,7 @@ def test_interrupted_while_drawing(
     def press(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sightline.training.drawing.cpu_bank", press)
+    monkeypatch.setattr("sightline.training.sornet.pictures.cpu_bank", press)
     done = cli("train", "sornet", "--world", small_world, "--out", tmp_path / "t", *SMALL)
     assert done.code == 130
     assert "interrupted: the same command goes on from the start, no state was saved yet" in done.err
@@ -322,7 +345,7 @@ def test_curve_interrupted(cli: Any, generated: Path, tmp_path: Path, monkeypatc
         3,
     )
     with monkeypatch.context() as patched:
-        patched.setattr("sightline.training.learning.predicate_loss", press)
+        patched.setattr("sightline.training.sornet.task.predicate_loss", press)
         done = cli(*words)
     assert (done.code, done.err.splitlines()[0]) == (
         130,
@@ -345,7 +368,7 @@ def test_a_bar_while_canonical_views_are_drawn(
     monkeypatch.setenv("TERM", "xterm")
     made = cli("train", what, *words)
     assert made.code == 0, made.err
-    objects = len(looks_of(load_world(small_world)))
+    objects = len(identities_of(load_world(small_world)))
     assert "canonical views" in made.err
     assert f"{objects}/{objects}" in made.err
 
@@ -356,7 +379,7 @@ def test_interrupted(cli: Any, generated: Path, tmp_path: Path, monkeypatch: pyt
 
     words = ("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
     with monkeypatch.context() as patched:
-        patched.setattr("sightline.training.learning.predicate_loss", press)
+        patched.setattr("sightline.training.sornet.task.predicate_loss", press)
         done = cli(*words)
     assert (done.code, done.err.splitlines()[0]) == (
         130,

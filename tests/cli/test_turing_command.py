@@ -10,21 +10,18 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from sightline.cli.demo_turing import show_turing
 
 import sightline
 from exams.turing.turing_toy import toy_scenes
-from sightline.cli.demo_turing import show_turing
-from sightline.cli.turing_asking import assumptions_of
-from sightline.cli.turing_person import Answers, Session
-from sightline.cli.turing_print import transcript_of
+from sightline.cli.turing_person import PersonAnswers, Session
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.annotations.annotating import annotate
-from sightline.exams.turing.asking.engine import Engine, Settings
-from sightline.exams.turing.chances.belief import NONE_MADE, Assumptions
-from sightline.exams.turing.chances.corpus import Corpus
-from sightline.exams.turing.chances.frequencies import Frequencies
-from sightline.exams.turing.words.files import load_vocabulary, parse_vocabulary
-from sightline.exams.turing.words.questions import Truth
+from sightline.exams.turing.annotations.annotation import annotate
+from sightline.exams.turing.estimate.corpus import Corpus
+from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions, QuestionOptions, named_assumptions
+from sightline.exams.turing.source import QuestionSource
+from sightline.exams.turing.vocabulary.files import load_vocabulary, parse_vocabulary
+from sightline.exams.turing.vocabulary.questions import Truth
 from sightline.generate import generate
 from sightline.report.turing.stage import stage
 from sightline.store import write_scenes
@@ -179,12 +176,12 @@ def test_vocabularies(cli: Cli, generated: Path) -> None:
     ],
 )
 def test_assumptions(words: list[str], none: bool, made: Assumptions) -> None:
-    assert assumptions_of(words, none=none) == made
+    assert named_assumptions(words, none=none) == made
 
 
 def test_unknown_assumptions() -> None:
     with pytest.raises(ConfigError, match="no assumption 'nothing'"):
-        assumptions_of(["nothing"], none=False)
+        named_assumptions(["nothing"])
 
 
 @pytest.fixture
@@ -202,9 +199,8 @@ def sit_down(generated: Path, first: str, tmp_path: Path) -> Callable[[str], Ses
             except StopIteration:
                 raise EOFError from None
 
-        settings = Settings(min_support=2)
-        engine = Engine(Frequencies(corpus, min_support=2), words, scene_id=first, seed=0, settings=settings)
-        answers = Answers(tmp_path / "a.jsonl", first, words)
+        engine = QuestionSource(words, corpus, QuestionOptions(min_support=2)).engine(first)
+        answers = PersonAnswers(tmp_path / "a.jsonl", first, words)
         return Session(engine, words, answers, stage(data.scene(first)), tmp_path / "a.png", read)
 
     return make
@@ -241,8 +237,7 @@ def test_an_interrupted_session_goes_on(sit_down: Callable[[str], Session], firs
     assert second == expected
     rows = whole.answers.rows()
     assert [row["scene_id"] for row in rows] == ["another", *[first] * len(expected.steps)]
-    lines = transcript_of(second, whole.vocabulary).lines
-    assert [line.truth for line in lines] == ["no", "yes", "no", "yes"]
+    assert [step.truth.value for step in second.steps if step.truth] == ["no", "yes", "no", "yes"]
 
 
 def test_answers_of_another_stream_are_refused(sit_down: Callable[[str], Session]) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from typing import Any
 import pytest
 
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate, Exam
 from sightline.exams.run import MANIFEST, RECORDS, ItemRecords, Run, RunIdentity
+from sightline.exams.runner import run_exam
 
 IDENTITY = RunIdentity(
     exam="toy", options={"split": "test"}, model="m", model_name="m", model_fingerprint="", data_fingerprint="f"
@@ -142,24 +144,28 @@ class ToyItem:
     cluster_id: str = "c"
 
 
-class ToyExam:
-    name, skills = "toy", ()
-
-    def options(self) -> dict[str, str]:
-        return {}
-
-    def prepare(self, model: object, data: object) -> None:
-        model.tuned = True  # type: ignore[attr-defined]
+@dataclass(frozen=True)
+class ToyExam(Exam[ToyItem]):
+    name, title, skills = "toy", "A toy", ((),)
 
     def items(self, data: object) -> list[ToyItem]:
         return [ToyItem(str(i)) for i in range(4)]
 
-    def examine(self, model: object, item: ToyItem) -> ItemRecords:
+    def study(self, model: object, data: object) -> str:
+        return "all there is to know"
+
+    def ask(self, model: object, item: ToyItem) -> ItemRecords:
         return ItemRecords({}, {"answer": ["x"]})
+
+    def measures(self, records: object, data: object) -> tuple[()]:
+        return ()
 
 
 class ToyModel:
     tuned, seed = False, 7
+
+    def prepare(self, study: str) -> None:
+        self.tuned = study == "all there is to know"
 
     def facts(self) -> dict[str, bool]:
         return {"tuned": self.tuned}
@@ -168,10 +174,13 @@ class ToyModel:
 class ToyData:
     path, fingerprint = None, "f"
 
+    def memo(self, key: object, make: Callable[[], Any]) -> Any:
+        return make()
+
 
 def test_visiting_a_finished_run_changes_nothing_but_the_time(tmp_path: Path) -> None:
     def visit(limit: int | None) -> dict[str, Any]:
-        run = sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path, limit=limit)  # type: ignore[arg-type]
+        run = run_exam(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path, limit=limit)  # type: ignore[arg-type]
         return {k: v for k, v in run.manifest.items() if k != "ended"}
 
     first = visit(None)
@@ -184,7 +193,7 @@ def test_visiting_a_finished_run_changes_nothing_but_the_time(tmp_path: Path) ->
 
 def test_a_smaller_limit_leaves_the_other_records(tmp_path: Path) -> None:
     def visit(limit: int | None) -> Run:
-        return sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=limit)  # type: ignore[arg-type]
+        return run_exam(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=limit)  # type: ignore[arg-type]
 
     assert visit(3).asked == {"0", "1", "2"}
     fewer = visit(2)
@@ -197,7 +206,7 @@ def test_a_smaller_limit_leaves_the_other_records(tmp_path: Path) -> None:
 
 def test_a_negative_limit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="must not be negative, found -1"):
-        sit(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=-1)  # type: ignore[arg-type]
+        run_exam(ToyExam(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path / "r", limit=-1)  # type: ignore[arg-type]
     assert not (tmp_path / "r").exists()
 
 
@@ -207,13 +216,13 @@ class OwnError(ModelError):
 
 def test_what_a_model_does_wrong_is_told_with_the_item(tmp_path: Path) -> None:
     class Failing(ToyExam):
-        def examine(self, model: object, item: ToyItem) -> ItemRecords:
+        def ask(self, model: object, item: ToyItem) -> ItemRecords:
             if item.id == "2":
                 raise OwnError("no answer")
-            return super().examine(model, item)
+            return super().ask(model, item)
 
     with pytest.raises(OwnError, match=r"^scene 2: no answer$"):
-        sit(Failing(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path)  # type: ignore[arg-type]
+        run_exam(Failing(), Candidate("m", "m", ToyModel()), ToyData(), tmp_path)  # type: ignore[arg-type]
     assert Run.open(tmp_path).manifest["error"] == "OwnError: scene 2: no answer"
 
 
@@ -222,8 +231,9 @@ SLOW_SITTING = textwrap.dedent(
     import os, sys, time
     from dataclasses import dataclass
     from pathlib import Path
-    from sightline.exams.core import Candidate, sit
+    from sightline.exams.base import Candidate, Exam
     from sightline.exams.run import ItemRecords
+    from sightline.exams.runner import run_exam
 
     @dataclass(frozen=True)
     class Item:
@@ -233,19 +243,20 @@ SLOW_SITTING = textwrap.dedent(
 
     class Data:
         path, fingerprint = None, "f"
+        def memo(self, key, make): return make()
 
-    class Exam:
-        name, skills = "toy", ()
-        def options(self): return {}
-        def prepare(self, model, data): pass
+    @dataclass(frozen=True)
+    class Toy(Exam):
+        name, title, skills = "toy", "A toy", ((),)
+        def measures(self, records, data): return ()
         def items(self, data): return [Item(str(i), f"s{i}", f"c{i}") for i in range(120)]
-        def examine(self, model, item):
+        def ask(self, model, item):
             with open(sys.argv[2], "a") as log:
                 log.write(item.id + "\\n")
             time.sleep(0.003)
             return ItemRecords({}, {"truth": [item.id] * 50, "answer": ["x" * 200] * 50})
 
-    sit(Exam(), Candidate("toy", "toy", object()), Data(), Path(sys.argv[1]))
+    run_exam(Toy(), Candidate("toy", "toy", object()), Data(), Path(sys.argv[1]))
     """
 )
 

@@ -17,8 +17,10 @@ import pytest
 
 import sightline
 from sightline.errors import ConfigError, DataError, SightlineError
-from sightline.generate import generate, pieces
-from sightline.generate.pieces import missing
+from sightline.generate import generate, shards
+from sightline.generate.recipe import recipe_for
+from sightline.generate.run import default_workers
+from sightline.generate.shards import missing
 from sightline.scenes import validate
 from sightline.store import Dataset, check_tables, fingerprint
 from sightline.store.manifest import FileInfo, ShardInfo
@@ -198,7 +200,7 @@ def test_folders_that_are_not_ours(small: Dataset, tmp_path: Path) -> None:
 
 
 def test_a_full_disk(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sightline import atomic
+    from sightline import files
     from sightline.store import blobs
 
     written = 0
@@ -208,7 +210,7 @@ def test_a_full_disk(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyP
         written += len(data)
         if written > room:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        atomic.atomic_write(path, data, sync=sync)
+        files.atomic_write(path, data, sync=sync)
 
     monkeypatch.setattr(blobs, "atomic_write", full)
     monkeypatch.setattr("sightline.generate.run.SCENES_PER_SHARD", 2)
@@ -237,7 +239,7 @@ def test_a_lost_shard_is_made_again(small: Dataset, tmp_path: Path) -> None:
 
 
 def test_after_a_failed_start_another_recipe_may_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sightline.generate.run.make", lambda *_: 1 / 0)
+    monkeypatch.setattr("sightline.generate.run.make_shard", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         generate(WORLD, tmp_path / "d", scenes=1, size=SIZE)
     assert list(tmp_path.iterdir()) == []
@@ -297,7 +299,7 @@ def _shard(start: int, scenes: int) -> ShardInfo:
     ],
 )
 def test_missing(done: list[tuple[int, int]], span: tuple[int, int], size: int, expected: list[object]) -> None:
-    found = missing(Path(), [_shard(*d) for d in done], *span, size)
+    found = missing([_shard(*d) for d in done], *span, size)
     assert [(p.start, p.stop) for p in found] == expected
 
 
@@ -305,7 +307,7 @@ def test_a_damaged_note_is_told(tmp_path: Path) -> None:
     (tmp_path / "partial").mkdir()
     (tmp_path / "partial" / "00000000.json").write_text(json.dumps({"name": "00000000"}))
     with pytest.raises(DataError, match="the note of a shard is damaged"):
-        pieces.finished(tmp_path)
+        shards.finished(tmp_path)
 
 
 def test_killed_while_the_manifest_was_written(small: Dataset, tmp_path: Path) -> None:
@@ -323,9 +325,9 @@ def test_what_takes_its_time_is_told(tmp_path: Path) -> None:
     code = (
         "from sightline.generate import generate; import sys\n"
         "from numba import njit\n"
-        "from sightline.generate.kernels import compiling_told\n"
+        "from sightline.generate.run import _noting_compilation\n"
         "words = []\n"
-        "with compiling_told(words.append):\n"
+        "with _noting_compilation(words.append):\n"
         "    njit(lambda x: x + 1)(1)\n"
         "    njit(lambda x: x + 2)(1)\n"
         "njit(lambda x: x + 3)(1)\n"
@@ -339,7 +341,7 @@ def test_too_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def greedy(*_: object) -> None:
         raise MemoryError("Unable to allocate 37.3 GiB")
 
-    monkeypatch.setattr("sightline.generate.run.make", greedy)
+    monkeypatch.setattr("sightline.generate.run.make_shard", greedy)
     with pytest.raises(SightlineError, match=r"not enough memory \(Unable to allocate 37.3 GiB\); no scene was"):
         generate(WORLD, tmp_path / "d", scenes=1, size=SIZE)
     assert list(tmp_path.iterdir()) == []
@@ -364,3 +366,77 @@ def test_overwrite_replaces_what_another_recipe_made(small: Dataset, tmp_path: P
     with pytest.raises(ConfigError, match="another recipe"):
         generate(WORLD, folder, scenes=1, overwrite=True, **asked)
     assert (folder / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("size", "scenes", "renderer", "expected"),
+    [
+        (None, 1000, "fast", 8),  # one a core
+        (None, 10, "fast", 0),  # sooner done than begun
+        ((48, 32), 1000, "fast", 0),  # many, but small
+        (None, 1000, "blender", 0),  # takes all cores by itself
+    ],
+)
+def test_default_workers(
+    size: tuple[int, int] | None, scenes: int, renderer: str, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
+    recipe, _ = recipe_for(load_world(WORLD), size=size, renderer=renderer)  # type: ignore[arg-type]
+    assert default_workers(recipe, scenes) == expected
+
+
+def test_options_as_text(tmp_path: Path) -> None:
+    texts = {"views": "original, top", "size": "48x32", "image_format": "none", "depth": "none"}
+    values = {"views": VIEWS, "size": (48, 32), "image_format": None, "depth": None}
+    made = generate(WORLD, tmp_path / "d", scenes=1, **texts)  # type: ignore[arg-type]
+    again = generate(WORLD, tmp_path / "d", scenes=1, **values)  # type: ignore[arg-type]  # the same recipe
+    assert made.recipe == again.recipe
+    with pytest.raises(ConfigError, match=r"^size '48': expected width and height"):
+        generate(WORLD, tmp_path / "d", scenes=1, size="48")
+
+
+def test_without_a_folder_it_lies_in_the_cache(
+    small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SIGHTLINE_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = generate(WORLD, scenes=6, **SAME)
+    assert first.fingerprint == small.fingerprint
+    assert first.path.parent == tmp_path / "sightline" / "worlds"
+    assert first.path.name.startswith("geospa-train-")
+    done: list[tuple[int, int]] = []
+    again = generate(WORLD, scenes=6, progress=lambda *d: done.append(d), **SAME)
+    assert (again.path, done) == (first.path, [(6, 6)])  # nothing made
+    assert generate(WORLD, scenes=2, **SAME).path != first.path
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "mine"))
+    assert generate(WORLD, scenes=2, **SAME).path.parent == tmp_path / "mine" / "worlds"
+
+
+def test_a_cached_dataset_that_was_interrupted_goes_on(
+    small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path))
+    monkeypatch.setattr("sightline.generate.run.SCENES_PER_SHARD", 2)
+
+    def stop(done: int, total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate(WORLD, scenes=6, progress=stop, **SAME)
+    done: list[int] = []
+    assert generate(WORLD, scenes=6, progress=lambda n, _: done.append(n), **SAME).fingerprint == small.fingerprint
+    assert done[0] == 2
+
+
+CACHED = """
+from sightline.generate import generate
+print(generate("geospa/train", scenes=6, views=["original", "top"], seed=5, size=(96, 64)).fingerprint)
+"""
+
+
+def test_two_processes_want_the_same(small: Dataset, tmp_path: Path) -> None:
+    asked = {"env": {**os.environ, "SIGHTLINE_CACHE": str(tmp_path)}, "stdout": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([sys.executable, "-c", CACHED], **asked) for _ in range(2)]  # type: ignore[call-overload]
+    assert [process.communicate(timeout=120)[0].strip() for process in both] == [small.fingerprint] * 2
+    assert len([p for p in (tmp_path / "worlds").iterdir() if p.is_dir()]) == 1

@@ -15,10 +15,10 @@ torch = pytest.importorskip("torch", reason="networks need torch")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors")
 
 from numpy.typing import NDArray
-
-import sightline
 from sightline.exams.predicates.records import counts_of
 from sightline.exams.predicates.scores import NAMES, scene_accuracy_of
+
+import sightline
 from sightline.generate import generate
 from sightline.models.sornet import SHIPPED, shipped
 
@@ -41,7 +41,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def card() -> str:
-    if "plan" not in shipped("cpu").told:
+    if "plan" not in shipped("cpu").about:
         pytest.skip("the weights say that they are untrained")
     return CARD.read_text(encoding="utf-8")
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError, ModelError, SightlineError
 from sightline.models import candidate
-from sightline.models.nets.checkpoints import dump_sornet
-from sightline.models.nets.glances import glances
-from sightline.models.nets.sornet import consistent
+from sightline.models.nets.checkpoints import dump_checkpoint
+from sightline.models.nets.sornet import consistent, glances
 from sightline.models.registry import fingerprint
 from sightline.models.sornet import SornetModel, load_file
 from sightline.scenes import View
@@ -77,11 +76,11 @@ def test_several_glances_are_averaged_and_make_another_model() -> None:
     with pytest.raises(ConfigError, match="sornet: glances at a scene must be 1 to 5, not 9"):
         SornetModel(net(), device="cpu", glances=9)
     with pytest.raises(ConfigError, match="sornet: glances at a scene must be 1 to 5, not 'many'"):
-        SornetModel(net(), told={"glances": "many"}, device="cpu")
+        SornetModel(net(), about={"glances": "many"}, device="cpu")
 
 
 def test_a_checkpoint_may_say_how_often_it_looks() -> None:
-    usual, once = (SornetModel(net(), told={"glances": 3}, device="cpu", glances=count) for count in (None, 1))
+    usual, once = (SornetModel(net(), about={"glances": 3}, device="cpu", glances=count) for count in (None, 1))
     assert [(who.glances, who.name) for who in (usual, once)] == [(3, "sornet"), (1, "sornet (1 glance)")]
     assert once.facts()["glances"] == 1
 
@@ -179,7 +178,7 @@ def test_a_view_of_another_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.safetensors"
-    file.write_bytes(dump_sornet(net(), {"steps": 5}))
+    file.write_bytes(dump_checkpoint(net(), {"steps": 5}))
     made, images_and_patches = load_file(file, device="cpu"), shown(3)
     assert (made.name, made.views, made.any_views) == ("mine", BOTH, True)
     assert made.facts() | {"steps": 5, "width": 32, "views": BOTH, "parameters": made.parameters} == made.facts()
@@ -193,7 +192,7 @@ def test_trainings_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     files = [tmp_path / name / "sornet.safetensors" for name in ("long", "short")]
     for file in files:
         file.parent.mkdir()
-        file.write_bytes(dump_sornet(net()))
+        file.write_bytes(dump_checkpoint(net()))
     assert [load_file(file, device="cpu").name for file in files] == ["long/sornet", "short/sornet"]
 
 
@@ -205,7 +204,7 @@ def test_the_fingerprint_is_of_the_weights() -> None:
 
 def test_a_checkpoint_takes_options(tmp_path: Path) -> None:
     file = tmp_path / "mine.safetensors"
-    file.write_bytes(dump_sornet(net()))
+    file.write_bytes(dump_checkpoint(net()))
     often, once = candidate(f"{file}:glances=3"), candidate(str(file))
     assert [who.model.facts()["glances"] for who in (often, once)] == [3, 1]
     assert [who.name for who in (often, once)] == ["mine (3 glances)", "mine"]

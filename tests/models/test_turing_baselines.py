@@ -11,18 +11,22 @@ import pytest
 
 from exams.turing.turing_toy import toy_data, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import Candidate, sit
-from sightline.exams.turing.asking.streams import Stream
+from sightline.exams.base import Candidate
+from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
+from sightline.exams.turing.measures import asked_rows, kinds_of, rates_by_image
 from sightline.exams.turing.monitor import monitor
-from sightline.exams.turing.records import asked_of, score_run
-from sightline.exams.turing.study import TuringStudy
-from sightline.exams.turing.words.questions import Question, Truth
+from sightline.exams.turing.source import EngineStreams, TrainingStudy
+from sightline.exams.turing.stream.steps import Step, Stream
+from sightline.exams.turing.vocabulary.questions import Question, Truth
 from sightline.models import load
 from sightline.models.adapters.answer_file import AnswerFile
 from sightline.models.baselines.turing_features import features, instantiated
 from sightline.models.baselines.turing_learning import Fit, Rows, fitted
-from sightline.skills import Asked
+from sightline.skills import Asked, TuringSpec
+from sightline.stats import Interval
+from sightline.store import Dataset
 
 VOCABULARY = toy_vocabulary()
 TRAIN, TEST = toy_data(160, seed=1), toy_data(30, seed=2)
@@ -30,22 +34,22 @@ TRAIN, TEST = toy_data(160, seed=1), toy_data(30, seed=2)
 
 @pytest.fixture(scope="module")
 def exam() -> TuringExam:
-    return TuringExam(TRAIN, VOCABULARY, min_support=10, questions=12, seed=3)
+    return TuringExam(train=TRAIN, vocabulary=VOCABULARY, min_support=10, questions=12, seed=3)
 
 
 def replies(exam: TuringExam, model: object, folder: Path) -> list[dict[str, Any]]:
-    run = sit(exam, Candidate("m", "m", model), TEST, folder)
-    return asked_of(run.records()).rows(named=True)
+    run = run_exam(exam, Candidate("m", "m", model), TEST, folder)
+    return asked_rows(run.records()).rows(named=True)
 
 
 def test_constants_and_the_coin(exam: TuringExam, tmp_path: Path) -> None:
     yes, no, coin = (load(name) for name in ("always_yes", "always_no", "coin"))
-    assert {row["reply"] for row in replies(exam, yes, tmp_path / "yes")} == {"yes"}
-    assert {row["reply"] for row in replies(exam, no, tmp_path / "no")} == {"no"}
-    first = [row["reply"] for row in replies(exam, coin, tmp_path / "coin")]
+    assert {row["answer"] for row in replies(exam, yes, tmp_path / "yes")} == {"yes"}
+    assert {row["answer"] for row in replies(exam, no, tmp_path / "no")} == {"no"}
+    first = [row["answer"] for row in replies(exam, coin, tmp_path / "coin")]
     assert 0.35 < first.count("yes") / len(first) < 0.65
-    assert first == [row["reply"] for row in replies(exam, load("coin"), tmp_path / "again")]
-    assert first != [row["reply"] for row in replies(exam, load("coin:seed=1"), tmp_path / "other")]
+    assert first == [row["answer"] for row in replies(exam, load("coin"), tmp_path / "again")]
+    assert first != [row["answer"] for row in replies(exam, load("coin:seed=1"), tmp_path / "other")]
     with pytest.raises(ConfigError, match="seed must not be negative"):
         load("coin:seed=-1")
 
@@ -54,12 +58,12 @@ def test_the_engine_says_what_its_estimate_says(exam: TuringExam, tmp_path: Path
     """Following the stream from what it is told, it comes to the very estimates the questions were chosen by."""
     rows = replies(exam, load("turing_engine"), tmp_path / "r")
     assert {row["type"] for row in rows} >= {"exist", "unique", "attribute"}
-    assert [row["reply"] for row in rows] == ["yes" if row["p_yes"] > 0.5 else "no" for row in rows]
+    assert [row["answer"] for row in rows] == ["yes" if row["p_yes"] > 0.5 else "no" for row in rows]
 
 
 @pytest.mark.parametrize("name", ["turing_engine", "turing_history:images=20"])
 def test_withheld_answers_do_not_stop_them(name: str, exam: TuringExam, tmp_path: Path) -> None:
-    withheld = TuringExam(TRAIN, VOCABULARY, min_support=10, questions=12, seed=3, withhold=True)
+    withheld = TuringExam(train=TRAIN, vocabulary=VOCABULARY, min_support=10, questions=12, seed=3, withhold=True)
     rows = replies(withheld, load(name), tmp_path / "r")
     assert len(rows) == len(replies(exam, load("always_yes"), tmp_path / "s"))
 
@@ -73,12 +77,16 @@ def test_they_must_be_taught(name: str) -> None:
 
 def test_histories_of_fair_streams_teach_little(exam: TuringExam, tmp_path: Path) -> None:
     model: Any = load("turing_history")
-    run = sit(exam, Candidate("m", "m", model), TEST, tmp_path / "r")
-    found = score_run(run, resamples=200)
-    assert 0.3 < found.accuracy["all"].value < 0.7
+    run = run_exam(exam, Candidate("m", "m", model), TEST, tmp_path / "r")
+    assert 0.3 < accuracy(run).value < 0.7
     told = run.manifest["model"]
     assert told["practice_streams"] == len(TRAIN) // 4
     assert told["practice_questions"] > 200
+
+
+def accuracy(run: Run) -> Interval:
+    asked = asked_rows(run.records())
+    return rates_by_image(asked["cluster_id"], resamples=200)(asked["right"].to_numpy(), kinds_of(asked))["all"]
 
 
 class Leaky(TuringExam):
@@ -87,21 +95,26 @@ class Leaky(TuringExam):
     Its truth has nothing to do with the images; the questions are those of searches only.
     """
 
-    def stream(self, item: Any) -> Stream:
-        return alternating(item.scene_id, item.row)
+    def source(self, data: Dataset) -> LeakyStreams:
+        fair = super().source(data)
+        assert isinstance(fair, EngineStreams)
+        return LeakyStreams(fair.source, fair.training, fair.images)
 
-    def study(self) -> TuringStudy:
-        return _LeakyStudy(self.recipe, self.training, self.belief.fork)
+
+class LeakyStreams(EngineStreams):
+    def stream(self, scene_id: str, number: int) -> Stream:
+        return alternating(scene_id, self.images.ids.tolist().index(scene_id))
+
+    def study(self) -> TrainingStudy:
+        return LeakyStudy(self.source, self.training, self.source.estimator)
 
 
-class _LeakyStudy(TuringStudy):
+class LeakyStudy(TrainingStudy):
     def practice(self, images: int) -> list[Stream]:
         return [alternating(f"p{i}", i) for i in range(images)]
 
 
 def alternating(scene_id: str, row: int) -> Stream:
-    from sightline.exams.turing.asking.streams import Step
-
     kinds = [
         Question("exist", kind, (), region) for kind in ("ball", "cube") for region in ("image", "left", "right")
     ]
@@ -121,12 +134,11 @@ def alternating(scene_id: str, row: int) -> Stream:
 
 def test_a_stream_with_predictable_answers_is_flagged(exam: TuringExam, tmp_path: Path) -> None:
     """The history learner finds that answers take turns, though yes and no are as common; the monitor says so."""
-    leaky = Leaky(TRAIN, VOCABULARY, min_support=10, seed=3)
+    leaky = Leaky(train=TRAIN, vocabulary=VOCABULARY, min_support=10, seed=3)
     found = {}
     for made, folder in ((leaky, tmp_path / "leaky"), (exam, tmp_path / "fair")):
-        run = sit(made, Candidate("m", "m", load("turing_history:images=60")), TEST, folder)
-        blind = {"turing_history": score_run(run, resamples=200).accuracy["all"]}
-        found[folder.name] = monitor(asked_of(run.records()), blind, resamples=200)
+        run = run_exam(made, Candidate("m", "m", load("turing_history:images=60")), TEST, folder)
+        found[folder.name] = monitor(asked_rows(run.records()), {"turing_history": accuracy(run)}, resamples=200)
     assert found["leaky"].blind["turing_history"].value > 0.7
     assert found["leaky"].leaky
     assert any("turing_history answers without looking" in reason for reason in found["leaky"].reasons)
@@ -174,8 +186,8 @@ def test_the_fit_reaches_the_least_loss() -> None:
 
 
 def test_features_speak_of_overlapping_questions_and_known_facts(exam: TuringExam) -> None:
-    stream = max((exam.stream(item) for item in exam.items(TEST)), key=lambda s: len(s.history))
-    history = [(told.question, told.answer) for told in stream.history]
+    stream = max((item.stream for item in exam.items(TEST)), key=lambda s: len(s.history))
+    history = list(stream.history)
     given = instantiated(history)
     assert [str(label) for label in given] == [str(step.label) for step in stream.steps if step.label]
     left = (Question("exist", "ball", (), "left"), True)
@@ -201,7 +213,7 @@ def test_answers_from_a_file(suffix: str, exam: TuringExam, tmp_path: Path) -> N
     else:
         file.write_text("".join(json.dumps(r | {"text": "?"}) + "\n" for r in told))
     found = replies(exam, load(str(file)), tmp_path / "r")
-    assert [r["reply"] for r in found[:3]] == ["abstain"] * 3
+    assert [r["answer"] for r in found[:3]] == ["abstain"] * 3
     assert all(r["right"] for r in found[3:])
     assert load(f"answers:path={file}")
 
@@ -247,6 +259,6 @@ def test_an_answer_file_must_be_there_and_be_told_the_place(tmp_path: Path) -> N
 def test_answers_to_other_images_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(GOOD)
     model = AnswerFile(tmp_path / "a.jsonl")
-    model.check_scenes(["s", "elsewhere"])
+    model.check_turing(TuringSpec(("s", "elsewhere")))
     with pytest.raises(ModelError, match=r"none of its answers is about an image of this exam.*'elsewhere'"):
-        model.check_scenes(["elsewhere"])
+        model.check_turing(TuringSpec(("elsewhere",)))

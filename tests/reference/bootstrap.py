@@ -27,6 +27,14 @@ def ratio_variance(y, x):
     return sum((b - p * a) ** 2 for b, a in rows) / (n * (n - 1) * mean_size**2)
 
 
+def judgements_of_f1(tp, fp, fn):
+    """Judgements behind an F1 of 0 or 1, one a cluster at most; a hit stands twice in 2tp + fp + fn."""
+    rows = [(2 * a, b + c) for a, b, c in zip(tp, fp, fn, strict=True)]
+    if any(hits for hits, _ in rows):  # 1: nothing was wrong, and one error stands once
+        return sum(min(1, hits) for hits, _ in rows)
+    return sum(min(1, errors / 2) for _, errors in rows)
+
+
 def holm(p):
     """Holm (1979): the i-th smallest of m is multiplied by m − i + 1, kept monotone, capped at 1."""
     order = sorted(range(len(p)), key=lambda i: p[i])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sightline.exams.relations.answers import Answers
+from sightline.exams.relations.marks import MarkedPairs
 
 POOL = {
     ("default", "depth", "within_image"): (0, 1, 2, 3),
@@ -21,13 +21,12 @@ def f1(tp: int, fp: int, fn: int) -> float:
     return 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else math.nan
 
 
-def slow_scores(answers: Answers, aspect: str, protocol: str, rows: Iterable[int] | None = None) -> dict:
+def slow_scores(marked: MarkedPairs, protocol: str, rows: Iterable[int] | None = None) -> dict:
     """Label code or "all" → (precision, recall, F1); undefined is NaN."""
-    table = answers.table
-    labels = POOL[protocol, aspect, table.setting]
+    labels = POOL[protocol, marked.aspect, marked.setting]
     counts = {label: [0, 0, 0] for label in labels}
-    for i in range(len(table)) if rows is None else rows:
-        truth, said = int(getattr(table, aspect)[i]), int(getattr(answers, aspect)[i])
+    for i in range(len(marked.truth)) if rows is None else rows:
+        truth, said = int(marked.truth[i]), int(marked.answer[i])
         if truth == -1 and protocol == "default":
             continue
         for label in labels:

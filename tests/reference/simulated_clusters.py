@@ -41,10 +41,52 @@ def clusters(rng, shape, accuracy=ACCURACY, mean_size=6):
     return np.stack([tp, size - positive - tn, positive - tp, tn], axis=-1)
 
 
+def rare(rng, shape, prevalence, recall, precision, mean_size=6):
+    """Counts (*shape, 3) tp, fp, fn where positives are rare and come in clusters, as do hits and false claims."""
+
+    def propensity(mean):
+        strength = (1 - LIKENESS) / LIKENESS
+        return rng.beta(mean * strength, (1 - mean) * strength, shape)
+
+    size = 1 + rng.geometric(1 / (mean_size - 1), shape)
+    positive = rng.binomial(size, propensity(prevalence))
+    tp = rng.binomial(positive, propensity(recall))
+    claimed = prevalence * recall * (1 - precision) / precision / (1 - prevalence)
+    fp = rng.binomial(size - positive, propensity(claimed))
+    return np.stack([tp, fp, positive - tp], axis=-1)
+
+
+def rare_statistics(totals):
+    """Precision, recall and F1 (..., 3) of tp, fp, fn (..., 3); F1 undefined without a claim or a positive."""
+    tp, fp, fn = np.moveaxis(totals, -1, 0)
+    f1 = np.where((tp + fp > 0) & (tp + fn > 0), 2 * tp / (2 * tp + fp + fn), np.nan)
+    return np.stack([tp / (tp + fp), tp / (tp + fn), f1], axis=-1)
+
+
+def rare_truth(recall, precision):
+    """What they would be over infinitely many clusters."""
+    return np.array([precision, recall, 2 * precision * recall / (precision + recall)])
+
+
+def detections(rng, n, found=0.6, skill=1.5):
+    """Scores, clusters, hits and positives of a detector with false alarms; images are hard and easy."""
+    objects, ease = rng.geometric(0.3, n), rng.normal(0, 0.7, n)
+    hits = rng.binomial(objects, 1 / (1 + np.exp(-np.log(found / (1 - found)) - ease)))
+    alarms = rng.poisson(1.5, n)
+    cluster = np.repeat(np.arange(n), hits + alarms)
+    first = np.cumsum(hits + alarms) - hits - alarms
+    hit = np.arange(len(cluster)) - first[cluster] < hits[cluster]
+    return rng.normal(skill * hit + 0.3 * ease[cluster]), cluster, hit, objects
+
+
 def coverage(found, expected):
-    """Share of intervals that hold the truth, one figure a statistic; found in the order (repeat, statistic)."""
+    """Share of intervals that hold the truth, one figure a statistic; found in the order (repeat, statistic).
+
+    Samples without an interval, where the statistic is undefined or one cluster says all, are left out.
+    """
     low, high = (np.array([getattr(i, side) for i in found]).reshape(-1, len(expected)) for side in ("low", "high"))
-    return ((low <= expected) & (expected <= high)).mean(axis=0)
+    given = np.isfinite(low)
+    return ((low <= expected) & (expected <= high)).sum(axis=0) / given.sum(axis=0)
 
 
 def by_judgement(counts):

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sightline.exams.turing.annotations.columns import Annotation, Columns
-from sightline.exams.turing.chances.belief import Assumptions, Chance
-from sightline.exams.turing.words.questions import Label, Question, Told
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.estimate.estimator import Assumptions, Chance
+from sightline.exams.turing.vocabulary.questions import Label, Question
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 ANY_GROUP = None
 
@@ -97,22 +97,21 @@ def three(yes: bool, no: bool) -> bool | None:
     return True if yes else False if no else None
 
 
-def walked(picture: Picture, history: Iterable[Told]) -> dict[Label, int] | None:
+def walked(picture: Picture, history: Iterable[tuple[Question, bool]]) -> dict[Label, int] | None:
     """The labels where every answer is decided and as told, else None."""
     labelled: dict[Label, int] = {}
-    for told in history:
-        if truth(picture, told.question, labelled) is not told.answer:
+    for q, said in history:
+        if truth(picture, q, labelled) is not said:
             return None
-        if told.question.kind == "unique" and told.answer:
-            q = told.question
+        if q.kind == "unique" and said:
             (one,) = [t for t in fitting_place(picture, q, labelled) if t.has_all(q.attributes)]
             number = 1 + len([label for label in labelled if label.type == q.type])
             labelled[Label(q.type, number)] = [t is one for t in picture.things].index(True)
     return labelled
 
 
-class SlowBelief:
-    """The Belief protocol by brute force."""
+class SlowEstimator:
+    """The Estimator protocol by brute force."""
 
     def __init__(
         self,
@@ -125,13 +124,13 @@ class SlowBelief:
         self.columns, self.vocabulary, self.assumptions = columns, vocabulary, assumptions
         self.min_support, self.smoothing = min_support, smoothing
         self.pictures = [picture_of(columns.image(i), vocabulary) for i in range(len(columns))]
-        self.history: list[Told] = []
+        self.history: list[tuple[Question, bool]] = []
 
-    def fork(self) -> SlowBelief:
-        return SlowBelief(self.columns, self.vocabulary, self.assumptions, self.min_support, self.smoothing)
+    def fork(self) -> SlowEstimator:
+        return SlowEstimator(self.columns, self.vocabulary, self.assumptions, self.min_support, self.smoothing)
 
     def learn(self, question: Question, answer: bool) -> None:
-        self.history.append(Told(question, answer))
+        self.history.append((question, answer))
 
     def chances(self, questions: Sequence[Question]) -> list[Chance]:
         return [self.chance(question) for question in questions]
@@ -158,20 +157,21 @@ class SlowBelief:
 
     # Equation 2: over images.
 
-    def kept(self, question: Question) -> list[Told]:
+    def kept(self, question: Question) -> list[tuple[Question, bool]]:
         """H′ of an existence or uniqueness question."""
         here = self.vocabulary.region(question.region)
         kept = []
-        for told in self.history:
-            if told.question.instantiates:
-                near = self.vocabulary.region(told.question.region).meets(here)
-                if told.labels or near or not self.assumptions.forget_elsewhere:
-                    kept.append(told)
+        for q, said in self.history:
+            if q.instantiates:
+                near = self.vocabulary.region(q.region).meets(here)
+                labelled = q.kind == "unique" and said
+                if labelled or near or not self.assumptions.forget_elsewhere:
+                    kept.append((q, said))
             elif not self.assumptions.forget_facts:
-                kept.append(told)
+                kept.append((q, said))
         return kept
 
-    def over_images(self, question: Question, history: Sequence[Told]) -> Chance:
+    def over_images(self, question: Question, history: Sequence[tuple[Question, bool]]) -> Chance:
         truths = []
         for picture in self.pictures:
             labelled = walked(picture, history)
@@ -183,17 +183,13 @@ class SlowBelief:
 
     def found_by(self, label: Label) -> Question:
         """The question that labelled it."""
-        positives = [t.question for t in self.history if t.labels and t.question.type == label.type]
+        positives = [q for q, said in self.history if said and q.kind == "unique" and q.type == label.type]
         return positives[label.number - 1]
 
     def facts(self, label: Label, groups: set[str] | None, negatives: bool) -> list[tuple[list[str], bool]]:
         """(attributes, said) known of a labelled object, as far as they concern the groups (ANY_GROUP: all)."""
         known = [(self.found_by(label).attributes, True)]
-        known += [
-            (t.question.attributes, t.answer)
-            for t in self.history
-            if t.question.kind == "attribute" and t.question.subject == label
-        ]
+        known += [(q.attributes, said) for q, said in self.history if q.kind == "attribute" and q.subject == label]
         facts = []
         for attributes, said in known:
             in_groups = [
@@ -247,16 +243,15 @@ class SlowBelief:
         """Whether the pair stands in the relations known of the two, read on the swapped pair where need be."""
         group = self.vocabulary.link(question.relation).group
         places = {question.subject: i, question.object: j}
-        for told in self.history:
-            q = told.question
+        for q, said in self.history:
             if q.kind != "relation" or {q.subject, q.object} != set(places):
                 continue
             if self.assumptions.independent_relations and self.vocabulary.link(q.relation).group != group:
                 continue
             fact = q.relation, places[q.subject], places[q.object]
-            if told.answer and fact not in picture.holds:
+            if said and fact not in picture.holds:
                 return False
-            if not told.answer and negatives and fact not in picture.fails:
+            if not said and negatives and fact not in picture.fails:
                 return False
         return True
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sightline.exams.turing.annotations.columns import Annotation
-from sightline.exams.turing.words.vocabulary import Link, Source, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, RelationType, Vocabulary
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 
 OPPOSITE = {"closer": "farther", "farther": "closer", "occludes": "occluded", "occluded": "occludes"}
@@ -111,7 +111,7 @@ def painted(mask: bytes, rows: int, columns: int) -> list[tuple[int, int]]:
 
 
 def has(
-    scene: Scene, thing: Object, seen: Sighting, told: list[Relation], source: Source, closed: bool
+    scene: Scene, thing: Object, seen: Sighting, told: list[Relation], source: AttributeSource, closed: bool
 ) -> bool | None:
     silence = False if closed or source.absent == "no" else None
     if source.kind == "attribute":
@@ -135,7 +135,7 @@ def has(
     return False if least > source.exactly or most < source.exactly else None
 
 
-def partner(thing: Object, other: Object, told: list[Relation], source: Source) -> bool | None:
+def partner(thing: Object, other: Object, told: list[Relation], source: AttributeSource) -> bool | None:
     """Whether the other is a partner; False where nothing says so."""
     if source.others and other.category not in source.others:
         return False
@@ -169,7 +169,7 @@ def disputed(told: list[Relation], aspect: str, a: str, b: str, words: tuple[str
 
 
 def stands(
-    a: Object, b: Object, seen_a: Sighting, seen_b: Sighting, told: list[Relation], link: Link, closed: bool
+    a: Object, b: Object, seen_a: Sighting, seen_b: Sighting, told: list[Relation], link: RelationType, closed: bool
 ) -> bool | None:
     if link.aspect == "box":
         first, second = (measure(s.box, link.values[0]) for s in (seen_a, seen_b))

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.generate import generate
 from sightline.models.registry import candidate
 from sightline.skills import Queries, Verdicts
@@ -74,4 +75,4 @@ def runs(data: Dataset, folder: Path, *models: Noisy, blind: Sequence[str] = BLI
     """Finished runs of blind baselines and of our own models."""
     sat = [candidate(spec) for spec in blind]
     sat += [Candidate(f"mine.py:{model.name}", model.name, model) for model in models]
-    return [sit(PredicatesExam(), who, data, folder / str(i)) for i, who in enumerate(sat)]
+    return [run_exam(PredicatesExam(), who, data, folder / str(i)) for i, who in enumerate(sat)]

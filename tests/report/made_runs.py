@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
 from sightline.exams.relations.exam import RelationsExam
-from sightline.exams.relations.simulate import simulated_tables
+from sightline.exams.relations.simulation import simulated_tables
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
 from sightline.scenes import View
 from sightline.skills import Detections, Judgements, Pairs
@@ -78,4 +79,4 @@ def runs(
     """Finished runs of built-in models and of our own."""
     sat = [candidate(spec) for spec in specs]
     sat += [Candidate(f"mine.py:{model.name}", model.name, model) for model in models]  # type: ignore[attr-defined]
-    return [sit(RelationsExam(), who, data, folder / str(i)) for i, who in enumerate(sat)]
+    return [run_exam(RelationsExam(), who, data, folder / str(i)) for i, who in enumerate(sat)]

@@ -8,8 +8,9 @@ from zlib import crc32
 
 import numpy as np
 
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
 from sightline.generate import generate
 from sightline.models.registry import candidate
@@ -26,7 +27,7 @@ def scenes(folder: Path, count: int, seed: int) -> Dataset:
 
 
 def exam(train: Dataset, **more: int) -> TuringExam:
-    return TuringExam(train, min_support=3, questions=12, **more)
+    return TuringExam(train=train, min_support=3, questions=12, **more)
 
 
 class Guesser:
@@ -53,4 +54,4 @@ def runs(
     made = exam(train, **more)
     sat = [candidate(spec) for spec in blind]
     sat += [Candidate(f"mine.py:{model.name}", model.name, model) for model in models]
-    return [sit(made, who, data, folder / str(i)) for i, who in enumerate(sat)]
+    return [run_exam(made, who, data, folder / str(i)) for i, who in enumerate(sat)]

@@ -12,12 +12,13 @@ import pytest
 from made_predicates import Noisy, Staring, renamed, runs, scenes
 from made_runs import Contrary, dataset
 from made_runs import runs as relation_runs
+from sightline.exams.predicates.records import score_records
 from test_report_page import Page
 
 from sightline.errors import ConfigError, ModelError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
 from sightline.exams.predicates.exam import PredicatesExam
-from sightline.exams.predicates.records import score_records
+from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
 from sightline.report.make import of_exam
 from sightline.report.predicates import PredicatesCard, card, render, write_report
@@ -40,7 +41,7 @@ def made(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> PredicatesC
     evil = renamed(data, HOSTILE)
     sharp = Staring(evil, HOSTILE, wrong=0.05)
     sat = runs(evil, folder, sharp, Noisy(evil, "dull", wrong=0.3, unknown=0.0))
-    sat.append(sit(PredicatesExam(), candidate("size_prior"), evil, folder / "part", limit=3))
+    sat.append(run_exam(PredicatesExam(), candidate("size_prior"), evil, folder / "part", limit=3))
     return card(sat, evil, resamples=100, worst=2, typical=1, perfect=1, attention=sharp)
 
 
@@ -137,7 +138,7 @@ def test_blind_runs_alone_and_nothing_answered(data: Dataset, tmp_path: Path) ->
     blind = card(ran, data, resamples=50)
     assert "Only blind baselines have sat" in render(blind)
     assert blind.galleries[0].exhibits[0].views  # shown to the reader though not to the model
-    none = sit(PredicatesExam(), Candidate("n.py:x", "none", Noisy(data)), data, tmp_path / "none", limit=0)
+    none = run_exam(PredicatesExam(), Candidate("n.py:x", "none", Noisy(data)), data, tmp_path / "none", limit=0)
     empty = card([none], data, resamples=50)
     text = " ".join("".join(Page(render(empty)).text).split())
     assert "No finished run has a score yet" in text
@@ -147,7 +148,7 @@ def test_blind_runs_alone_and_nothing_answered(data: Dataset, tmp_path: Path) ->
 
 def test_focus_and_labels(data: Dataset, tmp_path: Path) -> None:
     ran = runs(data, tmp_path, Noisy(data, wrong=0.3), Noisy(data, "other", wrong=0.01))
-    twice = sit(
+    twice = run_exam(
         PredicatesExam(views=("top",)), Candidate("mine.py:noisy", "noisy", Noisy(data)), data, tmp_path / "t"
     )
     shown = card([*ran, twice], data, resamples=50, worst=1, typical=0, perfect=0)
@@ -189,8 +190,8 @@ def test_commands_ask_for_the_same_scenes(made: PredicatesCard, data: Dataset, t
 def test_an_unknown_scene_is_refused_before_the_model_is_asked(data: Dataset, tmp_path: Path) -> None:
     """A scene that is there but was not sat is another matter, and so is a run without answers."""
     ran = runs(data, tmp_path, Noisy(data), blind=())
-    part = sit(PredicatesExam(), candidate("size_prior"), data, tmp_path / "part", limit=3)
-    none = sit(PredicatesExam(), Candidate("n.py:x", "none", Noisy(data)), data, tmp_path / "none", limit=0)
+    part = run_exam(PredicatesExam(), candidate("size_prior"), data, tmp_path / "part", limit=3)
+    none = run_exam(PredicatesExam(), Candidate("n.py:x", "none", Noisy(data)), data, tmp_path / "none", limit=0)
     ids = list(Noisy(data).truth)
     with pytest.raises(ConfigError, match=f"did you mean '{ids[1]}'"):  # not that it has no attention
         card(ran, data, resamples=50, scenes=[ids[0], ids[1][1:]], attention=True)

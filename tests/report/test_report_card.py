@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import Contrary, Mute, boxes_by_scene, dataset, runs
+from sightline.exams.relations.answers import answers_from_records
+from sightline.exams.relations.scores import scores
 
 from sightline.errors import ConfigError
-from sightline.exams.core import Candidate, sit
-from sightline.exams.relations.answers import answers_from_records
+from sightline.exams.base import Candidate
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.relations.protocols import Protocol
-from sightline.exams.relations.scores import scores
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
 from sightline.report import ReportCard, card
 from sightline.report.facts import human_f1
@@ -100,7 +101,7 @@ def test_no_human_reference_under_the_official_protocol(sat: list[Run], data: Da
 
 def test_unfinished_run_is_said_so(data: Dataset, tmp_path: Path) -> None:
     whole = runs(data, tmp_path, ("majority",))
-    part = sit(RelationsExam(), candidate("bottom_edge"), data, tmp_path / "part", limit=5)
+    part = run_exam(RelationsExam(), candidate("bottom_edge"), data, tmp_path / "part", limit=5)
     made = card([*whole, part], data, resamples=RESAMPLES)
     assert any("bottom_edge is unfinished (stopped): 5 of" in warning for warning in made.warnings)
     assert made.focus == "majority"  # a finished one goes before
@@ -108,7 +109,7 @@ def test_unfinished_run_is_said_so(data: Dataset, tmp_path: Path) -> None:
 
 def test_killed_run_without_a_record(data: Dataset, tmp_path: Path) -> None:
     whole = runs(data, tmp_path, ("majority",))
-    stopped = sit(RelationsExam(), candidate("size"), data, tmp_path / "none", limit=0)
+    stopped = run_exam(RelationsExam(), candidate("size"), data, tmp_path / "none", limit=0)
     made = card([*whole, stopped], data, resamples=RESAMPLES)
     empty = next(s for s in made.sittings if s.spec == "size")
     assert (empty.done, empty.scores.subtasks, empty.difficulty) == (0, (), None)
@@ -118,7 +119,7 @@ def test_runs_of_one_name_are_told_apart(data: Dataset, tmp_path: Path) -> None:
     model = Contrary(boxes=boxes_by_scene(data))
     exams = [RelationsExam(), RelationsExam(boxes="detected"), RelationsExam(study="joint"), RelationsExam()]
     sat = [
-        sit(exam, Candidate("mine.py:net", "contrary", model), data, tmp_path / str(i))
+        run_exam(exam, Candidate("mine.py:net", "contrary", model), data, tmp_path / str(i))
         for i, exam in enumerate(exams)
     ]
     made = card(sat, data, resamples=RESAMPLES)

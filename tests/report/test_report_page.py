@@ -16,8 +16,9 @@ import pytest
 from made_runs import HOSTILE, Contrary, Mute, boxes_by_scene, dataset, runs
 from PIL import Image
 
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
 from sightline.exams.relations.exam import RelationsExam
+from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
 from sightline.report import ReportCard, card, render, write_report
 from sightline.report.pictures import photo
@@ -75,9 +76,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> ReportCard:
     model = Contrary(HOSTILE, boxes_by_scene(data))
     who = Candidate(f"evil.py:{HOSTILE}", HOSTILE, model)
     sat = runs(data, folder, ("majority",), model)
-    sat.append(sit(RelationsExam(boxes="detected"), who, data, folder / "detected"))
-    sat.append(sit(RelationsExam(study="joint"), candidate("object_class"), data, folder / "joint"))
-    sat.append(sit(RelationsExam(), candidate("bottom_edge"), data, folder / "part", limit=9))
+    sat.append(run_exam(RelationsExam(boxes="detected"), who, data, folder / "detected"))
+    sat.append(run_exam(RelationsExam(study="joint"), candidate("object_class"), data, folder / "joint"))
+    sat.append(run_exam(RelationsExam(), candidate("bottom_edge"), data, folder / "part", limit=9))
     return card(sat, data, resamples=100)
 
 

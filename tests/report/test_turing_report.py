@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,29 +12,27 @@ import numpy as np
 import polars as pl
 import pytest
 from made_turing import Guesser, exam, runs, scenes
+from sightline.cli.turing_writing import write_out
+from sightline.exams.turing.written_exam import WrittenExam
 from test_report_page import Page
 
 from sightline.cli import report_command
-from sightline.cli.turing_writing import write_out
 from sightline.errors import ConfigError, DataError
-from sightline.exams.core import sit
 from sightline.exams.run import Run
-from sightline.exams.turing.written_exam import WrittenExam
+from sightline.exams.runner import run_exam
+from sightline.exams.turing.hues import hue
 from sightline.models.registry import candidate
 from sightline.report.make import of_exam
 from sightline.report.turing import TuringCard, card, render, write_report
 from sightline.report.turing.drawing import asked_picture, transcript_picture
 from sightline.report.turing.exhibits import stream_exhibit
-from sightline.report.turing.hues import hue
 from sightline.report.turing.picture import region_map, stage_svg
-from sightline.report.turing.plots import FEWEST, Point, band_chart, calibration_chart, length_chart
 from sightline.report.turing.scripts import transcripts
 from sightline.report.turing.sentences import commands
 from sightline.report.turing.stage import Stage, stage
 from sightline.report.turing.transcript import Line, Transcript
 from sightline.report.turing.written import pictures_of
 from sightline.scenes import Object, Scene, Sighting, View
-from sightline.stats import Interval
 from sightline.store import Dataset
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"&'{{ 7*7 }}|_`"
@@ -59,7 +56,7 @@ def sat(train: Dataset, data: Dataset, tmp_path_factory: pytest.TempPathFactory)
     """Hostile names, two models, blind baselines, two streams an image, an unfinished run."""
     folder = tmp_path_factory.mktemp("runs")
     made = runs(train, data, folder, Guesser(HOSTILE), Guesser("dull"), streams=2)
-    return [*made, sit(exam(train, streams=2), candidate("coin"), data, folder / "part", limit=3)]
+    return [*made, run_exam(exam(train, streams=2), candidate("coin"), data, folder / "part", limit=3)]
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +168,7 @@ def test_streams_of_the_images_asked_for(sat: list[Run], data: Dataset) -> None:
 
 
 def test_runs_that_do_not_belong_together(train: Dataset, data: Dataset, sat: list[Run], tmp_path: Path) -> None:
-    other = sit(exam(train, streams=2, seed=7), candidate("always_yes"), data, tmp_path / "seed")
+    other = run_exam(exam(train, streams=2, seed=7), candidate("always_yes"), data, tmp_path / "seed")
     with pytest.raises(ConfigError, match="seed is 0 in"):
         card([sat[0], other], data)
     with pytest.raises(ConfigError, match="other data"):
@@ -187,7 +184,7 @@ def test_a_written_test_has_its_page_too(train: Dataset, data: Dataset, tmp_path
     folder, key = tmp_path / "hand", tmp_path / "key.jsonl"
     write_out(exam(train), data, folder, key, images=2, overwrite=False, quiet=True)
     written = WrittenExam(folder, key)
-    run = sit(written, candidate("coin"), written.dataset(), tmp_path / "run")
+    run = run_exam(written, candidate("coin"), written.dataset(), tmp_path / "run")
     made = card([run], pictures_of(folder, [run]), resamples=100)
     shown = [stream for gallery in made.galleries for stream in gallery.exhibits]
     assert len(shown) == 2
@@ -314,39 +311,3 @@ def test_drawings_without_a_picture_are_sound_and_show_what_was_found() -> None:
     bare, framed = (np.asarray(asked_picture(blank(), box, hue(0), ())) for box in (None, LEFT))
     assert (bare != framed).any()
     assert transcript_picture(blank(), Transcript.of("s", [])).width > 700
-
-
-def seen(value: float, low: float, high: float, n: int = 40) -> Interval:
-    return Interval(value, low, high, n, "percentile bootstrap")
-
-
-def test_steps_outside_the_band_stand_out() -> None:
-    inside, outside = Point(1, seen(0.5, 0.3, 0.7), "step 1"), Point(2, seen(0.9, 0.8, 0.95), "step 2")
-    few = Point(3, seen(1.0, float("nan"), float("nan"), FEWEST - 1), "step 3")
-    drawn = band_chart([inside, outside, few], epsilon=0.15, title="t")
-    ElementTree.fromstring(drawn)
-    assert drawn.count("<circle") == 2
-    assert drawn.count("--chart-accent") == 2  # bar and dot of step 2
-    assert "step 3" not in drawn
-    assert "--chart-accent" not in band_chart([inside], epsilon=0.15, title="t")
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: band_chart([], epsilon=0.15, title="t"),
-        lambda: calibration_chart([], title="t"),
-        lambda: length_chart({}, title="t"),
-    ],
-)
-def test_charts_of_nothing(draw: Callable[[], str]) -> None:
-    assert "nothing to show" in draw()
-
-
-def test_calibration_and_lengths() -> None:
-    points = [Point(0.4, seen(0.45, 0.4, 0.5), "a"), Point(0.6, seen(0.62, 0.6, 0.7), "b")]
-    assert calibration_chart(points, title="t").count("<circle") == 2
-    drawn = length_chart({3: 2, 5: 2, 200: 1}, title="t")
-    ElementTree.fromstring(drawn)
-    assert "mean 43.2" in drawn
-    assert "5 streams, 3 to 200" in drawn

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
-from sightline.stats import bootstrap, bootstrap_strata
-from sightline.stats.bootstrap import linearise, over_one, resampled_totals
+from sightline.stats import bootstrap
+from sightline.stats.bootstrap import judgements_unmoved, linearise, resampled_totals
 
 
 def ratio(totals):
@@ -46,7 +46,7 @@ def test_spread_is_that_of_the_linearised_variance():
     size = rng.integers(1, 9, 500)
     counts = np.column_stack([rng.binomial(size, rng.beta(2, 1, 500)), size])
     spread = bootstrap(counts, ratio, resamples=4000).std()
-    assert spread == pytest.approx(np.sqrt(linearise([counts], over_one(ratio)).variance[0]), rel=0.05)
+    assert spread == pytest.approx(np.sqrt(linearise(counts, ratio).variance[0]), rel=0.05)
 
 
 def test_undefined_resamples_are_nan_without_a_warning():
@@ -64,22 +64,12 @@ def test_trailing_axes_are_flattened_and_a_wrong_length_is_refused():
         bootstrap(counts, ratio, resamples=0)
 
 
-def test_strata_are_drawn_apart():
-    rng = np.random.default_rng(6)
-    counts = np.column_stack([rng.integers(0, 5, 300), np.full(300, 5)])
-    values = bootstrap_strata(
-        [counts, counts], lambda t: np.column_stack([ratio(t[0]), ratio(t[1]), (ratio(t[0]) + ratio(t[1])) / 2])
-    )
-    assert abs(np.corrcoef(values[:, 0], values[:, 1])[0, 1]) < 0.1
-    assert values[:, 2].std() == pytest.approx(values[:, 0].std() / np.sqrt(2), rel=0.1)
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=9))
 def test_linearised_variance_is_the_ratio_estimators(rows):
     counts = np.array([(min(y, x), x) for y, x in rows])
     used = int((counts[:, 1] > 0).sum())
-    found = linearise([counts], over_one(ratio))
+    found = linearise(counts, ratio)
     assert found.n[0] == (used if used else 0)
     if used > 1:
         expected = oracle.ratio_variance(counts[:, 0], counts[:, 1])
@@ -88,11 +78,38 @@ def test_linearised_variance_is_the_ratio_estimators(rows):
         assert np.isnan(found.variance[0])
 
 
-def test_a_stratum_that_does_not_matter_adds_nothing():
-    a, b = hits_of([1, 2], [2, 2], [0, 3]), hits_of([1, 1], [3, 4])
-    found = linearise([a, b], lambda t: np.column_stack([ratio(t[0]), ratio(t[1]), ratio(t[0]) + ratio(t[1])]))
-    alone = [linearise([x], over_one(ratio)).variance[0] for x in (a, b)]
-    assert found.variance == pytest.approx([alone[0], alone[1], sum(alone)])
-    assert found.n.tolist() == [3, 2, 5]
-    assert found.fewest.tolist() == [3, 2, 2]
-    assert found.freedom.tolist() == [2, 1, 3]
+def f1(totals):
+    tp, fp, fn = totals[:, :3].T
+    return 2 * tp / (2 * tp + fp + fn)
+
+
+@settings(max_examples=60, deadline=None)
+@given(hnp.arrays(np.int64, st.tuples(st.integers(2, 9), st.just(3)), elements=st.integers(0, 3)), st.booleans())
+def test_judgements_behind_an_f1_of_0_or_1(counts, hits):
+    counts[:, 1 if hits else 0] = 0
+    counts[:, 2] *= not hits
+    if counts.any():
+        clusters, judgements = judgements_unmoved(counts, f1)
+        assert clusters[0] == counts.any(axis=1).sum()
+        assert judgements[0] == pytest.approx(oracle.judgements_of_f1(*counts.T), rel=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=9), st.sampled_from([0, 1]), st.integers(1, 10**5))
+def test_a_share_that_is_0_or_1_counts_each_cluster_with_a_case_once(cases, value, times):
+    counts = np.repeat(np.array([(value * x, x) for x in cases]), min(times, 50), axis=0) * times
+    if counts.any():
+        used = (counts[:, 1] > 0).sum()
+        assert [x[0] for x in judgements_unmoved(counts, ratio)] == [used, used]
+
+
+def test_judgements_do_not_depend_on_how_many_cells_are_moved_at_once():
+    counts = np.zeros((5, 3, 3), dtype=int)
+    counts[:, :, 1] = np.arange(15).reshape(5, 3) % 2
+
+    def three(totals):
+        return 2 * totals[..., 0] / (2 * totals[..., 0] + totals[..., 1] + totals[..., 2])
+
+    whole = judgements_unmoved(counts, three)
+    assert np.array_equal(judgements_unmoved(counts, three, at_once=1), whole)
+    assert whole[1] == pytest.approx([1.0, 1.5, 1.0], rel=1e-4)

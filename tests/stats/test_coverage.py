@@ -32,6 +32,24 @@ def test_intervals_cover_the_truth(n, repeats, accuracy, method):
     assert (share <= 0.97).all(), share
 
 
+@pytest.mark.parametrize(
+    ("n", "prevalence", "recall", "precision"),
+    [
+        (200, 0.01, 0.7, 0.6),  # 12 positives
+        (100, 0.03, 0.7, 0.6),  # 18 positives
+        (100, 0.03, 0.1, 0.1),  # often no hit at all
+        (50, 0.1, 0.1, 0.1),  # some scenes, sometimes no hit
+    ],
+)
+def test_intervals_of_f1_cover_the_truth_where_positives_are_rare(n, prevalence, recall, precision):
+    rng, found = np.random.default_rng(n), []
+    for _ in range(40):
+        samples = simulated.rare(rng, (n, 50), prevalence, recall, precision)
+        found += intervals(samples, simulated.rare_statistics, resamples=1)[2::3]
+    share = simulated.coverage(found, simulated.rare_truth(recall, precision)[2:])[0]
+    assert 0.93 <= share <= 0.975
+
+
 def test_intervals_by_judgement_cover_too_little():
     samples = simulated.clusters(np.random.default_rng(0), (400, 50))
     found = [intervals(simulated.by_judgement(c), simulated.statistics, resamples=300) for c in samples]
@@ -52,14 +70,14 @@ def accuracy(totals):
 
 
 def difference(totals):
-    return accuracy(totals[0][:, 0]) - accuracy(totals[0][:, 1])
+    return accuracy(totals[:, 0]) - accuracy(totals[:, 1])
 
 
 def rejections(a, b):
     """Share of p-values up to 5 % over the columns of (C, R, 2) counts; 50 columns share their flips."""
     both = np.stack([a, b], axis=1)
     starts = range(0, both.shape[2], 50)
-    p = [sign_flip([both[:, :, i : i + 50]], difference, flips=299, seed=i) for i in starts]
+    p = [sign_flip(both[:, :, i : i + 50], difference, flips=299, seed=i) for i in starts]
     return (np.concatenate(p) <= 0.05).mean()
 
 

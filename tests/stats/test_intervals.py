@@ -8,7 +8,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from sightline.errors import ConfigError
-from sightline.stats import Interval, bootstrap, intervals, intervals_strata, macro_intervals
+from sightline.stats import Interval, bootstrap, intervals, macro_intervals
 from sightline.stats.intervals import percentile_limits, t_quantile, wilson
 
 
@@ -63,6 +63,24 @@ def test_clusters_without_a_case_do_not_count_for_the_rule():
     assert (one(counts).n, one(counts).method) == (150, "Wilson, effective n")
 
 
+def f1_of_said_and_true(totals):
+    """F1, undefined without a claim or without a positive: one scene alone often leaves it so."""
+    tp, fp, fn = totals.T
+    return np.where((tp + fp > 0) & (tp + fn > 0), 2 * tp / (2 * tp + fp + fn), np.nan)
+
+
+def test_an_f1_of_0_is_judged_by_all_scenes_with_a_miss_or_a_false_claim():
+    counts = np.zeros((100, 3), dtype=int)
+    counts[:20, 1], counts[0, 1] = 1, 3  # 22 false claims
+    counts[18:37, 2], counts[36, 2] = 1, 4  # 22 misses; two scenes have both
+    found = intervals(counts, f1_of_said_and_true)[0]
+    judgements = (
+        33 / 2 + 2 + 2
+    )  # half for a miss or a false claim alone, since a hit undoes one of each; at most one
+    assert (found.n, found.low) == (37, 0)
+    assert found.high == pytest.approx(wilson(0.0, judgements, t_quantile(0.975, 36))[1], rel=1e-4)
+
+
 def test_effective_n_of_single_judgements_is_their_number():
     counts = [[1, 1]] * 60 + [[0, 1]] * 40
     low, high = wilson(0.6, 99, t_quantile(0.975, 99))  # n/(n−1) in the variance makes 100 into 99
@@ -92,36 +110,22 @@ def test_beyond_the_bootstrap_the_linearised_interval_is_as_good(p):
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.05 * (high - low))
 
 
-def test_beyond_the_bootstrap_strata_count_together_and_other_values_get_students_t():
-    def statistic(t):
-        return ratio(t[0]) - ratio(t[1])
+def test_beyond_the_bootstrap_other_values_get_students_t():
+    counts = np.concatenate([sample(20_001, 0.6, 1), sample(20_001, 0.5, 2)], axis=1)
 
-    strata = [sample(10_000, 0.6, 1), sample(10_001, 0.5, 2)]
-    found = intervals_strata(strata, statistic, proportion=False)[0]
-    assert found.method == "linearised, t"
-    fewer = intervals_strata([strata[0], strata[1][1:]], statistic, proportion=False)[0]
+    def difference(t):
+        return ratio(t[:, :2]) - ratio(t[:, 2:])
+
+    most = intervals(counts, difference, proportion=False)[0]
+    assert most.method == "linearised, t"
+    fewer = intervals(counts[1:], difference, proportion=False)[0]
     assert fewer.method == "percentile bootstrap"
-    assert [found.low, found.high] == pytest.approx([fewer.low, fewer.high], abs=0.05 * (fewer.high - fewer.low))
+    assert [most.low, most.high] == pytest.approx([fewer.low, fewer.high], abs=0.05 * (fewer.high - fewer.low))
 
 
 def test_percentiles_leave_undefined_resamples_out():
     values = np.array([[0.1], [np.nan], [0.3]])
     assert percentile_limits(values, 0.5)[:, 0] == pytest.approx([0.15, 0.25])
-
-
-@pytest.mark.parametrize("n", [50, 250])
-def test_average_of_strata(n):
-    def statistic(t):
-        return np.column_stack([ratio(t[0]), ratio(t[1]), (ratio(t[0]) + ratio(t[1])) / 2])
-
-    a, b = sample(n, 0.6, 1), sample(300, 0.8, 2)
-    first, second, average = intervals_strata([a, b], statistic)
-    assert (first.n, second.n, average.n) == (n, 300, n + 300)
-    assert second.method == "percentile bootstrap"
-    assert average.method == first.method
-    assert average.value == pytest.approx((first.value + second.value) / 2)
-    widths = [i.high - i.low for i in (first, second)]
-    assert average.high - average.low == pytest.approx(math.hypot(*widths) / 2, rel=0.06)
 
 
 def test_unbounded_statistics_get_students_t():

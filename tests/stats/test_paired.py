@@ -11,7 +11,7 @@ from scipy import stats as scipy_stats
 
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
-from sightline.stats import bootstrap, compare, compare_strata, holm
+from sightline.stats import bootstrap, compare, holm, holm_by_family
 from sightline.stats.paired import minimum_detectable, sign_flip
 
 
@@ -33,7 +33,7 @@ def test_sign_flips_estimate_the_exact_test(seed):
     a, b = sample(8, 0.7, seed)
     exact = oracle.all_swaps_p(a, b, lambda t: t[0] / t[1])
     both = np.stack([a, b], axis=1)
-    ours = sign_flip([both], lambda t: ratio(t[0][:, 0]) - ratio(t[0][:, 1]), flips=20_000, seed=seed)[0]
+    ours = sign_flip(both, lambda t: ratio(t[:, 0]) - ratio(t[:, 1]), flips=20_000, seed=seed)[0]
     assert ours == pytest.approx(exact, abs=0.012)
 
 
@@ -96,21 +96,22 @@ def test_detectable_difference_from_the_paired_error():
     assert minimum_detectable(np.array([1.0]))[0] == pytest.approx(2.8016, abs=1e-4)
 
 
-def test_strata_and_holm_over_the_statistics():
-    (a, b), (c, d) = sample(250, 0.75, 4), sample(100, 0.6, 5)
-    names = ["within", "across", "average"]
+def test_holm_over_the_statistics_and_the_printed_table():
+    a, b = (np.stack(model, axis=1) for model in zip(sample(250, 0.75, 4), sample(250, 0.6, 5), strict=True))
+    names = ["first", "second", "average"]
 
     def statistic(t):
-        return np.column_stack([ratio(t[0]), ratio(t[1]), (ratio(t[0]) + ratio(t[1])) / 2])
+        first, second = ratio(t[:, 0]), ratio(t[:, 1])
+        return np.column_stack([first, second, (first + second) / 2])
 
-    found = compare_strata([a, c], [b, d], statistic, names)
-    assert [row.name for row in found] == names
-    assert [row.p_holm for row in found] == pytest.approx(oracle.holm([row.p_value for row in found]))
-    assert [row.n for row in found] == [250, 100, 350]
-    text = str(found)
+    rows = compare(a, b, statistic, names)
+    assert [row.name for row in rows] == names
+    assert [row.p_holm for row in rows] == pytest.approx(oracle.holm([row.p_value for row in rows]))
+    assert [row.n for row in rows] == [250, 250, 250]
+    text = str(rows)
     assert len(text.splitlines()) == 4
     assert "average" in text
-    assert found.to_dicts()[2]["name"] == "average"
+    assert rows.to_dicts()[2]["name"] == "average"
 
 
 @settings(max_examples=60, deadline=None)
@@ -123,9 +124,35 @@ def test_holm_leaves_nan_out():
     assert holm([0.02, math.nan, 0.03]) == pytest.approx([0.04, math.nan, 0.04], nan_ok=True)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from(["", "labels", "slices"])), max_size=9))
+def test_holm_by_family(tests):
+    p, families = [p for p, _ in tests], [family for _, family in tests]
+    expected = list(p)
+    for family in ("labels", "slices"):
+        rows = [i for i, own in enumerate(families) if own == family]
+        for i, corrected in zip(rows, oracle.holm([p[i] for i in rows]), strict=True):
+            expected[i] = corrected
+    assert holm_by_family(p, families).tolist() == pytest.approx(expected)
+
+
+def test_families_of_a_comparison():
+    a, b = (np.stack([model, model, model], axis=1) for model in sample(60, 0.6, 4))
+
+    def three(totals):
+        return totals[..., 0] / totals[..., 1]
+
+    asked = compare(a, b, three, ["overall", "x", "y"], ["", "labels", "labels"])
+    assert asked[0].p_holm == asked[0].p_value
+    assert [row.p_holm for row in asked[1:]] == [min(1, 2 * row.p_value) for row in asked[1:]]
+    together = compare(a, b, three, ["overall", "x", "y"])
+    assert [row.p_holm for row in together] == [min(1, 3 * row.p_value) for row in together]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: compare(np.ones((3, 2)), np.ones((3, 2)), ratio, ["x"], []), "0 families for 1"),  # families
         (lambda: compare(np.ones((3, 2)), np.ones((4, 2)), ratio, ["x"]), "same clusters"),  # other clusters
         (lambda: compare(np.ones((3, 2)), np.ones((3, 2)), ratio, ["x", "y"]), "2 names for 1"),  # names
     ],

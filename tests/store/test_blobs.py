@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ def test_files_and_bytes_become_blobs(tmp_path: Path) -> None:
     name = hashlib.sha256(file.read_bytes()).hexdigest()
     assert refs == {"one": f"blob:{name}.png", "two.png": f"blob:{name}.png", "three.jpg": "three.jpg"}
     np.testing.assert_array_equal(dataset.scene("two.png").views[0].image(), PIXELS)
-    with pytest.raises(DataError, match=r"three\.jpg, image: picture is missing"):
+    with pytest.raises(DataError, match=r"three\.jpg, row three.jpg, view 0, image: picture is missing"):
         dataset.scene("three.jpg").views[0].image()
 
 
@@ -106,6 +107,30 @@ def test_references_do_not_lead_out(tmp_path: Path, ref: str) -> None:
     with pytest.raises(DataError, match=r"not a blob reference|leads out"):
         dataset.scene("s").views[0].image()
     assert ref not in dataset.blobs
+
+
+@pytest.mark.parametrize(
+    ("name", "cut"),
+    [
+        ("cut.jpg", lambda data: data[: len(data) // 2]),  # a truncated JPEG
+        ("cut.png", lambda data: data[: len(data) // 2]),
+        ("head.png", lambda data: data[:20]),  # cut within the header
+        ("text.jpg", lambda _: b"no picture at all"),
+        ("empty.png", lambda _: b""),
+        ("gone.webp", None),
+    ],
+)
+def test_a_picture_that_cannot_be_decoded(tmp_path: Path, name: str, cut: Callable[[bytes], bytes] | None) -> None:
+    file = tmp_path / name
+    Image.fromarray(RNG.integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(file)
+    if cut is None:
+        file.unlink()
+    else:
+        file.write_bytes(cut(file.read_bytes()))
+    dataset = Dataset.from_tables(tables_from_scenes([Scene("a/7", views=(View("left", name),))]), tmp_path)
+    problem = "is missing" if cut is None else "cannot be read: "
+    with pytest.raises(DataError, match=rf"/{name}, row a/7, view left, image: picture {problem}"):
+        dataset.scene("a/7").views[0].image()
 
 
 @pytest.mark.parametrize("kind", ["image", "depth", "ids"])

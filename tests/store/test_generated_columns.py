@@ -130,7 +130,7 @@ def test_counterfactuals_are_the_openers(tmp_path: Path) -> None:
     def without(scene: Scene, gone: str) -> Scene:
         return replace(scene, objects=tuple(o for o in scene.objects if o.id != gone))
 
-    dataset = Dataset.open(folder, completed=lambda s: replace(s, load_without=partial(without, s)))
+    dataset = Dataset.open(folder).completed_by(lambda s: replace(s, load_without=partial(without, s)))
     for scene in (dataset.scene("s0001"), next(iter(dataset)), next(dataset.scenes("test"))):
         assert [o.id for o in scene.without("1").objects] == ["0", "2"]
         with pytest.raises(DataError, match=r"no such object \(expected 0, 1, 2, found '7'\)"):

@@ -148,6 +148,33 @@ def test_what_cannot_be_written(tmp_path: Path, tables: Tables | list[Tables], p
     assert _left(tmp_path) == []
 
 
+@pytest.mark.parametrize("numbers", [(5, 1, 4, 2, 3), (2, 1), (1,), ()])
+def test_ordered_parts_are_written_as_if_all_had_come_at_once(tmp_path: Path, numbers: tuple[int, ...]) -> None:
+    parts = _stream(*numbers)
+    whole = write(Tables.concat(parts), tmp_path / "whole", scenes_per_shard=2)
+    streamed = write(parts, tmp_path / "streamed", scenes_per_shard=2, ordered=True)
+    assert streamed.shards == whole.shards  # names, ranges and the sha256 of every file
+    assert streamed.fingerprint == whole.fingerprint
+    assert _left(tmp_path / "streamed") == _left(tmp_path / "whole")
+
+
+def test_an_ordered_scene_that_comes_twice(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"scene stands in two shards.*s0001"):
+        write(_stream(1, 2, 3, 4, 1), tmp_path / "d", scenes_per_shard=2, ordered=True)
+    assert _left(tmp_path) == []
+
+
+def test_pictures_named_by_their_path_are_copied(tmp_path: Path) -> None:
+    file = tmp_path / "x.png"
+    file.write_bytes(b"bytes")
+    data = write(altered(TABLES, "views", "image", pl.lit(str(file))), tmp_path / "d", copy=True)
+    assert [path.read_bytes() for path in data.blobs.values()] == [b"bytes"]
+    file.unlink()
+    with pytest.raises(DataError, match="picture cannot be read"):
+        write(altered(TABLES, "views", "image", pl.lit(str(file))), tmp_path / "e", copy=True)
+    assert _left(tmp_path) == ["d"]
+
+
 def test_bad_shard_size(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="scenes_per_shard"):
         write(TABLES, tmp_path / "d", scenes_per_shard=0)

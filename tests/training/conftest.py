@@ -9,7 +9,7 @@ import torch
 
 from sightline.models.nets import sornet
 from sightline.models.nets.sornet import SornetConfig
-from sightline.training.sources import WorldSource
+from sightline.training.sornet.sources import WorldSource
 from sightline.worlds import World, load_world
 
 SEED = 3

@@ -26,21 +26,21 @@ BLOCKED = (
 )
 
 MODULES = (
-    "augment",
-    "drawing",
-    "evaluating",
-    "finetuning",
+    "batches",
     "folder",
-    "kept",
-    "losses",
-    "mixed",
-    "muon",
-    "pixels",
-    "placing",
+    "optimizers",
     "plan",
-    "sources",
-    "starting",
-    "workers",
+    "sornet.augmentation",
+    "sornet.evaluation",
+    "sornet.finetune",
+    "sornet.layouts",
+    "sornet.losses",
+    "sornet.pictures",
+    "sornet.pixels",
+    "sornet.plan",
+    "sornet.setup",
+    "sornet.sources",
+    "sornet.task",
 )
 
 CODE = """
@@ -58,10 +58,9 @@ for module in MODULES:
 
 from dataclasses import replace
 from sightline.models.nets.sornet import Sornet, SornetConfig
-from sightline.training.evaluating import answers
-from sightline.training.finetuning import majority
-from sightline.training.kept import FewScenes
-from sightline.training.sources import WorldSource
+from sightline.training.sornet.evaluation import answers
+from sightline.training.sornet.finetune import majority
+from sightline.training.sornet.sources import FewScenes, WorldSource
 from sightline.worlds import load_world
 import torch
 

@@ -23,7 +23,7 @@ from sightline.worlds.fits import (
 )
 from sightline.worlds.solids import Cavity, Outline, Solid
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "pages"
 
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
@@ -290,7 +290,7 @@ def test_misses_are_named(call: object, words: str) -> None:
 def test_agrees_with_geospa(
     real_data: Path, monkeypatch: pytest.MonkeyPatch, relation: str, pairs: float, triples: float
 ) -> None:
-    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.syspath_prepend(PAGES)
     compare = importlib.import_module("geospa_tables").compare
     found = compare(relation, data=real_data)
     assert found.agreement >= pairs

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sightline.cli.console import DataPath, Json, number, out, print_json, table
+from sightline.plain import plain
 
 
 def command(
@@ -22,16 +23,16 @@ def command(
 
     opened = open_dataset(data)
     chosen = default_split(opened) if split is None else split
-    found = audit(RelationsExam(split=chosen).tables(opened), folds=folds, seed=seed)
+    audited = audit(RelationsExam(split=chosen).tables(opened), folds=folds, seed=seed)
     if json:
-        print_json(found.to_dict())
+        print_json(plain(audited))
         return
-    for setting, rules in found.rules.items():
+    for setting, rules in audited.items():
         title = f"{setting}, {chosen or 'all'}: accuracy on pairs with a clear depth order"
-        listing = table(title, "blind rule", "accuracy", "95 % by scene", "pairs", "SE / naive SE")
+        printed = table(title, "blind rule", "accuracy", "95 % by scene", "pairs", "SE / naive SE")
         for name, rule in rules.items():
             low, high = number(rule.accuracy.low), number(rule.accuracy.high)
             cells = (number(rule.accuracy.value), f"[{low}, {high}]", f"{rule.pairs:,}", number(rule.se_ratio, 2))
-            listing.add_row(name, *cells)
-        out.print(listing)
+            printed.add_row(name, *cells)
+        out.print(printed)
         out.print()

@@ -9,6 +9,7 @@ import typer
 
 from sightline.cli.console import DataPath, Json, counted, err, out, print_json
 from sightline.errors import DataError
+from sightline.plain import plain
 
 
 def command(
@@ -20,7 +21,7 @@ def command(
     problems, notes = inspect(data)
     if json:
         fields = ("problem", "file", "row", "field", "expected", "found")
-        listed = [{f: _plain(getattr(p, f)) for f in fields} for p in problems]
+        listed = [{f: plain(getattr(p, f)) for f in fields} for p in problems]
         print_json({"dataset": str(data), "ok": not problems, "problems": listed, "notes": notes})
     else:
         for problem in problems[:most]:
@@ -51,7 +52,3 @@ def inspect(path: Path) -> tuple[list[DataError], list[str]]:
         return damaged, left_out
     tables = data.tables()
     return check_tables(tables), [*left_out, *notes(tables)]
-
-
-def _plain(value: object) -> object:
-    return value if isinstance(value, int | float | str | None) else str(value)

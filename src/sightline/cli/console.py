@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -19,11 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sightline.plain import plain
+from sightline.text import counted as counted
+from sightline.text import file_name as file_name
 
 _WIDE = None if sys.stdout.isatty() else 200  # a pipe has no width of its own: keep rows on one line
-
-_LONGEST: Final = 80
-"""Characters of a text in a file's name; file systems allow 255 bytes in all."""
 
 # What is printed holds file, class and model names: nothing in it is markup or an emoji.
 out = Console(highlight=False, soft_wrap=True, width=_WIDE, markup=False, emoji=False)
@@ -87,27 +84,6 @@ def cell(score: Mapping[str, Any] | None) -> str:
         return "–"
     limits = "" if score["low"] is None else f" [{number(score['low'])}, {number(score['high'])}]"
     return number(score["value"]) + limits
-
-
-def file_name(text: str) -> str:
-    """A text that can be part of a file's name; of a long one the end, made unique by a hash.
-
-    >>> file_name("models/mine.py:Net")
-    'models-mine.py-Net'
-    """
-    plain = re.sub(r"[^A-Za-z0-9_.=-]+", "-", text).strip("-.")
-    if len(plain) <= _LONGEST:
-        return plain
-    return f"{plain[-_LONGEST:]}-{blake2b(text.encode(), digest_size=4).hexdigest()}"
-
-
-def counted(n: int, thing: str) -> str:
-    """How many of something.
-
-    >>> counted(1, "scene"), counted(1200, "scene")
-    ('1 scene', '1,200 scenes')
-    """
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
 @contextmanager

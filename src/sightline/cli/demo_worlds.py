@@ -6,27 +6,28 @@ from pathlib import Path
 
 import numpy as np
 
-from sightline.cli import (
-    check_command,
-    exam_command,
-    export_command,
-    generate_command,
-    look_command,
-    report_command,
-)
-from sightline.cli.console import counted, out
-from sightline.cli.demo_command import say
+from sightline.cli import check_command, exam_command, export_command, generate_command, look_command
+from sightline.cli.console import out
+from sightline.files import atomic_write
 from sightline.scenes import Object, Scene
-from sightline.store import Dataset, atomic_write
+from sightline.store import Dataset
 from sightline.store.encodings import encode
+from sightline.text import counted
 
 _NOTICED = 4  # of 255: less is light that came from an object far away
 
 
-def show_worlds(to: Path, scenes: int = 24, size: str = "480x320") -> list[tuple[str, Path]]:
-    """Generate two small datasets, look at them, take an object away, export them, let the rules sit the exam.
+def say(*words: object) -> None:
+    """Print a command as a user would type it."""
+    out.print(f"\n$ sightline {' '.join(map(str, words))}", style="bold")
 
-    Returns what there is to see: a line about it, and the file.
+
+def show_worlds(
+    to: Path, runs: Path, scenes: int = 24, size: str = "480x320"
+) -> tuple[Path, list[tuple[str, Path]]]:
+    """Generate two small datasets, look at them, take an object away, export them, let the rules take the exam.
+
+    Returns the folder of the runs, and what there is to see: a line about it, and the file.
     """
     import sightline
 
@@ -44,12 +45,10 @@ def show_worlds(to: Path, scenes: int = 24, size: str = "480x320") -> list[tuple
         ("geospa/train: a scene with one object taken away", _counterfactual(opened, to / "counterfactual.png")),
         ("geospa/train: canonical views of its objects", _canonical(opened, to / "canonical.png")),
     ]
-    runs = to / "runs" / opened.fingerprint[:12]
+    runs /= opened.fingerprint[:12]
     say("exam relations --data", geospa, "--out", runs)
-    exam_command.command("relations", geospa, to=runs)
-    say("report", runs, "--data", geospa, "--out", to / "report.html")
-    report_command.command([runs], data=geospa, to=to / "report.html")
-    return [("geospa/train: report card of the rules that need no training", to / "report.html"), *seen]
+    exam_command.take(sightline.RelationsExam(), [], geospa, to=runs)
+    return runs, seen
 
 
 def generate_scenes(world: str, to: Path, scenes: int, size: str, *, views: str, canonical: int = 0) -> None:

@@ -1,219 +1,238 @@
-"""``sightline exam``: let models sit an exam."""
+"""``sightline exam``: let models take an exam; one sub-command an exam, its options are the exam's fields."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
-from sightline.cli import exam_predicates, exam_relations, exam_turing
-from sightline.cli.console import Json, ProtocolName
-from sightline.cli.exam_relations import BASELINES, TRANSFERS, slug
-from sightline.errors import ConfigError
+from sightline.cli.console import Json, err, out, print_json, progress, quiet_stdout
+from sightline.text import counted
 
-__all__ = ["BASELINES", "TRANSFERS", "command", "slug"]
+if TYPE_CHECKING:
+    from sightline.api import ExamResults, Results
+    from sightline.exams.base import Exam, Option
+
+ALL: Final = "all"
+
+_ModelOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Name, name:key=value,…, file.py:object or a file of answers; may be repeated."),
+]
+_OutOption = Annotated[Path, typer.Option("--out", help="Folder of the runs; an interrupted one is resumed.")]
+_BaselinesOption = Annotated[bool, typer.Option(help="Let the blind baselines take the exam beside the models.")]
+_LimitOption = Annotated[
+    int | None, typer.Option(min=1, help="Ask and score only the first so many items; Turing: images.")
+]
+_WorkersOption = Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")]
+_DataOption = Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")]
 
 
-def command(
-    exam: Annotated[Literal["relations", "predicates", "turing"], typer.Argument(help="Which exam.")],
-    data: Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")] = None,
+class _Exams(TyperGroup):
+    """One sub-command an exam, made when it is asked for: nothing of an exam is imported before."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is click's
+        from sightline.exams.registry import exam_names
+
+        return [*exam_names(), ALL]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature is click's
+        from sightline.exams.registry import exam_class, exam_names
+
+        made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        if cmd_name == ALL:
+            made.command(cmd_name)(take_all)
+        elif cmd_name in exam_names():
+            made.command(cmd_name)(exam_function(exam_class(cmd_name)))
+        else:
+            return None
+        return typer.main.get_command(made)
+
+
+app = typer.Typer(
+    cls=_Exams, help="Let models take an exam, and print the scores with 95 % intervals.", no_args_is_help=True
+)
+
+
+@app.callback()
+def _exams() -> None:
+    """Let models take an exam, and print the scores with 95 % intervals."""
+
+
+def take_all(
+    data: Annotated[Path, typer.Option(help="A Sightline dataset, or a folder of a known format.")],
     model: Annotated[
-        list[str] | None,
-        typer.Option(help="Name, name:key=value,…, file.py:object or a file of answers; may be repeated."),
-    ] = None,
-    to: Annotated[Path, typer.Option("--out", help="Folder of the runs; an interrupted one is resumed.")] = Path(
-        "runs"
-    ),
-    baselines: Annotated[bool, typer.Option(help="Let the blind baselines sit beside the models.")] = True,
-    split: Annotated[
-        str | None, typer.Option(help="Split to sit; by default test (relations) or all scenes.")
-    ] = None,
-    train_split: Annotated[
-        str | None,
-        typer.Option(
-            help="Split to learn from. Relations: by default validation, '' for none. Turing: all of --train."
-        ),
-    ] = None,
-    boxes: Annotated[
-        Literal["truth", "detected", "perfect"],
-        typer.Option(help="Relations: whose boxes are judged (the paper's Table 5)."),
-    ] = "truth",
-    detections: Annotated[
-        Path | None, typer.Option(help="Relations: CSV of boxes, instead of a model's own.")
-    ] = None,
-    study: Annotated[
-        Literal["same", "within_image", "across_images", "joint"],
-        typer.Option(help="Relations: which setting's pairs models learn from (the paper's Table 8)."),
-    ] = "same",
-    protocol: ProtocolName = "default",
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask and score only the first so many items; Turing: images.")
-    ] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 0,
-    json: Json = False,
-    views: Annotated[
-        str | None,
-        typer.Option(help="Predicates: views to show, as in original,top; by default those the model wants."),
-    ] = None,
+        list[str], typer.Option(help="Whatever can be loaded (see `sightline models`); may be repeated.")
+    ],
     train: Annotated[
         Path | None,
-        typer.Option(help="Turing: annotated images the questions are learned from; by default --data."),
+        typer.Option(help="Where Turing's questions are learned from; by default one half of the images."),
     ] = None,
-    halves: Annotated[
-        bool, typer.Option("--halves", help="Turing: learn from one half of the images, ask about the other.")
-    ] = False,
-    vocabulary: Annotated[
-        str | None, typer.Option(help="Turing: a ready vocabulary or a YAML file; by default one that fits.")
-    ] = None,
-    streams: Annotated[int | None, typer.Option(min=1, help="Turing: streams an image, by default 1.")] = None,
-    questions: Annotated[
-        int | None, typer.Option(min=1, help="Turing: most questions of a stream; by default as many as there are.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Turing: seed of the streams, by default 0.")] = None,
-    withhold: Annotated[
-        bool, typer.Option("--withhold", help="Turing: keep the true answers from the model.")
-    ] = False,
-    deadline: Annotated[float | None, typer.Option(help="Turing: seconds for an answer.")] = None,
-    closed: Annotated[
-        bool, typer.Option("--closed", help="Turing: what the annotations do not say is not so.")
-    ] = False,
-    min_support: Annotated[
-        int | None, typer.Option(min=1, help="Turing: what a chance must rest on at least, by default 30.")
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Turing: how far from one half a chance may lie, by default 0.15.")
-    ] = None,
-    smoothing: Annotated[
-        float | None, typer.Option(min=0.0, help="Turing: yes and no added to every count, by default none.")
-    ] = None,
-    corpora: Annotated[
-        Path | None, typer.Option(help="Turing: folder to keep the training images in, laid out for counting.")
-    ] = None,
-    view: Annotated[str | None, typer.Option(help="Turing: view to ask about; by default the first.")] = None,
-    assume: Annotated[
-        list[str] | None,
-        typer.Option(help="Turing: make only these assumptions, or all but -name; may be repeated."),
-    ] = None,
-    no_assumptions: Annotated[
-        bool, typer.Option("--no-assumptions", help="Turing: learn from images that fit the whole history.")
-    ] = False,
-    test: Annotated[
-        Path | None, typer.Option(help="Turing: folder of a written test, instead of --data and --train.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option(help="Turing: the key of the written test.")] = None,
+    to: _OutOption = Path("runs"),
+    baselines: _BaselinesOption = True,
+    limit: _LimitOption = None,
+    workers: _WorkersOption = 0,
+    json: Json = False,
 ) -> None:
-    """Sit an exam and print the scores with 95 % intervals by scene."""
-    if exam == "turing":
-        _refuse_others(exam, boxes, detections, study, protocol, views)
-        exam_turing.sit_turing(
-            exam_turing.Wishes(
-                data=data,
-                train=train,
-                models=model or [],
-                to=to,
-                baselines=baselines,
-                split=split,
-                train_split=train_split,
-                halves=halves,
-                vocabulary=vocabulary,
-                streams=streams,
-                questions=questions,
-                seed=seed,
-                withhold=withhold,
-                deadline=deadline,
-                closed=closed,
-                min_support=min_support,
-                epsilon=epsilon,
-                smoothing=smoothing,
-                corpora=corpora,
-                view=view,
-                assume=assume or [],
-                no_assumptions=no_assumptions,
-                test=test,
-                key=key,
-                limit=limit,
-                workers=workers,
-                json=json,
-            )
-        )
-        return
-    _refuse(
-        exam,
-        train=train,
-        halves=halves or None,
-        vocabulary=vocabulary,
-        streams=streams,
-        questions=questions,
-        seed=seed,
-        withhold=withhold or None,
-        deadline=deadline,
-        closed=closed or None,
-        min_support=min_support,
-        epsilon=epsilon,
-        smoothing=smoothing,
-        corpora=corpora,
-        view=view,
-        assume=assume or None,
-        no_assumptions=no_assumptions or None,
-        test=test,
-        key=key,
-    )
-    if data is None:
-        raise typer.BadParameter("the exam needs a dataset", param_hint="'--data'")
-    if exam == "relations":
-        _refuse(exam, views=views)
-        exam_relations.sit_relations(
-            exam_relations.Wishes(
-                data=data,
-                models=model or [],
-                to=to,
-                baselines=baselines,
-                split=split,
-                train_split=train_split,
-                boxes=boxes,
-                detections=detections,
-                study=study,
-                protocol=protocol,
-                limit=limit,
-                workers=workers,
-                json=json,
-            )
-        )
-        return
-    _refuse(exam, train_split=train_split)
-    _refuse_others(exam, boxes, detections, study, protocol, None)
-    exam_predicates.sit_predicates(
-        exam_predicates.Wishes(
-            data=data,
-            models=model or [],
-            to=to,
+    """Take every exam that model and data allow, and say why not for the others."""
+    from sightline.api import examine
+
+    with quiet_stdout(active=json), _resumable(to):
+        results = examine(
+            model,
+            data,
+            train=train,
+            out=to,
             baselines=baselines,
-            split=split,
-            views=None if views is None else tuple(v.strip() for v in views.split(",") if v.strip()),
             limit=limit,
             workers=workers,
-            json=json,
+            show=_shown(json, workers),
         )
-    )
+    if json:
+        print_json(results.to_dict())
+        return
+    print_results(results)
+    err.print(f"runs in {to}; next: sightline report {to} --out card.html")
 
 
-def _refuse_others(
-    exam: str, boxes: str, detections: Path | None, study: str, protocol: str, views: str | None
-) -> None:
-    """ConfigError for what only the relations exam has, and for views."""
-    _refuse(
-        exam,
-        detections=detections,
-        boxes=None if boxes == "truth" else boxes,
-        study=None if study == "same" else study,
-        protocol=None if protocol == "default" else protocol,
-        views=views,
-    )
+def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
+    """The function of an exam's sub-command: what every exam takes, and the exam's fields."""
+    from sightline.exams.base import options_of
+
+    hints = get_type_hints(kind)
+    known = {name: o for name, o in options_of(kind).items() if o.command}
+    defaults = {f.name: None if f.default is MISSING else f.default for f in fields(kind)}  # type: ignore[arg-type]
+
+    def command(**given: Any) -> None:
+        common = {key: given.pop(key) for key in ("data", "model", "to", "baselines", "limit", "workers", "json")}
+        values = {name: _value(given[name], defaults[name], hints[name], o) for name, o in known.items()}
+        take(kind(**values), common.pop("model") or [], common.pop("data"), **common)
+
+    parameters = [
+        _parameter("data", _DataOption, None),
+        _parameter("model", _ModelOption, None),
+        _parameter("to", _OutOption, Path("runs")),
+        _parameter("baselines", _BaselinesOption, True),
+        *(_parameter(name, *_declared(hints[name], o, defaults[name])) for name, o in known.items()),
+        _parameter("limit", _LimitOption, None),
+        _parameter("workers", _WorkersOption, 0),
+        _parameter("json", Json, False),
+    ]
+    command.__doc__ = f"{kind.title}. {(kind.__doc__ or '').strip().splitlines()[0]}"
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return command
 
 
-def _refuse(exam: str, **given: object) -> None:
-    """ConfigError for an option that only another exam has."""
-    for name, value in given.items():
-        if value is not None:
-            raise ConfigError(f"the {exam} exam has no --{name.replace('_', '-')}")
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _declared(hint: Any, o: Option, default: Any) -> tuple[Any, Any]:
+    """Type and default of an option on the command line."""
+    flag = f"--{o.name.replace('_', '-')}"
+    arms = [
+        arm
+        for arm in (get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,))
+        if arm is not NoneType
+    ]
+    how: dict[str, Any] = {"help": o.help} | ({} if o.minimum is None else {"min": o.minimum})
+    if bool in arms:
+        return Annotated[bool, typer.Option(flag, help=o.help)], default
+    if any(get_origin(arm) is tuple for arm in arms):
+        if o.repeated:
+            return Annotated[list[str] | None, typer.Option(flag, **how)], None
+        return Annotated[str | None, typer.Option(flag, **how)], None
+    simple = next((arm for arm in arms if arm in (Path, int, float, str) or get_origin(arm) is Literal), str)
+    kind = simple | None if default is None else simple
+    return Annotated[kind, typer.Option(flag, **how)], default
+
+
+def _value(given: Any, default: Any, hint: Any, o: Option) -> Any:
+    """What was given, as the exam's field has it."""
+    if not any(get_origin(arm) is tuple for arm in (get_args(hint) or (hint,))) and get_origin(hint) is not tuple:
+        return given
+    if given in (None, []):
+        return default
+    return tuple(given) if o.repeated else tuple(word.strip() for word in given.split(",") if word.strip())
+
+
+def take(
+    exam: Exam[Any],
+    models: Sequence[object],
+    data: Path | None,
+    *,
+    to: Path = Path("runs"),
+    baselines: bool = True,
+    limit: int | None = None,
+    workers: int = 0,
+    json: bool = False,
+) -> ExamResults:
+    """Let models take one exam; print the scores, or the JSON document."""
+    from sightline.api import run_models
+
+    with quiet_stdout(active=json), _resumable(to / exam.name):
+        results = run_models(
+            exam,
+            models,
+            data,
+            to,
+            baselines=baselines,
+            limit=limit,
+            workers=workers,
+            show=_shown(json, workers),
+            done=None if json or not workers else lambda name: err.print(f"{name}: done"),
+        )
+    if json:
+        print_json(results.to_dict())
+        return results
+    print_exam(results)
+    err.print(f"runs in {to / exam.name}; next: sightline report {to} --out report.html")
+    return results
+
+
+def print_results(results: Results) -> None:
+    """Scores of every exam, the summary, and why some were not taken."""
+    for exam in results.exams:
+        out.print(f"== {exam.exam.title} ({exam.exam.name})")
+        print_exam(exam)
+    out.print(str(results.summary()))
+    for name, why in results.skipped.items():
+        err.print(f"note: {name} was not taken: {why}")
+
+
+def print_exam(results: ExamResults) -> None:
+    """Tables of scores, the exam's remarks, and what the user should know."""
+    for shown in results.tables():
+        out.print(str(shown))
+        out.print()
+    for note in results.notes:
+        err.print(f"note: {note}")
+    for result in results.runs:
+        if result.run.broken:
+            left = counted(len(result.run.broken), results.exam.unit_of_items)
+            first = next(iter(result.run.broken.values()))
+            err.print(f"note: {result.name}: {left} left out, pictures cannot be read; the first: {first}")
+
+
+def _shown(json: bool, workers: int) -> Any:
+    return lambda name: progress(name, quiet=json or workers > 0)
+
+
+@contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """Around runs: an interruption says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        begun = any(path.stat().st_size for path in folder.rglob("records.jsonl"))
+        where = "where it was" if begun else "from the start, nothing was answered yet"
+        err.print(f"interrupted: the same command goes on {where}")
+        raise

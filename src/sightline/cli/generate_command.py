@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import time
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,10 +9,6 @@ from typing import Annotated, Literal
 import typer
 
 from sightline.cli.console import Json, counted, err, out, print_json, progress
-from sightline.errors import ConfigError
-
-WORTH_WORKERS = 50 * 480 * 320
-"""Pixels. Starting workers takes a few seconds each; less work than this is done sooner without them."""
 
 
 def command(
@@ -45,33 +39,33 @@ def command(
 ) -> None:
     """Invent scenes of a world and store them with pictures and exact truth. Run again, it goes on."""
     from sightline.generate import generate
+    from sightline.generate.recipe import parse_size
 
     before = time.perf_counter()
     done_before: list[int] = []
     with progress("scenes", quiet=json) as show:
 
-        def tell(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             done_before[:] = done_before or [done]
             if show is not None:
                 show(done, total)
 
-        names = [view.strip() for view in views.split(",")]
         try:
             data = generate(
                 world,
                 to,
                 scenes=scenes,
-                views=names,
+                views=views,
                 seed=seed,
                 start=start,
-                size=_size(size),
-                image_format=_kept(image_format),
-                depth=_kept(depth),
+                size=parse_size(size, "--size") if size else None,
+                image_format=image_format,
+                depth=depth,
                 renderer=renderer,
                 canonical=canonical,
                 overwrite=overwrite,
-                workers=_workers(workers, renderer, scenes * len(names) * _pixels(size)),
-                progress=tell,
+                workers=workers,
+                progress=on_progress,
                 say=None if json else lambda words: err.print(f"note: {words}"),
             )
         except KeyboardInterrupt:
@@ -93,29 +87,3 @@ def command(
         err.print(f"note: {counted(done_before[0], 'scene')} there already")
     rate = f", {made / seconds:.1f} a second" if made else ""
     out.print(f"{to}: {counted(len(data), 'scene')}{rate}, fingerprint {data.fingerprint[:12]}")
-
-
-def _kept(form: str) -> str | None:
-    return None if form == "none" else form
-
-
-def _size(text: str) -> tuple[int, int] | None:
-    if not text:
-        return None
-    found = re.fullmatch(r"([0-9]{1,5})[x×]([0-9]{1,5})", text)
-    if found is None:
-        raise ConfigError(f"--size {text!r}: expected width and height in pixels, such as 480x320")
-    return int(found[1]), int(found[2])
-
-
-def _pixels(size: str) -> int:
-    width, height = _size(size) or (480, 320)
-    return width * height
-
-
-def _workers(asked: int | None, renderer: str, pixels: int) -> int:
-    """One for each core we may use, where there is enough to do; Blender takes all cores by itself."""
-    if asked is not None:
-        return asked
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 0 if renderer == "blender" or cores == 1 or pixels < WORTH_WORKERS else cores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,17 +28,15 @@ def command(
     json: Json = False,
 ) -> None:
     """Read a dataset of another format, check every row, and store it as Parquet."""
-    from sightline.store import Tables, write
+    from sightline.store import write
     from sightline.store.formats import pick
 
     chosen = pick(source, format_name)
     options: dict[str, Any] = {k: v for k, v in (("images", images), ("split", split)) if v}
     notes = chosen.notes(source)
-    tables = Tables.concat(chosen.read(source, **options))
-    if not tables.views.height:
-        raise DataError("there is nothing in it", file=source, expected="at least one image")
-    data = write(tables, to, source=chosen.name, images=photos(tables), overwrite=overwrite)
-    counts = {name: frame.height for name, frame in tables.frames()}
+    parts = _some(chosen.read(source, **options), source)
+    data = write(parts, to, source=chosen.name, copy=True, ordered=True, overwrite=overwrite)
+    counts = {name: sum(shard.rows[name] for shard in data.shards) for name in data.shards[0].rows}
     if json:
         print_json(
             {
@@ -56,6 +55,11 @@ def command(
     out.print(f"{to}: {counted(len(data), 'scene')} ({rows}), fingerprint {data.fingerprint[:12]}")
 
 
-def photos(tables: Tables) -> dict[str, Path]:
-    """Where each picture named in the tables is, so that the dataset gets a copy and stands on its own."""
-    return {ref: Path(ref) for ref in tables.views["image"].drop_nulls().unique()}
+def _some(parts: Iterator[Tables], source: Path) -> Iterator[Tables]:
+    """The parts as they come; a DataError at the end if there was no image."""
+    views = 0
+    for part in parts:
+        views += part.views.height
+        yield part
+    if not views:
+        raise DataError("there is nothing in it", file=source, expected="at least one image")

@@ -11,7 +11,7 @@ from sightline.cli.console import ExamName, Json, ProtocolName, err, number, out
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sightline.exams.relations.boxed import Window
+    from sightline.exams.relations.boxed import BoxWindow
 
 
 def command(
@@ -28,26 +28,27 @@ def command(
     """Score predictions that carry their own boxes, matched to the truth at IoU > 0.5."""
     from sightline.exams.relations import Protocol, score_files
 
-    found = score_files(objects, truth, predictions, protocol=Protocol(protocol), window=parse_window(window))
+    scores = score_files(objects, truth, predictions, protocol=Protocol(protocol), window=parse_window(window))
     if json:
-        print_json(found.to_dict())
+        print_json(scores.to_dict())
         return
     heads = ("relationship", "label", "precision", "recall", "F1", "95 %", "F1 by scene")
-    listing = table(f"{exam}: {predictions}, {protocol} protocol", *heads)
-    for row in found.rows:
+    printed = table(f"{exam}: {predictions}, {protocol} protocol", *heads)
+    for row in scores.rows:
         low, high = number(row.f1.low), number(row.f1.high)
-        scores = [number(x.value) for x in (row.precision, row.recall, row.f1)]
-        listing.add_row(row.relationship, f"{row.label} {row.word}", *scores, f"[{low}, {high}]", str(row.macro_f1))
-    out.print(listing)
-    outcomes = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in found.outcomes.items())
+        figures = [number(x.value) for x in (row.precision, row.recall, row.f1)]
+        cells = (*figures, f"[{low}, {high}]", str(row.macro_f1))
+        printed.add_row(row.relationship, f"{row.label} {row.word}", *cells)
+    out.print(printed)
+    outcomes = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in scores.outcomes.items())
     out.print(f"depth judgements: {outcomes}")
-    if found.unseen:
-        err.print(f"note: {found.unseen:,} predictions on image pairs without truth were not looked at")
+    if scores.unseen:
+        err.print(f"note: {scores.unseen:,} predictions on image pairs without truth were not looked at")
 
 
-def parse_window(text: str) -> Window | None:
+def parse_window(text: str) -> BoxWindow | None:
     """``vertical=0:0.5`` → a window for both boxes."""
-    from sightline.exams.relations.boxed import Window
+    from sightline.exams.relations.boxed import BoxWindow
 
     if not text:
         return None
@@ -63,4 +64,4 @@ def parse_window(text: str) -> Window | None:
     if not limits[0] < limits[1]:
         raise ConfigError(problem + ", low < high")
     attribute: Any = name
-    return Window(attribute, limits, limits)
+    return BoxWindow(attribute, limits, limits)

@@ -17,51 +17,51 @@ def command(data: DataPath, json: Json = False) -> None:
     from sightline.exams.relations import describe_dataset
     from sightline.store import open_dataset
 
-    found = describe_dataset(open_dataset(data))
+    description = describe_dataset(open_dataset(data))
     if json:
-        print_json(found.to_dict())
+        print_json(description.to_dict())
         return
-    print_overview(found)
-    print_difficulty(found)
-    print_agreement(found)
+    print_overview(description)
+    print_difficulty(description)
+    print_agreement(description)
 
 
-def print_overview(found: Description) -> None:
+def print_overview(description: Description) -> None:
     """The paper's Table 1: one column a split."""
-    for setting, splits in found.splits.items():
-        listing = table(f"{setting}: what was labelled", "", *splits)
+    for setting, splits in description.splits.items():
+        printed = table(f"{setting}: what was labelled", "", *splits)
         for count in ("images", "objects", "pairs"):
-            listing.add_row(count, *(f"{getattr(s, count):,}" for s in splits.values()))
+            printed.add_row(count, *(f"{getattr(s, count):,}" for s in splits.values()))
         for aspect in ("depth", "occlusion"):
             for label in next(iter(getattr(s, aspect) for s in splits.values())):
                 name = f"{aspect}: {label.replace('_', ' ')}"
-                listing.add_row(name, *(_percent(getattr(s, aspect), label) for s in splits.values()))
-        out.print(listing)
+                printed.add_row(name, *(_percent(getattr(s, aspect), label) for s in splits.values()))
+        out.print(printed)
         out.print()
 
 
-def print_difficulty(found: Description) -> None:
+def print_difficulty(description: Description) -> None:
     """The paper's Table 2: validation and test together; other splits apart."""
-    rows = [(f"{s} validation+test", shares) for s, shares in found.pooled.items()]
+    rows = [(f"{s} validation+test", shares) for s, shares in description.pooled.items()]
     rows += [
         (f"{setting} {split}", described.difficulty)
-        for setting, splits in found.splits.items()
+        for setting, splits in description.splits.items()
         for split, described in splits.items()
     ]
-    listing = table("difficulty: how far the raters agreed on depth", "", *rows[0][1])
+    printed = table("difficulty: how far the raters agreed on depth", "", *rows[0][1])
     for name, shares in rows:
-        listing.add_row(name, *(_percent(shares, scale) for scale in shares))
-    out.print(listing)
+        printed.add_row(name, *(_percent(shares, scale) for scale in shares))
+    out.print(printed)
     out.print()
 
 
-def print_agreement(found: Description) -> None:
+def print_agreement(description: Description) -> None:
     """Chance-corrected agreement and the score of one rater against the others."""
-    if not any(described.agreement for splits in found.splits.values() for described in splits.values()):
+    if not any(described.agreement for splits in description.splits.values() for described in splits.values()):
         return
     heads = ("Fleiss κ", "Krippendorff α", "rater accuracy", "human ceiling")
-    listing = table("agreement, 95 % interval by scene", "", *heads)
-    for setting, splits in found.splits.items():
+    printed = table("agreement, 95 % interval by scene", "", *heads)
+    for setting, splits in description.splits.items():
         for split, described in splits.items():
             for aspect, a in described.agreement.items():
                 cells = (
@@ -70,8 +70,8 @@ def print_agreement(found: Description) -> None:
                     number(a.rater_accuracy),
                     str(a.human_ceiling),
                 )
-                listing.add_row(f"{setting} {split} {aspect}", *cells)
-    out.print(listing)
+                printed.add_row(f"{setting} {split} {aspect}", *cells)
+    out.print(printed)
 
 
 def _percent(shares: Mapping[str, float], label: str) -> str:

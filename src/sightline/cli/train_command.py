@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sightline.cli.console import Json
-from sightline.cli.train_sornet import train_sornet
-from sightline.cli.train_wishes import Wishes
+from sightline.cli.console import Json, cell, counted, err, out, print_json, progress, quiet_stdout, table
 from sightline.errors import ConfigError, MissingExtraError
+from sightline.files import atomic_write
+from sightline.plain import plain
 
+if TYPE_CHECKING:
+    from sightline.training.sornet.finetune import Curve
+    from sightline.training.sornet.setup import SornetOptions
+
+CHART = "curve.svg"
 _FEW = "0,8,32,128,512"
+_CURVE_RESUME = "with what is not learned yet, at its last state or, where none was saved, from its start"
 
 
 def command(
@@ -56,6 +65,10 @@ def command(
         Literal["full", "light", "none"],
         typer.Option(help="How pictures are changed: full also takes colour away, stretches and dulls."),
     ] = "light",
+    auxiliary: Annotated[
+        Literal["both", "pose", "pointing", "none"],
+        typer.Option(help="Losses beside the predicates': on each object's pose and measures, on pointing at it."),
+    ] = "both",
     canonical: Annotated[
         int, typer.Option(min=1, help="Canonical views a world's object has to choose from; fewer of many objects.")
     ] = 32,
@@ -76,12 +89,9 @@ def command(
     for package in ("torch", "safetensors", "lightning"):
         if find_spec(package) is None:
             raise MissingExtraError(package, extra="train")
-    if (not world) == (data is None):
-        raise ConfigError("train on one of --world and --data")
-    if split is not None and data is None:
-        raise ConfigError("--split is for --data")
-    wish = Wishes(
-        to=to,
+    from sightline.training.sornet.setup import SornetOptions
+
+    options = SornetOptions(
         worlds=tuple(world or ()),
         data=data,
         split=split,
@@ -93,28 +103,24 @@ def command(
         optimizer=optimizer,
         seed=seed,
         augmentation=augmentation,
+        auxiliary=auxiliary,
         canonical=canonical,
         start=start,
         workers=workers,
         device=device,
-        save_every=save_every,
-        tensorboard=tensorboard,
-        json=json,
     )
     if what == "sornet":
         if scenes is not None or held_out is not None:
             raise ConfigError("--scenes and --held-out are for sightline train curve")
-        train_sornet(wish)
+        _train_sornet(options, to, save_every=save_every, tensorboard=tensorboard, json=json)
         return
-    from sightline.cli.train_curve import train_curve
-
     if start is None:
         raise ConfigError("sightline train curve needs --start, the checkpoint to fine-tune")
     if tensorboard:
         raise ConfigError("--tensorboard is for sightline train sornet")
-    if len(wish.worlds) > 1:
+    if len(options.worlds) > 1:
         raise ConfigError("sightline train curve takes one --world: its scenes are counted")
-    train_curve(wish, _numbers(scenes or _FEW), held_out or 500)
+    _train_curve(options, to, _numbers(scenes or _FEW), held_out or 500, save_every=save_every, json=json)
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -124,3 +130,157 @@ def _numbers(text: str) -> tuple[int, ...]:
         raise ConfigError(
             f"--scenes {text!r}: expected whole numbers with commas between, such as {_FEW}"
         ) from None
+
+
+def _train_sornet(options: SornetOptions, to: Path, *, save_every: int, tensorboard: bool, json: bool) -> None:
+    """Train, and say where the weights are."""
+    from sightline.training.fit import fit
+    from sightline.training.folder import STATE, begun
+    from sightline.training.sornet.setup import device_of, plan_of, source_of
+    from sightline.training.sornet.task import WEIGHTS, SornetTask
+
+    def resume_point() -> str:
+        return "at the last state" if (to / STATE).exists() else "from the start, no state was saved yet"
+
+    begun(to, WEIGHTS)  # a folder of something else shows before scenes are read or drawn
+    device = device_of(options)
+    plan = plan_of(options, device)
+    with quiet_stdout(active=json), _interruptible(resume_point):
+        with progress("canonical views", quiet=json or not options.worlds) as show_bank:
+            source = source_of(options, plan, device, _noting(quiet=json), show_bank)
+        with _bar(plan.steps, quiet=json) as show, _board(to, active=tensorboard) as add_scalars:
+
+            def on_row(done: int, total: int, row: Mapping[str, float]) -> None:
+                show(done, total, row)
+                add_scalars(row)
+
+            every = max(1, min(50, plan.steps // 20))
+            task = SornetTask(plan, source)
+            _, fitted = fit(task, to, log_every=every, save_every=save_every, progress=on_row, device=device)
+    if json:
+        print_json({**plain(fitted), "device": device})
+        return
+    last = fitted.last  # of a training done before whose log is gone there is none
+    words = f", loss {last['predicates']:.3f}, right {last['right']:.1%} in the last batch" if last else ""
+    out.print(f"{fitted.weights}: {counted(fitted.steps, 'step')}{words}")
+    err.print(f"next: sightline exam predicates --data DIR --model {fitted.weights}")
+
+
+def _train_curve(
+    options: SornetOptions, to: Path, scenes: tuple[int, ...], held_out: int, *, save_every: int, json: bool
+) -> None:
+    """Fine-tune on each number of scenes, print the curve, draw it."""
+    from sightline.show.xy import learning_curve
+    from sightline.training.sornet.finetune import curve, refuse_foreign
+    from sightline.training.sornet.setup import curve_sources, device_of, plan_of
+
+    refuse_foreign(to)  # before scenes are read or drawn
+    device = device_of(options)
+    plan = plan_of(options, device)
+    with quiet_stdout(active=json), _interruptible(lambda: _CURVE_RESUME):
+        with progress("canonical views", quiet=json or not options.worlds) as show_bank:
+            base, held = curve_sources(
+                options,
+                plan,
+                device,
+                most=max(scenes),
+                held_out=held_out,
+                on_note=_noting(quiet=json),
+                on_bank=show_bank,
+            )
+        with progress("steps", quiet=json) as show:
+
+            def on_step(count: int, done: int, total: int) -> None:
+                if show is not None:
+                    tuned = [n for n in scenes if n]
+                    show(tuned.index(count) * total + done, len(tuned) * total)
+
+            made = curve(
+                plan,
+                base,
+                held,
+                to,
+                scenes=scenes,
+                held_out=held_out,
+                save_every=save_every,
+                device=device,
+                progress=on_step,
+            )
+    atomic_write(to / CHART, learning_curve(made.to_dict()).encode())
+    if json:
+        print_json({"chart": str(to / CHART), **made.to_dict()})
+        return
+    _print_curve(made, held_out)
+    err.print(f"chart: {to / CHART}")
+
+
+def _print_curve(made: Curve, held_out: int) -> None:
+    title = f"scene accuracy on {counted(held_out, 'held-out scene')}, 95 % interval by scene"
+    rows = table(title, "scenes learned from", "all", "spatial", "geometric", "whole scenes")
+    points = [(f"{p.scenes:,}", p.scores) for p in made.points] + [("(commoner answer)", made.majority)]
+    for name, scored in points:
+        values = [scored.scene_accuracy[key] for key in ("all", "spatial", "geometric")]
+        rows.add_row(name, *(cell(plain(value)) for value in (*values, scored.scene_all)))
+    out.print(rows)
+
+
+def _noting(*, quiet: bool) -> Callable[[str], None]:
+    return (lambda _: None) if quiet else (lambda text: err.print(f"note: {text}"))
+
+
+@contextmanager
+def _interruptible(resume_point: Callable[[], str]) -> Iterator[None]:
+    """Say on Ctrl-C what the same command would do."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        err.print(f"interrupted: the same command goes on {resume_point()}")
+        raise
+
+
+@contextmanager
+def _bar(steps: int, *, quiet: bool) -> Iterator[Any]:
+    """A progress bar with the log's last row; yields a `training.log.Progress`."""
+    if quiet or not err.is_terminal:
+        yield lambda *_: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[row]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("steps", total=steps, row="")
+
+        def show(done: int, total: int, row: Mapping[str, float]) -> None:
+            text = f"loss {row['predicates']:.3f}, right {row['right']:.1%}, {row['images_per_s']:,.0f} images/s"
+            bar.update(task, completed=done, total=total, row=text)
+
+        yield show
+
+
+@contextmanager
+def _board(to: Path, *, active: bool) -> Iterator[Any]:
+    """Where rows of the log go besides its file: nowhere, or to TensorBoard."""
+    if not active:
+        yield lambda _: None
+        return
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ConfigError("--tensorboard needs the package tensorboard: pip install tensorboard") from None
+    writers: list[SummaryWriter] = []
+
+    def add_scalars(row: Mapping[str, float]) -> None:
+        if not writers:  # not before the training has begun: its folder may hold another one
+            writers.append(SummaryWriter(str(to / "tensorboard")))
+        for name in row.keys() - {"step"}:
+            writers[0].add_scalar(name, row[name], int(row["step"]))
+
+    try:
+        yield add_scalars
+    finally:
+        for writer in writers:
+            writer.close()

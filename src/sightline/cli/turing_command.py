@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import DataPath, Json, counted, err, out, print_json
+from sightline.cli.console import DataPath, Json, err, out, print_json, progress, table
 from sightline.errors import ConfigError
+from sightline.text import counted, file_name
+
+if TYPE_CHECKING:
+    from sightline.exams.turing.ask import Interview
+    from sightline.exams.turing.stream.engine import Engine
+    from sightline.exams.turing.stream.steps import Stream
+    from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+    from sightline.scenes import Scene
 
 app = typer.Typer(
     help="Ask unpredictable questions about images: print a story, write a test, look at vocabularies.",
@@ -70,19 +78,17 @@ def ask(
     json: Json = False,
 ) -> None:
     """Ask about one image, and print the story."""
-    from sightline.cli.turing_asking import Wishes, ask_image, assumptions_of
-    from sightline.cli.turing_print import print_transcript, transcript_of
-    from sightline.exams.turing.asking.stream_json import steps_to_json
+    from sightline.cli.turing_print import print_transcript
+    from sightline.exams.turing.ask import ask as ask_image
+    from sightline.exams.turing.estimate.estimator import named_assumptions
 
-    if corpus is not None and (train is not None or train_split is not None or vocabulary):
-        raise ConfigError("a corpus brings its training images and vocabulary: give --corpus, or the others")
     if answers is not None and operator != "person":
         raise ConfigError("--answers keeps what a person says: it goes with --operator person")
     if json and operator == "person":
         raise ConfigError("a person needs the terminal: leave --json out, then ask again with the answers")
-    wish = Wishes(
-        data=data,
-        image=image,
+    asked = ask_image(
+        data,
+        image,
         train=train,
         train_split=train_split,
         corpus=corpus,
@@ -90,27 +96,21 @@ def ask(
         questions=questions,
         seed=seed,
         stream=stream,
-        operator=operator,
-        answers=answers,
+        operator=_person(answers, view) if operator == "person" else operator,
         closed=closed,
         view=view,
-        assumptions=assumptions_of(assume or [], none=no_assumptions),
+        assumptions=named_assumptions(assume or [], none=no_assumptions),
         epsilon=epsilon,
         min_support=min_support,
         smoothing=smoothing,
+        on_note=_note,
     )
-    asked = ask_image(wish)
-    transcript = transcript_of(asked.stream, asked.vocabulary)
     if save is not None:
-        from sightline.report.turing.drawing import save_picture, transcript_picture
-        from sightline.report.turing.stage import stage
-
-        on = stage(asked.scene, view)
-        save_picture(transcript_picture(on, transcript), save)
+        asked.save(save)
     if json:
-        print_json(steps_to_json(asked.stream, asked.vocabulary))
+        print_json(asked.rows())
         return
-    print_transcript(transcript, asked.facts(seed))
+    print_transcript(asked)
     if save is not None:
         err.print(f"wrote {save}")
 
@@ -147,16 +147,15 @@ def write(
     json: Json = False,
 ) -> None:
     """Prepare a written test: questions and pictures to hand out, the true answers in a key that stays."""
-    from sightline.cli.turing_asking import assumptions_of, vocabulary_named
-    from sightline.cli.turing_writing import write_out
-    from sightline.exams.turing.exam import TuringExam
+    from sightline.exams.turing.exam import TuringExam, write_exam
+    from sightline.exams.turing.vocabulary.files import named_vocabulary
     from sightline.generate import open_any
 
     opened = open_any(data)
     learned = opened if train is None else open_any(train)
     exam = TuringExam(
         train=learned,
-        vocabulary=vocabulary_named(vocabulary, learned),
+        vocabulary=named_vocabulary(vocabulary, learned, _note),
         streams=streams,
         questions=questions,
         seed=seed,
@@ -168,15 +167,17 @@ def write(
         train_split=train_split,
         halves=halves,
         smoothing=smoothing,
-        assumptions=assumptions_of(assume or [], none=no_assumptions),
+        assume=tuple(assume or ()),
+        no_assumptions=no_assumptions,
     )
-    kept = key or to.with_name(f"{to.name}.key.jsonl")
-    told = write_out(exam, opened, to, kept, images=images, overwrite=overwrite, quiet=json)
+    key = key or to.with_name(f"{to.name}.key.jsonl")
+    with progress("streams", quiet=json) as update:
+        facts = write_exam(exam, opened, to, key, images=images, overwrite=overwrite, on_progress=update)
     if json:
-        print_json(told)
+        print_json(facts)
         return
-    asked = f"{counted(told['questions'], 'question')} about {counted(told['images'], 'image')}"
-    out.print(f"{asked}: hand out {to}, keep {kept}")
+    asked = f"{counted(facts['questions'], 'question')} about {counted(facts['images'], 'image')}"
+    out.print(f"{asked}: hand out {to}, keep {key}")
 
 
 @app.command("vocabulary")
@@ -193,27 +194,26 @@ def vocabulary(
     json: Json = False,
 ) -> None:
     """List the ready vocabularies, print one as YAML, make one from a dataset, or count what a dataset tells."""
-    from sightline.cli import turing_words
-    from sightline.cli.turing_asking import vocabulary_named
-    from sightline.exams.turing.words.files import dump_vocabulary, load_vocabulary
+    from sightline.exams.turing.vocabulary import files
 
     if of is None:
-        listed = turing_words.ready_words()
-        return print_json(listed) if json else turing_words.print_ready(listed)
-    if not turing_words.is_data(of):
+        rows = [_sizes(files.load_vocabulary(name)) for name in files.vocabularies()]
+        return print_json(rows) if json else _print_ready(rows)
+    if not Path(of).exists() or Path(of).suffix.lower() in (".yaml", ".yml"):  # a name or a file, not a dataset
         if count or words:
             raise ConfigError(f"--counts and --vocabulary go with a dataset; {of} is a vocabulary")
-        found = load_vocabulary(of)
-        return print_json(turing_words.sizes(found)) if json else out.print(dump_vocabulary(found), end="")
-    from sightline.exams.turing.annotations.annotating import annotate
+        named = files.load_vocabulary(of)
+        return print_json(_sizes(named)) if json else out.print(files.dump_vocabulary(named), end="")
+    from sightline.exams.turing.annotations.annotation import annotate
     from sightline.generate import open_any
 
     opened = open_any(Path(of))
-    fitting = vocabulary_named(words, opened)
+    fitting = files.named_vocabulary(words, opened, _note)
     if not count and not json:
-        return out.print(dump_vocabulary(fitting), end="")
-    told = turing_words.counts(annotate(opened, fitting, view=view, closed=closed), fitting)
-    return print_json(told) if json else turing_words.print_counts(told)
+        return out.print(files.dump_vocabulary(fitting), end="")
+    columns = annotate(opened, fitting, view=view, closed=closed)
+    facts = {**_sizes(fitting), "images": len(columns), **columns.word_counts(fitting)}
+    return print_json(facts) if json else _print_counts(facts)
 
 
 @app.command("corpus")
@@ -228,19 +228,71 @@ def corpus(
     json: Json = False,
 ) -> None:
     """Lay out annotated images for counting, once; turing ask takes the folder with --corpus."""
-    from sightline.cli.turing_asking import vocabulary_named
-    from sightline.exams.turing.annotations.annotating import annotate
-    from sightline.exams.turing.chances.corpus import Corpus
+    from sightline.exams.turing.annotations.annotation import annotate
+    from sightline.exams.turing.estimate.corpus import Corpus
+    from sightline.exams.turing.vocabulary.files import named_vocabulary
     from sightline.generate import open_any
 
     opened = open_any(data)
-    words = vocabulary_named(vocabulary, opened)
-    made = Corpus.build(
-        annotate(opened, words, split=split, view=view, closed=closed), words, to, overwrite=overwrite
-    )
+    words = named_vocabulary(vocabulary, opened, _note)
+    columns = annotate(opened, words, split=split, view=view, closed=closed)
+    built = Corpus.build(columns, words, to, overwrite=overwrite)
     if json:
-        print_json(
-            {"corpus": str(to), "images": len(made), "vocabulary": words.name, "fingerprint": made.fingerprint}
-        )
+        facts = {"corpus": str(to), "images": len(built), "vocabulary": words.name}
+        print_json(facts | {"fingerprint": built.fingerprint})
         return
-    out.print(f"{counted(len(made), 'image')} in the words of {words.name}: wrote {to}")
+    out.print(f"{counted(len(built), 'image')} in the words of {words.name}: wrote {to}")
+
+
+def _note(text: str) -> None:
+    err.print(f"note: {text}")
+
+
+def _person(answers: Path | None, view: str | None) -> Interview:
+    """Let a person at the terminal answer."""
+
+    def interview(engine: Engine, scene: Scene, vocabulary: Vocabulary) -> Stream:
+        from sightline.cli.turing_person import PersonAnswers, Session
+        from sightline.report.turing.stage import stage
+
+        file = answers or Path(f"answers-{file_name(scene.id)}.jsonl")
+        kept = PersonAnswers(file, scene.id, vocabulary)
+        return Session(engine, vocabulary, kept, stage(scene, view), file.with_suffix(".png")).run()
+
+    return interview
+
+
+def _sizes(vocabulary: Vocabulary) -> dict[str, Any]:
+    """How many words of each sort there are."""
+    return {
+        "name": vocabulary.name,
+        "types": len(vocabulary.types),
+        "attributes": sum(len(kind.attributes) for kind in vocabulary.types),
+        "relations": len(vocabulary.links),
+        "regions": len(vocabulary.regions),
+    }
+
+
+def _print_ready(rows: list[dict[str, Any]]) -> None:
+    """One line a vocabulary."""
+    shown = table("ready vocabularies", *rows[0])
+    for row in rows:
+        shown.add_row(*map(str, row.values()))
+    out.print(shown)
+
+
+def _print_counts(facts: dict[str, Any]) -> None:
+    """Two tables: types with their attributes, then relations."""
+    sides = ("yes", "no", "unknown")
+    shown = table(f"{facts['name']}: {counted(facts['images'], 'image')}", "type", "attribute", "objects", *sides)
+    shown.columns[1].justify = "left"
+    for kind in facts["types"]:
+        shown.add_row(kind["type"], "", f"{kind['objects']:,}", "", "", "")
+        for name, counts in kind["attributes"].items():
+            shown.add_row("", name, "", *(f"{counts[side]:,}" for side in sides))
+    out.print(shown)
+    if facts["relations"]:
+        links = table(f"\nrelations of {counted(facts['pairs'], 'pair')}", "relation", *sides)
+        for name, counts in facts["relations"].items():
+            links.add_row(name, *(f"{counts[side]:,}" for side in sides))
+        out.print(links)

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from rich.text import Text
 
-from sightline.atomic import atomic_write
 from sightline.cli.console import out
-from sightline.cli.turing_print import question as worded
-from sightline.cli.turing_print import transcript_of
+from sightline.cli.turing_print import question
 from sightline.errors import DataError
-from sightline.exams.turing.asking.engine import Engine, Proposal
-from sightline.exams.turing.asking.operators import FromFile, StoppedError, read_lines
-from sightline.exams.turing.asking.stream_json import region_box
-from sightline.exams.turing.asking.streams import Step, Stream
-from sightline.exams.turing.words.questions import Truth
-from sightline.exams.turing.words.structured import to_json
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.stream.engine import Engine
+from sightline.exams.turing.stream.operators import FromFile, StoppedError, read_lines
+from sightline.exams.turing.stream.steps import Step, Stream
+from sightline.exams.turing.vocabulary.questions import Truth, question_to_json
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.files import atomic_write
 from sightline.report.turing.drawing import asked_picture, save_picture
+from sightline.report.turing.scripts import transcript_of
 from sightline.report.turing.stage import Stage
-from sightline.report.turing.transcript import Line, Transcript
 
 Read = Callable[[str], str]
 
@@ -35,7 +32,7 @@ PROMPT: Final = "[y]es / [n]o / [a]mbiguous / [u]ndo / [q]uit: "
 
 
 @dataclass
-class Answers:
+class PersonAnswers:
     """What a person said, one JSON object a line, on disk before the next question is put; `FromFile` reads it.
 
     Attributes:
@@ -62,8 +59,8 @@ class Answers:
         """Write an answer behind the others."""
         row = {
             "scene_id": self.scene_id,
-            "question": to_json(step.question, self.vocabulary),
-            "answer": step.truth.value,
+            "question": question_to_json(step.question, self.vocabulary),
+            "answer": step.truth.value if step.truth else None,
             "object_id": step.object_id,
             "labels": labels,
         }
@@ -95,7 +92,7 @@ class Session:
 
     engine: Engine
     vocabulary: Vocabulary
-    answers: Answers
+    answers: PersonAnswers
     stage: Stage
     picture: Path
     read: Read = field(default=input)
@@ -106,8 +103,8 @@ class Session:
         if resumed:
             out.print(f"{resumed} answers of an earlier session taken from {self.answers.path}", style="dim")
         out.print(f"the picture, drawn anew for every question: {self.picture}", style="dim")
-        while (proposal := self.engine.propose()) is not None:
-            said = self._put(proposal)
+        while (step := self.engine.propose()) is not None:
+            said = self._put(step)
             if said is None:
                 self.engine.stop()
             elif said == "undo":
@@ -122,14 +119,14 @@ class Session:
 
     def _resume(self) -> int:
         """Take up the answers of an earlier session; how many there were."""
-        told = self.answers.said()
-        while told is not None and (proposal := self.engine.propose()) is not None:
+        earlier = self.answers.said()
+        while earlier is not None and (step := self.engine.propose()) is not None:
             try:
-                self.engine.take(*told.answer(proposal.question, self.engine.history))
+                self.engine.take(*earlier.answer(step.question, self.engine.history))
             except StoppedError:
                 break
         taken = len(self.engine.stream().steps)
-        if told is not None and not taken:
+        if earlier is not None and not taken:
             raise DataError(
                 "these answers belong to another stream: none is about its first question",
                 file=self.answers.path,
@@ -137,13 +134,14 @@ class Session:
             )
         return taken
 
-    def _put(self, proposal: Proposal) -> str | None:
+    def _put(self, step: Step) -> str | None:
         """The key of the answer, ``undo``, or None to stop; asks again until it understands."""
-        line = self._line(proposal)
-        before = transcript_of(self.engine.stream(), self.vocabulary)
-        shown = Transcript.of(self.engine.scene_id, [*before.lines, line])  # a region keeps its colour
-        save_picture(asked_picture(self.stage, line.region, shown.hue(line), before.labelled), self.picture)
-        out.print(Text.assemble((f"{proposal.number:>3}. ", "dim"), worded(shown, line)))
+        stream = self.engine.stream()
+        shown = transcript_of(replace(stream, steps=(*stream.steps, step)), self.vocabulary)
+        line = shown.lines[-1]
+        hue = shown.hue(line)  # one for the region in the whole stream
+        save_picture(asked_picture(self.stage, line.region, hue, shown.labelled), self.picture)
+        out.print(Text.assemble((f"{step.number:>3}. ", "dim"), question(step, self.vocabulary, hue)))
         while True:
             try:
                 word = self.read(PROMPT).strip().casefold()
@@ -162,12 +160,3 @@ class Session:
             out.print("nothing to take back", style="dim")
         else:
             self.answers.drop()
-
-    def _line(self, proposal: Proposal) -> Line:
-        from sightline.exams.turing.words.english import say
-
-        asked, chance = proposal.question, proposal.chance
-        box = region_box(asked, self.vocabulary)
-        region = None if box is None else (box[0], box[1], box[2], box[3])
-        said = say(asked, self.vocabulary)
-        return Line(proposal.number, asked.kind, said, region, chance.p_yes, chance.support, "ambiguous")

@@ -2,83 +2,71 @@
 
 from __future__ import annotations
 
+import math
+from typing import Final
+
 from rich.table import Table
 from rich.text import Text
 
-from sightline.cli.console import counted, number, out
-from sightline.exams.turing.asking.stream_json import region_box
-from sightline.exams.turing.asking.streams import Stream
-from sightline.exams.turing.words.vocabulary import Vocabulary
-from sightline.report.turing.listings import HALTED
-from sightline.report.turing.transcript import ANSWERS, DESIGNATED, Line, Transcript
+from sightline.cli.console import number, out
+from sightline.exams.turing.ask import HALTED, AskedImage
+from sightline.exams.turing.hues import Hue, hues
+from sightline.exams.turing.stream.steps import Step
+from sightline.exams.turing.vocabulary.english import REGION_WORD, say
+from sightline.exams.turing.vocabulary.questions import Truth, region_box
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.text import counted
 
-_INK = {"yes": "bold green", "no": "bold red", "ambiguous": "dim italic"}
-
-
-def transcript_of(stream: Stream, vocabulary: Vocabulary) -> Transcript:
-    """A stream as people read it."""
-    from sightline.exams.turing.words.english import say
-
-    lines = []
-    for step in stream.steps:
-        box = region_box(step.question, vocabulary)
-        lines.append(
-            Line(
-                number=step.number,
-                kind=step.question.kind,
-                text=say(step.question, vocabulary),
-                region=None if box is None else (box[0], box[1], box[2], box[3]),
-                p_yes=step.p_yes,
-                support=step.support,
-                truth=step.truth.value,
-                label=None if step.label is None else str(step.label),
-                object_id=step.object_id,
-                story=step.story,
-            )
-        )
-    return Transcript.of(stream.scene_id, lines, stream=stream.number, halted=stream.halted)
+_ANSWERS: Final = {
+    Truth.YES: ("yes", "bold green"),
+    Truth.NO: ("no", "bold red"),
+    Truth.AMBIGUOUS: ("amb.", "dim italic"),
+    None: ("", ""),
+}
+"""True answer → as printed, and how."""
 
 
-def print_transcript(transcript: Transcript, facts: str) -> None:
+def print_transcript(asked: AskedImage) -> None:
     """Numbered questions, regions by colour, answers; how sure the engine was stands dim beside."""
-    out.print(Text.assemble((transcript.scene_id, "bold"), (f"  {facts}", "dim")))
+    stream = asked.stream
+    out.print(Text.assemble((stream.scene_id, "bold"), (f"  {asked.facts}", "dim")))
     out.print()
-    out.print(script(transcript))
+    out.print(_questions(stream.steps, asked.vocabulary))
     out.print()
-    ended = HALTED.get(transcript.halted, transcript.halted)
-    asked = len(transcript.lines) - transcript.ambiguous
-    rejected = f", {transcript.ambiguous} ambiguous" if transcript.ambiguous else ""
-    out.print(Text(f"{counted(asked, 'question')}{rejected}; ended: {ended}", "dim"))
+    ambiguous = sum(not step.decided for step in stream.steps)
+    rejected = f", {ambiguous} ambiguous" if ambiguous else ""
+    ended = HALTED.get(stream.halted, stream.halted)
+    out.print(Text(f"{counted(len(stream.history), 'question')}{rejected}; ended: {ended}", "dim"))
 
 
-def script(transcript: Transcript) -> Table:
-    """The questions as a table; a blank line between story lines."""
-    made = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
-    made.add_column(justify="right", style="dim", no_wrap=True)
-    made.add_column(overflow="fold", max_width=88)
-    for _ in range(3):
-        made.add_column(justify="left", no_wrap=True)
-    story = None
-    for line in transcript.lines:
-        if story not in (None, line.story):
-            made.add_row()
-        story = line.story
-        made.add_row(
-            f"{line.number}.",
-            Text.assemble(("Q: ", "dim"), question(transcript, line)),
-            Text.assemble(("A: ", "dim"), (ANSWERS[line.truth], _INK[line.truth])),
-            Text(f"p {number(line.p_yes, 2)}", "dim"),
-            Text(f"of {line.support:,}", "dim"),
-        )
-        if line.label is not None:
-            made.add_row("", Text(f"   (Label this {line.label})", "italic"))
-    return made
-
-
-def question(transcript: Transcript, line: Line) -> Text:
+def question(step: Step, vocabulary: Vocabulary, hue: Hue | None) -> Text:
     """A question with its region named in its colour."""
-    hue = transcript.hue(line)
-    before, found, after = line.text.partition(DESIGNATED)
-    if hue is None or not found:
-        return Text(line.text)
+    before, region, after = say(step.question, vocabulary).partition(REGION_WORD)
+    if hue is None or not region:
+        return Text(before + region + after)
     return Text.assemble(before, (f"{hue.name} region", f"bold {hue.style}"), after)
+
+
+def _questions(steps: tuple[Step, ...], vocabulary: Vocabulary) -> Table:
+    """The questions as a table; a blank line between story lines."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    table.add_column(overflow="fold", max_width=88)
+    for _ in range(3):
+        table.add_column(justify="left", no_wrap=True)
+    boxes = [region_box(step.question, vocabulary) for step in steps]
+    looks, story = hues(boxes), None
+    for step, box in zip(steps, boxes, strict=True):
+        if story not in (None, step.story):
+            table.add_row()
+        story = step.story
+        table.add_row(
+            f"{step.number}.",
+            Text.assemble(("Q: ", "dim"), question(step, vocabulary, None if box is None else looks[box])),
+            Text.assemble(("A: ", "dim"), _ANSWERS[step.truth]),
+            Text(f"p {number(None if math.isnan(step.p_yes) else step.p_yes, 2)}", "dim"),
+            Text(f"of {step.support:,}", "dim"),
+        )
+        if step.label is not None:
+            table.add_row("", Text(f"   (Label this {step.label})", "italic"))
+    return table

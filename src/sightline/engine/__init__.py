@@ -1,6 +1,5 @@
 """Map an idempotent function over shards: here and now, or in a pool of processes that survives a killed worker."""
 
-from sightline.engine.inline import Task
-from sightline.engine.processes import WorkerError, run
+from sightline.engine.processes import Task, WorkerError, run
 
 __all__ = ["Task", "WorkerError", "run"]

@@ -1,4 +1,4 @@
-"""A pool of processes that survives the death of any of its workers.
+"""Tasks done one after another, or by a pool of processes that survives the death of any of its workers.
 
 The pool of the standard library is broken for good once a worker is killed, and cannot tell which task it held.
 Here each worker has a pipe of its own and one task at a time, so the parent knows what to do again. Workers start
@@ -19,15 +19,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from sightline.engine.inline import P, R, Task, run_inline
 from sightline.errors import ConfigError, SightlineError
 
 RETRIES = 2
 """How often a task is done again after its worker died."""
 
 _SPAWN = multiprocessing.get_context("spawn")
+
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[P]):
+    """A named piece of work. Doing it twice must give the same: a task of a worker that died is done again.
+
+    Attributes:
+        name: What errors and progress call it, e.g. a shard's name.
+        payload: What the work function gets; it must pickle.
+    """
+
+    name: str
+    payload: P
 
 
 class WorkerError(SightlineError):
@@ -60,7 +76,7 @@ def run(
     if workers < 0 or retries < 0:
         raise ConfigError(f"workers and retries must be 0 or more, not {workers} and {retries}")
     if workers == 0:
-        return run_inline(tasks, work, on_done)
+        return _run_inline(tasks, work, on_done)
     try:
         sealed = pickle.dumps(work)
         payloads = [pickle.dumps(task.payload) for task in tasks]
@@ -78,6 +94,23 @@ def run(
     finally:
         pool.stop()
     return [done[index] for index in range(len(tasks))]
+
+
+def _run_inline(
+    tasks: Sequence[Task[P]], work: Callable[[P], R], on_done: Callable[[Task[P], R], None] | None
+) -> list[R]:
+    """Results in task order; the first exception ends the run and names its task."""
+    results = []
+    for task in tasks:
+        try:
+            result = work(task.payload)
+        except Exception as error:
+            error.add_note(f"in task {task.name}")
+            raise
+        if on_done is not None:
+            on_done(task, result)
+        results.append(result)
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +225,8 @@ def _answer(work: Callable[[Any], Any], payload: bytes) -> bytes:
     except Exception as error:
         error.add_note("".join(traceback.format_exception(error)))
         try:
-            told = pickle.dumps((False, error))
-            pickle.loads(told)  # noqa: S301 – an exception with its own arguments may pickle and yet not come back
+            answer = pickle.dumps((False, error))
+            pickle.loads(answer)  # noqa: S301 – an exception with its own arguments may pickle and yet not come back
         except Exception:
             return pickle.dumps((False, WorkerError(f"{type(error).__name__}: {error}")))
-        return told
+        return answer

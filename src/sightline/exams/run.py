@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from sightline.atomic import atomic_write
 from sightline.errors import ConfigError, DataError
+from sightline.files import atomic_write
 
 MANIFEST: Final = "manifest.json"
 RECORDS: Final = "records.jsonl"
@@ -60,6 +60,25 @@ class ItemRecords:
     columns: Mapping[str, Sequence[Any]]
 
 
+@dataclass(frozen=True)
+class RunRecords:
+    """What a run recorded.
+
+    Attributes:
+        rows: A row a judgement, with item, scene_id, cluster_id and what all records of the item share.
+        items: A row an item, also of those without a single judgement: item, scene_id, cluster_id and what its
+            records share.
+    """
+
+    rows: pl.DataFrame
+    items: pl.DataFrame
+
+    def of(self, items: Collection[str]) -> RunRecords:
+        """The records of some items."""
+        wanted = pl.col("item").is_in(list(items))
+        return RunRecords(self.rows.filter(wanted), self.items.filter(wanted))
+
+
 @dataclass
 class Run:
     """One model on one exam over one dataset.
@@ -68,13 +87,15 @@ class Run:
         folder: Where it lives.
         manifest: What is known about it, as written on disk.
         done: Ids of the items whose records are on disk.
-        asked: Ids of those the sitting was about; None for all there are.
+        asked: Ids of those that were asked for; None for all there are.
     """
 
     folder: Path
     manifest: dict[str, Any]
     done: set[str] = field(default_factory=set)
     asked: frozenset[str] | None = None
+    broken: dict[str, str] = field(default_factory=dict)
+    """Items left out because a picture cannot be read: id → what is wrong with it."""
     _descriptor: int = -1
     _synced: float = 0.0
 
@@ -96,6 +117,7 @@ class Run:
                     f"now it is {asdict(identity)[conflict]!r}; choose another folder or remove it"
                 )
             run._descriptor, run.done = descriptor, run._recover()
+            run.broken = dict(run.manifest.get("broken", {}))
             run.manifest = {k: v for k, v in run.manifest.items() if k not in ("error", "ended")}
             run.manifest["status"] = "running"
             run._save()
@@ -115,12 +137,22 @@ class Run:
             raise DataError("no run here", file=path, expected="a folder written by `sightline exam`") from None
         except (ValueError, KeyError, TypeError) as cause:
             raise DataError(f"damaged manifest: {cause}", file=path) from cause
-        return cls(folder, manifest)
+        return cls(folder, manifest, broken=dict(manifest.get("broken", {})))
 
     @property
     def name(self) -> str:
         """How tables call the model."""
         return str(self.manifest["identity"]["model_name"])
+
+    @property
+    def exam(self) -> str:
+        """Name of the exam."""
+        return str(self.manifest["identity"]["exam"])
+
+    @property
+    def spec(self) -> str:
+        """What the user asked for."""
+        return str(self.manifest["identity"]["model"])
 
     @property
     def status(self) -> str:
@@ -153,22 +185,33 @@ class Run:
             os.fsync(self._descriptor)
             self._synced = time.monotonic()
 
+    def note_broken(self, item_id: str, problem: str) -> None:
+        """Note an item that was left out because a picture of it cannot be read."""
+        self.broken[item_id] = problem
+        self.note(broken=self.broken)
+
     def records(self, items: Collection[str] | None = None) -> pl.DataFrame:
         """Records on disk, all or of some items; a row a judgement with item, scene_id, cluster_id, as written."""
+        return self.read(items).rows
+
+    def read(self, items: Collection[str] | None = None) -> RunRecords:
+        """Records on disk, all or of some items; DataError where they are damaged."""
         path = self.folder / RECORDS
         lines = _whole_lines(path)
         if not lines:
-            return pl.DataFrame(schema={"item": pl.String, "scene_id": pl.String, "cluster_id": pl.String})
+            none = pl.DataFrame(schema={"item": pl.String, "scene_id": pl.String, "cluster_id": pl.String})
+            return RunRecords(none, none)
         try:
             frame = pl.read_ndjson(lines, infer_schema_length=None)
             columns = [f.name for f in frame.schema["records"].fields]  # type: ignore[attr-defined]
-            records = frame.unnest("records").explode(columns, empty_as_null=False)
+            rows = frame.unnest("records").explode(columns, empty_as_null=False)
         except (pl.exceptions.PolarsError, AttributeError, KeyError) as cause:
             raise DataError(f"damaged records: {cause}", file=path) from cause
         twice = frame["item"].filter(frame["item"].is_duplicated())
         if len(twice):
             raise DataError("damaged records: item stands twice", file=path, field="item", found=twice[0])
-        return records if items is None else records.filter(pl.col("item").is_in(items))
+        records = RunRecords(rows, frame.drop("records"))
+        return records if items is None else records.of(items)
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
         """Keep what was last computed from the records beside them."""
@@ -215,11 +258,13 @@ class Run:
 
 def require_alike(a: Run, b: Run, options: Iterable[str]) -> None:
     """ConfigError unless two runs are of one exam over the same data, with these options the same."""
-    told = [(key, a.manifest["identity"][key], b.manifest["identity"][key]) for key in ("exam", "data_fingerprint")]
-    told += [(key, a.options.get(key), b.options.get(key)) for key in sorted(options)]
-    for key, ours, theirs in told:
-        if ours != theirs:
-            raise ConfigError(f"runs cannot be compared: {key} is {ours!r} in one and {theirs!r} in the other")
+    pairs = [
+        (key, a.manifest["identity"][key], b.manifest["identity"][key]) for key in ("exam", "data_fingerprint")
+    ]
+    pairs += [(key, a.options.get(key), b.options.get(key)) for key in sorted(options)]
+    for key, of_a, of_b in pairs:
+        if of_a != of_b:
+            raise ConfigError(f"runs cannot be compared: {key} is {of_a!r} in one and {of_b!r} in the other")
 
 
 def _lock(folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""Worlds into datasets on disk: arrange, render, tell the truth, store; and scenes with an object taken away.
+"""Datasets from worlds: scenes arranged, rendered and stored with their truth, or with an object taken away.
 
 Opening a dataset must not cost the import of a renderer, so the names are imported when they are first used.
 """
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sightline.generate.canonical import canonical_of
-    from sightline.generate.opening import open_any
+    from sightline.generate.open import open_any
     from sightline.generate.run import generate
-    from sightline.generate.telling import scene_from
+    from sightline.generate.scene import scene_from
 
-_HOMES = {"canonical_of": "canonical", "generate": "run", "open_any": "opening", "scene_from": "telling"}
+_LAZY = {"canonical_of": "canonical", "generate": "run", "open_any": "open", "scene_from": "scene"}
 
 __all__ = ["canonical_of", "generate", "open_any", "scene_from"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

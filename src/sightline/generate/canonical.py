@@ -1,4 +1,4 @@
-"""Canonical views beside a dataset: one strip of small pictures for every distinct object of its scenes.
+"""Canonical views of a dataset's objects: a strip of small pictures each, stored beside it or drawn when asked for.
 
 ``canonical/cube-small-red-metal.png`` holds the views of that object side by side; `render.canonical` tells how
 they are taken. They are no part of the fingerprint.
@@ -6,18 +6,20 @@ they are taken. They are no part of the fingerprint.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.errors import DataError
-from sightline.generate.making import maker_of
+from sightline.errors import ConfigError, DataError
+from sightline.generate.open import is_generated
+from sightline.generate.scene import SceneMaker, scene_maker
 from sightline.render.canonical import SIZE, Identity, canonical_layouts, patch
 from sightline.scenes import Object
 from sightline.store import Dataset, atomic_write
@@ -26,26 +28,22 @@ from sightline.store.manifest import CANONICAL, ShardInfo
 from sightline.store.shards import DiskShard
 from sightline.worlds.shapes import split_name
 
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """The canonical views of one object, to be made by the recipe (JSON) in the dataset's folder."""
-
-    folder: Path
-    recipe: str
-    look: Identity
+DRAWN: Final = 4
+"""Views drawn of an object where the dataset was generated without any."""
 
 
-def draw(strip: Strip) -> None:
-    """Make a strip; doing it again writes the same bytes."""
-    maker = maker_of(strip.folder, strip.recipe)
-    told = maker.recipe
-    layouts = list(canonical_layouts(strip.look, maker.world, count=told.canonical, seed=told.seed))
-    frames = maker.renderer.stream(layouts, [layouts[0].shots[0].name])
-    pixels = np.concatenate([patch(frame) for [frame] in frames], axis=1)
-    file = file_of(strip.folder, strip.look)
+def render_strip(maker: SceneMaker, look: Identity, count: int) -> NDArray[np.uint8]:
+    """Render the canonical views of one object side by side, (32, 32 · count, 3) uint8 sRGB."""
+    layouts = list(canonical_layouts(look, maker.world, count=count, seed=maker.recipe.seed))
+    frames = maker.frames(layouts, [layouts[0].shots[0].name])
+    return np.concatenate([patch(frame) for [frame] in frames], axis=1)
+
+
+def save(maker: SceneMaker, look: Identity) -> None:
+    """Draw the views of an object into the dataset's folder; doing it again writes the same bytes."""
+    file = file_of(maker.folder, look)
     file.parent.mkdir(exist_ok=True)
-    atomic_write(file, encode("image", pixels, "png")[0])
+    atomic_write(file, encode("image", render_strip(maker, look, maker.recipe.canonical), "png")[0])
 
 
 def file_of(folder: Path, look: Identity) -> Path:
@@ -64,10 +62,10 @@ def missing_looks(folder: Path, shards: Iterable[ShardInfo], count: int) -> list
 
 
 def _looks(objects: pl.DataFrame) -> set[Identity]:
-    told = objects.select(
+    looks = objects.select(
         "shape", *(pl.col("attributes").str.json_path_match(f"$.{key}").alias(key) for key in ("color", "material"))
     )
-    return set(told.unique().rows())
+    return set(looks.unique().rows())
 
 
 def _views_in(file: Path) -> int:
@@ -87,25 +85,53 @@ def _read(file: Path) -> NDArray[np.uint8]:
             expected=f"{SIZE} pixels high, a multiple of {SIZE} wide",
             found=f"{width}×{height}",
         )
+    return _cut(strip)
+
+
+def _cut(strip: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return strip.reshape(SIZE, -1, SIZE, 3).swapaxes(0, 1)
 
 
-def canonical_of(dataset: Dataset, thing: Object) -> NDArray[np.uint8]:
+def canonical_of(dataset: Dataset, thing: Object, *, draw: int = DRAWN) -> NDArray[np.uint8]:
     """The canonical views of an object of a generated dataset, (count, 32, 32, 3) uint8 sRGB.
 
+    They are read from the dataset. Where it was generated without any they are drawn when asked for: those that
+    would have been stored, kept in memory; nothing is written.
+
+    Args:
+        dataset: Where the object is from.
+        thing: The object.
+        draw: How many to draw where the dataset has none; 0 makes that an error.
+
     Raises:
-        DataError: The dataset has none, none of such an object, or views of another size.
+        DataError: The dataset has none and was not generated, none of such an object, or views of another size.
     """
+    look = (thing.shape or "", thing.attributes.get("color", ""), thing.attributes.get("material", ""))
     if not (dataset.path / CANONICAL).is_dir():
+        if draw and is_generated(dataset) and not (dataset.recipe or {}).get("canonical"):
+            return _drawn(dataset.path, json.dumps(dataset.recipe), look, draw)
         raise DataError(
             "the dataset has no canonical views: run the same sightline generate again with --canonical N",
             file=dataset.path,
         )
-    look = (thing.shape or "", thing.attributes.get("color", ""), thing.attributes.get("material", ""))
     file = file_of(dataset.path, look)
     try:
         return _read(file)
     except UNREADABLE as error:
-        there = isinstance(error, OSError) and not file.exists()
-        problem = f"no canonical views of {' '.join(look)}" if there else f"canonical views cannot be read: {error}"
+        missing = isinstance(error, OSError) and not file.exists()
+        problem = _none_of(look) if missing else f"canonical views cannot be read: {error}"
         raise DataError(problem, file=file) from error
+
+
+def _none_of(look: Identity) -> str:
+    return f"no canonical views of {' '.join(look)}"
+
+
+@lru_cache(maxsize=1 << 14)
+def _drawn(folder: Path, recipe: str, look: Identity, count: int) -> NDArray[np.uint8]:
+    try:
+        views = _cut(render_strip(scene_maker(folder, recipe), look, count))
+    except ConfigError as error:
+        raise DataError(f"{_none_of(look)}: {error}", file=folder) from error
+    views.setflags(write=False)  # shared by all who ask
+    return views

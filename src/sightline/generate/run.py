@@ -1,30 +1,32 @@
-"""A dataset from a world: pieces made by workers, resumed where they stopped, closed when all are there."""
+"""A dataset from a world: shards made by workers, resumed where they stopped, closed when all are there."""
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from numba.core.event import Listener, install_listener
 
 from sightline.engine import Task
 from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, SightlineError
-from sightline.generate.backends import BackendName
-from sightline.generate.canonical import Strip, draw, missing_looks
-from sightline.generate.kernels import compiling_told, warm_up
-from sightline.generate.making import maker_of
-from sightline.generate.opening import open_any
-from sightline.generate.own_shapes import baked, keep
-from sightline.generate.pieces import RECIPE, finished, make, missing
-from sightline.generate.recipe import Recipe, differences, recipe_for
-from sightline.store import Dataset, atomic_write, is_dataset
+from sightline.files import atomic_write, open_locked
+from sightline.generate.canonical import missing_looks, save
+from sightline.generate.open import open_any
+from sightline.generate.recipe import Recipe, RendererName, differences, recipe_for, save_meshes
+from sightline.generate.scene import SceneMaker
+from sightline.generate.shards import RECIPE, finished, make_shard, missing
+from sightline.store import Dataset, is_dataset
 from sightline.store.fingerprint import Fingerprint
 from sightline.store.manifest import (
     CANONICAL,
@@ -44,51 +46,60 @@ from sightline.worlds import World, load_world
 SCENES_PER_SHARD = 100
 """What is lost at most, for each worker, when a run is killed; fewer where there would be no work for all."""
 
+WORTH_WORKERS = 50 * 480 * 320
+"""Pixels. Starting workers takes a few seconds each; less work than this is done sooner without them."""
+
+COMPILING = "compiling kernels, once: about a minute"
+
 Progress = Callable[[int, int], None]
+Say = Callable[[str], None]
 
 _TEMPORARY = ".*.tmp"  # what a killed run leaves of a file it was writing
 
 
 def generate(
     world: str | Path | World,
-    out: str | Path,
+    out: str | Path | None = None,
     *,
     scenes: int,
-    views: Sequence[str] | None = None,
+    views: str | Sequence[str] | None = None,
     seed: int = 0,
     start: int = 0,
-    size: tuple[int, int] | None = None,
+    size: str | tuple[int, int] | None = None,
     image_format: str | None = "png",
     depth: str | None = "png",
-    renderer: BackendName = "fast",
+    renderer: RendererName = "fast",
     settings: Mapping[str, Any] | None = None,
     canonical: int = 0,
     overwrite: bool = False,
-    workers: int = 0,
+    workers: int | None = 0,
     progress: Progress | None = None,
-    say: Callable[[str], None] | None = None,
+    say: Say | None = None,
 ) -> Dataset:
-    """Invent scenes of a world and store them with pictures and exact truth; give the dataset, opened.
+    """Generate scenes of a world and store them with pictures and exact truth; give the dataset, opened.
 
     The same call again goes on where the last one stopped, whatever stopped it: no scene is lost or made twice.
     More `scenes` extend a dataset. What is made does not depend on workers, order or interruptions.
 
     Args:
         world: Name of a preset, a world file, or a world.
-        out: The dataset's folder: new, empty, or one that this very recipe was begun in.
+        out: The dataset's folder: new, empty, or one that this very recipe was begun in. By default one in the
+            user's cache (``SIGHTLINE_CACHE``, else ``~/.cache/sightline``), found again by the same recipe and
+            number of scenes; another process that wants the same waits until it is finished.
         scenes: How many, counted from `start`.
-        views: Names of the world's cameras; by default the original one alone.
+        views: Names of the world's cameras, with commas between where it is one text; by default the original one.
         seed: Of the scenes; (world, seed, index) is one scene, always.
         start: Index of the first scene.
-        size: Width and height in pixels; by default the world's.
-        image_format: ``png``, ``jpeg`` or ``webp``, with a quality if need be (``jpeg:90``); None keeps truth
-            alone: no pictures, no id or depth maps, and is many times faster.
+        size: Width and height in pixels, or ``"480x320"``; by default the world's.
+        image_format: ``png``, ``jpeg`` or ``webp``, with a quality if need be (``jpeg:90``); None (or ``none``)
+            keeps truth alone: no pictures, no id or depth maps, and is many times faster.
         depth: ``png``: 16 bits, whole millimetres; ``npz``: float32 metres; None: no depth maps.
         renderer: ``fast``, or ``blender`` for pictures by Cycles.
         settings: The renderer's, those that differ from its own defaults.
         canonical: Canonical views to keep of every distinct object, see `canonical_of`; more may be added later.
         overwrite: Begin anew where the folder holds more scenes, or scenes that another recipe made.
-        workers: Processes; 0 works in this one.
+        workers: Processes; 0 works in this one, None takes one a core where there is enough to do. With processes
+            a script must guard its entry with ``if __name__ == "__main__"``.
         progress: Called with scenes done and scenes asked for.
         say: Called with a few words when something else than scenes takes its time.
 
@@ -99,7 +110,7 @@ def generate(
     if scenes < 1:
         raise ConfigError(f"scenes must be at least 1, not {scenes}")
     known = world if isinstance(world, World) else load_world(world)
-    recipe = recipe_for(
+    recipe, meshes = recipe_for(
         known,
         views=views,
         seed=seed,
@@ -111,39 +122,70 @@ def generate(
         render=settings,
         canonical=canonical,
     )
-    folder = Path(out).resolve()
-    with _locked(folder):
-        try:
-            done = _finished(folder, recipe, scenes)
-        except ConfigError:
-            if not (overwrite and _is_generated(folder)):
-                raise
-            _clear(folder)
-            done = []
-        with _stopping(folder, done), compiling_told(say):
-            _begin(folder, recipe, baked(known.settings)[1], anew=not (done or is_dataset(folder)))
-            _make_rest(folder, recipe, done, scenes, workers, progress)
-            _draw_rest(folder, recipe, workers, say)
+    count = default_workers(recipe, scenes) if workers is None else workers
+    folder = cache_folder(recipe, scenes) if out is None else Path(out).resolve()
+    with _turn(folder) if out is None else nullcontext(), _locked(folder):
+        done = _resumable(folder, recipe, scenes, overwrite=overwrite)
+        with _stopping(folder, done), _noting_compilation(say):
+            _begin(folder, recipe, meshes, anew=not (done or is_dataset(folder)))
+            maker = SceneMaker(folder, recipe)
+            _make_rest(maker, done, scenes, count, progress)
+            _draw_rest(maker, count, say)
             _close(folder, recipe)
     return open_any(folder)
 
 
+def cache_folder(recipe: Recipe, scenes: int) -> Path:
+    """Where a dataset lies that was generated without a folder: named by its world and a hash of its recipe."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(os.environ.get("SIGHTLINE_CACHE") or Path(home) / "sightline")
+    digest = hashlib.sha256(json.dumps([recipe.to_dict(), scenes], sort_keys=True).encode()).hexdigest()
+    return cache.resolve() / "worlds" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', recipe.world)}-{digest[:16]}"
+
+
+def default_workers(recipe: Recipe, scenes: int) -> int:
+    """One for each core we may use, where there is enough to do; Blender takes all cores by itself."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    width, height = recipe.settings["resolution"]
+    pixels = scenes * len(recipe.views) * width * height
+    return 0 if recipe.renderer == "blender" or cores == 1 or pixels < WORTH_WORKERS else cores
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process makes the same cached dataset: it may then be there already."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    handle = open_locked(folder.with_name(f"{folder.name}.lock"), busy=None, flags=os.O_RDWR | os.O_CREAT)
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """The folder, made if need be, for one run alone; the lock dies with the process."""
+    """The folder, made if need be, for one run alone."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file, not a folder to write into")
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
+    handle = open_locked(folder, busy=f"{folder}: another run is generating here")
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-    except BlockingIOError:
-        raise ConfigError(f"{folder}: another run is generating here") from None
     finally:
         with suppress(OSError):
             folder.rmdir()  # where nothing came of it; refused unless empty
         os.close(handle)
+
+
+def _resumable(folder: Path, recipe: Recipe, scenes: int, *, overwrite: bool) -> list[ShardInfo]:
+    """The finished shards to go on from; with `overwrite` none where they are not of this recipe."""
+    try:
+        return _finished(folder, recipe, scenes)
+    except ConfigError:
+        if not (overwrite and _is_generated(folder)):
+            raise
+        _clear(folder)
+        return []
 
 
 def _finished(folder: Path, recipe: Recipe, scenes: int) -> list[ShardInfo]:
@@ -157,8 +199,8 @@ def _finished(folder: Path, recipe: Recipe, scenes: int) -> list[ShardInfo]:
         raise ConfigError(f"{folder} holds a dataset that was not generated; choose another folder")
     done = finished(folder, manifest.shards if manifest else ())
     if manifest is not None or done:
-        told = manifest.recipe if manifest else json.loads(note.read_bytes())
-        _refuse_other(folder, Recipe.from_dict(told or {}, note), recipe)
+        stored = manifest.recipe if manifest else json.loads(note.read_bytes())
+        _refuse_other(folder, Recipe.from_dict(stored or {}, note), recipe)
     held = sum(shard.scenes for shard in done)
     if held > scenes:
         raise ConfigError(f"{folder} holds {held} scenes already, more than the {scenes} asked for")
@@ -172,13 +214,13 @@ def _is_generated(folder: Path) -> bool:
     return (folder / PARTIAL / RECIPE).exists() or (is_dataset(folder) and read_manifest(folder).recipe is not None)
 
 
-def _begin(folder: Path, recipe: Recipe, shapes: bytes, *, anew: bool) -> None:
-    """Note the recipe down, for workers and for the next run."""
+def _begin(folder: Path, recipe: Recipe, meshes: bytes, *, anew: bool) -> None:
+    """Note the recipe down for the next run."""
     if anew:
         _clear(folder)
     (folder / PARTIAL).mkdir(exist_ok=True)
     atomic_write(folder / PARTIAL / RECIPE, recipe.to_json().encode())
-    keep(folder, recipe.settings, shapes)
+    save_meshes(folder, recipe.settings, meshes)
 
 
 def _refuse_other(folder: Path, old: Recipe, new: Recipe) -> None:
@@ -193,38 +235,71 @@ def _refuse_other(folder: Path, old: Recipe, new: Recipe) -> None:
 
 
 def _make_rest(
-    folder: Path, recipe: Recipe, done: Sequence[ShardInfo], scenes: int, workers: int, progress: Progress | None
+    maker: SceneMaker, done: Sequence[ShardInfo], scenes: int, workers: int, progress: Progress | None
 ) -> None:
     made = sum(shard.scenes for shard in done)
 
-    def tell(more: int) -> None:
+    def count(more: int) -> None:
         nonlocal made
         made += more
         if progress is not None:
             progress(made, scenes)
 
-    tell(0)
-    size = _shard_size(scenes - made, workers)
-    pieces = missing(folder, done, recipe.start, recipe.start + scenes, size)
-    tasks = [Task(f"scenes {p.start}–{p.stop - 1}", p) for p in pieces]
+    count(0)
+    start = maker.recipe.start
+    spans = missing(done, start, start + scenes, _shard_size(scenes - made, workers))
+    tasks = [Task(f"scenes {span.start}–{span.stop - 1}", span) for span in spans]
     if not tasks:
         return
     if workers:
-        warm_up(maker_of(folder, recipe.to_json()))
-        run_tasks(tasks, make, workers=workers, on_done=lambda task, _: tell(len(task.payload)))
+        _compile_kernels(maker)
+        run_tasks(
+            tasks, partial(make_shard, maker), workers=workers, on_done=lambda task, _: count(len(task.payload))
+        )
     else:
-        run_tasks(tasks, lambda piece: make(piece, tell))
+        run_tasks(tasks, lambda span: make_shard(maker, span, count))
 
 
-def _draw_rest(folder: Path, recipe: Recipe, workers: int, say: Callable[[str], None] | None) -> None:
-    """The canonical views that are not there yet."""
-    if not recipe.canonical:
+def _compile_kernels(maker: SceneMaker) -> None:
+    """Place a scene and draw a stamp of it: kernels are compiled once, before workers would all begin to."""
+    layout = maker.layout(maker.recipe.start)
+    stamp = replace(layout.shots[0], size=(8, 8))
+    maker.renderer.frame(layout, stamp, shade=maker.recipe.renderer == "fast")
+
+
+@contextmanager
+def _noting_compilation(say: Say | None) -> Iterator[None]:
+    """Say so when this process begins to compile; what comes from the cache is not worth a word."""
+    if say is None:
+        yield
         return
-    looks = missing_looks(folder, _all_shards(folder), recipe.canonical)
+    with install_listener("numba:compile", _FirstCompilation(say)):
+        yield
+
+
+class _FirstCompilation(Listener):
+    def __init__(self, say: Say) -> None:
+        self._say: Say | None = say
+
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
+        if self._say is not None:
+            self._say(COMPILING)
+            self._say = None
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def _draw_rest(maker: SceneMaker, workers: int, say: Say | None) -> None:
+    """Draw the canonical views that are not there yet."""
+    count = maker.recipe.canonical
+    if not count:
+        return
+    looks = missing_looks(maker.folder, _all_shards(maker.folder), count)
     if looks and say is not None:
-        say(f"canonical views: {recipe.canonical} each of {len(looks)} objects")
-    strips = [Task(f"canonical views of {' '.join(look)}", Strip(folder, recipe.to_json(), look)) for look in looks]
-    run_tasks(strips, draw, workers=min(workers, len(strips)))
+        say(f"canonical views: {count} each of {len(looks)} objects")
+    tasks = [Task(f"canonical views of {' '.join(look)}", look) for look in looks]
+    run_tasks(tasks, partial(save, maker), workers=min(workers, len(tasks)))
 
 
 @contextmanager
@@ -233,11 +308,11 @@ def _stopping(folder: Path, done: Sequence[ShardInfo]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        stay = finished(folder, done)
-        if not stay and not is_dataset(folder):
+        whole = finished(folder, done)
+        if not whole and not is_dataset(folder):
             _clear(folder)
         if isinstance(error, OSError | MemoryError):
-            raise _stopped(folder, error, sum(s.scenes for s in stay)) from error
+            raise _stopped(folder, error, sum(s.scenes for s in whole)) from error
         raise
 
 
@@ -246,9 +321,11 @@ def _shard_size(scenes: int, workers: int) -> int:
     return max(1, min(SCENES_PER_SHARD, -(-scenes // max(1, 2 * workers))))
 
 
-def _stopped(folder: Path, error: OSError | MemoryError, kept: int) -> SightlineError:
+def _stopped(folder: Path, error: OSError | MemoryError, scenes: int) -> SightlineError:
     what = (
-        f"{kept} finished scenes are kept, the same command goes on from them" if kept else "no scene was finished"
+        f"{scenes} finished scenes are kept, the same command goes on from them"
+        if scenes
+        else "no scene was finished"
     )
     if isinstance(error, MemoryError):
         return SightlineError(f"{folder}: not enough memory ({error}); {what}")
@@ -269,33 +346,34 @@ def _all_shards(folder: Path) -> list[ShardInfo]:
 
 def _close(folder: Path, recipe: Recipe) -> None:
     """Write the manifest over all shards; from then on the folder is a dataset, or the larger one."""
-    told = read_manifest(folder) if is_dataset(folder) else None
-    shards = _all_shards(folder)
+    old = read_manifest(folder) if is_dataset(folder) else None
+    shards = tuple(_all_shards(folder))
+    if old is None or (old.shards, old.recipe) != (shards, recipe.to_dict()):
+        same = old if old and old.shards == shards else None
+        splits, content = (same.splits, same.fingerprint) if same else _content(folder, shards)
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        manifest = Manifest(recipe.world, created, splits, content, shards, recipe=recipe.to_dict())
+        atomic_write(folder / MANIFEST, manifest.to_json())
+    _sweep(folder, shards)
+
+
+def _content(folder: Path, shards: Sequence[ShardInfo]) -> tuple[tuple[str, ...], str]:
+    """Splits and fingerprint of all shards together; their own fingerprints do not add up to one."""
     content, splits = Fingerprint(), set[str]()
     for shard in shards:
         tables = read_shard(DiskShard(folder, shard))
         content.update(tables)
         splits |= set(tables.views["split"])
-    manifest = Manifest(
-        recipe.world,
-        datetime.now(UTC).isoformat(timespec="seconds"),
-        tuple(sorted(splits - {""})),
-        content.hexdigest(),
-        tuple(shards),
-        recipe=recipe.to_dict(),
-    )
-    if told is None or (told.shards, told.recipe) != (manifest.shards, manifest.recipe):
-        atomic_write(folder / MANIFEST, manifest.to_json())
-    _sweep(folder, shards)
+    return tuple(sorted(splits - {""})), content.hexdigest()
 
 
 def _sweep(folder: Path, shards: Sequence[ShardInfo]) -> None:
     """Remove notes, and what killed runs left in our folders: temporary files, tables of shards cut otherwise."""
     shutil.rmtree(folder / PARTIAL)
-    kept = {f"{shard.name}.parquet" for shard in shards}
+    current = {f"{shard.name}.parquet" for shard in shards}
     for table in SCHEMAS:
         for file in (folder / table).iterdir():
-            if file.name not in kept:
+            if file.name not in current:
                 file.unlink()
     for place in ("", f"{SHAPES}/", f"{CANONICAL}/", f"{IMAGES}/??/"):
         for file in folder.glob(place + _TEMPORARY):

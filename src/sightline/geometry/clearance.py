@@ -49,7 +49,7 @@ class Footprint(NamedTuple):
     points: Floats
 
 
-class Table(NamedTuple):
+class SideReach(NamedTuple):
     """How far one body can be kept to one side, by direction.
 
     Attributes:
@@ -283,8 +283,8 @@ def _peaks(values: Floats) -> list[int]:
 
 
 @njit(cache=True)
-def table(outer: Footprint, grow: float, body: Footprint, best: float) -> Table:
-    """The `Table` of a body that fits `outer` grown by `grow`; `best` is its roomiest turn."""
+def table(outer: Footprint, grow: float, body: Footprint, best: float) -> SideReach:
+    """The `SideReach` of a body that fits `outer` grown by `grow`; `best` is its roomiest turn."""
     units = _units()
     level, at = np.full(_STEPS, -np.inf), np.zeros(_STEPS)
     out = np.empty(_STEPS)
@@ -302,7 +302,7 @@ def table(outer: Footprint, grow: float, body: Footprint, best: float) -> Table:
             value = out[i] - _extent(body, c, s, -units[i, 0], -units[i, 1])
             if value > level[i]:
                 level[i], at[i] = value, turn
-    return Table(level, at)
+    return SideReach(level, at)
 
 
 @njit(cache=True)
@@ -321,7 +321,13 @@ def _level(outer: Footprint, grow: float, body: Footprint, turn: float, x: float
 
 
 def widest_gap(
-    outer: Footprint, one: Footprint, grow_one: float, of_one: Table, two: Footprint, grow_two: float, of_two: Table
+    outer: Footprint,
+    one: Footprint,
+    grow_one: float,
+    of_one: SideReach,
+    two: Footprint,
+    grow_two: float,
+    of_two: SideReach,
 ) -> float:
     """The widest gap that can be left between two bodies kept in `outer`; negative: the least overlap, in depth.
 

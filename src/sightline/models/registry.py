@@ -29,7 +29,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sightline.errors import MissingExtraError, ModelError, SightlineError
-from sightline.exams.core import Candidate
+from sightline.exams.base import Candidate
 from sightline.hints import did_you_mean
 from sightline.models.options import bind, parse
 from sightline.skills import skills_of
@@ -254,7 +254,7 @@ def _load_one(spec: str, wanted: Sequence[str]) -> Any:
 def _checkpoint(path: Path, given: Mapping[str, str]) -> Any:
     if not path.is_file():
         raise ModelError(f"{path}: no such file")
-    target = _imported(str(path), f"{_SORNET}:load_file")
+    target = _imported(str(path), "sightline.models.nets.checkpoints:model_loader")(path)
     return _called(str(path), partial(target, path, **bind(str(path), target, {}, given)))
 
 

@@ -1,4 +1,4 @@
-"""SORNet as a model that sits the predicates exam."""
+"""SORNet as a model that takes the predicates exam."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.models.nets.checkpoints import load_sornet
-from sightline.models.nets.glances import glances, offsets
-from sightline.models.nets.sornet import Sornet, SornetConfig, consistent
+from sightline.models.nets.checkpoints import load_checkpoint
+from sightline.models.nets.sornet import Sornet, SornetConfig, consistent, glances, offsets
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Queries, QuerySpec, Verdicts
 
@@ -31,7 +30,8 @@ class SornetModel:
     and as many times slower.
 
     Attributes:
-        name: How tables call it; more than one glance is told behind it.
+        name: How tables call it; another number of glances than usual stands behind it.
+        about: What its checkpoint says of how it was made; JSON values.
         glances: How many times it looks; by default as often as its checkpoint says, else once.
         views: The views it knows, the original camera's first.
         any_views: It may be shown only some of them.
@@ -44,12 +44,12 @@ class SornetModel:
         net: Sornet,
         *,
         name: str = "sornet",
-        told: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any] | None = None,
         device: str = "",
         glances: int | None = None,
     ) -> None:
-        self.views, self.told = net.config.views, dict(told or {})
-        usual = self.told.get("glances", 1)
+        self.views, self.about = net.config.views, dict(about or {})
+        usual = self.about.get("glances", 1)
         self.glances = usual if glances is None else glances
         try:
             offsets(self.glances, net.config.patch)
@@ -84,22 +84,22 @@ class SornetModel:
     def facts(self) -> dict[str, Any]:
         """Shape, and what the checkpoint says of its training."""
         shape = {name: getattr(self.config, name) for name in ("width", "depth", "heads", "views", "patch")}
-        return {"parameters": self.parameters, **shape, **self.told, "glances": self.glances}
+        return {"parameters": self.parameters, **shape, **self.about, "glances": self.glances}
 
-    def check(self, syllabus: QuerySpec) -> None:
+    def check(self, spec: QuerySpec) -> None:
         """ModelError if it could not answer about such scenes."""
-        self._places(syllabus.views)
+        self._places(spec.views)
         config = self.config
-        if syllabus.most_objects > config.most_objects:
+        if spec.most_objects > config.most_objects:
             raise ModelError(
-                f"{self.name}: takes at most {config.most_objects} objects, a scene has {syllabus.most_objects}"
+                f"{self.name}: takes at most {config.most_objects} objects, a scene has {spec.most_objects}"
             )
-        if syllabus.patch != config.patch:
+        if spec.patch != config.patch:
             raise ModelError(
                 f"{self.name}: takes query patches of {config.patch}×{config.patch} pixels, "
-                f"found {syllabus.patch}×{syllabus.patch}"
+                f"found {spec.patch}×{spec.patch}"
             )
-        for width, height in sorted(syllabus.sizes - {config.image}):
+        for width, height in sorted(spec.sizes - {config.image}):
             raise ModelError(
                 f"{self.name}: takes views of {config.image[0]}×{config.image[1]} pixels, found {width}×{height}"
             )
@@ -146,8 +146,8 @@ class SornetModel:
     def _places(self, views: tuple[str, ...]) -> list[int]:
         unknown = [view for view in views if view not in self.views]
         if unknown or not views:
-            found = ", ".join(unknown) or "none"
-            raise ModelError(f"{self.name}: was trained with the views {', '.join(self.views)}; shown {found}")
+            strange = ", ".join(unknown) or "none"
+            raise ModelError(f"{self.name}: was trained with the views {', '.join(self.views)}; shown {strange}")
         if len(set(views)) < len(views):
             raise ModelError(f"{self.name}: takes each view once; shown {', '.join(views)}")
         return [self.views.index(view) for view in views]
@@ -156,8 +156,8 @@ class SornetModel:
 def load_file(path: str | Path, /, device: str = "", glances: int | None = None) -> SornetModel:
     """A checkpoint as a model."""
     # `path` goes by place alone: arguments that have a name are options of a spec.
-    net, told = load_sornet(path)
-    return SornetModel(net, name=_called(Path(path)), told=told, device=device, glances=glances)
+    net, facts = load_checkpoint(path, Sornet)
+    return SornetModel(net, name=_called(Path(path)), about=facts, device=device, glances=glances)
 
 
 def _called(path: Path) -> str:
@@ -172,5 +172,5 @@ def _called(path: Path) -> str:
 
 def shipped(device: str = "", glances: int | None = None) -> SornetModel:
     """The checkpoint that comes with Sightline."""
-    net, told = load_sornet(SHIPPED)
-    return SornetModel(net, name="sornet", told=told, device=device, glances=glances)
+    net, facts = load_checkpoint(SHIPPED, Sornet)
+    return SornetModel(net, name="sornet", about=facts, device=device, glances=glances)

@@ -8,23 +8,19 @@ from sightline.report.listings import (
     BOXES_WORDS,
     SETTING_WORDS,
     SUBTASK_TITLES,
-    Cell,
-    Listing,
-    Row,
     head_of,
     kind_of,
     row_of,
-    scored,
     settings_of,
-    shared,
 )
+from sightline.show.table import Cell, Row, Table, scored, shared
 
 if TYPE_CHECKING:
     from sightline.report.cards import ReportCard
     from sightline.stats import Interval
 
 
-def heuristic_table(card: ReportCard) -> Listing:
+def heuristic_table(card: ReportCard) -> Table:
     """Accuracy on clear orders where the usual cues mislead."""
     slices = {
         "all": "all",
@@ -57,7 +53,7 @@ def heuristic_table(card: ReportCard) -> Listing:
         ]
         rows.append(Row("ordered pairs", tuple(sizes), "count"))
     groups = tuple((f"Depth {SETTING_WORDS[setting]}", len(slices)) for setting in settings)
-    return Listing(
+    return Table(
         "Accuracy where the usual cues mislead",
         ("model", *(tuple(slices.values()) * len(settings))),
         tuple(rows),
@@ -67,7 +63,7 @@ def heuristic_table(card: ReportCard) -> Listing:
     )
 
 
-def consistency_table(card: ReportCard) -> Listing:
+def consistency_table(card: ReportCard) -> Table:
     """How often answers, or the labels themselves, contradict each other."""
     laws = {
         "symmetry": "closer both ways",
@@ -99,7 +95,7 @@ def consistency_table(card: ReportCard) -> Listing:
         for label, found, kind in subjects
     ]
     groups = tuple((SETTING_WORDS[s].capitalize(), sum(1 for own, _ in shown if own == s)) for s in settings)
-    return Listing(
+    return Table(
         "Contradictions",
         ("answers of", *(laws[law] for _, law in shown)),
         tuple(rows),
@@ -110,7 +106,7 @@ def consistency_table(card: ReportCard) -> Listing:
     )
 
 
-def silence_table(card: ReportCard) -> Listing:
+def silence_table(card: ReportCard) -> Table:
     """How often models do not commit themselves; those that always do are named beneath."""
     settings = settings_of(s.silence for s in card.main)
     asked = {setting: ("depth", "occlusion") if setting == "within_image" else ("depth",) for setting in settings}
@@ -128,10 +124,10 @@ def silence_table(card: ReportCard) -> Listing:
     columns = [c for s in settings for c in (*(f"{aspect} unanswered" for aspect in asked[s]), "depth unsure")]
     groups = tuple((SETTING_WORDS[s].capitalize(), 1 + len(asked[s])) for s in settings)
     note = f"Every pair answered, and never with unsure: {', '.join(frank)}." if frank else ""
-    return Listing("Silence", ("model", *columns), tuple(rows), groups, note)
+    return Table("Silence", ("model", *columns), tuple(rows), groups, note)
 
 
-def transfer_tables(card: ReportCard) -> list[Listing]:
+def transfer_tables(card: ReportCard) -> list[Table]:
     """Per model with several study plans: depth F1 by what it learned from and what it was asked (Table 8)."""
     plans = {"within_image": "within an image", "across_images": "across two images", "joint": "both"}
     specs = dict.fromkeys(s.spec for s in card.sittings if s.boxes == "truth" and s.study != "same")
@@ -148,11 +144,11 @@ def transfer_tables(card: ReportCard) -> list[Listing]:
             rows.append(Row(f"learned from pairs {said}" if plan != "joint" else "learned from both", tuple(cells)))
         name = by_plan[next(iter(by_plan))].name
         columns = (name, "asked within an image", "asked across two images")
-        tables.append(Listing(f"Transfer: {name}", columns, tuple(rows)))
+        tables.append(Table(f"Transfer: {name}", columns, tuple(rows)))
     return tables
 
 
-def detected_table(card: ReportCard) -> Listing:
+def detected_table(card: ReportCard) -> Table:
     """F1 on boxes the models found themselves (the paper's Table 5)."""
     names = [n for n in (*SUBTASK_TITLES, "average") if any(s.f1(n) for s in card.detected)]
     rows = tuple(
@@ -160,7 +156,7 @@ def detected_table(card: ReportCard) -> Listing:
         for s in card.detected
     )
     titles = (SUBTASK_TITLES.get(n, "Average") for n in names)
-    return Listing(
+    return Table(
         "F1 on detected boxes",
         ("model", *titles),
         rows,

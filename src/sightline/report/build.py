@@ -9,7 +9,7 @@ from sightline.report import behaviour_listings, data_listings, figures, listing
 from sightline.report.cards import ReportCard
 from sightline.report.pages import environment, rendered, write_page
 
-_TEMPLATES: Final = environment("sightline.report")
+_TEMPLATES: Final = environment("sightline.report", "sightline.show")
 
 
 def write_report(card: ReportCard, out: str | Path) -> tuple[Path, Path, Path]:
@@ -27,7 +27,7 @@ def render(card: ReportCard) -> str:
     return rendered(
         _TEMPLATES,
         "report.html.j2",
-        ("report.css",),
+        ("page.css",),
         card,
         beside=sentences.beside(card),
         headline=sentences.headline(card),

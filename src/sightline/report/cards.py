@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sightline.exams.relations.analyses import ByDifficulty, CounterHeuristic, Silence
 from sightline.exams.relations.audit import Audit
 from sightline.exams.relations.consistency import Consistency
-from sightline.exams.relations.describe import Description
+from sightline.exams.relations.description import Description
 from sightline.exams.relations.distributions import Frequency, LabelDistribution
 from sightline.exams.relations.grids import Grid
 from sightline.exams.relations.protocols import Protocol

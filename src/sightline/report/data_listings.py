@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sightline.report.listings import SETTING_WORDS, Cell, Listing, Row, percent, scored
+from sightline.report.listings import SETTING_WORDS
+from sightline.show.table import Cell, Row, Table, percent, scored
 
 if TYPE_CHECKING:
-    from sightline.exams.relations.describe import SplitDescription
+    from sightline.exams.relations.description import SplitDescription
     from sightline.report.cards import ReportCard
     from sightline.skills import Setting
 
 
-def contents_table(card: ReportCard) -> Listing:
+def contents_table(card: ReportCard) -> Table:
     """Counts and label shares of every setting and split (the paper's Table 1)."""
     columns = _columns(card)
     rows = [
@@ -24,10 +25,10 @@ def contents_table(card: ReportCard) -> Listing:
         for label in labels:
             shares = [(getattr(split, aspect) or {}).get(label) for _, _, split in columns]
             rows.append(Row(f"{aspect}: {label.replace('_', ' ')}", tuple(Cell(percent(s)) for s in shares)))
-    return Listing("What is in it", ("", *(split for _, split, _ in columns)), tuple(rows), _groups(card))
+    return Table("What is in it", ("", *(split for _, split, _ in columns)), tuple(rows), _groups(card))
 
 
-def difficulty_shares_table(card: ReportCard) -> Listing:
+def difficulty_shares_table(card: ReportCard) -> Table:
     """Share of every difficulty scale (the paper's Table 2)."""
     found = [
         (SETTING_WORDS[setting], "validation + test", shares)
@@ -42,10 +43,10 @@ def difficulty_shares_table(card: ReportCard) -> Listing:
         "Share of all pairs. Infeasible: the raters' majority is unsure. Ambiguous: no majority; such pairs have "
         "no label."
     )
-    return Listing("Difficulty, by the raters' depth votes", ("", *scales), rows, note=note)
+    return Table("Difficulty, by the raters' depth votes", ("", *scales), rows, note=note)
 
 
-def agreement_table(card: ReportCard) -> Listing:
+def agreement_table(card: ReportCard) -> Table:
     """How far the raters agree."""
     rows = []
     for setting, split, made in _columns(card):
@@ -64,10 +65,10 @@ def agreement_table(card: ReportCard) -> Listing:
         "single rater judged by the majority of the others; harsh on close votes, where leaving one out makes a "
         "tie or a miss."
     )
-    return Listing("Agreement of the raters", columns, tuple(rows), note=note)
+    return Table("Agreement of the raters", columns, tuple(rows), note=note)
 
 
-def audit_table(card: ReportCard) -> Listing:
+def audit_table(card: ReportCard) -> Table:
     """Blind rules on pairs with a clear order."""
     settings = list(card.data.audit.rules)
     names = list(dict.fromkeys(name for rules in card.data.audit.rules.values() for name in rules))
@@ -79,7 +80,7 @@ def audit_table(card: ReportCard) -> Listing:
             ratio = f"{rule.se_ratio:.2f}" if rule.se_ratio == rule.se_ratio else "–"
             cells += [scored(rule.accuracy), Cell(f"{rule.pairs:,}"), Cell(ratio)]
         rows.append(Row(name.replace("_", " "), tuple(cells)))
-    return Listing(
+    return Table(
         "How far blind rules get",
         ("rule", *(("accuracy", "pairs", "SE / naive SE") * len(settings))),
         tuple(rows),

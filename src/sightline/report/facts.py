@@ -7,7 +7,7 @@ from typing import Final
 
 from sightline.exams.relations.audit import audit
 from sightline.exams.relations.consistency import label_consistency
-from sightline.exams.relations.describe import describe
+from sightline.exams.relations.description import describe
 from sightline.exams.relations.distributions import (
     class_frequency,
     class_pair_frequency,

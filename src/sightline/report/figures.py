@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sightline.report.charts import DotRow, bars, dot_intervals, heat_grid, scene_sketch, spoken, stacked_bars
 from sightline.report.listings import BOXES_WORDS, SETTING_WORDS, SUBTASK_TITLES
+from sightline.report.sketch import scene_sketch, spoken
+from sightline.show.chart import DotRow, bars, dot_intervals, heat_grid, stacked_bars
+from sightline.show.page import Figure
 
 if TYPE_CHECKING:
     from sightline.exams.relations.distributions import Bar, Frequency, LabelDistribution
@@ -26,15 +27,6 @@ OUTCOMES = {
     "undecided": "no majority",
 }
 _GRID_TITLES = {"size": "Size", "vertical": "Top to bottom", "horizontal": "Left to right"}
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A drawing with its heading; `svg` is markup, made by `sightline.report.charts`, which escapes its texts."""
-
-    title: str
-    svg: str
-    note: str = ""
 
 
 def forests(card: ReportCard) -> list[Figure]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sightline.report.listings import known, percent
+from sightline.show.table import known, percent
 
 if TYPE_CHECKING:
     from sightline.report.galleries import SeatT

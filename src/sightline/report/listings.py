@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sightline.show.table import Cell, Row, Table, scored
 from sightline.skills import Setting
-from sightline.stats import Interval
 
 if TYPE_CHECKING:
     from sightline.report.cards import ReportCard, Sitting
@@ -26,86 +24,12 @@ SETTING_WORDS: dict[Setting, str] = {"within_image": "within an image", "across_
 BOXES_WORDS = {"detected": "own boxes", "perfect": "own boxes, perfect predicates"}
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One entry: a figure or words, and what stands small beneath (an interval, a count)."""
-
-    text: str
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line: what it is of, its entries, and a kind for its looks (``focus``, ``blind`` or nothing)."""
-
-    head: str
-    cells: tuple[Cell, ...]
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """One table.
-
-    Attributes:
-        title: What it shows.
-        columns: Headings; the first is of the rows' heads.
-        rows: All lines.
-        groups: (words, columns spanned) above the headings, the first column aside; may be empty.
-        note: A sentence beneath.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    groups: tuple[tuple[str, int], ...] = ()
-    note: str = ""
-
-
-def figure(value: float | None, digits: int = 3) -> str:
-    """A score to three decimals; a dash where there is none.
-
-    >>> figure(0.85712), figure(float("nan"))
-    ('0.857', '–')
-    """
-    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
-
-
-def percent(share: float | None, digits: int = 1) -> str:
-    """A share in per cent; a dash where there is none.
-
-    >>> percent(0.1234), percent(None)
-    ('12.3 %', '–')
-    """
-    return "–" if share is None or not math.isfinite(share) else f"{100 * share:.{digits}f} %"
-
-
-def scored(interval: Interval | None) -> Cell:
-    """A score over its interval."""
-    if interval is None or not known(interval):
-        return Cell("–")
-    return Cell(figure(interval.value), _limits(figure(interval.low), figure(interval.high)))
-
-
-def known(interval: Interval | None) -> bool:
-    """Whether there is a value to be told."""
-    return interval is not None and math.isfinite(interval.value)
-
-
-def shared(interval: Interval | None, digits: int = 1) -> Cell:
-    """A share in per cent over its interval."""
-    if interval is None or not known(interval):
-        return Cell("–")
-    ends = (f"{100 * end:.{digits}f}" if math.isfinite(end) else "–" for end in (interval.low, interval.high))
-    return Cell(percent(interval.value, digits), _limits(*ends))
-
-
-def score_tables(card: ReportCard) -> list[Listing]:
+def score_tables(card: ReportCard) -> list[Table]:
     """Per sub-task: precision, recall and F1, of all pairs together and as the mean over scenes."""
     return [_score_table(card, name, SUBTASK_TITLES[name]) for name in card.subtasks]
 
 
-def _score_table(card: ReportCard, name: str, title: str) -> Listing:
+def _score_table(card: ReportCard, name: str, title: str) -> Table:
     depth = name.endswith("depth")
     rows = []
     for sitting in card.main:
@@ -123,10 +47,10 @@ def _score_table(card: ReportCard, name: str, title: str) -> Listing:
     columns = ("model", *(["precision", "recall", "F1"] * 2), *(["accuracy"] if depth else []), "pairs")
     last = [("clear orders", 1), ("", 1)] if depth else [("", 1)]
     groups = (("all pairs together (micro)", 3), (f"mean over {scene}s (macro)", 3), *last)
-    return Listing(title, columns, tuple(rows), groups)
+    return Table(title, columns, tuple(rows), groups)
 
 
-def predicate_tables(card: ReportCard) -> list[Listing]:
+def predicate_tables(card: ReportCard) -> list[Table]:
     """Per sub-task: F1 of every label the protocol counts (the paper's Table 7)."""
     tables = []
     for name in card.subtasks:
@@ -134,11 +58,11 @@ def predicate_tables(card: ReportCard) -> list[Listing]:
         kept = [(s, labels) for s, labels in found if labels]
         columns = tuple(dict.fromkeys(label for _, labels in kept for label in labels))
         rows = tuple(row_of(card, s, [scored(labels[c]) for c in columns]) for s, labels in kept)
-        tables.append(Listing(SUBTASK_TITLES[name], ("model", *columns), rows))
+        tables.append(Table(SUBTASK_TITLES[name], ("model", *columns), rows))
     return tables
 
 
-def difficulty_table(card: ReportCard) -> Listing:
+def difficulty_table(card: ReportCard) -> Table:
     """F1 by how well the raters agreed (the paper's Table 9)."""
     tasks = [n for n in card.subtasks if any(s.difficulty and n in s.difficulty.f1 for s in card.main)]
     average = any(s.difficulty and s.difficulty.average for s in card.main)
@@ -151,7 +75,7 @@ def difficulty_table(card: ReportCard) -> Listing:
         found += [sitting.difficulty.average] if average else []
         rows.append(row_of(card, sitting, [scored(part.get(scale)) for part in found for scale in scales]))
     groups = tuple((SUBTASK_TITLES[name], 3) for name in tasks) + ((("Average", 3),) if average else ())
-    return Listing(
+    return Table(
         "F1 by difficulty",
         ("model", *(scales * len(groups))),
         tuple(rows),
@@ -180,7 +104,3 @@ def head_of(sitting: Sitting) -> str:
 def kind_of(card: ReportCard, sitting: Sitting) -> str:
     """How a run's line looks."""
     return "focus" if sitting.label == card.focus else "blind" if sitting.blind else ""
-
-
-def _limits(low: str, high: str) -> str:
-    return "" if low == "–" or high == "–" else f"{low}–{high}"

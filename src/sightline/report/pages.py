@@ -8,33 +8,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from jinja2 import Environment
+from markupsafe import Markup
 
 from sightline.report.seats import Card
 from sightline.report.sentences import told_words
-from sightline.report.svg import THEME_CSS
+from sightline.show.markup import environment as environment
+from sightline.show.svg import THEME_CSS
 from sightline.store import atomic_write
 
 PAGE: Final = "report.html"
-
-
-def breakable(text: str) -> Markup:
-    """A name that may go on in the next line after each underscore."""
-    return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
-
-
-def environment(*packages: str) -> Environment:
-    """The templates of these packages, the first that has a name before the others."""
-    made = Environment(
-        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["breakable"] = breakable
-    return made
 
 
 def rendered(templates: Environment, page: str, styles: Sequence[str], card: Card[Any], **parts: Any) -> str:
@@ -55,7 +38,6 @@ def rendered(templates: Environment, page: str, styles: Sequence[str], card: Car
         version=version("sightline"),
         told=[(s.label, s.spec, told_words(s.told)) for s in card.sittings],
         versions=sorted({(name, v) for s in card.sittings for name, v in s.versions.items()}),
-        drawn=Markup,
         **parts,
     )
 

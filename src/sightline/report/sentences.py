@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sightline.exams.relations.protocols import Protocol
-from sightline.report.listings import SUBTASK_TITLES, figure, known
+from sightline.report.listings import SUBTASK_TITLES
+from sightline.show.table import figure, known
 
 if TYPE_CHECKING:
     from sightline.report.cards import ReportCard, Sitting

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sightline.report.svg import (
+from sightline.show.svg import (
     FIRST,
     GROUND,
     INK,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import cache
+from typing import Self
 
 SPATIAL = ("left", "right", "front", "behind")
 GEOMETRIC = ("contains", "supports", "can_contain", "can_support")
@@ -20,7 +21,29 @@ NO_MAJORITY = -1
 """Code of a pair whose raters found no strict majority; as text it is null, never a word."""
 
 
-class Depth(IntEnum):
+class _Label(IntEnum):
+    """What is said of a pair, with the word that stands in files and the label of the swapped pair."""
+
+    @property
+    def word(self) -> str:
+        """Lower-case name, the form used in files.
+
+        >>> Depth.CLOSER.word, Occlusion.OCCLUDED.word
+        ('closer', 'occluded')
+        """
+        return self.name.lower()
+
+    @property
+    def reverse(self) -> Self:
+        """The same fact told of (object, subject).
+
+        >>> Depth.CLOSER.reverse.word, Depth.SAME.reverse.word, Occlusion.OCCLUDES.reverse.word
+        ('farther', 'same', 'occluded')
+        """
+        return type(self)(REVERSE[self])
+
+
+class Depth(_Label):
     """Relative depth: which of the two is nearer to the camera."""
 
     UNSURE = 0
@@ -28,50 +51,14 @@ class Depth(IntEnum):
     FARTHER = 2
     SAME = 3
 
-    @property
-    def word(self) -> str:
-        """Lower-case name, the form used in files.
 
-        >>> Depth.CLOSER.word
-        'closer'
-        """
-        return self.name.lower()
-
-    @property
-    def reverse(self) -> Depth:
-        """The same fact told of (object, subject).
-
-        >>> Depth.CLOSER.reverse.word, Depth.SAME.reverse.word
-        ('farther', 'same')
-        """
-        return Depth(REVERSE[self])
-
-
-class Occlusion(IntEnum):
+class Occlusion(_Label):
     """Who hides whom."""
 
     NONE = 0
     OCCLUDES = 1
     OCCLUDED = 2
     MUTUAL = 3
-
-    @property
-    def word(self) -> str:
-        """Lower-case name, the form used in files.
-
-        >>> Occlusion.OCCLUDED.word
-        'occluded'
-        """
-        return self.name.lower()
-
-    @property
-    def reverse(self) -> Occlusion:
-        """The same fact told of (object, subject).
-
-        >>> Occlusion.OCCLUDES.reverse.word
-        'occluded'
-        """
-        return Occlusion(REVERSE[self])
 
 
 REVERSE = (0, 2, 1, 3, NO_MAJORITY)

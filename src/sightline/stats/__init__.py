@@ -1,4 +1,4 @@
-"""Statistics by cluster: bootstrap, intervals, paired tests, agreement between raters, consistency of answers."""
+"""Statistics by cluster: intervals, paired tests, ranked scores (AP), agreement of raters, consistency."""
 
 from sightline.stats.agreement import (
     DawidSkene,
@@ -9,32 +9,50 @@ from sightline.stats.agreement import (
     krippendorff_alpha,
     leave_one_out_counts,
 )
-from sightline.stats.bootstrap import Statistic, StrataStatistic, bootstrap, bootstrap_strata
+from sightline.stats.bootstrap import Statistic, bootstrap
 from sightline.stats.consistency import rate, symmetry, transitivity
-from sightline.stats.intervals import Interval, intervals, intervals_strata, macro_intervals
-from sightline.stats.paired import Comparison, Comparisons, compare, compare_strata, holm
+from sightline.stats.intervals import Interval, intervals, macro_intervals
+from sightline.stats.matching import BoxSet, match, overlap, rank_boxes
+from sightline.stats.paired import Comparison, Comparisons, compare, holm, holm_by_family
+from sightline.stats.ranked import (
+    PrecisionRecall,
+    Ranking,
+    average_precision,
+    compare_ranked,
+    curve,
+    rank,
+    ranked_intervals,
+)
 
 __all__ = [
+    "BoxSet",
     "Comparison",
     "Comparisons",
     "DawidSkene",
     "HumanCeiling",
     "Interval",
+    "PrecisionRecall",
+    "Ranking",
     "Statistic",
-    "StrataStatistic",
+    "average_precision",
     "bootstrap",
-    "bootstrap_strata",
     "compare",
-    "compare_strata",
+    "compare_ranked",
+    "curve",
     "dawid_skene",
     "fleiss_kappa",
     "holm",
+    "holm_by_family",
     "human_ceiling",
     "intervals",
-    "intervals_strata",
     "krippendorff_alpha",
     "leave_one_out_counts",
     "macro_intervals",
+    "match",
+    "overlap",
+    "rank",
+    "rank_boxes",
+    "ranked_intervals",
     "rate",
     "symmetry",
     "transitivity",

@@ -8,8 +8,7 @@ two agree to a few hundredths of their width, and the bootstrap would only cost 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -18,15 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.stats.bootstrap import (
-    Counts,
-    Linearised,
-    Statistic,
-    StrataStatistic,
-    bootstrap_strata,
-    linearise,
-    over_one,
-)
+from sightline.plain import plain
+from sightline.stats.bootstrap import Counts, Linearised, Statistic, bootstrap, judgements_unmoved, linearise
 
 PERCENTILE = "percentile bootstrap"
 WILSON = "Wilson, effective n"
@@ -36,7 +28,7 @@ NONE = "none"
 MANY = 200
 """Clusters from which on the bootstrap is used."""
 PLENTY = 20_000
-"""Clusters, in all strata together, above which the bootstrap is not used any more."""
+"""Clusters above which the bootstrap is not used any more."""
 RARE = 50
 """Effective number of the rarer outcome below which percentiles cover too little (docs/results/coverage.md)."""
 
@@ -64,24 +56,13 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; NaN becomes None."""
-        return {
-            "value": number_or_none(self.value),
-            "low": number_or_none(self.low),
-            "high": number_or_none(self.high),
-            "n": self.n,
-            "method": self.method,
-        }
+        return {name: plain(value) for name, value in asdict(self).items()}
 
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "–"
         limits = "" if math.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
         return f"{self.value:.3f}{limits}"
-
-
-def number_or_none(x: float) -> float | None:
-    """The number, or None (JSON null) for NaN."""
-    return None if math.isnan(x) else float(x)
 
 
 def intervals(
@@ -93,7 +74,7 @@ def intervals(
     seed: int = 0,
     proportion: bool = True,
 ) -> list[Interval]:
-    """Intervals of M statistics of cluster totals.
+    """Estimate M statistics of cluster totals, each with its confidence interval.
 
     Args:
         counts: (C, *K) sufficient statistics, one row a cluster.
@@ -108,37 +89,43 @@ def intervals(
     >>> print(intervals(hits_of, lambda t: t[:, 0] / t[:, 1])[0])
     0.600 [0.085, 0.960]
     """
-    return intervals_strata(
-        [counts], over_one(statistic), level=level, resamples=resamples, seed=seed, proportion=proportion
-    )
-
-
-def intervals_strata(
-    strata: Sequence[Counts],
-    statistic: StrataStatistic,
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-    proportion: bool = True,
-) -> list[Interval]:
-    """Like `intervals` for a statistic of several strata of clusters, drawn independently.
-
-    The bootstrap is used where every stratum the statistic looks at has 200 clusters, and all have 20,000 at most.
-    """
     if not 0 < level < 1:
         raise ConfigError(f"level must lie between 0 and 1, not {level}")
-    first_order = linearise(strata, statistic)
-    by_bootstrap = _bootstrap_serves(first_order, proportion) & (sum(map(len, strata)) <= PLENTY)
+    first_order = linearise(counts, statistic)
+    if proportion:
+        first_order, judgements = _effective(counts, statistic, first_order)
+    else:
+        judgements = np.full(len(first_order.value), np.nan)
+    trusted = bootstrap_serves(first_order, proportion) & (len(counts) <= PLENTY)
+    values = np.empty((0, len(trusted)))
+    if trusted.any():
+        values = bootstrap(counts, statistic, resamples=resamples, seed=seed)
+    return limits(first_order, judgements, values, trusted, level, proportion)
+
+
+def limits(
+    first_order: Linearised,
+    judgements: NDArray[np.float64],
+    values: NDArray[np.float64],
+    trusted: NDArray[np.bool_],
+    level: float,
+    proportion: bool,
+) -> list[Interval]:
+    """Put limits around M statistics: percentiles of resampled values (B, M) where trusted, else Wilson or t."""
     m = len(first_order.value)
     low, high = np.full(m, np.nan), np.full(m, np.nan)
     method = np.full(m, NONE, dtype=object)
-    if by_bootstrap.any():
-        values = bootstrap_strata(strata, statistic, resamples=resamples, seed=seed)[:, by_bootstrap]
-        low[by_bootstrap], high[by_bootstrap] = percentile_limits(values, level)
-        method[by_bootstrap] = PERCENTILE
-    for i in np.flatnonzero(~by_bootstrap & np.isfinite(first_order.value) & (first_order.fewest > 1)):
-        low[i], high[i], method[i] = _few_clusters(first_order, int(i), level, proportion)
+    if trusted.any():
+        low[trusted], high[trusted] = percentile_limits(values[:, trusted], level)
+        method[trusted] = PERCENTILE
+    for i in np.flatnonzero(~trusted & np.isfinite(first_order.value) & (first_order.n > 1)):
+        quantile = t_quantile((1 + level) / 2, int(first_order.n[i]) - 1)
+        value = float(first_order.value[i])
+        if proportion and 0 <= value <= 1:
+            low[i], high[i], method[i] = *wilson(value, float(judgements[i]), quantile), WILSON
+        else:
+            half = quantile * math.sqrt(first_order.variance[i])
+            low[i], high[i], method[i] = value - half, value + half, STUDENT
     return [
         Interval(float(v), float(lo), float(hi), int(n), str(how))
         for v, lo, hi, n, how in zip(first_order.value, low, high, first_order.n, method, strict=True)
@@ -148,7 +135,7 @@ def intervals_strata(
 def macro_intervals(
     per_cluster: NDArray[Any], *, level: float = 0.95, resamples: int = 2000, seed: int = 0
 ) -> list[Interval]:
-    """Intervals of the mean over clusters of values in [0, 1], one column a statistic; NaN clusters left out.
+    """Estimate the mean over clusters of values in [0, 1], one column a statistic; NaN clusters are left out.
 
     >>> print(macro_intervals(np.array([[7 / 10], [4 / 5], [np.nan]]))[0].value)
     0.75
@@ -197,23 +184,28 @@ def t_quantile(probability: float, freedom: int) -> float:
     return float(math.sqrt(freedom) * np.tan(np.interp(probability, mass / mass[-1], theta[::2])))
 
 
-def _bootstrap_serves(first_order: Linearised, proportion: bool) -> NDArray[np.bool_]:
-    """(M,) where percentiles are to be trusted: many clusters, and not too near to 0 or 1."""
+def bootstrap_serves(first_order: Linearised, proportion: bool) -> NDArray[np.bool_]:
+    """Say (M,) where percentiles are to be trusted: many clusters, and not too near to 0 or 1."""
     value, variance = first_order.value, first_order.variance
-    enough = np.isfinite(value) & (first_order.fewest >= MANY) & (variance > 0)
+    enough = np.isfinite(value) & (first_order.n >= MANY) & (variance > 0)
     if not proportion:
         return enough
     # n · min(p, 1 − p) with n = p (1 − p) / variance
     return enough & (value * (1 - value) * np.minimum(value, 1 - value) >= RARE * variance)
 
 
-def _few_clusters(first_order: Linearised, i: int, level: float, proportion: bool) -> tuple[float, float, str]:
-    value, variance = float(first_order.value[i]), float(first_order.variance[i])
-    quantile = t_quantile((1 + level) / 2, int(first_order.freedom[i]))
-    if not (proportion and 0 <= value <= 1):
-        half = quantile * math.sqrt(variance)
-        return value - half, value + half, STUDENT
+def _effective(
+    counts: Counts, statistic: Statistic, first_order: Linearised
+) -> tuple[Linearised, NDArray[np.float64]]:
+    """Find the (M,) effective number of judgements behind proportions, and who says something where none varies."""
+    value, variance, n = first_order.value, first_order.variance, first_order.n
     spread = value * (1 - value)
-    # No variance seen (all right, all wrong, or all clusters alike): each cluster counts as one judgement.
-    n = spread / variance if spread > 0 and variance > 0 else float(first_order.n[i])
-    return *wilson(value, n, quantile), WILSON
+    unmoved = np.isfinite(value) & ~((spread > 0) & (variance > 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        judgements = spread / variance
+    if unmoved.any():
+        clusters, held = judgements_unmoved(counts, statistic)
+        n = np.where(unmoved, np.maximum(n, clusters), n)
+        variance = np.where(unmoved & (n > 1), 0.0, variance)
+        judgements = np.where(unmoved, np.where(held > 0, held, n), judgements)
+    return Linearised(value, variance, n), judgements

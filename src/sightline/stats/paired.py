@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.stats.bootstrap import Counts, Floats, Statistic, StrataStatistic, evaluate, linearise, over_one
-from sightline.stats.intervals import Interval, intervals_strata, number_or_none
+from sightline.plain import plain
+from sightline.stats.bootstrap import Counts, Floats, Statistic, evaluate, linearise
+from sightline.stats.intervals import Interval, intervals
 
 _SIGNS_AT_ONCE = 2_000_000
 _TIE = 1e-12  # differences this close are equal: totals summed in another order round differently
@@ -29,7 +30,7 @@ class Comparison:
         difference: a − b.
         low: Lower limit of the paired interval of the difference; `high` the upper.
         p_value: Two-sided sign-flip test.
-        p_holm: The same, corrected by Holm for all statistics of the comparison.
+        p_holm: The same, corrected by Holm over the statistic's family.
         mde: Smallest true difference this data would detect with 80 % power at 5 % (two-sided); NaN where the
             models never differ, since then the data says nothing about it.
         n: Clusters that can say something about the difference.
@@ -48,8 +49,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; NaN becomes None."""
-        numbers = ("a", "b", "difference", "low", "high", "p_value", "p_holm", "mde")
-        return {"name": self.name, **{k: number_or_none(getattr(self, k)) for k in numbers}, "n": self.n}
+        return {name: plain(value) for name, value in asdict(self).items()}
 
 
 class Comparisons(list[Comparison]):
@@ -78,6 +78,7 @@ def compare(
     counts_b: Counts,
     statistic: Statistic,
     names: Sequence[str],
+    families: Sequence[str] | None = None,
     *,
     level: float = 0.95,
     resamples: int = 2000,
@@ -94,6 +95,7 @@ def compare(
         counts_b: (C, *K) of the second.
         statistic: Maps totals (B, *K) to (B, M).
         names: M names.
+        families: M labels; Holm corrects over the statistics of equal label (see `holm_by_family`). None: over all.
         level: Of the interval.
         resamples: Bootstrap resamples, and as many sign flips.
         seed: Of both.
@@ -103,57 +105,57 @@ def compare(
     statistic       a      b   a − b    95 % interval         p  p Holm    mde      n
     accuracy    0.900  0.200  +0.700  [+0.354, +1.000]  0.0185  0.0185  0.428     10
     """
-    return compare_strata(
-        [counts_a], [counts_b], over_one(statistic), names, level=level, resamples=resamples, seed=seed
-    )
-
-
-def compare_strata(
-    strata_a: Sequence[Counts],
-    strata_b: Sequence[Counts],
-    statistic: StrataStatistic,
-    names: Sequence[str],
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Comparisons:
-    """Like `compare` for a statistic of several strata of clusters."""
-    if [c.shape for c in strata_a] != [c.shape for c in strata_b]:
+    if counts_a.shape != counts_b.shape:
         raise ConfigError("the two models must be compared on the same clusters")
-    both = [np.stack([a, b], axis=1) for a, b in zip(strata_a, strata_b, strict=True)]
+    both = np.stack([counts_a, counts_b], axis=1)
 
-    def difference(totals: Sequence[Floats]) -> Floats:
-        return evaluate(statistic, [t[:, 0] for t in totals]) - evaluate(statistic, [t[:, 1] for t in totals])
+    def difference(totals: Floats) -> Floats:
+        return evaluate(statistic, totals[:, 0]) - evaluate(statistic, totals[:, 1])
 
-    values = [
-        evaluate(statistic, [c.sum(axis=0, dtype=np.float64)[None] for c in s])[0] for s in (strata_a, strata_b)
-    ]
-    if len(names) != len(values[0]):
-        raise ConfigError(f"{len(names)} names for {len(values[0])} statistics")
-    limits = intervals_strata(both, difference, level=level, resamples=resamples, seed=seed, proportion=False)
+    a, b = (evaluate(statistic, c.sum(axis=0, dtype=np.float64)[None])[0] for c in (counts_a, counts_b))
+    if len(names) != len(a):
+        raise ConfigError(f"{len(names)} names for {len(a)} statistics")
+    limits = intervals(both, difference, level=level, resamples=resamples, seed=seed, proportion=False)
     p = sign_flip(both, difference, flips=resamples, seed=seed)
-    detectable = minimum_detectable(np.sqrt(linearise(both, difference).variance))
-    return Comparisons(
-        _comparison(*row) for row in zip(names, values[0], values[1], limits, p, holm(p), detectable, strict=True)
-    )
+    return comparisons(names, a, b, limits, p, np.sqrt(linearise(both, difference).variance), families)
 
 
-def sign_flip(both: Sequence[Counts], difference: StrataStatistic, *, flips: int = 2000, seed: int = 0) -> Floats:
-    """(M,) two-sided p-values of a difference under random swaps of the two models within clusters.
+def comparisons(
+    names: Sequence[str],
+    a: Floats,
+    b: Floats,
+    limits: Sequence[Interval],
+    p: Floats,
+    error: Floats,
+    families: Sequence[str] | None,
+) -> Comparisons:
+    """Put together M comparisons from values, intervals of the difference, p-values and standard errors."""
+    if families is not None and len(families) != len(names):
+        raise ConfigError(f"{len(families)} families for {len(names)} statistics")
+    p_holm = holm(p) if families is None else holm_by_family(p, families)
+    rows = zip(names, a, b, limits, p, p_holm, minimum_detectable(error), strict=True)
+    return Comparisons(_comparison(*row) for row in rows)
+
+
+def sign_flip(both: Counts, difference: Statistic, *, flips: int = 2000, seed: int = 0) -> Floats:
+    """Compute (M,) two-sided p-values of a difference under random swaps of the two models within clusters.
 
     Args:
-        both: One (C, 2, *K) array a stratum: the counts of the two models.
+        both: (C, 2, *K) counts of the two models.
         difference: Maps (B, 2, *K) totals to (B, M); 0 means no difference.
         flips: R; p = (k + 1) / (R + 1) with k swaps whose difference is at least as large. A swap that leaves
             the difference undefined counts as large.
         seed: Of the swaps.
     """
     rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the bootstrap's
-    observed = evaluate(difference, [c.sum(axis=0, dtype=np.float64)[None] for c in both])[0]
-    flipped = evaluate(difference, [_flipped_totals(c, flips, rng) for c in both])
+    observed = evaluate(difference, both.sum(axis=0, dtype=np.float64)[None])[0]
+    return p_values(observed, evaluate(difference, _flipped_totals(both, flips, rng)))
+
+
+def p_values(observed: Floats, flipped: Floats) -> Floats:
+    """Compute (M,) two-sided p-values of differences (M,) among those of swapped models (R, M)."""
     extreme = ~(np.abs(flipped) < np.abs(observed) - _TIE)
-    return np.where(np.isfinite(observed), (extreme.sum(axis=0) + 1) / (flips + 1), np.nan)
+    return np.where(np.isfinite(observed), (extreme.sum(axis=0) + 1) / (len(flipped) + 1), np.nan)
 
 
 def holm(p: NDArray[Any] | Sequence[float]) -> Floats:
@@ -171,11 +173,31 @@ def holm(p: NDArray[Any] | Sequence[float]) -> Floats:
     return corrected
 
 
+def holm_by_family(p: NDArray[Any] | Sequence[float], families: Sequence[str]) -> Floats:
+    """Holm's correction within each family of tests; the family "" is of tests asked beforehand, left as they are.
+
+    >>> holm_by_family([0.01, 0.02, 0.03, 0.04], ["", "labels", "labels", "slices"]).tolist()
+    [0.01, 0.04, 0.04, 0.04]
+    """
+    corrected = np.array(p, dtype=np.float64)
+    labels = np.asarray(families, dtype=object)
+    for family in {*families} - {""}:
+        corrected[labels == family] = holm(corrected[labels == family])
+    return corrected
+
+
 def minimum_detectable(error: Floats, *, power: float = 0.8, significance: float = 0.05) -> Floats:
     """Smallest true difference found with that power, from a standard error; NaN where the error is 0."""
     normal = NormalDist()
     factor = normal.inv_cdf(1 - significance / 2) + normal.inv_cdf(power)
     return np.where(error > 0, factor * error, np.nan)
+
+
+def swaps(n: int, flips: int, rng: np.random.Generator, *, at_once: int = _SIGNS_AT_ONCE) -> Iterator[Floats]:
+    """Choose a random half of n clusters, R times, and yield (r, n) ones for the chosen, R rows in pieces."""
+    rows = max(1, at_once // max(n, 1))
+    for start in range(0, flips, rows):
+        yield (rng.random((min(rows, flips - start), n)) < 0.5).astype(np.float64)
 
 
 def _flipped_totals(both: Counts, flips: int, rng: np.random.Generator) -> Floats:
@@ -184,11 +206,7 @@ def _flipped_totals(both: Counts, flips: int, rng: np.random.Generator) -> Float
     a, b = (both[:, i].reshape(n, int(np.prod(both.shape[2:]))).astype(np.float64) for i in (0, 1))
     gain, base, total = a - b, b.sum(axis=0), a.sum(axis=0) + b.sum(axis=0)
     totals = np.empty((flips, 2, gain.shape[1]))
-    rows = max(1, _SIGNS_AT_ONCE // max(n, 1))
-    for start in range(0, flips, rows):
-        stop = min(start + rows, flips)
-        kept = rng.random((stop - start, n)) < 0.5
-        totals[start:stop, 0] = base + kept.astype(np.float64) @ gain
+    totals[:, 0] = base + np.concatenate([kept @ gain for kept in swaps(n, flips, rng)])
     totals[:, 1] = total - totals[:, 0]
     return totals.reshape(flips, *both.shape[1:])
 

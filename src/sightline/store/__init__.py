@@ -4,13 +4,13 @@ A dataset folder holds ``dataset.json`` (the manifest), ``views/``, ``objects/``
 with one Parquet file a shard, and ``images/`` with blobs named by their sha256.
 """
 
-from sightline.atomic import atomic_write
+from sightline.files import atomic_write
 from sightline.store.blobs import Blobs
 from sightline.store.check import check_tables
 from sightline.store.convert import scenes_from_tables, tables_from_scenes
-from sightline.store.dataset import Dataset
+from sightline.store.dataset import Dataset, open_dataset
 from sightline.store.fingerprint import fingerprint
-from sightline.store.opening import is_dataset, open_dataset
+from sightline.store.manifest import is_dataset
 from sightline.store.schema import SCHEMA_VERSION, SCHEMAS
 from sightline.store.tables import Tables
 from sightline.store.writer import write, write_scenes

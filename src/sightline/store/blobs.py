@@ -15,14 +15,24 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from sightline.atomic import atomic_write, sync_files
-from sightline.errors import DataError
+from sightline.errors import DataError, PictureError
+from sightline.files import atomic_write, sync_files
 from sightline.store.encodings import UNREADABLE, Kind, decode, encode
 from sightline.store.manifest import IMAGES
 
 PREFIX = "blob:"
 
 _NAME = re.compile(r"[0-9a-f]{64}(\.[a-z0-9]{1,5})?")
+
+
+def blob_path(ref: str) -> str | None:
+    """Path of a blob below ``images/``; None for any other reference.
+
+    >>> blob_path("blob:1f3d.png"), blob_path("/photos/7.jpg")
+    ('1f/1f3d.png', None)
+    """
+    name = ref.removeprefix(PREFIX)
+    return None if name == ref else f"{name[:2]}/{name}"
 
 
 @dataclass(frozen=True)
@@ -58,9 +68,9 @@ class Blobs(Mapping[str, Path]):
         """
         return self.put(*encode(kind, pixels, form))
 
-    def loader(self, kind: Kind, ref: str | None) -> PixelLoader | None:
-        """A loader for a view; None where there is no reference."""
-        return None if ref is None else PixelLoader(self, kind, ref)
+    def loader(self, kind: Kind, ref: str | None, row: str | None = None) -> PixelLoader | None:
+        """A loader for a view, which errors call `row`; None where there is no reference."""
+        return None if ref is None else PixelLoader(self, kind, ref, row)
 
     def locate(self, ref: str) -> Path:
         """The file a reference means. It never leads out of the dataset folder, unless it is an absolute path."""
@@ -119,13 +129,16 @@ class PixelLoader:
     blobs: Blobs
     kind: Kind
     ref: str
+    row: str | None = None
 
     def __call__(self) -> NDArray[Any]:
-        """The pixels, or a DataError that names the file."""
+        """The pixels, or a PictureError that names the file, the scene and the view."""
         path = self.blobs.locate(self.ref)
         try:
             return decode(self.kind, path)
         except FileNotFoundError:
-            raise DataError("picture is missing", file=path, field=self.kind) from None
+            raise PictureError("picture is missing", file=path, row=self.row, field=self.kind) from None
         except UNREADABLE as error:
-            raise DataError(f"picture cannot be read: {error}", file=path, field=self.kind) from error
+            raise PictureError(
+                f"picture cannot be read: {error}", file=path, row=self.row, field=self.kind
+            ) from error

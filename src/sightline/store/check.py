@@ -77,35 +77,36 @@ def _errors(fault: Fault, limit: int) -> Iterator[DataError]:
 
 
 def _fault(
-    problem: str, field: str, frame: pl.DataFrame, bad: pl.Expr, found: pl.Expr, expected: str | None = None
+    problem: str,
+    field: str,
+    frame: pl.DataFrame,
+    bad: pl.Expr | None = None,
+    found: pl.Expr | None = None,
+    expected: str | None = None,
 ) -> Fault:
-    return Fault(
-        problem, field, frame.filter(bad).select("scene_id", found.cast(pl.String).alias("found")), expected
-    )
+    """The rows that are `bad` (all of them by default), each with the value of the field's column or `found`."""
+    value = pl.col(field.partition(".")[2]) if found is None else found
+    rows = frame if bad is None else frame.filter(bad)
+    return Fault(problem, field, rows.select("scene_id", value.cast(pl.String).alias("found")), expected)
 
 
 def _nulls(tables: Tables) -> Iterator[Fault]:
     for name, columns in _REQUIRED.items():
         for column in columns:
-            yield _fault(
-                "value is missing", f"{name}.{column}", tables.frame(name), pl.col(column).is_null(), pl.lit(None)
-            )
+            missing = pl.col(column).is_null()
+            yield _fault("value is missing", f"{name}.{column}", tables.frame(name), missing)
 
 
 def _ids(tables: Tables) -> Iterator[Fault]:
     for name, column in (("views", "view_id"), ("objects", "object_id")):
         again = ~pl.struct("scene_id", column).is_first_distinct()
-        yield _fault(
-            f"{column[:-3]} id stands twice", f"{name}.{column}", tables.frame(name), again, pl.col(column)
-        )
+        yield _fault(f"{column[:-3]} id stands twice", f"{name}.{column}", tables.frame(name), again)
     again = ~pl.struct("scene_id", "view_id", "object_id").is_first_distinct()
-    yield _fault(
-        "object is seen twice in one view", "sightings.object_id", tables.sightings, again, pl.col("object_id")
-    )
+    yield _fault("object is seen twice in one view", "sightings.object_id", tables.sightings, again)
     for column in ("split", "source"):
-        told = tables.views.unique(["scene_id", column], maintain_order=True)
+        values = tables.views.unique(["scene_id", column], maintain_order=True)
         differs = ~pl.col("scene_id").is_first_distinct()
-        yield _fault(f"views of one scene differ in {column}", f"views.{column}", told, differs, pl.col(column))
+        yield _fault(f"views of one scene differ in {column}", f"views.{column}", values, differs)
 
 
 def _references(tables: Tables) -> Iterator[Fault]:
@@ -113,25 +114,21 @@ def _references(tables: Tables) -> Iterator[Fault]:
     for name in ("objects", "sightings", "relations"):
         lost = tables.frame(name).join(views, on="scene_id", how="anti", maintain_order="left")
         lost = lost.unique("scene_id", maintain_order=True)
-        field = f"{name}.scene_id"
-        yield _fault("rows of a scene that has no view", field, lost, pl.lit(value=True), pl.col("scene_id"))
-    lost = _without(tables.sightings, views, ["scene_id", "view_id"], ["scene_id", "view_id"])
-    yield _fault("sighting in an unknown view", "sightings.view_id", lost, pl.lit(value=True), pl.col("view_id"))
-    keys = ["scene_id", "object_id"]
+        yield _fault("rows of a scene that has no view", f"{name}.scene_id", lost)
+    places, keys = ["scene_id", "view_id"], ["scene_id", "object_id"]
+    lost = _without(tables.sightings, views, places, places)
+    yield _fault("sighting in an unknown view", "sightings.view_id", lost)
     lost = _without(tables.sightings, objects, keys, keys)
-    yield _fault(
-        "sighting of an unknown object", "sightings.object_id", lost, pl.lit(value=True), pl.col("object_id")
-    )
+    yield _fault("sighting of an unknown object", "sightings.object_id", lost)
     ends = tables.relations.with_columns(other=pl.coalesce("object_scene", "scene_id"))
     lost = _without(ends, objects, ["scene_id", "subject"], keys)
-    yield _fault("relation of an unknown object", "relations.subject", lost, pl.lit(value=True), pl.col("subject"))
+    yield _fault("relation of an unknown object", "relations.subject", lost)
     lost = _without(ends, objects, ["other", "object"], keys)
-    found = (
-        pl.when(pl.col("object_scene").is_null()).then("object").otherwise(pl.col("other") + " " + pl.col("object"))
-    )
-    yield _fault("relation to an unknown object", "relations.object", lost, pl.lit(value=True), found)
-    lost = _without(tables.relations, views, ["scene_id", "view_id"], ["scene_id", "view_id"])
-    yield _fault("relation in an unknown view", "relations.view_id", lost, pl.lit(value=True), pl.col("view_id"))
+    across = pl.col("other") + " " + pl.col("object")
+    found = pl.when(pl.col("object_scene").is_null()).then("object").otherwise(across)
+    yield _fault("relation to an unknown object", "relations.object", lost, found=found)
+    lost = _without(tables.relations, views, places, places)
+    yield _fault("relation in an unknown view", "relations.view_id", lost)
 
 
 def _without(frame: pl.DataFrame, known: pl.DataFrame, left: list[str], right: list[str]) -> pl.DataFrame:
@@ -141,16 +138,12 @@ def _without(frame: pl.DataFrame, known: pl.DataFrame, left: list[str], right: l
 
 def _views(tables: Tables) -> Iterator[Fault]:
     unknown = ~pl.col("units").is_in(UNITS)
-    yield _fault(
-        "unknown units", "views.units", tables.views, unknown, pl.col("units"), "one of " + ", ".join(UNITS)
-    )
-    sides = pl.format(
-        "{} × {}", pl.col("width").cast(pl.String).fill_null("?"), pl.col("height").cast(pl.String).fill_null("?")
-    )
+    yield _fault("unknown units", "views.units", tables.views, unknown, expected="one of " + ", ".join(UNITS))
+    width, height = (pl.col(side).cast(pl.String).fill_null("?") for side in ("width", "height"))
     wrong = (pl.col("width").is_null() != pl.col("height").is_null()) | (pl.min_horizontal("width", "height") < 1)
-    yield _fault(
-        "image size is not a size", "views.width", tables.views, wrong, sides, "two numbers above 0, or neither"
-    )
+    expected = "two numbers above 0, or neither"
+    sides = pl.format("{} × {}", width, height)
+    yield _fault("image size is not a size", "views.width", tables.views, wrong, sides, expected)
 
 
 def _boxes(tables: Tables) -> Iterator[Fault]:
@@ -179,9 +172,8 @@ def _boxes(tables: Tables) -> Iterator[Fault]:
     yield Fault("box leaves the image", "sightings.box", rows)
     hidden = pl.col("occluded_fraction")
     wrong = hidden.is_nan() | (hidden < 0.0) | (hidden > 1.0)
-    yield _fault(
-        "share is out of range", "sightings.occluded_fraction", tables.sightings, wrong, hidden, "within [0, 1]"
-    )
+    field = "sightings.occluded_fraction"
+    yield _fault("share is out of range", field, tables.sightings, wrong, expected="within [0, 1]")
 
 
 def _labels(tables: Tables) -> Iterator[Fault]:
@@ -190,8 +182,7 @@ def _labels(tables: Tables) -> Iterator[Fault]:
         allowed = words(aspect)
         expected = "one of " + ", ".join(allowed)
         unknown = ~pl.col("predicate").is_in(allowed)
-        found = pl.col("predicate")
-        yield _fault("label outside its range", "relations.predicate", asked, unknown, found, expected)
+        yield _fault("label outside its range", "relations.predicate", asked, unknown, expected=expected)
         counted = asked.with_columns(
             _n=pl.col("votes").list.len().fill_null(0),
             **{w: pl.col("votes").list.count_matches(w).fill_null(0) for w in allowed},
@@ -238,15 +229,11 @@ def _pairs(tables: Tables) -> Iterator[Fault]:
 
 def _json(tables: Tables) -> Iterator[Fault]:
     for name, column in _JSON:
-        told = tables.frame(name)[column].drop_nulls().unique()
-        wrong = [text for text in told if not _is_json(text)]
-        yield _fault(
-            "not JSON", f"{name}.{column}", tables.frame(name), pl.col(column).is_in(wrong), pl.col(column)
-        )
-    turned = pl.col("pose").list.len() != 16
-    yield _fault(
-        "pose is not a 4×4 matrix", "objects.pose", tables.objects, turned, pl.col("pose").list.len(), "16 numbers"
-    )
+        texts = tables.frame(name)[column].drop_nulls().unique()
+        wrong = [text for text in texts if not _is_json(text)]
+        yield _fault("not JSON", f"{name}.{column}", tables.frame(name), pl.col(column).is_in(wrong))
+    numbers = pl.col("pose").list.len()
+    yield _fault("pose is not a 4×4 matrix", "objects.pose", tables.objects, numbers != 16, numbers, "16 numbers")
 
 
 def _is_json(text: str) -> bool:

@@ -168,7 +168,7 @@ def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
             id=scene_id,
             split=split,
             source=source,
-            views=tuple(_view(row, blobs, objects, sightings) for row in rows["views"]),
+            views=tuple(_view(scene_id, row, blobs, objects, sightings) for row in rows["views"]),
             objects=objects,
             sightings=sightings,
             relations=tuple(
@@ -180,19 +180,22 @@ def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
         raise DataError(f"scene cannot be made from its rows: {error!r}", row=scene_id) from error
 
 
-def _view(row: Row, blobs: Blobs, objects: tuple[Object, ...], sightings: tuple[Sighting, ...]) -> View:
+def _view(
+    scene_id: str, row: Row, blobs: Blobs, objects: tuple[Object, ...], sightings: tuple[Sighting, ...]
+) -> View:
     _, _, view_id, image, width, height, units, camera, depth, ids = row
-    told = camera and json.loads(camera)
+    matrices = camera and json.loads(camera)
+    name = f"{scene_id}, view {view_id}"
     size = None if width is None or height is None else (width, height)
     return View(
         id=view_id,
         image_ref=image,
         size=size,
         units=units,
-        camera=told and Camera(tuple(told["k"]), tuple(told["world_to_camera"])),
-        load_image=blobs.loader("image", image),
-        load_depth=blobs.loader("depth", depth),
-        load_ids=blobs.loader("ids", ids),
+        camera=matrices and Camera(tuple(matrices["k"]), tuple(matrices["world_to_camera"])),
+        load_image=blobs.loader("image", image, name),
+        load_depth=blobs.loader("depth", depth, name),
+        load_ids=blobs.loader("ids", ids, name),
         load_amodal=_amodal(view_id, size, objects, sightings, rendered=ids is not None),
     )
 

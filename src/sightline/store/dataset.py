@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,8 @@ from sightline.scenes import Scene
 from sightline.store.blobs import PREFIX, Blobs
 from sightline.store.convert import by_scene, scenes_from_tables
 from sightline.store.fingerprint import Fingerprint, fingerprint
-from sightline.store.manifest import MANIFEST, Manifest, ShardInfo, read_manifest
+from sightline.store.formats import detect
+from sightline.store.manifest import MANIFEST, PARTIAL, Manifest, ShardInfo, is_dataset, read_manifest
 from sightline.store.schema import LATER, SCHEMA_VERSION, SCHEMAS
 from sightline.store.shards import DiskShard, MemoryShard, Shard, read_shard
 from sightline.store.tables import Tables
@@ -46,24 +47,24 @@ class Dataset:
         completed: Completed | None = None,
     ) -> None:
         self._parts, self._manifest, self._completed = tuple(parts), manifest, completed
+        self._memo: dict[Hashable, Any] = {}
         self.blobs = blobs
 
     @classmethod
-    def open(cls, path: str | Path, *, completed: Completed | None = None) -> Self:
-        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached.
-
-        Args:
-            path: The folder.
-            completed: Gives a scene what can be made again, where somebody knows how (`Scene.without`).
-        """
+    def open(cls, path: str | Path) -> Self:
+        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached."""
         folder = Path(path)
         manifest = read_manifest(folder)
-        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest, completed)
+        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest)
 
     @classmethod
     def from_tables(cls, tables: Tables, path: str | Path | None = None) -> Self:
         """A dataset in memory; `path` is the folder that relative picture paths start from, and its name."""
         return cls([MemoryShard(by_scene(tables))], Blobs(Path(path or ".")))
+
+    def completed_by(self, completed: Completed) -> Self:
+        """The same dataset whose scenes get what can be made again, by one who knows how (`Scene.without`)."""
+        return type(self)(self._parts, self.blobs, self._manifest, completed)
 
     @property
     def path(self) -> Path:
@@ -107,6 +108,13 @@ class Dataset:
             return self._manifest.splits
         return tuple(sorted({s for p in self._parts for s in p.frame("views")["split"].unique()} - {""}))
 
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was derived from this dataset under that key; made on first use, and kept while it is open."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        value: T = self._memo[key]
+        return value
+
     def __len__(self) -> int:
         return sum(part.scenes for part in self._parts)
 
@@ -140,9 +148,9 @@ class Dataset:
         """
         if table not in SCHEMAS:
             raise ConfigError(f"unknown table {table!r}: choose one of {', '.join(SCHEMAS)}")
-        found = [_attempt(partial(part.scannable, table), on_error) for part in self._parts]
-        files = [f for f in found if isinstance(f, Path)]
-        frames = [f.lazy() for f in found if isinstance(f, pl.DataFrame)]
+        sources = [_attempt(partial(part.scannable, table), on_error) for part in self._parts]
+        files = [f for f in sources if isinstance(f, Path)]
+        frames = [f.lazy() for f in sources if isinstance(f, pl.DataFrame)]
         if files:
             missing: Literal["insert", "raise"] = "insert" if table in LATER else "raise"
             frames.append(pl.scan_parquet(files, schema=SCHEMAS[table], missing_columns=missing))
@@ -168,9 +176,9 @@ class Dataset:
                 content.update(tables)
                 problems += self._part_problems(part.info, tables)
                 ranges.append((part.info.first, part.info.last, tables.views["scene_id"].unique()))
-        told = self._manifest
-        if told is not None and not problems and content.hexdigest() != told.fingerprint:
-            problems.append(_mismatch(self.path / MANIFEST, told.fingerprint, content.hexdigest()))
+        manifest = self._manifest
+        if manifest is not None and not problems and content.hexdigest() != manifest.fingerprint:
+            problems.append(_mismatch(self.path / MANIFEST, manifest.fingerprint, content.hexdigest()))
         return problems + self._doubled(ranges)
 
     def _whole(self, scene: Scene) -> Scene:
@@ -204,6 +212,20 @@ class Dataset:
         ids = pl.concat([r[2] for r in ordered])
         doubled = ids.filter(ids.is_duplicated()).unique().sort()
         return [DataError("scene stands in two shards", file=self.path, field="scene_id", found=i) for i in doubled]
+
+
+def open_dataset(path: str | Path) -> Dataset:
+    """Open a Sightline dataset, or read a file or folder of a known format into memory.
+
+    Nothing is written. An outside format is read and checked as a whole, so `sightline import` pays off for
+    anything large or opened often.
+    """
+    place = Path(path)
+    if is_dataset(place):
+        return Dataset.open(place)
+    if (place / PARTIAL).is_dir():
+        raise DataError("still being generated: run the same sightline generate again to go on", file=place)
+    return Dataset.from_tables(Tables.concat(detect(place).read(place)), path=place)
 
 
 def _attempt(action: Callable[[], T], on_error: OnError) -> T | None:

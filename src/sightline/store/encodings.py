@@ -9,7 +9,9 @@ may be any file Pillow reads.
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -28,6 +30,12 @@ UNREADABLE = (
     ValueError,
     KeyError,
     SyntaxError,
+    IndexError,
+    TypeError,
+    OverflowError,
+    NotImplementedError,
+    struct.error,
+    zlib.error,
     zipfile.BadZipFile,
     Image.DecompressionBombError,
 )

@@ -95,28 +95,33 @@ class Manifest:
         ).encode()
 
 
+def is_dataset(path: str | Path) -> bool:
+    """Whether a folder holds a Sightline dataset."""
+    return (Path(path) / MANIFEST).exists()
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a dataset folder, or a DataError that says why it is none."""
     path = folder / MANIFEST
     try:
-        told = json.loads(path.read_bytes())
+        stored = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise DataError("not a dataset: there is no manifest", file=path) from None
     except (OSError, ValueError) as error:
         raise DataError(f"the manifest cannot be read: {error}", file=path) from error
-    version = told.get("schema_version") if isinstance(told, dict) else None
+    version = stored.get("schema_version") if isinstance(stored, dict) else None
     if version != SCHEMA_VERSION or isinstance(version, bool):
         newer = isinstance(version, int) and version > SCHEMA_VERSION
         problem = "written by a newer Sightline" if newer else "unknown schema version"
         raise DataError(problem, file=path, field="schema_version", expected=SCHEMA_VERSION, found=version)
     try:
         return Manifest(
-            source=_text(told, "source"),
-            created=_text(told, "created"),
-            splits=tuple(str(s) for s in told["splits"]),
-            fingerprint=_text(told, "fingerprint"),
-            shards=tuple(shard_from_dict(s) for s in told["shards"]),
-            recipe=_recipe(told.get("recipe")),
+            source=_text(stored, "source"),
+            created=_text(stored, "created"),
+            splits=tuple(str(s) for s in stored["splits"]),
+            fingerprint=_text(stored, "fingerprint"),
+            shards=tuple(shard_from_dict(s) for s in stored["shards"]),
+            recipe=_recipe(stored.get("recipe")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"the manifest is damaged: {error!r}", file=path) from error
@@ -135,37 +140,37 @@ def shard_to_dict(shard: ShardInfo) -> dict[str, Any]:
     }
 
 
-def shard_from_dict(told: Mapping[str, Any]) -> ShardInfo:
+def shard_from_dict(stored: Mapping[str, Any]) -> ShardInfo:
     """A shard's entry from plain values; KeyError, TypeError or ValueError where they are none."""
-    name = _text(told, "name")
+    name = _text(stored, "name")
     if not _SHARD_NAME.fullmatch(name):
         raise ValueError(f"shard name {name!r}")  # it becomes a path: digits only
     files = {
         table: FileInfo(
-            rows=int(told["rows"][table]),
-            bytes=int(told["files"][table]["bytes"]),
-            sha256=_text(told["files"][table], "sha256"),
+            rows=int(stored["rows"][table]),
+            bytes=int(stored["files"][table]["bytes"]),
+            sha256=_text(stored["files"][table], "sha256"),
         )
         for table in SCHEMAS
     }
     return ShardInfo(
         name=name,
-        scenes=int(told["scenes"]),
-        first=_text(told, "first_scene"),
-        last=_text(told, "last_scene"),
-        fingerprint=_text(told, "fingerprint"),
+        scenes=int(stored["scenes"]),
+        first=_text(stored, "first_scene"),
+        last=_text(stored, "last_scene"),
+        fingerprint=_text(stored, "fingerprint"),
         files=files,
     )
 
 
-def _recipe(told: object) -> Mapping[str, Any] | None:
-    if told is None or isinstance(told, dict):
-        return told
-    raise TypeError(f"recipe is {told!r}")
+def _recipe(stored: object) -> Mapping[str, Any] | None:
+    if stored is None or isinstance(stored, dict):
+        return stored
+    raise TypeError(f"recipe is {stored!r}")
 
 
-def _text(told: Mapping[str, Any], key: str) -> str:
-    value = told[key]
+def _text(stored: Mapping[str, Any], key: str) -> str:
+    value = stored[key]
     if not isinstance(value, str):
         raise TypeError(f"{key} is {value!r}")
     return value

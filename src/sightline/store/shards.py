@@ -12,8 +12,8 @@ from typing import Protocol
 import polars as pl
 import pyarrow as pa
 
-from sightline.atomic import atomic_write
 from sightline.errors import DataError
+from sightline.files import atomic_write
 from sightline.store.convert import scene_count
 from sightline.store.fingerprint import fingerprint
 from sightline.store.manifest import FileInfo, ShardInfo

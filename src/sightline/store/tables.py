@@ -32,10 +32,10 @@ class Tables:
     @classmethod
     def concat(cls, parts: Iterable[Tables]) -> Tables:
         """All scenes of several parts, in order."""
-        kept = list(parts)
-        if not kept:
+        all_parts = list(parts)
+        if not all_parts:
             return cls.build()
-        return cls(**{name: pl.concat([p.frame(name) for p in kept]) for name in SCHEMAS})
+        return cls(**{name: pl.concat([p.frame(name) for p in all_parts]) for name in SCHEMAS})
 
     def frame(self, name: str) -> pl.DataFrame:
         """One table by name.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from sightline.atomic import atomic_write, staged_folder
 from sightline.errors import ConfigError, DataError
+from sightline.files import atomic_write, staged_folder
 from sightline.scenes import Scene, validate
 from sightline.store.blobs import PREFIX, Blobs
 from sightline.store.convert import by_scene, scene_count, tables_from_scenes
@@ -32,6 +33,8 @@ def write(
     source: str = "",
     scenes_per_shard: int = 20_000,
     images: Mapping[str, Path] | Mapping[str, bytes] | Images | None = None,
+    copy: bool = False,
+    ordered: bool = False,
     overwrite: bool = False,
     compression: str = "zstd",
 ) -> Dataset:
@@ -41,12 +44,14 @@ def write(
 
     Args:
         tables: All scenes at once, or parts of whole scenes. Each shard is sorted by scene; a stream in order of
-            scene ids gives shards that do not overlap, and so the fastest access to one scene.
+            scene ids, or `ordered`, gives shards that do not overlap, and so the fastest access to one scene.
         path: The folder. A dataset that is there already is a ConfigError unless `overwrite`.
         source: A word on where the data comes from, for the manifest.
         scenes_per_shard: Memory grows with it, the number of files shrinks.
         images: Files or bytes to keep as blobs, by the reference that stands in ``views.image``, ``depth`` or
             ``ids``; the reference becomes ``blob:…``. Other paths stay as they are.
+        copy: Keep the files that other paths lead to as well.
+        ordered: Order scenes by their ids over all shards, as if all had come at once.
         overwrite: Replace a dataset.
         compression: Of the Parquet files, a codec polars knows.
     """
@@ -54,7 +59,9 @@ def write(
         raise ConfigError(f"scenes_per_shard must be at least 1, not {scenes_per_shard}")
     parts = [tables] if isinstance(tables, Tables) else tables
     with _stage(path, overwrite) as stage:
-        _write_all(stage, parts, source, scenes_per_shard, images or {}, compression)
+        blobs = Blobs(stage)
+        pieces = _cut((_keep_images(p, images or {}, blobs, copy=copy) for p in parts), scenes_per_shard)
+        _write_all(stage, _ordered(stage, pieces, scenes_per_shard) if ordered else pieces, source, compression)
     return Dataset.open(path)
 
 
@@ -71,7 +78,8 @@ def write_scenes(
     Every scene is validated here, at the border.
     """
     with _stage(path, overwrite) as stage:
-        _write_all(stage, _batches(scenes, scenes_per_shard, Blobs(stage)), source, scenes_per_shard, {}, "zstd")
+        batches = _batches(scenes, scenes_per_shard, Blobs(stage))
+        _write_all(stage, _cut(batches, scenes_per_shard), source)
     return Dataset.open(path)
 
 
@@ -85,15 +93,13 @@ def _batches(scenes: Iterable[Scene], size: int, blobs: Blobs) -> Iterator[Table
         yield tables_from_scenes(map(validate, batch), blobs=blobs)
 
 
-def _write_all(
-    folder: Path, parts: Iterable[Tables], source: str, size: int, images: Images, compression: str
-) -> None:
+def _write_all(folder: Path, pieces: Iterable[Tables], source: str, compression: str = "zstd") -> None:
     for name in SCHEMAS:
         (folder / name).mkdir()
-    blobs, content = Blobs(folder), Fingerprint()
+    content = Fingerprint()
     shards: list[ShardInfo] = []
     splits: set[str] = set()
-    for tables in _cut((_keep_images(p, images, blobs) for p in parts), size):
+    for tables in pieces:
         _refuse_known(folder, shards, tables)
         shards.append(write_shard(folder, f"{len(shards):05d}", tables, compression=compression))
         content.update(tables)
@@ -117,6 +123,28 @@ def _cut(parts: Iterable[Tables], size: int) -> Iterator[Tables]:
             yield from full
             held, scenes = [rest], scene_count(rest)
     yield from (p for p in _pieces(held, scenes, size) if p.views.height)
+
+
+def _ordered(folder: Path, pieces: Iterator[Tables], size: int) -> Iterator[Tables]:
+    """The same scenes in order of their ids over all pieces; more pieces than one wait in a folder of their own."""
+    first, second = next(pieces, None), next(pieces, None)
+    if first is None or second is None:
+        yield from () if first is None else (first,)
+        return
+    with TemporaryDirectory(dir=folder, prefix=".unordered-") as waiting:
+        shards = [
+            write_shard(Path(waiting), f"{i:05d}", piece) for i, piece in enumerate(chain((first, second), pieces))
+        ]
+        files = {name: [table_file(Path(waiting), name, shard.name) for shard in shards] for name in SCHEMAS}
+        named = [pl.read_parquet(file, columns=["scene_id"])["scene_id"].unique() for file in files["views"]]
+        ids = pl.concat(named).sort()
+        if not ids.is_unique().all():
+            found = ids.filter(ids.is_duplicated())[0]
+            raise DataError("scene stands in two shards", field="scene_id", found=found)
+        for start in range(0, len(ids), size):
+            first_id, last_id = ids[start], ids[min(start + size, len(ids)) - 1]
+            span = pl.col("scene_id").is_between(pl.lit(first_id), pl.lit(last_id))
+            yield Tables(**{n: pl.scan_parquet(f).filter(span).collect() for n, f in files.items()}).sorted()
 
 
 def _pieces(held: list[Tables], scenes: int, size: int) -> Iterator[Tables]:
@@ -164,14 +192,15 @@ def _refuse_known(folder: Path, shards: list[ShardInfo], tables: Tables) -> None
         raise DataError("scene stands in two shards", field="scene_id", found=doubled["scene_id"][0])
 
 
-def _keep_images(tables: Tables, images: Images, blobs: Blobs) -> Tables:
-    columns = [_kept_column(tables.views[c], images, blobs) for c in ("image", "depth", "ids")]
+def _keep_images(tables: Tables, images: Images, blobs: Blobs, *, copy: bool) -> Tables:
+    columns = [_kept_column(tables.views[c], images, blobs, copy=copy) for c in ("image", "depth", "ids")]
     return Tables(tables.views.with_columns(columns), tables.objects, tables.sightings, tables.relations)
 
 
-def _kept_column(column: pl.Series, images: Images, blobs: Blobs) -> pl.Series:
+def _kept_column(column: pl.Series, images: Images, blobs: Blobs, *, copy: bool) -> pl.Series:
     refs = column.drop_nulls().unique()
-    kept = {ref: _keep(ref, images[ref], blobs) for ref in refs if ref in images}
+    named = [r for r in refs if r in images or (copy and not r.startswith(PREFIX))]
+    kept = {ref: _keep(ref, images.get(ref, Path(ref)), blobs) for ref in named}
     lost = [r for r in refs if r.startswith(PREFIX) and r not in kept and r not in blobs]
     if lost:
         raise DataError("blob is not at hand: give it in images", field=f"views.{column.name}", found=lost[0])

@@ -1,32 +1,35 @@
-"""The folder of a training: whose it is, what it may begin in, the rows of its log."""
+"""The folder of a training: whose it is, whether the same training goes on there, the rows of its log."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
 from sightline.errors import ConfigError, DataError
+from sightline.files import differences
+from sightline.plain import plain
+from sightline.training.plan import TrainingTask
 
-WEIGHTS: Final = "sornet.safetensors"
 STATE: Final = "state.ckpt"
 LOG: Final = "log.csv"
 PLAN: Final = "plan.json"
-
-LOSSES: Final = ("predicates", "right", "facts", "pointing")
-COLUMNS: Final = ("step", *LOSSES, "rate", "scenes_per_s", "images_per_s", "seconds")
 
 DATASET: Final = "dataset.json"
 """Stands in every dataset; `store` says so too, but needs packages that a training does without."""
 
 
-def begun(folder: str | Path) -> dict[str, Any] | None:
-    """Plan and source of the training a folder holds; None where one may begin.
+def begun(folder: str | Path, weights: str) -> dict[str, Any] | None:
+    """Read plan and source of the training a folder holds; None where one may begin.
 
     It may where there is nothing, and where another ended before it saved a state.
+
+    Args:
+        folder: Where the training is to be.
+        weights: Name of the file of a finished network.
 
     Raises:
         ConfigError: The folder is of something else, or has a state but no plan.
@@ -40,11 +43,22 @@ def begun(folder: str | Path) -> dict[str, Any] | None:
     if not names_of(out, "a training", (PLAN,)):
         return None
     stored = _read(out / PLAN)
-    return stored if (out / STATE).exists() or (out / WEIGHTS).exists() else None
+    return stored if (out / STATE).exists() or (out / weights).exists() else None
+
+
+def identity(task: TrainingTask, folder: Path) -> dict[str, Any]:
+    """Plan and source of a task as JSON values; ConfigError where the folder holds another training."""
+    whole: dict[str, Any] = plain({"plan": task.plan, "source": task.source.facts()})
+    stored = begun(folder, task.weights)
+    if stored is not None and stored != whole:
+        name, was, now = next(differences(stored, whole, depth=2))
+        change = f"its {name.partition('.')[2]} is {was!r}, now it is {now!r}"
+        raise ConfigError(f"{folder} holds another training: {change}; choose another folder or remove it")
+    return whole
 
 
 def names_of(folder: Path, what: str, marks: Sequence[str]) -> list[str]:
-    """Names in a folder, none where it is not there; hidden ones do not count.
+    """List the names in a folder, none where it is not there; hidden ones do not count.
 
     Args:
         folder: Where something is to be written.
@@ -59,8 +73,8 @@ def names_of(folder: Path, what: str, marks: Sequence[str]) -> list[str]:
     names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.exists() else []
     if names and not any(fnmatch(name, mark) for name in names for mark in marks):
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        found = "is a Sightline dataset" if DATASET in names else f"holds {', '.join(names[:3])}{more}"
-        raise ConfigError(f"{folder} is no folder of {what}: it {found}; choose another folder")
+        content = "is a Sightline dataset" if DATASET in names else f"holds {', '.join(names[:3])}{more}"
+        raise ConfigError(f"{folder} is no folder of {what}: it {content}; choose another folder")
     return names
 
 
@@ -75,38 +89,36 @@ def _read(file: Path) -> dict[str, Any]:
     return parts
 
 
-def difference(stored: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
-    """The first setting in which two trainings differ.
-
-    >>> difference({"source": {"kept": 8, "fresh": 4}}, {"source": {"kept": 8}})
-    'its fresh is 4, now it is not set'
-    """
-    was, now = ({(p, k): v for p in told for k, v in told[p].items()} for told in (stored, whole))
-    at = next(at for at in now | was if at not in was or at not in now or was[at] != now[at])
-    before, after = (repr(told[at]) if at in told else "not set" for told in (was, now))
-    return f"its {at[1]} is {before}, now it is {after}"
+def columns_of(task: TrainingTask) -> tuple[str, ...]:
+    """Columns of a task's log."""
+    return "step", *task.metrics, "rate", *(f"{unit}_per_s" for unit in task.counts(0)), "seconds"
 
 
 def log_rows(folder: Path, until: float = math.inf) -> list[str]:
-    """The rows of a log up to a step; one that was cut short when the machine went away is left out."""
-    file = folder / LOG
-    lines = file.read_text(errors="replace").splitlines()[1:] if file.exists() else []
-    return [line for line in lines if figures(line).get("step", math.nan) <= until]
-
-
-def figures(row: str) -> dict[str, float]:
-    """The figures of a row by their columns; none where it is not a whole one.
-
-    >>> figures("7,0.5,0.9,nan,nan,0.001,80,160,3.5")["right"], figures("7,0.5,0.")
-    (0.9, {})
-    """
-    try:
-        return dict(zip(COLUMNS, map(float, row.split(",")), strict=True))
-    except ValueError:
-        return {}
+    """Read the rows of a log up to a step; one that was cut short when the machine went away is left out."""
+    columns, *lines = _log_lines(folder)
+    return [line for line in lines if figures(line, columns).get("step", math.nan) <= until]
 
 
 def last_row(folder: str | Path) -> dict[str, float]:
     """The last row of a training's log; empty where there is none."""
     rows = log_rows(Path(folder))
-    return figures(rows[-1]) if rows else {}
+    return figures(rows[-1], _log_lines(Path(folder))[0]) if rows else {}
+
+
+def figures(row: str, columns: str) -> dict[str, float]:
+    """The figures of a row by their columns; none where it is not a whole one.
+
+    >>> figures("7,0.5,3.5", "step,loss,seconds")["loss"], figures("7,0.", "step,loss,seconds")
+    (0.5, {})
+    """
+    try:
+        return dict(zip(columns.split(","), map(float, row.split(",")), strict=True))
+    except ValueError:
+        return {}
+
+
+def _log_lines(folder: Path) -> list[str]:
+    """Lines of a log, its columns first."""
+    file = folder / LOG
+    return (file.read_text(errors="replace").splitlines() if file.exists() else []) or [""]

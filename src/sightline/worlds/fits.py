@@ -164,9 +164,9 @@ def _growth(region: Outline, body: Outline) -> float:
 
 
 @lru_cache(maxsize=1 << 13)
-def _table(region: Outline, body: Outline) -> clearance.Table:
+def _table(region: Outline, body: Outline) -> clearance.SideReach:
     """Made for bodies that fit alone, if only within the tolerance."""
-    made: clearance.Table = clearance.table(
+    made: clearance.SideReach = clearance.table(
         _footprint(region), _growth(region, body), _footprint(body), _room(region, body)[1]
     )
     return made

@@ -10,13 +10,35 @@ import pytest
 
 import sightline
 from sightline.errors import ConfigError
-from sightline.exams.predicates.compare import compare_records, compare_runs, names
+from sightline.exams import scoring
+from sightline.exams.predicates.counts import NAMES, scores
 from sightline.exams.predicates.exam import PredicatesExam
-from sightline.exams.predicates.records import score_records
-from sightline.exams.predicates.scores import NAMES
+from sightline.exams.predicates.measures import coded
+from sightline.exams.run import Run, RunRecords
+from sightline.exams.runner import run_exam
 from sightline.models import candidate
 from sightline.scenes.labels import PREDICATES
-from sightline.stats import holm
+from sightline.stats import Comparisons, holm
+
+
+def compare_records(a: pl.DataFrame, b: pl.DataFrame, resamples: int = 2000) -> tuple[Comparisons, int]:
+    sides = (RunRecords(records, records) for records in (a, b))
+    return scoring.compare_records(PredicatesExam(), *sides, no_data, resamples=resamples)
+
+
+def compare_runs(a: Run, b: Run, resamples: int = 2000) -> scoring.RunComparison:
+    return scoring.compare_runs(PredicatesExam(), a, b, no_data, resamples=resamples)
+
+
+def no_data() -> None:
+    raise AssertionError
+
+
+def names() -> list[str]:
+    """Totals with their kind, single predicates set in."""
+    kinds = ("scene accuracy", "scene-all accuracy", "F1")
+    groups = ("", ", spatial", ", geometric")
+    return [n for kind in kinds for n in (*(f"{kind}{g}" for g in groups), *(f"  {p}" for p in PREDICATES))]
 
 
 def made(seed: int, care: float, scenes: int = 40) -> pl.DataFrame:
@@ -25,6 +47,8 @@ def made(seed: int, care: float, scenes: int = 40) -> pl.DataFrame:
     said = np.where(rng.random(truth.shape) < care, truth, ~truth)
     return pl.DataFrame(
         {
+            "item": [f"s{s}" for s in range(scenes) for _ in range(48)],
+            "cluster_id": [f"s{s}" for s in range(scenes) for _ in range(48)],
             "scene_id": [f"s{s}" for s in range(scenes) for _ in range(48)],
             "predicate": [*PREDICATES] * 6 * scenes,
             "truth": truth.reshape(-1),
@@ -35,21 +59,21 @@ def made(seed: int, care: float, scenes: int = 40) -> pl.DataFrame:
 
 def test_the_rows_are_the_scores_of_both() -> None:
     a, b = made(1, 0.9), made(2, 0.8)
-    found = compare_records(a, b, resamples=200)
-    assert [row.name for row in found.comparisons] == names()
-    assert found.dropped == 0
-    mine, theirs = score_records(a, resamples=10), score_records(b, resamples=10)
+    rows, dropped = compare_records(a, b, resamples=200)
+    assert [row.name for row in rows] == names()
+    assert dropped == 0
+    mine, theirs = (scores(coded(records).counts(), resamples=10) for records in (a, b))
     kinds = ("scene_accuracy", "scene_all_by", "f1")
-    for row, (kind, name) in zip(found.comparisons, ((k, n) for k in kinds for n in NAMES), strict=True):
+    for row, (kind, name) in zip(rows, ((k, n) for k in kinds for n in NAMES), strict=True):
         assert row.a == pytest.approx(getattr(mine, kind)[name].value)
         assert row.b == pytest.approx(getattr(theirs, kind)[name].value)
         assert row.difference == pytest.approx(row.a - row.b)
-    assert found.comparisons[0].p_value < 0.01
-    assert found.comparisons[0].low > 0
+    assert rows[0].p_value < 0.01
+    assert rows[0].low > 0
 
 
 def test_holm_is_over_the_eight_predicates_of_a_kind() -> None:
-    rows = compare_records(made(1, 0.9), made(2, 0.85), resamples=300).comparisons
+    rows = compare_records(made(1, 0.9), made(2, 0.85), resamples=300)[0]
     for start in range(0, len(rows), 11):
         totals, family = rows[start : start + 3], rows[start + 3 : start + 11]
         assert all(row.p_holm == row.p_value for row in totals)
@@ -60,23 +84,20 @@ def test_holm_is_over_the_eight_predicates_of_a_kind() -> None:
 def test_only_scenes_that_both_have() -> None:
     a, b = made(1, 0.9), made(2, 0.8)
     shuffled = b.sample(fraction=1.0, shuffle=True, seed=3)
-    assert compare_records(a, shuffled, resamples=100).to_dict() == compare_records(a, b, resamples=100).to_dict()
+    assert compare_records(a, shuffled, resamples=100) == compare_records(a, b, resamples=100)
     fewer = a.filter(pl.col("scene_id") != "s3")
-    found = compare_records(fewer, b, resamples=100)
-    assert found.dropped == 1
-    same = compare_records(fewer, b.filter(pl.col("scene_id") != "s3"), resamples=100)
-    assert found.comparisons.to_dicts() == same.comparisons.to_dicts()
+    rows, dropped = compare_records(fewer, b, resamples=100)
+    assert dropped == 1
+    assert (rows, 0) == compare_records(fewer, b.filter(pl.col("scene_id") != "s3"), resamples=100)
     with pytest.raises(ConfigError, match="no scene in common"):
         compare_records(a.filter(pl.col("scene_id") == "s3"), b.filter(pl.col("scene_id") == "s4"))
 
 
 def test_runs_over_other_data_are_not_compared(generated: Path, tmp_path: Path) -> None:
     data = sightline.open(generated)
-    a, b = (
-        sightline.sit(PredicatesExam(), candidate(m), data, tmp_path / m) for m in ("shape_prior", "size_prior")
-    )
+    a, b = (run_exam(PredicatesExam(), candidate(m), data, tmp_path / m) for m in ("shape_prior", "size_prior"))
     assert compare_runs(a, b, resamples=100).comparisons[0].n == 6
-    split = sightline.sit(PredicatesExam(split=data.splits[0]), candidate("shape_prior"), data, tmp_path / "s")
+    split = run_exam(PredicatesExam(split=data.splits[0]), candidate("shape_prior"), data, tmp_path / "s")
     with pytest.raises(ConfigError, match="split"):
         compare_runs(a, split)
     b.manifest["identity"]["data_fingerprint"] = "other"

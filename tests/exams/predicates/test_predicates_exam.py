@@ -13,13 +13,16 @@ import pytest
 
 import sightline
 from sightline.errors import ConfigError, DataError, ModelError, SightlineError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate
+from sightline.exams.predicates.counts import PredicateScores, scores
 from sightline.exams.predicates.exam import BASELINES, PredicatesExam
 from sightline.exams.predicates.items import PredicatesItem
-from sightline.exams.predicates.records import counts_of, score_records
+from sightline.exams.predicates.measures import coded
 from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
 from sightline.generate import canonical_of
 from sightline.models import candidate
+from sightline.plain import plain
 from sightline.scenes import Relation, Scene
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Queries, QuerySpec, Verdicts
@@ -58,8 +61,12 @@ def slow_truth(scene: Scene) -> np.ndarray:
     return np.array([[[(a, p, b) in facts for p in PREDICATES] for b in ids] for a in ids])
 
 
-def sat(model: object, data: Dataset, folder: Path, exam: PredicatesExam | None = None, **more: int) -> Run:
-    return sit(exam or PredicatesExam(), Candidate("m", "m", model), data, folder, **more)
+def score_records(records: pl.DataFrame) -> PredicateScores:
+    return scores(coded(records).counts())
+
+
+def taken(model: object, data: Dataset, folder: Path, exam: PredicatesExam | None = None, **more: int) -> Run:
+    return run_exam(exam or PredicatesExam(), Candidate("m", "m", model), data, folder, **more)
 
 
 def changed(data: Dataset, folder: Path, change: object) -> Dataset:
@@ -72,7 +79,7 @@ def changed(data: Dataset, folder: Path, change: object) -> Dataset:
 
 def test_all_that_is_known_scores_one(data: Dataset, tmp_path: Path) -> None:
     model = Oracle(data)
-    run = sat(model, data, tmp_path / "r")
+    run = taken(model, data, tmp_path / "r")
     found = score_records(run.records())
     assert {name: i.value for name, i in found.scene_accuracy.items()} == dict.fromkeys(found.scene_accuracy, 1.0)
     assert found.scene_all.value == found.f1["all"].value == 1.0
@@ -84,7 +91,7 @@ def test_all_that_is_known_scores_one(data: Dataset, tmp_path: Path) -> None:
 
 def test_the_model_sees_pictures_patches_and_looks_but_no_truth(data: Dataset, tmp_path: Path) -> None:
     model = Oracle(data)
-    sat(model, data, tmp_path / "r")
+    taken(model, data, tmp_path / "r")
     for scene, shown in zip(data, model.shown, strict=True):
         assert shown.scene_id == scene.id
         assert [view.id for view in shown.views] == ["original", "top"]
@@ -93,7 +100,7 @@ def test_the_model_sees_pictures_patches_and_looks_but_no_truth(data: Dataset, t
             for secret in (view.depth, view.ids, view.amodal, view.normals):
                 with pytest.raises(DataError):
                     secret()
-        for patch, look, thing in zip(shown.patches, shown.looks, scene.objects, strict=True):
+        for patch, look, thing in zip(shown.patches, shown.appearance, scene.objects, strict=True):
             number = crc32(f"{scene.id}/{thing.id}".encode()) % 2
             np.testing.assert_array_equal(patch, canonical_of(data, thing)[number])
             attributes = {key: thing.attributes[key] for key in ("size", "color", "material")}
@@ -101,7 +108,7 @@ def test_the_model_sees_pictures_patches_and_looks_but_no_truth(data: Dataset, t
 
 
 def test_records_say_what_slices_need(data: Dataset, tmp_path: Path) -> None:
-    records = sat(Shy(data), data, tmp_path / "r").records()
+    records = taken(Shy(data), data, tmp_path / "r").records()
     kinds = {(p, a) for p, a in records.select("predicate", "answer").unique().iter_rows()}
     assert {a for p, a in kinds if p in ("left", "right")} == {"unknown"}
     assert {a for p, a in kinds if p not in ("left", "right")} == {"yes", "no"}
@@ -124,23 +131,23 @@ def test_records_say_what_slices_need(data: Dataset, tmp_path: Path) -> None:
 
 
 def test_unknown_is_not_right_and_counted_apart(data: Dataset, tmp_path: Path) -> None:
-    found = score_records(sat(Shy(data), data, tmp_path / "r").records())
+    found = score_records(taken(Shy(data), data, tmp_path / "r").records())
     assert found.scene_accuracy["left"].value == 0
     assert found.scene_accuracy["all"].value == pytest.approx(0.75)
     assert found.unknown["all"].value == pytest.approx(0.25)
     assert found.unknown["right"].value == 1
     assert found.unknown["geometric"].value == 0
-    assert found.to_dict()["f1"]["left"]["value"] is None
+    assert plain(found)["f1"]["left"]["value"] is None
 
 
 def test_a_run_cut_short_resumes_exactly(data: Dataset, tmp_path: Path) -> None:
-    whole = sat(Oracle(data), data, tmp_path / "whole").records()
-    first = sat(Oracle(data), data, tmp_path / "r", limit=2)
-    assert (first.status, len(counts_of(first.records()).scenes)) == ("stopped", 2)
+    whole = taken(Oracle(data), data, tmp_path / "whole").records()
+    first = taken(Oracle(data), data, tmp_path / "r", limit=2)
+    assert (first.status, len(coded(first.records()).scenes)) == ("stopped", 2)
     with (tmp_path / "r" / "records.jsonl").open("ab") as file:
         file.write(b'{"item": "torn')
     rest = Oracle(data)
-    run = sat(rest, data, tmp_path / "r")
+    run = taken(rest, data, tmp_path / "r")
     assert len(rest.shown) == len(data) - 2
     assert run.status == "finished"
     assert run.records().equals(whole)
@@ -164,16 +171,15 @@ def test_views(
     asked = Oracle(data)
     if model is not None:
         asked.views, asked.any_views = model, any_views  # type: ignore[attr-defined]
-    run = sat(asked, data, tmp_path / "r", PredicatesExam(views=wish), limit=1)
+    run = taken(asked, data, tmp_path / "r", PredicatesExam(views=wish), limit=1)
     assert [view.id for view in asked.shown[0].views] == shown
     assert run.manifest["views"] == shown
     assert run.records()["views"][0] == ",".join(shown)
 
 
 class Small(Oracle):
-    def check(self, syllabus: QuerySpec) -> None:
-        told = syllabus
-        raise ModelError(f"told {told.views}, {told.most_objects}, {told.patch}, {sorted(told.sizes)}")
+    def check(self, spec: QuerySpec) -> None:
+        raise ModelError(f"told {spec.views}, {spec.most_objects}, {spec.patch}, {sorted(spec.sizes)}")
 
 
 def broken(views: object = None, check: object = None, any_views: bool = False) -> object:
@@ -206,7 +212,7 @@ def test_refused_before_anything_is_written(
     data: Dataset, tmp_path: Path, exam: PredicatesExam, model: object, error: type[Exception], says: str
 ) -> None:
     with pytest.raises(error) as raised:
-        sat(model, data, tmp_path / "r", exam)
+        taken(model, data, tmp_path / "r", exam)
     assert says in str(raised.value)
     assert not (tmp_path / "r").exists()
 
@@ -214,20 +220,20 @@ def test_refused_before_anything_is_written(
 def test_the_models_own_check_is_told_everything(data: Dataset, tmp_path: Path) -> None:
     most = max(len(scene.objects) for scene in data)
     with pytest.raises(ModelError, match=rf"told \('original', 'top'\), {most}, 32, \[\(\d+, \d+\)\]"):
-        sat(Small(data), data, tmp_path / "r")
+        taken(Small(data), data, tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
 def test_a_dataset_without_canonical_views(data: Dataset, tmp_path: Path) -> None:
-    plain = write(data.tables(), tmp_path / "plain", images=data.blobs)
+    bare = write(data.tables(), tmp_path / "plain", images=data.blobs)
     with pytest.raises(DataError, match=r"no canonical views: run .* --canonical N"):
-        sat(Oracle(data), plain, tmp_path / "r")
+        taken(Oracle(data), bare, tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
 def test_another_kind_of_dataset(simulated: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no spatial or geometry relations"):
-        sat(broken(), sightline.open(simulated), tmp_path / "r")
+        taken(broken(), sightline.open(simulated), tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
@@ -261,7 +267,7 @@ def test_scenes_without_a_pair_are_left_out_and_counted(data: Dataset, tmp_path:
         return replace(scene, objects=scene.objects[:1], sightings=seen, relations=())
 
     fewer = changed(data, tmp_path / "d", thinned)
-    run = sat(Oracle(fewer), fewer, tmp_path / "r")
+    run = taken(Oracle(fewer), fewer, tmp_path / "r")
     assert (run.manifest["items"], run.manifest["left_out"]) == (4, 2)
     assert not lonely & set(run.records()["scene_id"])
     lonely |= {scene.id for scene in data}
@@ -274,7 +280,7 @@ def test_hidden_is_null_for_what_is_outside_the_image(data: Dataset, tmp_path: P
     def gone(scene: Scene) -> Scene:
         return replace(scene, sightings=tuple(s for s in scene.sightings if s.object_id != "1"))
 
-    records = sat(Oracle(data), changed(data, tmp_path / "d", gone), tmp_path / "r").records()
+    records = taken(Oracle(data), changed(data, tmp_path / "d", gone), tmp_path / "r").records()
     named = (pl.col("subject") == "1") | (pl.col("object") == "1")
     assert records.filter(named)["hidden"].is_null().all()
     assert records.filter(~named)["hidden"].is_not_null().all()
@@ -291,8 +297,8 @@ def test_a_view_that_some_scenes_lack(data: Dataset, tmp_path: Path) -> None:
 
     fewer = changed(data, tmp_path / "d", without_top)
     with pytest.raises(ConfigError, match="no view 'top' in the data; all scenes share original"):
-        sat(Oracle(data), fewer, tmp_path / "r", PredicatesExam(views=("top",)))
-    run = sat(Oracle(data), fewer, tmp_path / "r")
+        taken(Oracle(data), fewer, tmp_path / "r", PredicatesExam(views=("top",)))
+    run = taken(Oracle(data), fewer, tmp_path / "r")
     assert run.manifest["views"] == ["original"]
 
 
@@ -305,26 +311,62 @@ def test_a_view_without_a_picture(data: Dataset) -> None:
     PredicatesExam().check(candidate("shape_prior").model, blank)  # does not look
 
 
-def test_a_picture_that_is_not_there_is_found_before_anything_is_written(data: Dataset, tmp_path: Path) -> None:
+class Looking(Oracle):
+    """Knows everything, and looks at every picture."""
+
+    def predicates(self, queries: Queries) -> Verdicts:
+        for view in queries.views:
+            view.image()
+        return super().predicates(queries)
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut short", "text"])
+def test_a_picture_that_cannot_be_read_is_listed_and_its_scene_left_out(
+    data: Dataset, tmp_path: Path, damage: str
+) -> None:
     shutil.copytree(data.path, tmp_path / "d")
     holed = sightline.open(tmp_path / "d")
     scene = list(holed)[3]
     picture = holed.blobs.locate(str(scene.view("top").image_ref))
+    content = picture.read_bytes()
     picture.unlink()
-    with pytest.raises(DataError, match="picture is missing") as raised:
-        sat(Oracle(data), holed, tmp_path / "r")
-    assert (raised.value.file, raised.value.row, raised.value.field) == (picture, scene.id, "top")
+    if damage != "missing":
+        picture.write_bytes(
+            {"empty": b"", "cut short": content[: len(content) // 2], "text": b"no picture"}[damage]
+        )
+    run = taken(Looking(data), holed, tmp_path / "r")
+    assert run.status == "finished"
+    assert list(run.broken) == [scene.id]
+    assert picture.name in run.broken[scene.id]
+    assert Run.open(tmp_path / "r").broken == run.broken
+    assert set(run.records()["scene_id"]) == {one.id for one in holed} - {scene.id}
+    again = taken(Looking(data), holed, tmp_path / "r")
+    assert (again.status, list(again.broken)) == ("finished", [scene.id])
+    picture.write_bytes(content)
+    mended = taken(Looking(data), holed, tmp_path / "r")
+    assert (mended.status, mended.broken) == ("finished", {})
+    assert mended.manifest["broken"] == {}
+    assert scene.id in set(mended.records()["scene_id"])
+
+
+def test_no_picture_at_all_is_an_error(data: Dataset, tmp_path: Path) -> None:
+    shutil.copytree(data.path, tmp_path / "d")
+    holed = sightline.open(tmp_path / "d")
+    for scene in holed:
+        holed.blobs.locate(str(scene.view("top").image_ref)).unlink()
+    with pytest.raises(DataError, match="picture is missing"):
+        taken(Looking(data), holed, tmp_path / "r", PredicatesExam(views=("top",)))
     assert not (tmp_path / "r").exists()
-    assert sat(Oracle(data), holed, tmp_path / "r", PredicatesExam(views=("original",))).status == "finished"
-    assert sit(PredicatesExam(), candidate("shape_prior"), holed, tmp_path / "blind").status == "finished"
+    assert taken(Looking(data), holed, tmp_path / "r", PredicatesExam(views=("original",))).status == "finished"
+    assert run_exam(PredicatesExam(), candidate("shape_prior"), holed, tmp_path / "blind").status == "finished"
 
 
 def test_a_model_that_knows_certain_scenes_is_told_all_of_the_data(data: Dataset, tmp_path: Path) -> None:
     told: dict[str, int] = {}
 
     class Local(Oracle):
-        def check_scenes(self, sizes: dict[str, int]) -> None:
-            told.update(sizes)
+        def check(self, spec: QuerySpec) -> None:
+            told.update(spec.objects)
             raise ModelError("knows other scenes")
 
     lonely = next(iter(data))
@@ -336,7 +378,7 @@ def test_a_model_that_knows_certain_scenes_is_told_all_of_the_data(data: Dataset
 
     mixed = changed(data, tmp_path / "d", divided)
     with pytest.raises(ModelError, match="knows other scenes"):
-        sat(Local(data), mixed, tmp_path / "r", PredicatesExam(split=lonely.split))
+        taken(Local(data), mixed, tmp_path / "r", PredicatesExam(split=lonely.split))
     assert told == {scene.id: len(scene.objects) for scene in data} | {lonely.id: 0}
     assert not (tmp_path / "r").exists()
 
@@ -365,7 +407,7 @@ def test_an_unfit_answer_stops_the_run_and_names_the_scene(
     data: Dataset, tmp_path: Path, given: object, says: str
 ) -> None:
     with pytest.raises(ModelError) as raised:
-        sat(Unfit(given), data, tmp_path / "r")
+        taken(Unfit(given), data, tmp_path / "r")
     assert str(raised.value).startswith(f"scene {list(data)[2].id}: Unfit: predicates()")
     assert says in str(raised.value)
     stopped = Run.open(tmp_path / "r")
@@ -377,32 +419,50 @@ def test_nobody_but_a_baseline_is_told_the_truth(data: Dataset, tmp_path: Path) 
         def prepare(self, study: object) -> None:
             raise AssertionError
 
-    assert sat(Curious(data), data, tmp_path / "r").status == "finished"
+    assert taken(Curious(data), data, tmp_path / "r").status == "finished"
 
 
 @pytest.mark.parametrize("spec", BASELINES.values())
 def test_the_baselines_sit(data: Dataset, tmp_path: Path, spec: str) -> None:
-    run = sit(PredicatesExam(), candidate(spec), data, tmp_path / "r")
+    run = run_exam(PredicatesExam(), candidate(spec), data, tmp_path / "r")
     found = score_records(run.records())
     assert 0.5 < found.scene_accuracy["all"].value < 0.95
     assert found.unknown["all"].value == 0
     assert run.manifest["views"] == []
-    again = sit(PredicatesExam(), candidate(spec), data, tmp_path / "again")
+    again = run_exam(PredicatesExam(), candidate(spec), data, tmp_path / "again")
     assert again.records().equals(run.records())
 
 
+def test_a_hook_of_this_exam_goes_before_the_one_for_all(data: Dataset, tmp_path: Path) -> None:
+    called: list[str] = []
+
+    class Hooked(Oracle):
+        sees_truth = True
+
+        def check(self, spec: object) -> None:
+            raise AssertionError
+
+        def check_predicates(self, spec: QuerySpec) -> None:
+            called.append(type(spec).__name__)
+
+        def prepare(self, study: object) -> None:
+            called.append(type(study).__name__)
+
+    assert taken(Hooked(data), data, tmp_path / "r").status == "finished"
+    assert called == ["QuerySpec", "PredicatesStudy"]
+
+
 def test_items_are_made_once_a_dataset(data: Dataset) -> None:
-    exam = PredicatesExam()
-    items: tuple[PredicatesItem, ...] = exam.items(data)
-    assert exam.items(data) is items
-    assert replace(exam)._asked == {}
+    items: tuple[PredicatesItem, ...] = PredicatesExam().items(data)
+    assert PredicatesExam().items(data) is items
+    assert PredicatesExam(split=data.splits[0]).items(data) is not items
 
 
 def test_foreign_records() -> None:
     with pytest.raises(DataError, match="not records of the predicates exam"):
-        counts_of(pl.DataFrame({"scene_id": ["s"], "truth": [True]}))
+        coded(pl.DataFrame({"scene_id": ["s"], "truth": [True]}))
     row = {"scene_id": "s", "predicate": ["left"], "truth": [True], "answer": "yes", "n_objects": 2, "hidden": 0.0}
     row |= {"subject_how": "independent", "object_how": "independent"}
     for key, value in {"predicate": "above", "answer": "maybe", "truth": None}.items():
         with pytest.raises(SightlineError, match=f"{key}: not a"):
-            counts_of(pl.DataFrame(row | {key: [value]}))
+            coded(pl.DataFrame(row | {key: [value]}))

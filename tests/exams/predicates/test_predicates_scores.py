@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import predicate_scores as reference
-from sightline.exams.predicates.scores import NAMES, scene_accuracy_of, scores
-from sightline.exams.predicates.tally import CELLS, tally, tally_many
+from sightline.exams.predicates.counts import CELLS, NAMES, Counts, scene_accuracy_of, scores, tally_many
+from sightline.plain import plain
 from sightline.scenes.labels import PREDICATES
 
 KINDS = {
@@ -40,6 +40,11 @@ def exams(draw: st.DrawFn) -> list[tuple[np.ndarray, np.ndarray]]:
         said = rng.choice(answers, (n, n, 8)).astype(np.int8)
         made.append((truth, np.where(rng.random(said.shape) < care, truth, said).astype(np.int8)))
     return made
+
+
+def tally(truth: np.ndarray, answers: np.ndarray) -> Counts:
+    """Counts of one scene."""
+    return tally_many(truth[None], answers[None], np.ones((1, len(truth)), dtype=bool))[0]
 
 
 def told(truth: np.ndarray, answers: np.ndarray) -> list[reference.Judgement]:
@@ -108,8 +113,8 @@ def test_the_texts_examples() -> None:
     ],
 )
 def test_f1(judged: list[tuple[bool, bool | None]], f1: float | None) -> None:
-    plain = scores(one_predicate("left", judged, judged)).to_dict()
-    assert plain["f1"]["left"]["value"] == (None if f1 is None else pytest.approx(f1))
+    document = plain(scores(one_predicate("left", judged, judged)))
+    assert document["f1"]["left"]["value"] == (None if f1 is None else pytest.approx(f1))
 
 
 def test_a_group_counts_the_mistakes_of_predicates_without_an_f1() -> None:
@@ -164,18 +169,18 @@ def test_intervals_are_by_scene() -> None:
 
 
 def test_json_is_whole() -> None:
-    plain: dict[str, Any] = scores(one_predicate("left", [(True, True), (False, False)])).to_dict()
+    document: dict[str, Any] = plain(scores(one_predicate("left", [(True, True), (False, False)])))
     kinds = ("scene_accuracy", "scene_all_by", "f1", "micro_accuracy", "unknown")
-    assert all(tuple(plain[kind]) == NAMES for kind in kinds)
-    assert plain["scene_all_accuracy"] == plain["scene_all_by"]["all"]
-    assert {"value", "low", "high"} <= set(plain["scene_all_accuracy"])
-    assert plain["f1"]["right"]["value"] is None
-    assert (plain["n_scenes"], plain["n_judgements"]) == (1, 2)
+    assert all(tuple(document[kind]) == NAMES for kind in kinds)
+    assert document["scene_all_accuracy"] == document["scene_all_by"]["all"]
+    assert {"value", "low", "high"} <= set(document["scene_all_accuracy"])
+    assert document["f1"]["right"]["value"] is None
+    assert (document["n_scenes"], document["n_judgements"]) == (1, 2)
 
 
 def test_scores_need_numpy_alone() -> None:
     code = (
-        "import sys, sightline.exams.predicates.scores, sightline.exams.predicates.tally; "
+        "import sys, sightline.exams.predicates.counts; "
         "print([m for m in ('polars', 'pyarrow', 'PIL', 'typer', 'rich', 'torch') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,10 @@ import polars as pl
 import pytest
 
 from reference import predicate_scores as reference
-from sightline.exams.predicates.slices import AXES, HIDDEN, parts_of, slices
+from sightline.exams.predicates.exam import PredicatesExam
+from sightline.exams.predicates.measures import AXES, HIDDEN, parts_of
+from sightline.exams.run import RunRecords
+from sightline.exams.scoring import Scores, score_records
 from sightline.scenes.labels import PREDICATES
 
 HOW = ("contained", "supported", "independent")
@@ -43,6 +46,14 @@ def made(seed: int, scenes: int = 30) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
+def scored(records: pl.DataFrame) -> Scores:
+    return score_records(PredicatesExam(), RunRecords(records, records), no_data, details=True, resamples=10)
+
+
+def no_data() -> None:
+    raise AssertionError
+
+
 def slow_part(row: dict, axis: str) -> str | None:
     if axis != "hidden":
         return str(row[axis])
@@ -54,7 +65,8 @@ def slow_part(row: dict, axis: str) -> str | None:
 @pytest.mark.parametrize("axis", AXES)
 def test_each_part_is_scored_by_itself(axis: str) -> None:
     records = made(1)
-    found = slices(records, resamples=10).by[axis]
+    scores = scored(records)
+    found = scores.to_dict()["slices"][axis]
     parts: dict[str, dict[str, list]] = {}
     for row in records.iter_rows(named=True):
         part = slow_part(row, axis)
@@ -63,13 +75,14 @@ def test_each_part_is_scored_by_itself(axis: str) -> None:
             own.append((row["predicate"], row["truth"], WORDS[row["answer"]]))
     assert set(found) == set(parts)
     assert len(found) > 1
-    for part, scored in found.items():
+    for part, document in found.items():
         scenes = list(parts[part].values())
-        assert (scored.n_scenes, scored.n_judgements) == (len(scenes), sum(map(len, scenes)))
+        assert (document["n_scenes"], document["n_judgements"]) == (len(scenes), sum(map(len, scenes)))
+        slow = {"scene_accuracy": reference.scene_accuracy, "scene_all_by": reference.scene_all, "f1": reference.f1}
         for name in ("all", "spatial", "can_support"):
-            assert scored.scene_accuracy[name].value == pytest.approx(reference.scene_accuracy(scenes, name))
-            assert scored.scene_all_by[name].value == pytest.approx(reference.scene_all(scenes, name))
-            assert scored.f1[name].value == pytest.approx(reference.f1(scenes, name), nan_ok=True)
+            for kind, by_hand in slow.items():
+                value = scores.at("slices", axis, part, kind, name).value
+                assert value == pytest.approx(by_hand(scenes, name), nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +105,9 @@ def test_parts_of_the_hidden_share(share: float | None, part: str | None) -> Non
 
 def test_parts_come_in_their_order_and_none_is_empty() -> None:
     records = made(2).filter(pl.col("subject_how") != "supported")
-    plain = slices(records, resamples=10).to_dict()
+    plain = scored(records).to_dict()["slices"]
     assert list(plain) == list(AXES)
     assert list(plain["subject_how"]) == ["contained", "independent"]
     assert list(plain["n_objects"]) == sorted(plain["n_objects"])
     assert list(plain["hidden"]) == [name for name in HIDDEN if name in plain["hidden"]]
-    assert slices(records.clear()).to_dict() == {}
+    assert "slices" not in scored(records.clear()).to_dict()

@@ -7,9 +7,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
-from sightline.exams.relations.answers import Answers
+from sightline.exams.relations.marks import MarkedPairs, answer_words, mark_pairs, truth_words
 from sightline.exams.relations.pairs import PairTable, pair_table
+from sightline.exams.relations.protocols import Protocol
 from sightline.skills import Setting
 from sightline.store.formats import vrd25
 from sightline.store.tables import Tables
@@ -96,15 +98,58 @@ def random_table(seed: int, *, scenes: int = 6, setting: Setting = "within_image
     )
 
 
-def random_answers(seed: int, table: PairTable) -> Answers:
-    """Random codes, silence included, on both directions of every pair."""
+Codes = Sequence[int] | np.ndarray
+
+
+def records_of(table: PairTable, depth: Codes, occlusion: Codes | None = None) -> pl.DataFrame:
+    """Records of a run that said these codes of all 2n ordered pairs (`PairTable.ordered`)."""
+    ordered = table.ordered()
+    scenes = table.scenes[ordered.object_scene]
+    shared = {
+        "item": scenes[ordered.first] + ">" + scenes[ordered.second],
+        "scene_id": scenes[ordered.first],
+        "cluster_id": table.clusters[ordered.cluster],
+        "setting": [table.setting] * len(ordered),
+        "other_scene": scenes[ordered.second],
+        "subject": ordered.object_ids[ordered.first],
+        "object": ordered.object_ids[ordered.second],
+        "reverse": (np.arange(len(ordered)) >= len(table)).tolist(),
+    }
+    schema = dict.fromkeys([*shared, "aspect", "truth", "answer"], pl.String) | {"reverse": pl.Boolean}
+    answers = {"depth": depth} | ({} if occlusion is None else {"occlusion": occlusion})
+    frames = [
+        {name: list(values) for name, values in shared.items()}
+        | {"aspect": [aspect] * len(ordered), "truth": truth_words(aspect, getattr(ordered, aspect))}
+        | {"answer": answer_words(aspect, np.asarray(codes, dtype=np.int8))}
+        for aspect, codes in answers.items()
+    ]
+    return pl.concat([pl.DataFrame(frame, schema=schema) for frame in frames])
+
+
+def marks_of(
+    table: PairTable, depth: Codes, occlusion: Codes | None = None, protocol: Protocol = Protocol.DEFAULT
+) -> dict[str, MarkedPairs]:
+    """Those answers marked, by aspect."""
+    records = records_of(table, depth, occlusion)
+    marks = mark_pairs(records, {table.setting: table}, protocol=protocol)
+    return {aspect: marked for (_, aspect), marked in marks.items()}
+
+
+def random_codes(seed: int, table: PairTable) -> tuple[np.ndarray, np.ndarray | None]:
+    """Random depth and, within an image, occlusion codes of both directions of every pair, silence included."""
     rng = np.random.default_rng(seed)
     ordered = table.ordered()
-    depth = np.where(rng.random(len(ordered)) < 0.5, ordered.depth, rng.integers(-1, 4, len(ordered)))
-    occlusion = np.full(len(ordered), -1)
-    if table.setting == "within_image":
-        occlusion = np.where(rng.random(len(ordered)) < 0.5, ordered.occlusion, rng.integers(-1, 4, len(ordered)))
-    return Answers(ordered, depth.astype(np.int8), occlusion.astype(np.int8))
+
+    def some(truth: np.ndarray) -> np.ndarray:
+        return np.where(rng.random(len(truth)) < 0.5, truth, rng.integers(-1, 4, len(truth))).astype(np.int8)
+
+    depth = some(ordered.depth)
+    return depth, some(ordered.occlusion) if table.setting == "within_image" else None
+
+
+def random_marks(seed: int, table: PairTable) -> dict[str, MarkedPairs]:
+    """Random answers marked, by aspect."""
+    return marks_of(table, *random_codes(seed, table))
 
 
 @cache

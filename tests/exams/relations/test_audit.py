@@ -5,6 +5,7 @@ import pytest
 
 from exams.relations.pair_tables import make_table, random_table, real_tables
 from sightline.exams.relations.audit import audit, credit, evidence, se_ratio
+from sightline.plain import plain
 
 RULES = ["bottom_edge", "location", "area", "class_prior", "majority"]
 
@@ -30,12 +31,12 @@ def test_evidence_of_boxes(pair, rule, sign):
 
 def test_majority_takes_the_commoner_order():
     table = make_table([(0, 1), (0, 2), (1, 2)], [2, 2, 1], scene_of=[0, 0, 0])
-    assert audit({"within_image": table}).to_dict()["within_image"]["majority"]["accuracy"] == pytest.approx(2 / 3)
+    assert plain(audit({"within_image": table}))["within_image"]["majority"]["accuracy"] == pytest.approx(2 / 3)
 
 
 def test_pairs_without_a_clear_order_are_not_asked():
     table = make_table([(0, 1), (0, 2), (1, 2)], [0, 3, 1], scene_of=[0, 0, 0], boxes=BOXES)
-    found = audit({"within_image": table}).to_dict()["within_image"]
+    found = plain(audit({"within_image": table}))["within_image"]
     assert list(found) == RULES
     assert {rule["n"] for rule in found.values()} == {1}
     assert found["bottom_edge"]["accuracy"] == 1.0
@@ -43,7 +44,7 @@ def test_pairs_without_a_clear_order_are_not_asked():
 
 def test_without_any_clear_pair_all_is_null():
     table = make_table([(0, 1)], [3], scene_of=[0, 0])
-    rule = audit({"within_image": table}).to_dict()["within_image"]["area"]
+    rule = plain(audit({"within_image": table}))["within_image"]["area"]
     assert rule == {"accuracy": None, "low": None, "high": None, "n": 0, "se_ratio": None}
 
 
@@ -57,12 +58,12 @@ def test_the_class_prior_learns_from_other_clusters_only():
         classes=["cup", "wall"] * scenes,
     )
     found = audit({"within_image": table}, folds=scenes)
-    assert found.rules["within_image"]["class_prior"].accuracy.value == 0.95
+    assert found["within_image"]["class_prior"].accuracy.value == 0.95
 
 
 def test_a_tie_counts_one_half():
     table = make_table([(0, 1)], [1], scene_of=[0, 0])  # equal boxes, one class
-    found = audit({"within_image": table}).to_dict()["within_image"]
+    found = plain(audit({"within_image": table}))["within_image"]
     assert {found[rule]["accuracy"] for rule in RULES[:4]} == {0.5}
 
 
@@ -78,7 +79,7 @@ def test_se_ratio_is_one_for_single_pairs_and_root_m_for_copies():
 
 def test_same_seed_same_figures():
     table = random_table(4, scenes=30)
-    assert audit({"within_image": table}).to_dict() == audit({"within_image": table}).to_dict()
+    assert audit({"within_image": table}) == audit({"within_image": table})
     assert (credit(np.array([1.0, -1.0]), np.array([2, 2], dtype=np.int8)) == [0, 1]).all()
 
 
@@ -96,7 +97,7 @@ def test_real_blind_rules(real_data, rule, within, across, tolerance):
     tables = real_tables(real_data)
     found = audit({s: tables[s, "test"] for s in ("within_image", "across_images")}, resamples=400)
     for setting, expected, pairs in (("within_image", within, 18_414), ("across_images", across, 21_595)):
-        measured = found.rules[setting][rule]
+        measured = found[setting][rule]
         assert measured.accuracy.value == pytest.approx(expected, abs=tolerance)
         assert measured.accuracy.low < measured.accuracy.value < measured.accuracy.high
         assert measured.pairs == pairs

@@ -12,15 +12,16 @@ import pytest
 
 from reference import official
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import Candidate, sit
-from sightline.exams.relations import Protocol, RelationsExam, score_sheets, scores, sheets, sheets_of_records
-from sightline.exams.relations.answers import Answers, answers_from_records
-from sightline.exams.relations.official import official_sheet
+from sightline.exams.base import Candidate, exam_of, run_name
+from sightline.exams.relations import Protocol, RelationsExam, mark_pairs
+from sightline.exams.relations.exam import BASELINES, LEARNING, StudyPlan
+from sightline.exams.relations.marks import SUBTASKS, MarkedPairs
 from sightline.exams.relations.pairs import PairTable, concat_pairs
-from sightline.exams.relations.study import Study
-from sightline.models import candidate
+from sightline.exams.runner import items_of, run_exam
+from sightline.exams.scoring import Scores, score_records
+from sightline.models import candidate, needs_training
 from sightline.scenes import Object, Relation, Scene, Sighting, View
-from sightline.skills import SILENT, Detections, Judgements, Pairs
+from sightline.skills import SILENT, Detections, Judgements, Pairs, RelationsSpec, RelationsStudy
 from sightline.store import Dataset, open_dataset, write_scenes
 
 
@@ -55,9 +56,15 @@ class Oracle:
         return Detections(boxes, np.linspace(1, 0.5, len(boxes)), ("thing",) * len(boxes))
 
 
-def sat(exam: RelationsExam, model: object, data: Dataset, folder: Path, **more: int) -> dict:
-    run = sit(exam, Candidate("m", "m", model), data, folder, **more)
-    return sheets(run.records())
+def scores_of(exam: RelationsExam, model: object, data: Dataset, folder: Path) -> Scores:
+    run = run_exam(exam, Candidate("m", "m", model), data, folder)
+    return score_records(exam, run.read(), lambda: data, resamples=100)
+
+
+def figures(scores: Scores, figure: str = "f1") -> list[float]:
+    """One figure of all labels together, of the three sub-tasks."""
+    found = [scores.at("subtasks", f"{setting}/{aspect}", "micro", "all", figure) for setting, aspect in SUBTASKS]
+    return [interval.value for interval in found if interval is not None]
 
 
 def test_every_ordered_pair_is_asked_once(data: Dataset) -> None:
@@ -98,113 +105,145 @@ def test_a_model_is_never_shown_truth(tmp_path: Path) -> None:
     assert not {"depth", "occlusion", "votes"} & set(Pairs.__dataclass_fields__)
 
 
-@pytest.mark.parametrize("cross_fits", [False, True])  # an ordinary model, one that promises to cross-fit
-def test_test_labels_are_for_cross_fitting_only(data: Dataset, cross_fits: bool) -> None:
-    seen: list[Study] = []
+class Pupil:
+    """Keeps what it is given to learn from."""
 
-    class Pupil:
-        def prepare(self, study: Study) -> None:
-            seen.append(study)
+    def prepare(self, study: RelationsStudy) -> None:
+        self.seen = study
 
+    def relate(self, pairs: Pairs) -> Judgements:
+        return Judgements(np.zeros(len(pairs), np.int8), np.zeros(len(pairs), np.int8))
+
+
+def studied(exam: RelationsExam, data: Dataset, folder: Path, **more: bool) -> RelationsStudy:
     pupil = Pupil()
-    if cross_fits:
-        pupil.cross_fits = True  # type: ignore[attr-defined]
-    RelationsExam().prepare(pupil, data)
-    for setting, table in seen[0].test.items():
+    for name, value in more.items():
+        setattr(pupil, name, value)
+    run_exam(exam, Candidate("p", "p", pupil), data, folder, limit=1)
+    return pupil.seen
+
+
+@pytest.mark.parametrize("cross_fits", [False, True])  # an ordinary model, one that promises to cross-fit
+def test_test_labels_are_for_cross_fitting_only(data: Dataset, tmp_path: Path, cross_fits: bool) -> None:
+    study = studied(RelationsExam(), data, tmp_path, **({"cross_fits": True} if cross_fits else {}))
+    for setting, table in study.test.items():
         labelled = bool((table.depth >= 0).any() or table.depth_votes.any())
         assert labelled == cross_fits
-        assert (seen[0].train[setting].depth >= 0).any()
+        assert (study.train[setting].depth >= 0).any()
 
 
 def test_who_knows_everything_scores_one(data: Dataset, tmp_path: Path) -> None:
-    found = score_sheets(sat(RelationsExam(), Oracle(data), data, tmp_path))
-    assert [task.micro["all"].f1.value for task in found.subtasks] == [1.0, 1.0, 1.0]
-    assert found.average is not None
-    assert found.average.value == 1.0
+    scores = scores_of(RelationsExam(), Oracle(data), data, tmp_path)
+    assert figures(scores) == [1.0, 1.0, 1.0]
+    average = scores.at("average")
+    assert average is not None
+    assert average.value == 1.0
 
 
-@pytest.mark.parametrize("protocol", ["default", "paper", "official"])
-def test_scores_from_records_equal_scores_from_arrays(data: Dataset, tmp_path: Path, protocol: str) -> None:
-    run = sit(RelationsExam(), candidate("location"), data, tmp_path)
-    records = run.records()
-    answers = {t.setting: answers_from_records(records, t) for t in RelationsExam().tables(data).values()}
+def test_marks_are_the_same_with_and_without_the_tables(data: Dataset, tmp_path: Path) -> None:
+    records = run_exam(RelationsExam(), candidate("location"), data, tmp_path).records()
     tables = RelationsExam().tables(data)
-    stored = score_sheets(sheets_of_records(records, Protocol(protocol), tables), protocol=protocol)
-    direct = scores(answers, protocol=protocol)
-    for a, b in zip(direct.subtasks, stored.subtasks, strict=True):
-        for label in a.micro:
-            assert a.micro[label].f1.value == pytest.approx(b.micro[label].f1.value, abs=0, nan_ok=True)
+    alone, joined = mark_pairs(records), mark_pairs(records, tables)
+    assert list(alone) == list(joined) == list(SUBTASKS)
+    for task, marked in joined.items():
+        assert (marked.clusters == alone[task].clusters).all()
+        assert (marked.counts(Protocol.DEFAULT) == alone[task].counts(Protocol.DEFAULT)).all()
+        assert (marked.clear_counts() == alone[task].clear_counts()).all()
+        assert (marked.truth == getattr(marked.pairs, marked.aspect)).all()
+        assert (marked.cluster == marked.pairs.cluster).all()
+        with pytest.raises(ConfigError, match="tables"):
+            alone[task].pairs.boxes_a  # noqa: B018
+
+
+def test_records_say_what_is_right(data: Dataset, tmp_path: Path) -> None:
+    for boxes, spec in (("truth", "location"), ("detected", None)):
+        who = Candidate("m", "m", Oracle(data, shift=1e-4)) if spec is None else candidate(spec)
+        records = run_exam(RelationsExam(boxes=boxes), who, data, tmp_path / boxes).records()
+        undecided = records["truth"] == "no_majority"
+        assert records["right"].is_null().to_list() == undecided.to_list()  # nobody can be right about these
+        same = (records["truth"] == records["answer"]).fill_null(value=False)
+        assert records.filter(~undecided)["right"].to_list() == same.filter(~undecided).to_list()
+
+
+def test_a_record_of_another_dataset_is_refused(data: Dataset, tmp_path: Path) -> None:
+    records = run_exam(RelationsExam(), candidate("location"), data, tmp_path).records()
+    tables = RelationsExam(split="validation").tables(data)
+    with pytest.raises(DataError, match="does not have"):
+        mark_pairs(records, tables)
 
 
 def test_a_limited_run_stops_and_goes_on(data: Dataset, tmp_path: Path) -> None:
     exam, folder = RelationsExam(), tmp_path / "limited"
-    first = sit(exam, candidate("bottom_edge"), data, folder, limit=5)
+    first = run_exam(exam, candidate("bottom_edge"), data, folder, limit=5)
     assert first.status == "stopped"
     assert first.records()["item"].n_unique() == 5
-    whole = sit(exam, candidate("bottom_edge"), data, folder)
-    straight = sit(exam, candidate("bottom_edge"), data, tmp_path / "straight")
+    whole = run_exam(exam, candidate("bottom_edge"), data, folder)
+    straight = run_exam(exam, candidate("bottom_edge"), data, tmp_path / "straight")
     assert whole.status == "finished"
     assert whole.records().equals(straight.records())
 
 
 def test_a_half_recorded_image_pair_is_left_out(data: Dataset, tmp_path: Path) -> None:
     exam = RelationsExam(settings=("across_images",))
-    table = exam.tables(data)["across_images"]
-    half = sit(exam, candidate("bottom_edge"), data, tmp_path, limit=1).records()
+    half = run_exam(exam, candidate("bottom_edge"), data, tmp_path, limit=1).records()
     assert half.height > 0
-    assert len(answers_from_records(half, table).table) == 0
-    assert sheets(half) == {}
-    whole = sit(exam, candidate("bottom_edge"), data, tmp_path, limit=2).records()
+    assert mark_pairs(half) == mark_pairs(half, exam.tables(data)) == {}
+    whole = run_exam(exam, candidate("bottom_edge"), data, tmp_path, limit=2).records()
     assert whole["cluster_id"].n_unique() == 1  # the two directions are asked one after the other
-    assert len(answers_from_records(whole, table).table) == whole.height
+    assert mark_pairs(whole, exam.tables(data))["across_images", "depth"].judgements == whole.height
 
 
 def test_official_on_given_boxes_is_the_evaluator(data: Dataset, tmp_path: Path) -> None:
-    records = sit(RelationsExam(), candidate("location"), data, tmp_path).records()
-    for setting, table in RelationsExam().tables(data).items():
-        answers = answers_from_records(records, table)
-        for aspect in ("depth", "occlusion") if setting == "within_image" else ("depth",):
-            ours = official_sheet(answers, aspect).counts(Protocol.OFFICIAL).sum(axis=(0, 1))
-            assert ours.tolist() == evaluator_counts(answers, aspect)
+    records = run_exam(RelationsExam(), candidate("location"), data, tmp_path).records()
+    tables = RelationsExam().tables(data)
+    aligned, matched = mark_pairs(records, tables), mark_pairs(records, tables, protocol=Protocol.OFFICIAL)
+    assert list(aligned) == list(matched) == list(SUBTASKS)
+    for task, marked in matched.items():
+        ours = marked.counts(Protocol.OFFICIAL).sum(axis=(0, 1))
+        assert ours.tolist() == evaluator_counts(aligned[task])
 
 
 def test_clear_order_accuracy_and_clusters_do_not_hang_on_the_protocol(data: Dataset, tmp_path: Path) -> None:
-    tables = RelationsExam().tables(data)
     for limit in (None, 20):
-        records = sit(RelationsExam(), candidate("location"), data, tmp_path / str(limit), limit=limit).records()
+        run = run_exam(RelationsExam(), candidate("location"), data, tmp_path / str(limit), limit=limit)
+        records = run.read()
         found = [
-            score_sheets(sheets_of_records(records, protocol, tables), protocol=protocol, resamples=200)
-            for protocol in Protocol
+            score_records(RelationsExam(protocol=p), records, lambda: data, resamples=200)
+            for p in ("default", "paper", "official")
         ]
-        for tasks in zip(*(scored.subtasks for scored in found), strict=True):
-            assert len({(t.pairs, t.clear and t.clear.value, t.clear and t.clear.n) for t in tasks}) == 1
-            asked = records.filter(pl.col("setting") == tasks[0].setting)["cluster_id"].n_unique()
-            assert all(t.micro["all"].f1.n <= asked for t in tasks)
+        for name in found[0].facts["subtasks"]:
+            clear = [scores.at("subtasks", name, "clear_order", "micro") for scores in found]
+            assert len({(i.value, i.n) if i else None for i in clear}) == 1
+            assert len({scores.facts["subtasks"][name]["pairs"] for scores in found}) == 1
+            asked = records.rows.filter(pl.col("setting") == name.split("/")[0])["cluster_id"].n_unique()
+            for scores in found:
+                f1 = scores.at("subtasks", name, "micro", "all", "f1")
+                assert f1 is not None
+                assert f1.n <= asked
 
 
-def evaluator_counts(answers: Answers, aspect: str) -> list[list[int]]:
+def evaluator_counts(marked: MarkedPairs) -> list[list[int]]:
     """tp, fp, fn a label by the per-row oracle, from rows as its files would have them."""
-    table = answers.table
+    table = marked.pairs
     image_a, image_b = (table.scenes[table.object_scene[end]].tolist() for end in (table.first, table.second))
     boxes = [map(tuple, array.tolist()) for array in (table.boxes_a, table.boxes_b)]
     ends = list(zip(image_a, image_b, *boxes, strict=True))
     truth, said = (
-        [official.Row(*end, d, o) for end, d, o in zip(ends, t.depth.tolist(), t.occlusion.tolist(), strict=True)]
-        for t in (table, answers)
+        [official.Row(*end, code, code) for end, code in zip(ends, codes.tolist(), strict=True)]
+        for codes in (marked.truth, marked.answer)
     )
-    spoken = [row for row in said if row.label(aspect) != SILENT]
-    totals = official.score(truth[: len(truth) // 2], spoken, aspect)
+    spoken = [row for row in said if row.label(marked.aspect) != SILENT]
+    totals = official.score(truth[: len(truth) // 2], spoken, marked.aspect)
     return [[sum(c[label][k] for c in totals.values()) for k in range(3)] for label in range(4)]
 
 
 def test_detected_boxes_that_fit_score_as_the_true_ones(data: Dataset, tmp_path: Path) -> None:
     model = Oracle(data, shift=1e-4)
     for boxes in ("detected", "perfect"):
-        found = score_sheets(sat(RelationsExam(boxes=boxes), model, data, tmp_path / boxes))
-        for task in found.subtasks:
-            # The filters drop near-duplicates; what is kept must be judged right wherever it fits.
-            assert task.micro["all"].precision.value > 0.9, (boxes, task.name)
-            assert task.micro["all"].recall.value > 0.9, (boxes, task.name)
+        scores = scores_of(RelationsExam(boxes=boxes), model, data, tmp_path / boxes)
+        # The filters drop near-duplicates; what is left must be judged right wherever it fits.
+        assert min(figures(scores, "precision")) > 0.9, boxes
+        assert min(figures(scores, "recall")) > 0.9, boxes
 
 
 @dataclass
@@ -224,31 +263,24 @@ class HalfBlind:
 
 
 def test_failures_are_told_apart(data: Dataset, tmp_path: Path) -> None:
-    run = sit(RelationsExam(boxes="detected"), Candidate("h", "h", HalfBlind(Oracle(data))), data, tmp_path)
+    run = run_exam(RelationsExam(boxes="detected"), Candidate("h", "h", HalfBlind(Oracle(data))), data, tmp_path)
     records = run.records()
     outcomes = dict(records["outcome"].value_counts().iter_rows())
     # A wrong label may be right for another pair of boxes that overlap these: rare, but not never.
     assert outcomes["wrong_predicate"] > 10 * outcomes.get("correct", 0)
     assert outcomes["missed_object"] > outcomes["wrong_predicate"]
     truths = records.filter(records["truth"] != "absent")
-    given = sit(RelationsExam(), candidate("bottom_edge"), data, tmp_path / "given").records()
+    given = run_exam(RelationsExam(), candidate("bottom_edge"), data, tmp_path / "given").records()
     assert truths.height == given.height  # every annotated ordered pair stands in the records once
-    tallied = score_sheets(sheets(records))
-    assert all(task.micro["all"].f1.value < 0.02 for task in tallied.subtasks)
+    assert max(figures(score_records(RelationsExam(), run.read(), lambda: data, resamples=100))) < 0.02
 
 
-@pytest.mark.parametrize("study", ["within_image", "across_images", "joint"])
-def test_the_study_plan_deals_out_the_training_pairs(data: Dataset, study: str) -> None:
-    seen: list[Study] = []
-
-    class Pupil:
-        def prepare(self, study: Study) -> None:
-            seen.append(study)
-
-    RelationsExam(study=study).prepare(Pupil(), data)  # type: ignore[arg-type]
+@pytest.mark.parametrize("plan", ["within_image", "across_images", "joint"])
+def test_the_study_plan_deals_out_the_training_pairs(data: Dataset, tmp_path: Path, plan: StudyPlan) -> None:
+    study = studied(RelationsExam(study_plan=plan), data, tmp_path)
     train = RelationsExam(split="validation").tables(data)
-    expected = concat_pairs(list(train.values())) if study == "joint" else train[study]  # type: ignore[index]
-    for setting, table in seen[0].train.items():
+    expected = concat_pairs(list(train.values())) if plan == "joint" else train[plan]  # type: ignore[index]
+    for setting, table in study.train.items():
         assert table.setting == setting
         assert len(table) == len(expected)
         assert (table.boxes_a == expected.boxes_a).all()
@@ -292,7 +324,7 @@ def test_a_model_that_breaks_the_protocol_is_told_how(
     data: Dataset, tmp_path: Path, model: object, message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):
-        sit(RelationsExam(), Candidate("bad", "bad", model), data, tmp_path)
+        run_exam(RelationsExam(), Candidate("bad", "bad", model), data, tmp_path)
 
 
 def test_an_unknown_split_is_named(data: Dataset) -> None:
@@ -306,9 +338,69 @@ def test_a_training_split_that_cannot_be_is_refused(data: Dataset, train: str) -
         RelationsExam(train_split=train).training(data)
 
 
-def test_a_study_plan_without_material_is_refused(data: Dataset) -> None:
-    class Pupil:
-        def prepare(self, study: Study) -> None: ...
-
+def test_a_study_plan_without_material_is_refused(data: Dataset, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="joint"):
-        RelationsExam(split="validation", study="joint").prepare(Pupil(), data)
+        studied(RelationsExam(split="validation", study_plan="joint"), data, tmp_path)
+
+
+def test_the_split_is_settled_by_the_data_and_stands_in_the_manifest(data: Dataset, tmp_path: Path) -> None:
+    exam = RelationsExam(study_plan="joint", protocol="paper", detections=Path("boxes.csv"))
+    assert exam.settled(data).split == "test"
+    assert exam.settled(data).identity(data) == {
+        "split": "test",
+        "train_split": None,
+        "settings": ["within_image", "across_images"],
+        "boxes": "truth",
+        "study": "joint",
+    }
+    assert run_name(exam.settled(data), "size", data) == "size@test@study-joint"
+    run = run_exam(exam, candidate("size"), data, tmp_path, limit=1)
+    assert exam_of(RelationsExam, run.options) == RelationsExam(split="test", study_plan="joint")
+
+
+def test_tables_and_items_are_made_once(data: Dataset) -> None:
+    assert RelationsExam().tables(data)["within_image"] is RelationsExam(split="test").tables(data)["within_image"]
+    assert items_of(RelationsExam(split="test"), data) is items_of(RelationsExam(split="test"), data)
+
+
+def test_baselines_that_learn_are_those_of_the_registry() -> None:
+    assert {name for name in BASELINES if needs_training(name)} == LEARNING
+
+
+def test_who_takes_part(data: Dataset, tmp_path: Path) -> None:
+    boxes = tmp_path / "boxes.csv"
+    assert list(RelationsExam().entrants(["mine"], data, baselines=True).baselines) == list(BASELINES)
+    assert RelationsExam().entrants(["mine"], data, baselines=False).baselines == {}
+    untaught = RelationsExam(train_split="").entrants([], data, baselines=True)
+    assert not set(untaught.baselines) & LEARNING
+    assert all(name in untaught.notes[0] for name in LEARNING)
+    found = RelationsExam(boxes="detected", detections=boxes).entrants(["mine", Pupil], data, baselines=True)
+    assert found.models == (f"mine+{boxes}", Pupil)
+    assert found.baselines["size"] == f"size+{boxes}"
+    perfect = RelationsExam(boxes="perfect", detections=boxes)
+    assert perfect.entrants([], data, baselines=True).models == (str(boxes),)
+    assert perfect.entrants(["mine"], data, baselines=True).baselines == {}
+
+
+@pytest.mark.parametrize(
+    ("exam", "message"),
+    [
+        (RelationsExam(detections=Path("a.csv")), "goes with"),  # boxes that nobody would look at
+        (RelationsExam(boxes="detected", detections=Path("a.json")), "expected a .csv"),  # another kind of file
+        (RelationsExam(boxes="detected"), "find no boxes"),  # baselines cannot detect
+    ],
+)
+def test_boxes_that_make_no_sense_are_refused(data: Dataset, exam: RelationsExam, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        exam.entrants([], data, baselines=True)
+
+
+def test_a_model_is_told_what_is_to_come(data: Dataset, tmp_path: Path) -> None:
+    class Choosy(Pupil):
+        def check_relations(self, spec: RelationsSpec) -> None:
+            assert set(spec.scenes) == {item.scene_id for item in RelationsExam().items(data)}
+            raise ModelError(f"{len(spec.categories)} classes are too many")
+
+    with pytest.raises(ModelError, match="too many"):
+        run_exam(RelationsExam(), Candidate("c", "c", Choosy()), data, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -15,17 +15,9 @@ from hypothesis import strategies as st
 
 from reference import official, other_protocols
 from reference.official import Row
-from sightline.exams.relations.boxed import (
-    BoxedPairs,
-    Window,
-    boxed_blocks,
-    boxed_pairs,
-    group_by_images,
-    sort_rows,
-)
-from sightline.exams.relations.matching import Matched, Outcome, match_boxed, score_boxed, summarise_boxed
-from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol
-from sightline.exams.relations.tally import rates, tally
+from sightline.exams.relations.boxed import BoxedPairs, BoxWindow, boxed_blocks, group_by_images, sort_rows
+from sightline.exams.relations.matching import MatchedPairs, MatchOutcome, match_boxed, score_boxed, summarise_boxed
+from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol, rates, tally
 from sightline.skills import SILENT
 from sightline.store.formats.vrd25 import read_predictions, read_scoring_truth
 
@@ -36,6 +28,7 @@ SCHEMA = {
     "depth": pl.Int8,
     "occlusion": pl.Int8,
 }
+End = MatchOutcome
 ASPECTS: tuple[Aspect, ...] = ("depth", "occlusion")
 
 # Near-duplicates: several fit the same truth, one at IoU exactly 0.5 with the first, one is empty.
@@ -51,12 +44,16 @@ BOXES = (
 )
 
 
+def boxed_pairs(truth: pl.DataFrame, predictions: pl.DataFrame) -> tuple[BoxedPairs, BoxedPairs]:
+    return boxed_blocks([truth], [predictions])
+
+
 def frame(rows: list[Row]) -> pl.DataFrame:
     cells = [(r.image_a, r.image_b, *r.box_a, *r.box_b, r.depth, r.occlusion) for r in rows]
     return pl.DataFrame(cells, schema=SCHEMA, orient="row")
 
 
-def by_images(truth: BoxedPairs, found: Matched, counts: np.ndarray) -> dict[tuple[str, str], list[list[int]]]:
+def by_images(truth: BoxedPairs, found: MatchedPairs, counts: np.ndarray) -> dict[tuple[str, str], list[list[int]]]:
     names = [tuple(sorted(truth.images[pair])) for pair in found.clusters]
     return dict(zip(names, counts.tolist(), strict=True))
 
@@ -134,7 +131,7 @@ def test_explaining_changes_no_count_and_leaves_nothing_to_pair(
     np.testing.assert_array_equal(counts, score_boxed(pairs, answered, protocol, aspect))
     summary = summarise_boxed(pairs, answered, protocol, aspect)
     np.testing.assert_array_equal(summary.counts, counts)
-    assert summary.outcomes == {outcome: found.outcome.tolist().count(outcome) for outcome in Outcome}
+    assert summary.outcomes == {outcome: found.outcome.tolist().count(outcome) for outcome in MatchOutcome}
     assert (summary.n_unseen, summary.setting) == (found.n_unseen, found.setting)
 
     both = official.doubled(truth)
@@ -163,23 +160,23 @@ def within(box_a: official.Box, box_b: official.Box, label: int) -> Row:
 @pytest.mark.parametrize(
     ("truth", "said", "expected"),
     [
-        ([within(X, Y, 1)], [within(X, Y, 1), within(Y, X, 2)], {Outcome.CORRECT: 2}),  # both directions
-        ([within(X, Y, 1)], [within(X, Y, 1)], {Outcome.CORRECT: 1, Outcome.MISSED_OBJECT: 1}),  # one direction
-        ([within(X, Y, 1)], [within(X, Y, 2), within(Y, X, 2)], {Outcome.WRONG_PREDICATE: 1, Outcome.CORRECT: 1}),
-        ([within(X, Y, 1)], [within(X, Z, 1)], {Outcome.SPURIOUS_PAIR: 1, Outcome.MISSED_OBJECT: 2}),  # wrong box
+        ([within(X, Y, 1)], [within(X, Y, 1), within(Y, X, 2)], {End.CORRECT: 2}),  # both directions
+        ([within(X, Y, 1)], [within(X, Y, 1)], {End.CORRECT: 1, End.MISSED_OBJECT: 1}),  # one direction
+        ([within(X, Y, 1)], [within(X, Y, 2), within(Y, X, 2)], {End.WRONG_PREDICATE: 1, End.CORRECT: 1}),
+        ([within(X, Y, 1)], [within(X, Z, 1)], {End.SPURIOUS_PAIR: 1, End.MISSED_OBJECT: 2}),  # wrong box
         (
             [within(X, Y, 3)],
             [within(X, Y, 3)] * 2 + [within(Y, X, 3)],
-            {Outcome.CORRECT: 2, Outcome.SPURIOUS_PAIR: 1},
+            {End.CORRECT: 2, End.SPURIOUS_PAIR: 1},
         ),  # said twice
-        ([within(X, Y, -1)], [within(X, Y, 1)], {Outcome.UNDECIDED: 2}),  # no majority
-        ([within(X, Y, 1)], [within(X, Y, -1)], {Outcome.WRONG_PREDICATE: 1, Outcome.MISSED_OBJECT: 1}),  # silent
+        ([within(X, Y, -1)], [within(X, Y, 1)], {End.UNDECIDED: 2}),  # no majority
+        ([within(X, Y, 1)], [within(X, Y, -1)], {End.WRONG_PREDICATE: 1, End.MISSED_OBJECT: 1}),  # silent
     ],
 )
-def test_outcomes(truth: list[Row], said: list[Row], expected: dict[Outcome, int]) -> None:
+def test_outcomes(truth: list[Row], said: list[Row], expected: dict[MatchOutcome, int]) -> None:
     for protocol in Protocol:
         found = match_boxed(*boxed_pairs(frame(truth), frame(said)), protocol, "depth")
-        assert Counter(Outcome(code) for code in found.outcome) == expected
+        assert Counter(MatchOutcome(code) for code in found.outcome) == expected
 
 
 def test_the_first_free_truth_is_taken_not_the_best() -> None:
@@ -205,7 +202,7 @@ def test_iou_is_equal_to_the_last_bit(edges: list[float]) -> None:
     pairs = boxed_pairs(frame([within(p, p, 1)]), frame([within(q, p, 1)]))
     for threshold, hit in ((exact, False), (math.nextafter(exact, -1), True)):
         found = match_boxed(*pairs, Protocol.DEFAULT, "depth", threshold=threshold)
-        assert (int(found.outcome[0]) == Outcome.CORRECT) is hit
+        assert (int(found.outcome[0]) == End.CORRECT) is hit
 
 
 @pytest.mark.parametrize("attribute", ["vertical", "horizontal", "area"])
@@ -222,7 +219,7 @@ def test_window_looks_at_ordered_pairs(
     def keep(row: Row) -> bool:
         return first <= value(row.box_a) < 0.6 and 0.0 <= value(row.box_b) < second
 
-    window = Window(attribute, (first, 0.6), (0.0, second))  # type: ignore[arg-type]
+    window = BoxWindow(attribute, (first, 0.6), (0.0, second))  # type: ignore[arg-type]
     pairs, answered = boxed_pairs(frame(truth), frame(said))
     found = match_boxed(pairs, answered, Protocol.OFFICIAL, "depth", window=window)
     counts = score_boxed(pairs, answered, Protocol.OFFICIAL, "depth", window=window)
@@ -285,14 +282,14 @@ def test_nothing_true_or_nothing_said(protocol: Protocol) -> None:
     [
         (None, (1, 1, 0.5, 0, 0.75, 1, 0, 1, 0.5, 0.75), (0.5, 0.5, 0.5, 0, 0.5, 0.5, 0, 1, 0.5, 0.5)),
         (
-            Window("vertical", (0, 0.5), (0, 0.5)),
+            BoxWindow("vertical", (0, 0.5), (0, 0.5)),
             (0, 0, 0.5, 0, 0.5, 0, 0, 0, 0.5, 0.5),
             (0, 0, 1, 0, 0.5, 0, 0, 0, 0.5, 0.5),
         ),  # upper half
     ],
 )
 def test_evaluator_case(
-    real_data: Path, window: Window | None, precision: tuple[float, ...], recall: tuple[float, ...]
+    real_data: Path, window: BoxWindow | None, precision: tuple[float, ...], recall: tuple[float, ...]
 ) -> None:
     folder = real_data / "2.5vrd" / "evaluator_case"
     pairs = boxed_pairs(

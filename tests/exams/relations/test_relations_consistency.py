@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from exams.relations.pair_tables import make_table, random_answers, random_table, real_tables
-from sightline.exams.relations.answers import Answers
+from exams.relations.pair_tables import make_table, marks_of, random_marks, random_table, real_tables
 from sightline.exams.relations.consistency import consistency, label_consistency
+from sightline.plain import plain
 
 
 @pytest.mark.parametrize(
@@ -21,25 +20,23 @@ from sightline.exams.relations.consistency import consistency, label_consistency
 def test_labels(depth, law, share, cases):
     # pairs (a, b), (a, c), (b, c)
     table = make_table([(0, 1), (0, 2), (1, 2)], depth, scene_of=[0, 0, 0])
-    found = label_consistency(table).laws[law]
+    found = label_consistency(table)[law]
     assert found.cases == cases
-    assert found.to_dict()["share"]["value"] == share
+    assert plain(found)["share"]["value"] == share
 
 
 def test_answers_both_ways():
-    table = make_table([(0, 1), (0, 2), (1, 2)], [1, 1, 1], scene_of=[0, 0, 0]).ordered()
-    depth = np.array(
-        [1, 3, 1, 1, 2, 2], dtype=np.int8
-    )  # (a, b) and (b, a) both closer; (a, c) same, (c, a) farther
-    occlusion = np.array([0, 1, 3, 0, 1, 3], dtype=np.int8)  # (a, c) and (c, a) both occlude
-    laws = consistency(Answers(table, depth, occlusion)).laws
+    table = make_table([(0, 1), (0, 2), (1, 2)], [1, 1, 1], scene_of=[0, 0, 0])
+    depth = [1, 3, 1, 1, 2, 2]  # (a, b) and (b, a) both closer; (a, c) same, (c, a) farther
+    occlusion = [0, 1, 3, 0, 1, 3]  # (a, c) and (c, a) both occlude
+    laws = consistency(marks_of(table, depth, occlusion))
     assert (laws["symmetry"].share.value, laws["symmetry"].cases) == (0.5, 4)
     assert (laws["symmetry_exact"].share.value, laws["symmetry_exact"].cases) == (4 / 6, 6)
     assert (laws["symmetry_occlusion"].share.value, laws["symmetry_occlusion"].cases) == (2 / 6, 6)
 
 
 def test_across_images_has_no_triple_and_no_occlusion():
-    laws = consistency(random_answers(0, random_table(0, setting="across_images"))).to_dict()
+    laws = plain(consistency(random_marks(0, random_table(0, setting="across_images"))))
     assert "symmetry_occlusion" not in laws
     assert laws["transitivity"]["cases"] == 0
     assert laws["transitivity"]["share"]["value"] is None
@@ -47,7 +44,7 @@ def test_across_images_has_no_triple_and_no_occlusion():
 
 @pytest.mark.realdata
 def test_real_labels_break_transitivity_rarely(real_data):
-    laws = label_consistency(real_tables(real_data)["within_image", "test"], resamples=200).laws
+    laws = label_consistency(real_tables(real_data)["within_image", "test"], resamples=200)
     assert laws["transitivity"].cases == 31_640
     assert laws["transitivity"].share.value == pytest.approx(909 / 31_640)
     assert laws["transitivity_strict"].share.value < 0.01

@@ -15,14 +15,14 @@ import pytest
 from exams.turing.turing_cases import Case, all_questions, random_case
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.chances import building
-from sightline.exams.turing.chances.belief import Chance
-from sightline.exams.turing.chances.bits import ABREAST, turn, turn_abreast
-from sightline.exams.turing.chances.corpus import MARKER, OWNED, Corpus, fingerprint_of
-from sightline.exams.turing.chances.frequencies import Frequencies
-from sightline.exams.turing.words.files import load_vocabulary
-from sightline.exams.turing.words.questions import Question, labels_of
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.estimate import layout
+from sightline.exams.turing.estimate.bits import ABREAST, transpose, transpose_abreast
+from sightline.exams.turing.estimate.corpus import MARKER, OWNED, Corpus, fingerprint_of
+from sightline.exams.turing.estimate.estimator import Chance
+from sightline.exams.turing.estimate.frequencies import Frequencies
+from sightline.exams.turing.vocabulary.files import load_vocabulary
+from sightline.exams.turing.vocabulary.questions import Question, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmarks" / "turing.py"
 
@@ -44,10 +44,10 @@ def urban(benchmark_module: ModuleType) -> tuple[Columns, Vocabulary]:
 
 
 def chances(corpus: Corpus) -> list[Chance]:
-    belief = Frequencies(corpus)
-    belief.learn(Question("unique", "vehicle", region="left half"), True)
-    belief.learn(Question("unique", "person"), True)
-    return belief.chances(all_questions(corpus.vocabulary, belief.labels, 1))
+    estimator = Frequencies(corpus)
+    estimator.learn(Question("unique", "vehicle", region="left half"), True)
+    estimator.learn(Question("unique", "person"), True)
+    return estimator.chances(all_questions(corpus.vocabulary, estimator.labels, 1))
 
 
 def test_a_reopened_corpus_is_the_same(urban: tuple[Columns, Vocabulary], tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_failed_build_leaves_nothing(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(building, "fill_pairs", killed)
+    monkeypatch.setattr(layout, "fill_pairs", killed)
     with pytest.raises(KeyboardInterrupt):
         Corpus.build(*urban, tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
@@ -175,7 +175,7 @@ def test_no_images_at_all(urban: tuple[Columns, Vocabulary], benchmark_module: M
 def test_turning_words(bits: int) -> None:
     table = np.random.default_rng(bits).random((64, bits)) < 0.5
     words = (table.astype(np.uint64) << np.arange(bits, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
-    turn(words, bits)
+    transpose(words, bits)
     back = words[:bits, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
     assert np.array_equal(back.astype(bool), table.T)
 
@@ -184,9 +184,9 @@ def test_turning_words(bits: int) -> None:
 def test_turning_blocks_abreast(bits: int) -> None:
     blocks = np.random.default_rng(bits).integers(0, 2**bits, (64, ABREAST), dtype=np.uint64, endpoint=False)
     expected = [blocks[:, b].copy() for b in range(ABREAST)]
-    turn_abreast(blocks, bits)
+    transpose_abreast(blocks, bits)
     for b, words in enumerate(expected):
-        turn(words, bits)
+        transpose(words, bits)
         assert np.array_equal(blocks[:bits, b], words[:bits])
 
 

@@ -9,11 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import DataError
-from sightline.exams.turing.words.english import parse, say, say_long, with_article
-from sightline.exams.turing.words.files import load_vocabulary, vocabularies
-from sightline.exams.turing.words.questions import Label, Question
-from sightline.exams.turing.words.structured import check_question, from_json, to_json
-from sightline.exams.turing.words.vocabulary import WHOLE, Vocabulary
+from sightline.exams.turing.vocabulary.english import parse, say, say_long, with_article
+from sightline.exams.turing.vocabulary.files import load_vocabulary, vocabularies
+from sightline.exams.turing.vocabulary.questions import (
+    Label,
+    Question,
+    check_question,
+    question_from_json,
+    question_to_json,
+)
+from sightline.exams.turing.vocabulary.vocabulary import WHOLE, Vocabulary
 
 URBAN = load_vocabulary("urban")
 P1, P2, P3, V1 = Label("person", 1), Label("person", 2), Label("person", 3), Label("vehicle", 1)
@@ -111,7 +116,7 @@ def _relations(vocabulary: Vocabulary) -> list[Question]:
         Question("relation", subject=Label(a, 1), object=Label(b, 12), relation=link.name)
         for link in vocabulary.links
         for a, b in product(names, names)
-        if link.asked_of(a, b)
+        if link.asked_rows(a, b)
     ]
 
 
@@ -150,7 +155,7 @@ def test_there_and_back(pair: tuple[Vocabulary, Question], word: str) -> None:
         parse(say(question, vocabulary, region_word=word), vocabulary, question.region, region_word=word)
         == question
     )
-    assert from_json(to_json(question, vocabulary), vocabulary) == question
+    assert question_from_json(question_to_json(question, vocabulary), vocabulary) == question
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,20 @@ import pytest
 
 from exams.turing.turing_toy import toy_data, toy_scenes, toy_vocabulary
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import Candidate, sit
+from sightline.exams.base import Candidate, run_name
+from sightline.exams.registry import exam_of_run
 from sightline.exams.run import Run
-from sightline.exams.turing.annotations.annotating import annotate
+from sightline.exams.runner import run_exam
+from sightline.exams.scoring import Scores, compare_runs, score_records
+from sightline.exams.turing.annotations.annotation import annotate
+from sightline.exams.turing.annotations.columns import subset
 from sightline.exams.turing.annotations.semantics import answer, walk
-from sightline.exams.turing.asking.written import write_test
-from sightline.exams.turing.chances.corpus import Corpus
-from sightline.exams.turing.compare import compare_runs
-from sightline.exams.turing.exam import TuringExam, half_of
-from sightline.exams.turing.records import asked_of, score_run, streams_of
-from sightline.exams.turing.study import subset
-from sightline.exams.turing.words.questions import Question
-from sightline.exams.turing.words.structured import from_json
-from sightline.exams.turing.written_exam import WrittenExam
+from sightline.exams.turing.estimate.corpus import Corpus
+from sightline.exams.turing.exam import TuringExam, TuringItem, half_of
+from sightline.exams.turing.measures import asked_rows, stream_rows
+from sightline.exams.turing.source import EngineStreams, TrainingStudy, WrittenStreams
+from sightline.exams.turing.stream.written import write_test
+from sightline.exams.turing.vocabulary.questions import Question, question_from_json
 from sightline.skills import Asked
 from sightline.store import Dataset
 from sightline.store.convert import tables_from_scenes
@@ -37,12 +38,28 @@ TEST = toy_data(12, seed=2)
 
 
 def make(**options: Any) -> TuringExam:
-    return TuringExam(TRAIN, VOCABULARY, **{"min_support": 10, "questions": 12, "seed": 3} | options)
+    return TuringExam(
+        train=TRAIN, vocabulary=VOCABULARY, **{"min_support": 10, "questions": 12, "seed": 3} | options
+    )
 
 
 @pytest.fixture(scope="module")
 def exam() -> TuringExam:
     return make(streams=2)
+
+
+def source(exam: TuringExam, data: Dataset = TEST) -> EngineStreams:
+    streams = exam.source(data)
+    assert isinstance(streams, EngineStreams)
+    return streams
+
+
+def scores(run: Run) -> Scores:
+    return score_records(exam_of_run(run), run.read(), lambda: TEST, resamples=100)
+
+
+def long_item(exam: TuringExam, questions: int) -> TuringItem:
+    return next(item for item in exam.items(TEST) if len(item.stream.history) > questions)
 
 
 class Keen:
@@ -61,8 +78,8 @@ class Keen:
         self.heard.append((asked.text, truth))
 
 
-def run(exam: TuringExam | WrittenExam, model: object, folder: Path, data: Dataset = TEST, **how: Any) -> Run:
-    return sit(exam, Candidate("m", "m", model), data, folder, **how)
+def run(exam: TuringExam, model: object, folder: Path, data: Dataset = TEST, **how: Any) -> Run:
+    return run_exam(exam, Candidate("m", "m", model), data, folder, **how)
 
 
 def test_every_record_is_true_of_its_image(exam: TuringExam, tmp_path: Path) -> None:
@@ -71,26 +88,26 @@ def test_every_record_is_true_of_its_image(exam: TuringExam, tmp_path: Path) -> 
     images = {columns.image(i).id: columns.image(i) for i in range(len(columns))}
     made = run(exam, Keen(), tmp_path / "r")
     records = made.records()
-    assert len(asked_of(records)) > 100
+    assert len(asked_rows(records)) > 100
     for (scene, _), rows in records.group_by(["scene_id", "item"], maintain_order=True):
         history = []
         for row in rows.iter_rows(named=True):
-            question = from_json(json.loads(row["question"]), VOCABULARY)
+            question = question_from_json(json.loads(row["question"]), VOCABULARY)
             holds, labelled = walk(images[str(scene)], tuple(history), VOCABULARY)
             assert holds
             truth, _ = answer(images[str(scene)], question, labelled, VOCABULARY)
             assert truth.value == row["truth"]
-            assert row["right"] == (row["reply"] == row["truth"])
-            assert (row["type"], row["reply"]) == (question.kind, "" if truth.value == "ambiguous" else "yes")
+            assert row["right"] == (row["answer"] == row["truth"])
+            assert (row["type"], row["answer"]) == (question.kind, "" if truth.value == "ambiguous" else "yes")
             if row["p_yes"] is not None and truth.value != "ambiguous":
                 assert 0.35 - 1e-9 <= row["p_yes"] <= 0.65 + 1e-9
                 assert row["support"] >= 10
                 history.append((question, truth.value == "yes"))
-    found = streams_of(made)
-    assert len(found) == 24
-    assert found["length"].sum() == len(asked_of(records))
-    assert set(found["halted"]) <= {"exhausted", "limit"}
-    assert score_run(made, resamples=100).n_streams == 24
+    streams = stream_rows(made.read())
+    assert len(streams) == 24
+    assert streams["length"].sum() == len(asked_rows(records))
+    assert set(streams["halted"]) <= {"exhausted", "limit"}
+    assert scores(made).facts["n_streams"] == 24
 
 
 def test_the_first_images_are_a_fair_sample(exam: TuringExam) -> None:
@@ -100,7 +117,7 @@ def test_the_first_images_are_a_fair_sample(exam: TuringExam) -> None:
     assert [item.scene_id for item in items[::2]] != stored
     assert sorted(item.scene_id for item in items[::2]) == sorted(stored)
     assert [(item.scene_id, item.number) for item in items[1::2]] == [(item.scene_id, 1) for item in items[::2]]
-    assert [stored[item.row] for item in items] == [item.scene_id for item in items]
+    assert [item.stream.scene_id for item in items[:3]] == [item.scene_id for item in items[:3]]
     some = {scene.id for scene in list(TEST)[:5]}
     fewer = Dataset.from_tables(tables_from_scenes([scene for scene in TEST if scene.id in some]))
     own = [item.scene_id for item in make(streams=2).items(fewer)]
@@ -111,16 +128,16 @@ def test_a_model_is_told_what_was_true_and_nothing_else(exam: TuringExam) -> Non
     model = Keen()
     for item in exam.items(TEST)[:4]:
         model.asked, model.heard = [], []
-        exam.examine(model, item)
-        stream = exam.stream(item)
-        truths = [told.answer for told in stream.history]
+        exam.ask(model, item)
+        stream = item.stream
+        truths = [said for _, said in stream.history]
         assert [truth for _, truth in model.heard] == truths
         for k, asked in enumerate(model.asked):
             assert [answer for _, _, answer in asked.history] == truths[:k]
             assert [text for _, text, _ in asked.history] == [before.text for before in model.asked[:k]]
             assert asked.view.load_depth is asked.view.load_ids is None
-            assert from_json(asked.question, VOCABULARY) == stream.history[k].question
-            whole = stream.history[k].question.region == "image"
+            assert question_from_json(asked.question, VOCABULARY) == stream.history[k][0]
+            whole = stream.history[k][0].region == "image"
             assert (asked.region is None) == (whole or asked.question["type"] in ("attribute", "relation"))
         given = [str(step.label) for step in stream.steps if step.label]
         assert list(model.asked[-1].labels) == given[: len(model.asked[-1].labels)]
@@ -134,7 +151,7 @@ def test_withheld_answers_stay_withheld() -> None:
 
     exam, model = make(withhold=True), Deaf()
     for item in exam.items(TEST)[:5]:
-        exam.examine(model, item)
+        exam.ask(model, item)
     assert {answer for asked in model.asked for _, _, answer in asked.history} == {None}
     assert any(asked.labels for asked in model.asked)
 
@@ -149,13 +166,15 @@ def test_streams_do_not_depend_on_the_model_but_on_the_seed(tmp_path: Path) -> N
     other = run(make(seed=4), Keen(), tmp_path / "c")
     questions = [r.records().select("item", "step", "question", "truth").rows() for r in (a, b, other)]
     assert questions[0] == questions[1] != questions[2]
-    found = compare_runs(a, b, resamples=100)
-    assert found.dropped == 0
-    right = asked_of(a.records())["right"].mean()
-    assert found.comparisons[0].a == pytest.approx(right)
-    assert found.comparisons[0].b == pytest.approx(1 - right)
+    compared = compare_runs(exam_of_run(a), a, b, lambda: TEST, resamples=100)
+    assert compared.dropped == 0
+    right = asked_rows(a.records())["right"].mean()
+    assert compared.comparisons[0].a == pytest.approx(right)
+    assert compared.comparisons[0].b == pytest.approx(1 - right)
     with pytest.raises(ConfigError, match="seed is 3 in one and 4 in the other"):
-        compare_runs(a, other)
+        compare_runs(exam_of_run(a), a, other, lambda: TEST)
+    withheld = run(make(withhold=True), Keen(), tmp_path / "d")
+    assert compare_runs(exam_of_run(a), a, withheld, lambda: TEST, resamples=100).comparisons[0].difference == 0
 
 
 def test_a_stopped_run_goes_on(exam: TuringExam, tmp_path: Path) -> None:
@@ -194,14 +213,14 @@ class Slow:
 
 def test_a_late_answer_is_recorded_and_the_run_goes_on() -> None:
     exam, model = make(deadline=0.3), Slow({2})
-    item = next(i for i in exam.items(TEST) if len(exam.stream(i).history) > 5)
-    marks = exam.examine(model, item)
-    asked = [reply for reply in marks.columns["reply"] if reply]
+    item = long_item(exam, 5)
+    marks = exam.ask(model, item)
+    asked = [reply for reply in marks.columns["answer"] if reply]
     assert asked[:4] == ["no", "late", "no", "no"]
     assert model.most == 1
     assert model.heard == sorted(model.heard)
     assert len(model.heard) == len(asked)  # what it missed while it was busy it heard later
-    late = marks.columns["reply"].index("late")
+    late = marks.columns["answer"].index("late")
     assert not marks.columns["right"][late]
     assert marks.columns["seconds"][late] >= 0.3
 
@@ -209,7 +228,8 @@ def test_a_late_answer_is_recorded_and_the_run_goes_on() -> None:
 def test_a_model_that_hangs_is_late_for_ever_and_never_called_twice_at_once() -> None:
     exam, model = make(deadline=0.02), Slow({1}, forever=True)
     start = time.perf_counter()
-    replies = [exam.examine(model, item).columns["reply"] for item in exam.items(TEST)[:2]]
+    ask = exam.asker(model, TEST)
+    replies = [ask(item).columns["answer"] for item in exam.items(TEST)[:2]]
     assert {reply for of in replies for reply in of if reply} == {"late"}
     assert (model.n, model.most) == (1, 1)
     assert time.perf_counter() - start < 0.02 * 2 * 24 + 2
@@ -222,10 +242,10 @@ def test_a_model_that_hangs_while_it_hears_is_late_from_then_on() -> None:
             self.go_on.wait()
 
     exam, model = make(deadline=0.05), Stunned(set())
-    item = next(i for i in exam.items(TEST) if len(exam.stream(i).history) > 3)
+    item = long_item(exam, 3)
     waiting = threading.Timer(20, model.go_on.set)  # else this test would hang where the exam does
     waiting.start()
-    asked = [reply for reply in exam.examine(model, item).columns["reply"] if reply]
+    asked = [reply for reply in exam.ask(model, item).columns["answer"] if reply]
     assert not model.go_on.is_set()
     waiting.cancel()
     assert asked == ["no", *["late"] * (len(asked) - 1)]
@@ -277,9 +297,9 @@ def test_replies_nobody_can_read_are_kept() -> None:
             return [None, "perhaps", "abstain"][len(asked.history) % 3]
 
     exam = make()
-    item = next(i for i in exam.items(TEST) if len(exam.stream(i).history) > 3)
-    marks = exam.examine(Vague(), item)
-    asked = [(r, s) for r, s in zip(marks.columns["reply"], marks.columns["said"], strict=True) if r]
+    item = long_item(exam, 3)
+    marks = exam.ask(Vague(), item)
+    asked = [(r, s) for r, s in zip(marks.columns["answer"], marks.columns["said"], strict=True) if r]
     assert asked[:3] == [("unparsed", "NoneType: None"), ("unparsed", "perhaps"), ("abstain", "")]
 
 
@@ -288,12 +308,12 @@ def test_what_was_learned_is_not_asked(tmp_path: Path) -> None:
         tables_from_scenes([*toy_scenes(20, seed=1, split="test"), *toy_scenes(60, seed=1, split="train")])
     )
     with pytest.raises(ConfigError, match=r"80 images would be learned from .* \(test, train\), .*\(--halves\)"):
-        run(TuringExam(both, VOCABULARY), Keen(), tmp_path / "r", both)
+        run(TuringExam(train=both, vocabulary=VOCABULARY), Keen(), tmp_path / "r", both)
     with pytest.raises(ConfigError, match="20 images would be learned from"):
-        run(TuringExam(both, VOCABULARY, split="test"), Keen(), tmp_path / "r", both)
-    apart = TuringExam(both, VOCABULARY, min_support=10, split="test", train_split="train")
+        run(TuringExam(train=both, vocabulary=VOCABULARY, split="test"), Keen(), tmp_path / "r", both)
+    apart = TuringExam(train=both, vocabulary=VOCABULARY, min_support=10, split="test", train_split="train")
     assert apart.check(None, both) == {"images": 20, "train_images": 60, "shared_ids": 0}
-    halves = TuringExam(both, VOCABULARY, min_support=10, halves=True)
+    halves = TuringExam(train=both, vocabulary=VOCABULARY, min_support=10, halves=True)
     noted = halves.check(None, both)
     assert noted["images"] + noted["train_images"] == 80
     assert noted["shared_ids"] == 0
@@ -301,7 +321,7 @@ def test_what_was_learned_is_not_asked(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="halves are of one dataset"):
         make(halves=True).items(TEST)
     with pytest.raises(DataError, match="no such split"):
-        TuringExam(both, VOCABULARY, split="tset", train_split="train").items(both)
+        TuringExam(train=both, vocabulary=VOCABULARY, split="tset", train_split="train").items(both)
     assert not (tmp_path / "r").exists()
 
 
@@ -314,6 +334,8 @@ def test_what_was_learned_is_not_asked(tmp_path: Path) -> None:
         {"seed": -1},
         {"epsilon": 0.0},  # nothing would be unpredictable
         {"epsilon": 0.6},
+        {"smoothing": -1.0},
+        {"assume": ("forget_everything",)},
         {"deadline": 0.0},
         {"deadline": float("nan")},
         {"deadline": float("inf")},  # no clock goes on that long
@@ -323,9 +345,6 @@ def test_what_was_learned_is_not_asked(tmp_path: Path) -> None:
 def test_options_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         make(**wrong)
-    if "deadline" in wrong:
-        with pytest.raises(ConfigError):
-            WrittenExam(Path("t"), Path("key.jsonl"), **wrong)
 
 
 def test_data_of_other_words_is_refused() -> None:
@@ -347,81 +366,114 @@ def test_a_subset_of_the_columns_holds_the_same_images() -> None:
             assert np.array_equal(getattr(mine, name), getattr(theirs, name))
 
 
-def test_practice_streams_are_about_training_images_the_belief_has_not_seen(exam: TuringExam) -> None:
-    streams = exam.study().practice(1000)
+def test_practice_streams_are_about_training_images_the_estimator_has_not_seen(exam: TuringExam) -> None:
+    study = exam.study(None, TEST)
+    streams = study.practice(1000)
     assert len(streams) == len(TRAIN) // 4
-    assert {stream.scene_id for stream in streams} <= set(exam.training.ids.tolist())
-    assert exam.study().practice(3) == exam.study().practice(3)
-    assert len(exam.study().practice(3)) == 3
+    assert {stream.scene_id for stream in streams} <= set(study.columns.ids.tolist())
+    assert study.practice(3) == exam.study(None, TEST).practice(3)
+    assert len(study.practice(3)) == 3
+
+
+def written_test(exam: TuringExam, folder: Path) -> TuringExam:
+    """The exam's streams as a written test, to be taken from its folder."""
+    streams = [item.stream for item in exam.items(TEST)]
+    about = {"settings": {"min_support": 10, "epsilon": 0.2}}
+    key = folder / "key.jsonl"
+    write_test(folder / "t", streams, TEST, VOCABULARY, source(exam).training, key=key, about=about)
+    return TuringExam(test=folder / "t", key=key)
 
 
 def test_a_written_test_asks_the_same(tmp_path: Path) -> None:
     exam = make()
-    streams = [exam.stream(item) for item in exam.items(TEST)]
-    write_test(
-        tmp_path / "t",
-        streams,
-        TEST,
-        VOCABULARY,
-        exam.training,
-        key=tmp_path / "key.jsonl",
-        about={"settings": {"min_support": 10, "epsilon": 0.2}},
-    )
-    written = WrittenExam(tmp_path / "t", tmp_path / "key.jsonl")
-    assert written.epsilon == written.options()["epsilon"] == 0.2  # the report looks it up there
+    written = written_test(exam, tmp_path)
+    data = written.open(None)
+    assert written.identity(data)["epsilon"] == 0.2  # the report looks it up there
     online = run(exam, Keen(), tmp_path / "a")
-    offline = run(written, Keen(), tmp_path / "b", written.dataset())
-    told = ("item", "step", "type", "story", "question", "text", "p_yes", "support", "truth", "reply", "right")
+    offline = run(written, Keen(), tmp_path / "b", data)
+    told = ("item", "step", "type", "story", "question", "text", "p_yes", "support", "truth", "answer", "right")
     assert online.records().select(told).rows() == offline.records().select(told).rows()
-    with pytest.raises(DataError):
-        WrittenExam(tmp_path / "t", tmp_path / "none.jsonl").items(written.dataset())
+    assert isinstance(written.study(None, data), TrainingStudy)
+    assert exam_of_run(offline).open(tmp_path / "t").fingerprint == data.fingerprint  # for a report
     lines = (tmp_path / "key.jsonl").read_text().splitlines(keepends=True)
-    (tmp_path / "turned.jsonl").write_text("".join(lines[::-1]))  # order does not matter, but what was asked does
-    turned = WrittenExam(tmp_path / "t", tmp_path / "turned.jsonl")
-    assert sorted(map(str, turned.streams)) == sorted(map(str, written.streams))
-    assert {stream.halted for stream in written.streams} == {s.halted for s in streams if s.steps}
-    (tmp_path / "double.jsonl").write_text("".join([*lines, lines[0]]))
+
+    def keyed(name: str, *rows: str) -> WrittenStreams:
+        (tmp_path / name).write_text("".join(rows))
+        changed = TuringExam(test=tmp_path / "t", key=tmp_path / name).source(data)
+        assert isinstance(changed, WrittenStreams)
+        return changed
+
+    streams = keyed("same.jsonl", *lines).streams
+    turned = keyed("turned.jsonl", *lines[::-1]).streams  # order does not matter, but what was asked does
+    assert sorted(map(str, turned)) == sorted(map(str, streams))
+    assert {stream.halted for stream in streams} == {i.stream.halted for i in exam.items(TEST) if i.stream.steps}
     with pytest.raises(DataError, match=f"row {len(lines) + 1}, step: answered twice"):
-        _ = WrittenExam(tmp_path / "t", tmp_path / "double.jsonl").streams
-    other = json.loads(lines[0])
-    other["question"] = json.loads(lines[1])["question"]
-    (tmp_path / "other.jsonl").write_text(json.dumps(other) + "\n" + "".join(lines[1:]))
+        keyed("double.jsonl", *lines, lines[0])
+    other = json.loads(lines[0]) | {"question": json.loads(lines[1])["question"]}
     with pytest.raises(DataError, match="row 1, question: not a question of the test"):
-        _ = WrittenExam(tmp_path / "t", tmp_path / "other.jsonl").streams
+        keyed("other.jsonl", json.dumps(other) + "\n", *lines[1:])
+    with pytest.raises(DataError):
+        TuringExam(test=tmp_path / "t", key=tmp_path / "none.jsonl").open(None)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"key": None}, "marked with its key: give --key"),
+        ({"streams": 2}, "--streams was settled when the test was written"),
+        ({"train_split": "train"}, "--train-split was settled"),
+        ({"assume": ("negatives",)}, "--assume was settled"),
+        ({"test": None}, "--key goes with --test"),
+        ({"test": None, "key": None}, "nothing to ask about"),
+    ],
+)
+def test_what_a_written_test_has_settled(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        TuringExam(**{"test": Path("t"), "key": Path("k")} | options).open(None)
+    with pytest.raises(ConfigError, match="--data was settled"):
+        TuringExam(test=Path("t"), key=Path("k")).open(Path("data"))
 
 
 def test_streams_without_a_question_are_counted(tmp_path: Path) -> None:
     made = run(make(min_support=10_000), Keen(), tmp_path / "r")
-    found = score_run(made, resamples=100).to_dict()
+    found = scores(made).to_dict()
     assert (found["n_streams"], found["n_questions"], found["streams"]["empty"]) == (12, 0, 12)
     assert found["streams"]["halted"] == {"exhausted": 12}
 
 
 def test_a_corpus_is_laid_out_once_and_mapped_by_all(tmp_path: Path) -> None:
-    first = make(corpora=tmp_path)
-    chances = first.belief.chances([Question("exist", VOCABULARY.types[0].name)])
+    question = [Question("exist", VOCABULARY.types[0].name)]
+    chances = source(make(corpora=tmp_path)).source.estimator().chances(question)
     [folder] = tmp_path.iterdir()
     made = (folder / "corpus.json").stat().st_mtime_ns
-    for again in (make(corpora=tmp_path), make()):
-        assert again.belief.chances([Question("exist", VOCABULARY.types[0].name)]) == chances
+    for again in (make(corpora=tmp_path, streams=3), make()):
+        assert source(again).source.estimator().chances(question) == chances
     assert (folder / "corpus.json").stat().st_mtime_ns == made
-    other = TuringExam(TEST, VOCABULARY, corpora=tmp_path)
-    assert len(other.belief.corpus) == len(TEST)
+    other = TuringExam(train=TEST, vocabulary=VOCABULARY, corpora=tmp_path)
+    assert len(source(other, TRAIN).source.corpus) == len(TEST)
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_smoothing_reaches_the_estimate() -> None:
     question = [Question("exist", VOCABULARY.types[0].name)]
-    plain, smooth = make().belief.chances(question)[0], make(smoothing=1000).belief.chances(question)[0]
+    plain, smooth = (source(make(smoothing=s)).source.estimator().chances(question)[0] for s in (0.0, 1000.0))
     assert abs(smooth.p_yes - 0.5) < abs(plain.p_yes - 0.5)
-    assert make(smoothing=1).options() != make().options()
+    assert make(smoothing=1.0).identity(TEST) != make().identity(TEST)
 
 
 def test_practice_does_not_tell_the_exam_s_seed() -> None:
     """Who knew it could replay the engine, and read withheld answers off the next question."""
-    studied = {make(seed=seed).study().recipe.seed for seed in (3, 4)}
+    studied = {make(seed=seed).study(None, TEST).source.seed for seed in (3, 4)}
     assert len(studied) == 1
     assert not studied & {3, 4}
+
+
+def test_images_come_whole_and_folders_tell_options_apart(exam: TuringExam) -> None:
+    items = exam.items(TEST)
+    assert exam.limited(items, 2) == list(items[:4])
+    names = {run_name(e, "m", TEST) for e in (exam, make(), make(seed=4), make(deadline=1.0))}
+    assert len(names) == 4
+    assert run_name(make(corpora=Path("c")), "m", TEST) == run_name(make(), "m", TEST)
 
 
 def test_two_processes_lay_out_the_same_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,4 +484,4 @@ def test_two_processes_lay_out_the_same_corpus(tmp_path: Path, monkeypatch: pyte
         return build(columns, vocabulary, folder)
 
     monkeypatch.setattr(Corpus, "build", outrun)
-    assert len(make(corpora=tmp_path).belief.corpus) == len(TRAIN)
+    assert len(source(make(corpora=tmp_path, seed=77)).source.corpus) == len(TRAIN)

@@ -11,27 +11,34 @@ import pytest
 from exams.turing.turing_cases import all_questions, random_columns, random_history, random_vocabulary
 from sightline.exams.turing.annotations.columns import Columns, packed, unpacked
 from sightline.exams.turing.annotations.semantics import answer, walk
-from sightline.exams.turing.asking.implied import Knowledge
-from sightline.exams.turing.words.questions import History, Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.stream.implied import Knowledge
+from sightline.exams.turing.vocabulary.questions import History, Label, Question, Truth, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 
 COLOURS = tuple(
-    Attribute(n, g, n, Source("flag")) for n, g in (("red", "colour"), ("blue", "colour"), ("old", "age"))
+    Attribute(n, g, n, AttributeSource("flag")) for n, g in (("red", "colour"), ("blue", "colour"), ("old", "age"))
 )
 WORDS = Vocabulary(
     "street",
-    (Kind("car", ("car",), COLOURS, frozenset({"colour"})), Kind("person", ("person",))),
-    (Link("near", "near", ordered=False), Link("closer", "closer than")),
+    (ObjectType("car", ("car",), COLOURS, frozenset({"colour"})), ObjectType("person", ("person",))),
+    (RelationType("near", "near", ordered=False), RelationType("closer", "closer than")),
     (Region("image", (0, 0, 1, 1)), Region("left", (0, 0, 0.5, 1)), Region("right", (0.5, 0, 1, 1))),
 )
 ONE, TWO = Label("car", 1), Label("car", 2)
 
 
-def told(text: str) -> Told:
+def told(text: str) -> tuple[Question, bool]:
     """``unique red old left yes``: kind, attributes of a car, region, answer; ``car 1 red no`` of a labelled one;
     ``near 1 2 yes`` of two."""
     *words, said = text.split()
-    return Told(asked(" ".join(words)), said == "yes")
+    return (asked(" ".join(words)), said == "yes")
 
 
 def asked(text: str) -> Question:
@@ -99,9 +106,9 @@ def test_what_follows(history: list[str], question: str, expected: bool | None) 
 
 
 def test_other_types_are_another_matter() -> None:
-    nobody = Told(Question("exist", "person"), False)
+    nobody = (Question("exist", "person"), False)
     assert Knowledge((nobody,), WORDS).implied(asked("exist image")) is None
-    anew = (told("exist left no"), Told(Question("unique", "person"), True))
+    anew = (told("exist left no"), (Question("unique", "person"), True))
     assert Knowledge(anew, WORDS).implied(asked("exist left")) is False
 
 

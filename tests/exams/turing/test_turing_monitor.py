@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from turing_records_made import records, streams
+from turing_records_made import records
 
+from sightline.exams.turing.measures import kinds_of, rates_by_image
 from sightline.exams.turing.monitor import monitor
-from sightline.exams.turing.scores import scores
 from sightline.stats import Interval
 
 
 def _blind(asked: pl.DataFrame) -> dict[str, Interval]:
-    return {"turing_history": scores(asked, streams(asked), resamples=200).accuracy["all"]}
+    rate = rates_by_image(asked["cluster_id"], resamples=200)
+    return {"turing_history": rate(asked["right"].to_numpy(), kinds_of(asked))["all"]}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -75,7 +76,7 @@ def test_steps_and_calibration_are_told_apart() -> None:
     assert found.yes_by_step[1].value == pytest.approx(yes[asked["step"].to_numpy() == 1].mean())
     assert sum(one.n for one in found.calibration) == len(asked)
     for one in found.calibration:
-        inside = (p >= one.low) & (p < one.high)
+        inside = (p >= one.bin[0]) & (p < one.bin[1])
         assert one.estimated == pytest.approx(p[inside].mean())
         assert one.seen.value == pytest.approx(yes[inside].mean())
     # Estimates that have nothing to do with the answers are called so.

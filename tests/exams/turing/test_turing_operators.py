@@ -9,29 +9,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exams.turing.turing_cases import random_case
+from exams.turing.turing_cases import ask, random_case
 from reference.turing_oracle import picture_of, truth, walked
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.asking.engine import ask
-from sightline.exams.turing.asking.operators import FromFile, GroundTruth, StoppedError
-from sightline.exams.turing.asking.stream_json import steps_to_json
-from sightline.exams.turing.chances.belief import Chance
-from sightline.exams.turing.words.english import say
-from sightline.exams.turing.words.questions import Label, Question, Told, Truth
-from sightline.exams.turing.words.structured import to_json
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.estimate.estimator import Chance
+from sightline.exams.turing.stream.operators import FromFile, GroundTruth, StoppedError
+from sightline.exams.turing.stream.steps import steps_to_json
+from sightline.exams.turing.vocabulary.english import say
+from sightline.exams.turing.vocabulary.questions import Label, Question, Truth, question_to_json
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 
 YES, NO, OPEN = Truth.YES, Truth.NO, Truth.AMBIGUOUS
 WORDS = Vocabulary(
     "street",
-    (Kind("person", ("person",), (Attribute("tall", "size", "tall", Source("flag")),)),),
-    (Link("near", "near", ordered=False),),
+    (ObjectType("person", ("person",), (Attribute("tall", "size", "tall", AttributeSource("flag")),)),),
+    (RelationType("near", "near", ordered=False),),
     (Region("image", (0, 0, 1, 1)), Region("left", (0, 0, 0.5, 1))),
 )
 ANYBODY, LEFT = Question("exist", "person"), Question("exist", "person", region="left")
 ONLY = Question("unique", "person")
 TALL = Question("attribute", attributes=("tall",), subject=Label("person", 1))
-FOUND = Told(ONLY, True)
+FOUND = (ONLY, True)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -54,7 +59,7 @@ def test_the_annotation_answers_as_the_oracle(seed: int) -> None:
         told, thing = operator.answer(question, case.history[:k])
         expected = truth(picture, question, labelled)
         assert (told is YES) is expected is said
-        assert (thing in image.objects) is case.history[k].labels
+        assert (thing in image.objects) is question.labels_if(said)
 
 
 def test_the_annotation_refuses_a_history_of_another_image() -> None:
@@ -63,7 +68,7 @@ def test_the_annotation_refuses_a_history_of_another_image() -> None:
     assert len(empty.objects) == 0
     name = case.vocabulary.types[0].name
     with pytest.raises(DataError, match="does not bear out"):
-        GroundTruth(empty, case.vocabulary).answer(Question("exist", name), (Told(Question("unique", name), True),))
+        GroundTruth(empty, case.vocabulary).answer(Question("exist", name), ((Question("unique", name), True),))
 
 
 def written(folder: Path, *rows: dict[str, Any] | str) -> Path:
@@ -74,7 +79,7 @@ def written(folder: Path, *rows: dict[str, Any] | str) -> Path:
 
 
 def row(question: Question | str, answer: object = "yes", **more: Any) -> dict[str, Any]:
-    told = question if isinstance(question, str) else to_json(question, WORDS)
+    told = question if isinstance(question, str) else question_to_json(question, WORDS)
     return {"scene_id": "s", "question": told, "answer": answer, **more}
 
 
@@ -107,7 +112,7 @@ def test_the_file_answers(
     tmp_path: Path,
     rows: list[Any],
     question: Question,
-    history: tuple[Told, ...],
+    history: tuple[tuple[Question, bool], ...],
     expected: tuple[Truth, str | None],
 ) -> None:
     assert FromFile(written(tmp_path, *rows), "s", WORDS, stream=0).answer(question, history) == expected
@@ -154,7 +159,7 @@ def test_a_question_the_file_lacks_raises_or_stops(tmp_path: Path) -> None:
 
 
 class Open:
-    """A belief to which everything is open."""
+    """A estimator to which everything is open."""
 
     def chances(self, questions: list[Question]) -> list[Chance]:
         return [Chance(0.5, 100) for _ in questions]
@@ -165,7 +170,9 @@ class Open:
 
 def test_a_stream_answered_once_can_be_made_again_from_its_file(tmp_path: Path) -> None:
     class Coin:
-        def answer(self, question: Question, history: tuple[Told, ...]) -> tuple[Truth, str | None]:
+        def answer(
+            self, question: Question, history: tuple[tuple[Question, bool], ...]
+        ) -> tuple[Truth, str | None]:
             said = (YES, NO, OPEN, YES)[len(history) % 4 if question.kind != "exist" else 1]
             return said, "p" if said is YES and question.kind == "unique" else None
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sightline.errors import ConfigError
-from sightline.exams.turing.words.regions import MOST, SETS, region_set
-from sightline.exams.turing.words.vocabulary import WHOLE
+from sightline.exams.turing.vocabulary.regions import MOST, SETS, region_set
+from sightline.exams.turing.vocabulary.vocabulary import WHOLE
 
 GRID = {"rows": 2, "columns": 2, "width": 0.6, "height": 0.6}
 

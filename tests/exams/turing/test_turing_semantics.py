@@ -10,24 +10,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exams.turing.turing_cases import Case, all_questions, cases
-from reference.turing_oracle import SlowBelief, picture_of, truth, walked
+from reference.turing_oracle import SlowEstimator, picture_of, truth, walked
 from sightline.errors import ConfigError
 from sightline.exams.turing.annotations.columns import Annotation, Columns, packed
 from sightline.exams.turing.annotations.semantics import answer, walk
-from sightline.exams.turing.chances.belief import Assumptions
-from sightline.exams.turing.words.questions import Label, Question, Told, Truth, labels_of
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.estimate.estimator import Assumptions
+from sightline.exams.turing.vocabulary.questions import Label, Question, Truth, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 
-FLAG = Source("flag")
+FLAG = AttributeSource("flag")
 WORDS = Vocabulary(
     "street",
     (
-        Kind(
+        ObjectType(
             "person", ("person",), (Attribute("tall", "size", "tall", FLAG), Attribute("wet", "wet", "wet", FLAG))
         ),
-        Kind("car", ("car",), (Attribute("red", "colour", "red", FLAG),)),
+        ObjectType("car", ("car",), (Attribute("red", "colour", "red", FLAG),)),
     ),
-    (Link("near", "near", ordered=False), Link("holds", "hold", verb="does")),
+    (RelationType("near", "near", ordered=False), RelationType("holds", "hold", verb="does")),
     (Region("image", (0, 0, 1, 1)), Region("left", (0, 0, 0.5, 1)), Region("right", (0.5, 0, 1, 1))),
 )
 ONE, TWO = Label("person", 1), Label("person", 2)
@@ -135,13 +142,13 @@ def test_nobody_speaks_of_what_was_not_labelled(question: Question) -> None:
 
 def test_a_history_is_walked_in_order() -> None:
     two = image("person:tall,left", "person:-tall,right")
-    left = Told(Question("unique", "person", region="left"), True)
-    tall = Told(Question("attribute", attributes=("tall",), subject=ONE), True)
-    other = Told(Question("unique", "person"), True)
+    left = (Question("unique", "person", region="left"), True)
+    tall = (Question("attribute", attributes=("tall",), subject=ONE), True)
+    other = (Question("unique", "person"), True)
     assert walk(two, (left, tall, other), WORDS) == (True, {ONE: 0, TWO: 1})
     assert walk(two, (other, left), WORDS) == (False, {})  # two of them before one is labelled
     assert walk(two, (left, tall._replace(answer=False)), WORDS) == (False, {ONE: 0})
-    wet = Told(Question("attribute", attributes=("wet",), subject=ONE), True)
+    wet = (Question("attribute", attributes=("wet",), subject=ONE), True)
     assert walk(two, (left, wet, other), WORDS) == (None, {ONE: 0})
 
 
@@ -183,13 +190,13 @@ def test_labels_are_different_objects_that_were_alone(case: Case) -> None:
 @settings(max_examples=60, deadline=None)
 @given(case=cases(steps=8), forget=st.tuples(st.booleans(), st.booleans()))
 def test_what_holds_of_an_image_holds_of_it_shortened(case: Case, forget: tuple[bool, bool]) -> None:
-    belief = SlowBelief(case.columns, case.vocabulary, Assumptions(*forget))
+    estimator = SlowEstimator(case.columns, case.vocabulary, Assumptions(*forget))
     for told in case.history:
-        belief.learn(*told)
+        estimator.learn(*told)
     for i in range(len(case.columns)):
         holds, labelled = walk(case.columns.image(i), case.history, case.vocabulary)
         for question in all_questions(case.vocabulary, ()):
-            shorter = tuple(belief.kept(question))
+            shorter = tuple(estimator.kept(question))
             assert labels_of(shorter) == labels_of(case.history)
             if holds:
                 assert walk(case.columns.image(i), shorter, case.vocabulary) == (True, labelled)
@@ -221,8 +228,8 @@ FOUR = columns_of(
     image("person:-tall,-wet,left"),
     image("car:red,left"),
 )
-LEFT = Told(Question("unique", "person", region="left"), True)
-RIGHT = Told(Question("unique", "person", region="right"), True)
+LEFT = (Question("unique", "person", region="left"), True)
+RIGHT = (Question("unique", "person", region="right"), True)
 
 
 @pytest.mark.parametrize(
@@ -233,48 +240,48 @@ RIGHT = Told(Question("unique", "person", region="right"), True)
         ((LEFT,), Question("exist", "person"), (2 / 3, 3)),  # another person, where one is on the left
         ((LEFT,), Question("attribute", attributes=("tall",), subject=ONE), (3 / 5, 5)),  # over all objects
         (
-            (LEFT, Told(Question("attribute", attributes=("wet",), subject=ONE), True)),
+            (LEFT, (Question("attribute", attributes=("wet",), subject=ONE), True)),
             Question("attribute", attributes=("tall",), subject=ONE),
             (3 / 5, 5),
         ),  # another group does not count
         ((LEFT, RIGHT), Question("relation", subject=ONE, object=TWO, relation="holds"), (1 / 3, 3)),  # over pairs
         (
-            (Told(Question("exist", "person", region="right"), False),),
+            ((Question("exist", "person", region="right"), False),),
             Question("exist", "person", region="left"),
             (3 / 4, 4),
         ),  # another region does not count
         (
-            (Told(Question("exist", "person", region="right"), False),),
+            ((Question("exist", "person", region="right"), False),),
             Question("exist", "person"),
             (1 / 2, 2),
         ),  # the whole image meets it
     ],
 )
 def test_the_oracle_counts_as_by_hand(
-    history: tuple[Told, ...], question: Question, expected: tuple[float, int]
+    history: tuple[tuple[Question, bool], ...], question: Question, expected: tuple[float, int]
 ) -> None:
-    belief = SlowBelief(FOUR, WORDS, min_support=1)
+    estimator = SlowEstimator(FOUR, WORDS, min_support=1)
     for told in history:
-        belief.learn(*told)
-    assert belief.chances([question]) == [pytest.approx(expected)]
+        estimator.learn(*told)
+    assert estimator.chances([question]) == [pytest.approx(expected)]
 
 
 def test_the_oracle_drops_negatives_without_support() -> None:
-    known = Told(Question("attribute", attributes=("tall",), subject=ONE), False)
+    known = (Question("attribute", attributes=("tall",), subject=ONE), False)
     asked = Question("attribute", attributes=("tall", "wet"), subject=ONE)
     with_groups = Assumptions(independent_groups=False)
-    few, many = (SlowBelief(FOUR, WORDS, with_groups, min_support=n) for n in (2, 3))
-    for belief in (few, many):
-        belief.learn(*LEFT)
-        belief.learn(*known)
+    few, many = (SlowEstimator(FOUR, WORDS, with_groups, min_support=n) for n in (2, 3))
+    for estimator in (few, many):
+        estimator.learn(*LEFT)
+        estimator.learn(*known)
     assert few.chances([asked]) == [(0.0, 2)]  # the two who are surely not tall
     assert many.chances([asked]) == [(0.5, 4)]  # of all five the one left out may be wet
 
 
 def test_the_oracle_without_assumptions_looks_at_images_only() -> None:
-    belief = SlowBelief(FOUR, WORDS, Assumptions(objects_pooled=False), smoothing=1.0)
-    belief.learn(*LEFT)
+    estimator = SlowEstimator(FOUR, WORDS, Assumptions(objects_pooled=False), smoothing=1.0)
+    estimator.learn(*LEFT)
     asked = Question("attribute", attributes=("tall",), subject=ONE)
-    assert belief.chances([asked]) == [((2 + 1) / (3 + 2), 3)]
-    belief.learn(Question("exist", "person", region="left"), True)
-    assert math.isnan(belief.chances([asked])[0].p_yes)
+    assert estimator.chances([asked]) == [((2 + 1) / (3 + 2), 3)]
+    estimator.learn(Question("exist", "person", region="left"), True)
+    assert math.isnan(estimator.chances([asked])[0].p_yes)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.words.checks import check_words
-from sightline.exams.turing.words.files import (
+from sightline.exams.turing.vocabulary.checks import check_words
+from sightline.exams.turing.vocabulary.files import (
     check_against,
     dump_vocabulary,
     load_vocabulary,
@@ -24,8 +24,14 @@ from sightline.exams.turing.words.files import (
     vocabulary_for,
     vocabulary_from_data,
 )
-from sightline.exams.turing.words.regions import region_set
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Source, Vocabulary
+from sightline.exams.turing.vocabulary.regions import region_set
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    RelationType,
+    Vocabulary,
+)
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset, open_dataset
 from sightline.store.convert import tables_from_scenes
@@ -57,7 +63,7 @@ def test_ready_ones_there_and_back(name: str) -> None:
 words = st.text("abcdefghij-", min_size=1, max_size=6).filter(lambda w: w not in ("and", "that"))
 texts = st.lists(st.text(min_size=1, max_size=5), max_size=3, unique=True).map(tuple)
 sources = st.builds(
-    Source,
+    AttributeSource,
     kind=st.sampled_from(["attribute", "flag"]),
     key=st.text(min_size=1, max_size=5),
     values=st.lists(st.text(max_size=5), min_size=1, max_size=3, unique=True).map(tuple),
@@ -88,9 +94,9 @@ def any_vocabulary(draw: st.DrawFn) -> Vocabulary:
         )
         groups = [a.group for a in attributes]
         exclusive = frozenset(g for g in groups if groups.count(g) > 1) if draw(st.booleans()) else frozenset()
-        types.append(Kind(name, (f"category {i}", f"yes{i}"), attributes, exclusive))
+        types.append(ObjectType(name, (f"category {i}", f"yes{i}"), attributes, exclusive))
     links = [
-        Link(
+        RelationType(
             w,
             f"{w} of",
             draw(st.sampled_from([(), (names[0],)])),
@@ -376,7 +382,7 @@ MINE = parse_vocabulary(
 def changed(key: str = "paint", values: tuple[str, ...] = ("red",), kind: Any = "attribute") -> Vocabulary:
     """`MINE` with another source of *red*."""
     car = MINE.types[0]
-    red = replace(car.attributes[0], source=Source(kind, key, values))
+    red = replace(car.attributes[0], source=AttributeSource(kind, key, values))
     return replace(MINE, types=(replace(car, attributes=(red, *car.attributes[1:])),))
 
 
@@ -392,7 +398,7 @@ def changed(key: str = "paint", values: tuple[str, ...] = ("red",), kind: Any = 
             "the data never says hits",
         ),  # partner's predicate
         (
-            replace(MINE, types=(*MINE.types, Kind("cow", ("cow",)))),
+            replace(MINE, types=(*MINE.types, ObjectType("cow", ("cow",)))),
             "types[cow].categories: the data has no object",
         ),
         (

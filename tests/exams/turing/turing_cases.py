@@ -6,15 +6,26 @@ Everything is made by a numpy generator, so a case is its seed; the strategies o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from reference.turing_oracle import picture_of, truth, walked
 from sightline.exams.turing.annotations.columns import Columns, packed
-from sightline.exams.turing.chances.belief import Assumptions
-from sightline.exams.turing.words.questions import History, Label, Question, Told, labels_of
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.estimate.estimator import Assumptions, Estimator, QuestionOptions
+from sightline.exams.turing.stream.engine import Engine, ask_all
+from sightline.exams.turing.stream.operators import Operator
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.vocabulary.questions import History, Label, Question, labels_of
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 
 NAMES = ("person", "car", "tree")
 GROUPS = ("colour", "doing", "carrying")
@@ -64,22 +75,22 @@ def random_vocabulary(rng: np.random.Generator, *, links: int = 3) -> Vocabulary
     kinds = []
     for name in NAMES[: rng.integers(1, 4)]:
         groups = [GROUPS[i] for i in np.sort(rng.integers(0, 3, size=rng.integers(0, 6)))]
-        attributes = [Attribute(f"{g}{i}", g, f"{g} {i}", Source("flag", g)) for i, g in enumerate(groups)]
+        attributes = [Attribute(f"{g}{i}", g, f"{g} {i}", AttributeSource("flag", g)) for i, g in enumerate(groups)]
         exclusive = frozenset({"colour"}) if rng.random() < 0.5 else frozenset()
-        kinds.append(Kind(name, (name, f"big {name}"), tuple(attributes), exclusive))
+        kinds.append(ObjectType(name, (name, f"big {name}"), tuple(attributes), exclusive))
     return Vocabulary(
         "random", tuple(kinds), tuple(_link(rng, i) for i in range(links)), REGIONS[: rng.integers(1, 6)]
     )
 
 
-def _link(rng: np.random.Generator, i: int) -> Link:
+def _link(rng: np.random.Generator, i: int) -> RelationType:
     ends = [tuple(n for n in NAMES if rng.random() < 0.5) if rng.random() < 0.3 else () for _ in range(2)]
     given = tuple(g for g in (*GROUPS, "region") if rng.random() < 0.3)
     group = str(rng.choice(["where", "what"]))
     ordered = bool(rng.random() < 0.6)
     if not ordered:
         ends[1] = ends[0]
-    return Link(f"r{i}", f"relation {i} of", *ends, ordered=ordered, group=group, given=given)
+    return RelationType(f"r{i}", f"relation {i} of", *ends, ordered=ordered, group=group, given=given)
 
 
 def random_columns(
@@ -161,10 +172,27 @@ def random_history(rng: np.random.Generator, vocabulary: Vocabulary, columns: Co
         if labelled is None or rng.random() < 0.03:
             answer = bool(rng.random() < 0.5)
         if answer is not None:
-            history = (*history, Told(question, answer))
+            history = (*history, (question, answer))
         if len(history) == steps:
             break
     return history
+
+
+def ask(
+    estimator: Estimator,
+    vocabulary: Vocabulary,
+    operator: Operator,
+    *,
+    scene_id: str,
+    seed: int,
+    number: int = 0,
+    **options: Any,
+) -> Stream:
+    """A whole stream by any estimator."""
+    engine = Engine(
+        estimator, vocabulary, scene_id=scene_id, seed=seed, number=number, options=QuestionOptions(**options)
+    )
+    return ask_all(engine, operator)
 
 
 def random_question(rng: np.random.Generator, vocabulary: Vocabulary, labels: tuple[Label, ...]) -> Question:
@@ -188,7 +216,7 @@ def random_question(rng: np.random.Generator, vocabulary: Vocabulary, labels: tu
     return Question(search, wanted.name, random_attributes(rng, wanted, least=0), region)
 
 
-def random_attributes(rng: np.random.Generator, kind: Kind, *, least: int) -> tuple[str, ...]:
+def random_attributes(rng: np.random.Generator, kind: ObjectType, *, least: int) -> tuple[str, ...]:
     """Up to three names in the vocabulary's order, at most one of an exclusive group; mostly few."""
     size = min(len(kind.attributes), least + int(rng.choice([0, 0, 1, 2])))
     chosen: list[Attribute] = []
@@ -223,7 +251,7 @@ def all_questions(vocabulary: Vocabulary, labels: tuple[Label, ...], most_attrib
     ]
 
 
-def _sets(kind: Kind, most: int) -> list[tuple[str, ...]]:
+def _sets(kind: ObjectType, most: int) -> list[tuple[str, ...]]:
     sets: list[tuple[Attribute, ...]] = [()]
     for _ in range(most):
         sets += [

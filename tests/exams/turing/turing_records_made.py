@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sightline.exams.run import RunRecords
+
 KINDS = ("exist", "unique", "attribute", "relation")
 
 
@@ -43,7 +45,7 @@ def records(
                     "p_yes": p_yes,
                     "support": int(rng.integers(30, 2000)),
                     "truth": "yes" if truth else "no",
-                    "reply": word,
+                    "answer": word,
                     "right": word == ("yes" if truth else "no"),
                     "seconds": 0.0,
                 }
@@ -51,22 +53,11 @@ def records(
     return pl.DataFrame(rows)
 
 
-def streams(asked: pl.DataFrame, *, empty: int = 0) -> pl.DataFrame:
-    """The streams behind such records, and some without a question."""
-    told = asked.group_by("item", "cluster_id", "stream", "halted", maintain_order=True).agg(length=pl.len())
-    told = told.with_columns(pl.col("length").cast(pl.Int64), ambiguous=pl.lit(0, dtype=pl.Int64))
+def run_records(rows: pl.DataFrame, *, empty: int = 0) -> RunRecords:
+    """Such records as a run has them, and some streams without a question."""
+    shared = ("item", "scene_id", "cluster_id", "stream", "halted")
+    items = rows.select(shared).unique(maintain_order=True)
     bare = pl.DataFrame(
-        [
-            {
-                "item": f"e{i}#0",
-                "cluster_id": f"e{i}",
-                "stream": 0,
-                "halted": "exhausted",
-                "length": 0,
-                "ambiguous": 0,
-            }
-            for i in range(empty)
-        ],
-        schema=told.schema,
+        [(f"e{i}#0", f"e{i}", f"e{i}", 0, "exhausted") for i in range(empty)], schema=items.schema, orient="row"
     )
-    return pl.concat([told, bare])
+    return RunRecords(rows, pl.concat([items, bare]))

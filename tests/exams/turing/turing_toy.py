@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.exams.turing.words.vocabulary import Attribute, Kind, Link, Region, Source, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import (
+    Attribute,
+    AttributeSource,
+    ObjectType,
+    Region,
+    RelationType,
+    Vocabulary,
+)
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store import Dataset
 from sightline.store.convert import tables_from_scenes
@@ -14,12 +21,15 @@ SIZE = (100, 80)
 
 
 def toy_vocabulary() -> Vocabulary:
-    colours = tuple(Attribute(c, "color", c, Source("attribute", "color", (c,))) for c in COLOURS)
-    textures = tuple(Attribute(t, "texture", t, Source("attribute", "texture", (t,))) for t in ("rough", "shiny"))
-    kinds = tuple(
-        Kind(name, (name,), (*colours, *textures), frozenset({"color", "texture"})) for name in ("ball", "cube")
+    colours = tuple(Attribute(c, "color", c, AttributeSource("attribute", "color", (c,))) for c in COLOURS)
+    textures = tuple(
+        Attribute(t, "texture", t, AttributeSource("attribute", "texture", (t,))) for t in ("rough", "shiny")
     )
-    links = (Link("larger", "larger than", group="size", aspect="box", values=("larger",), margin=0.0),)
+    kinds = tuple(
+        ObjectType(name, (name,), (*colours, *textures), frozenset({"color", "texture"}))
+        for name in ("ball", "cube")
+    )
+    links = (RelationType("larger", "larger than", group="size", aspect="box", values=("larger",), margin=0.0),)
     regions = (
         Region("image", (0.0, 0.0, 1.0, 1.0)),
         Region("left", (0.0, 0.0, 0.5, 1.0)),

@@ -25,7 +25,7 @@ def pictured_exam(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> 
 
     folder = tmp_path_factory.mktemp("turing") / "train"
     generate("geospa/train", folder, scenes=30, seed=6, size=(48, 32))
-    exam = TuringExam(Dataset.open(folder), min_support=5, epsilon=0.3, questions=6)
+    exam = TuringExam(train=Dataset.open(folder), min_support=5, epsilon=0.3, questions=6)
     return exam, Dataset.open(generated)
 
 

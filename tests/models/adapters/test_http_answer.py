@@ -17,9 +17,9 @@ import pytest
 from PIL import Image
 
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import sit
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
-from sightline.exams.turing.records import asked_of
+from sightline.exams.turing.measures import asked_rows
 from sightline.models import candidate, load
 from sightline.models.adapters.posting import Post, address
 from sightline.scenes import View
@@ -176,9 +176,9 @@ def test_the_whole_exam(
     said = {"answer": False} if not kind else {"choices": [{"message": {"content": "No."}}]}
     server.plan = [(503, "busy"), (200, said)]
     sitting = candidate(f"http:url={server.url()},backoff=0{kind}")
-    rows = asked_of(sit(exam, sitting, data, tmp_path / "r", limit=2).records())
+    rows = asked_rows(run_exam(exam, sitting, data, tmp_path / "r", limit=2).records())
     assert rows["scene_id"].n_unique() == 2
-    assert set(rows["reply"]) == {"no"}
+    assert set(rows["answer"]) == {"no"}
     assert len(server.seen) == len(rows) + 1  # one more for the busy server
 
 
@@ -253,7 +253,7 @@ def test_the_key_is_sent_and_never_told(
     exam, data = pictured_exam
     sitting = candidate(f"http:url={server.url()},key=EYE_KEY")
     model: Any = sitting.model
-    sit(exam, sitting, data, tmp_path / "r", limit=1)
+    run_exam(exam, sitting, data, tmp_path / "r", limit=1)
     assert server.seen[0][1]["Authorization"] == f"Bearer {SECRET}"
     written = b"".join(file.read_bytes() for file in (tmp_path / "r").rglob("*") if file.is_file())
     assert b"EYE_KEY" in written

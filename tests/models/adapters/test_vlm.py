@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from sightline.errors import ConfigError, MissingExtraError, ModelError
-from sightline.exams.core import sit
+from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
-from sightline.exams.turing.records import asked_of
+from sightline.exams.turing.measures import asked_rows
 from sightline.models import candidate, load
 from sightline.models.adapters.prompting import Manner
 from sightline.models.adapters.vlm import VisionLanguage, spellings
@@ -103,19 +103,19 @@ def test_it_sits_the_exam(
     sitting = candidate(f"vlm:path={folder}{options}")
     assert sitting.name == f"vlm:path=tiny{options}"
     assert sitting.fingerprint
-    run = sit(exam, sitting, data, tmp_path / "r", limit=2)
-    rows = asked_of(run.records())
+    run = run_exam(exam, sitting, data, tmp_path / "r", limit=2)
+    rows = asked_rows(run.records())
     assert rows["scene_id"].n_unique() == 2
     assert len(rows) >= 6
     if options:
         assert run.manifest["model"]["decide"] == "generate"
     else:
-        assert set(rows["reply"]) <= {"yes", "no"}
+        assert set(rows["answer"]) <= {"yes", "no"}
         assert run.manifest["model"]["model_type"] == "llava"
-    again = asked_of(
-        sit(exam, candidate(f"vlm:path={folder}{options}"), data, tmp_path / "again", limit=2).records()
+    again = asked_rows(
+        run_exam(exam, candidate(f"vlm:path={folder}{options}"), data, tmp_path / "again", limit=2).records()
     )
-    assert again["reply"].to_list() == rows["reply"].to_list()
+    assert again["answer"].to_list() == rows["answer"].to_list()
 
 
 def test_the_likelier_word_is_the_answer(folder: Path, asked: Any) -> None:

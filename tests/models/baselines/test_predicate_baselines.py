@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from sightline.exams.predicates.study import PredicateStudy
 
 from sightline.errors import ConfigError
-from sightline.exams.predicates.study import PredicateStudy
 from sightline.models import is_blind, load, needs_training
 from sightline.skills import Queries
 

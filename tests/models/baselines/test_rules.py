@@ -12,12 +12,11 @@ from exams.relations.pair_tables import make_table, random_table
 from reference import rules as slow
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import pair_table
-from sightline.exams.relations.study import Study
 from sightline.models import load
 from sightline.models.adapters.depth_maps import MissingMapError
 from sightline.models.baselines.rules import depth_by_lead, occlusion_by_depth, tuned_margin, tuned_overlap
 from sightline.scenes import REVERSE, words
-from sightline.skills import SILENT, Judgements, Pairs
+from sightline.skills import SILENT, Judgements, Pairs, RelationsStudy
 from sightline.store.formats import vrd25
 from sightline.store.tables import Tables
 
@@ -109,7 +108,7 @@ def small_table() -> Any:
 
 def test_prepare_tunes_the_margin_and_tells() -> None:
     model = load("bottom_edge_tuned")
-    model.prepare(Study(train={"within_image": small_table()}, test={}))
+    model.prepare(RelationsStudy(train={"within_image": small_table()}, test={}))
     told = model.facts()
     assert 0.1 <= told["margin"] < 0.4
     assert (told["overlap"], told["tuned_on"]) == (0.0, 4)
@@ -117,7 +116,7 @@ def test_prepare_tunes_the_margin_and_tells() -> None:
 
 def test_prepare_leaves_given_thresholds_alone() -> None:
     model = load("bottom_edge:margin=0.3,overlap=0.2")
-    model.prepare(Study(train={"within_image": random_table(1)}, test={}))
+    model.prepare(RelationsStudy(train={"within_image": random_table(1)}, test={}))
     assert model.facts() == {"margin": 0.3, "overlap": 0.2, "tuned_on": 0}
 
 
@@ -132,18 +131,18 @@ def test_the_overlap_is_tuned_by_default() -> None:
         occlusion=[0, 0, 1],
     )
     model = load("bottom_edge")
-    model.prepare(Study(train={"within_image": table}, test={}))
+    model.prepare(RelationsStudy(train={"within_image": table}, test={}))
     assert 0.005 <= model.facts()["overlap"] < 0.2
     plain = load("bottom_edge")
-    plain.prepare(Study(train={}, test={"within_image": table}))
+    plain.prepare(RelationsStudy(train={}, test={"within_image": table}))
     assert plain.facts()["overlap"] == 0.0
 
 
 def test_tuning_without_training() -> None:
     model = load("size_tuned")
     with pytest.raises(ConfigError, match="size with margin=tuned needs a training split with within_image pairs"):
-        model.prepare(Study(train={}, test={"within_image": random_table(1)}))
-    model.prepare(Study(train={}, test={"across_images": random_table(1, setting="across_images")}))
+        model.prepare(RelationsStudy(train={}, test={"within_image": random_table(1)}))
+    model.prepare(RelationsStudy(train={}, test={"across_images": random_table(1, setting="across_images")}))
 
 
 def test_an_unprepared_tuned_rule_says_so(ask: Any) -> None:
@@ -197,7 +196,7 @@ def test_depth_rule_tunes_on_the_maps_there_are(tmp_path: Path, ask: Any) -> Non
     )
     maps_for(tmp_path, {"0": 0.5, "1": 0.1})  # scene 2 has no map
     model = load(f"depth_tuned:folder={tmp_path}")
-    model.prepare(Study(train={"within_image": train}, test={}))
+    model.prepare(RelationsStudy(train={"within_image": train}, test={}))
     told = model.facts()
     assert 0.5 <= told["margin"] < 2.5
     assert told["tuned_on"] == 2
@@ -206,7 +205,7 @@ def test_depth_rule_tunes_on_the_maps_there_are(tmp_path: Path, ask: Any) -> Non
 
 
 def test_depth_rule_without_any_training_map(tmp_path: Path) -> None:
-    study = Study(train={"within_image": small_table()}, test={})
+    study = RelationsStudy(train={"within_image": small_table()}, test={})
     with pytest.raises(ConfigError, match="none of the 4 training pairs can be measured"):
         load(f"depth_tuned:folder={tmp_path}").prepare(study)
     model = load(f"depth:folder={tmp_path}")
@@ -256,7 +255,7 @@ def test_tuning_on_the_real_validation_split(real_tables: Tables) -> None:
     table = pair_table(real_tables, "within_image", "validation")
     for name, published in (("location_tuned", 0.02), ("size_tuned", 0.0)):
         model = load(name)
-        model.prepare(Study(train={"within_image": table}, test={}))
+        model.prepare(RelationsStudy(train={"within_image": table}, test={}))
         lead = model.table_lead(table)
         f1 = [
             slow.paper_f1(table.depth.tolist(), depth_by_lead(lead, m, "within_image").tolist(), "depth")

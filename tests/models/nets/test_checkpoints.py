@@ -17,11 +17,14 @@ from nets_made import BOTH, batch, net, shown
 from safetensors.torch import load, save
 
 from sightline.errors import ModelError
-from sightline.models.nets.checkpoints import KIND, dump_sornet, load_sornet
+from sightline.models.nets import checkpoints
+from sightline.models.nets.checkpoints import NETWORKS, NetworkEntry, dump_checkpoint, load_checkpoint, model_loader
+from sightline.models.nets.sornet import Sornet
+from sightline.models.sornet import SHIPPED, load_file
 
 NET = net()
-GOOD = dump_sornet(NET)
-TOLD = {"steps": 12, "data": ["geospa/train"], "scores": {"all": 0.97, "none": None}}
+GOOD = dump_checkpoint(NET)
+FACTS = {"steps": 12, "data": ["geospa/train"], "scores": {"all": 0.97, "none": None}}
 
 
 def kept(folder: Path, content: bytes) -> Path:
@@ -37,8 +40,8 @@ def header(content: bytes) -> dict[str, str]:
 
 
 def test_single_precision_comes_back_exactly(tmp_path: Path) -> None:
-    found, told = load_sornet(kept(tmp_path, dump_sornet(NET, TOLD)))
-    assert (found.config, told) == (NET.config, TOLD)
+    found, facts = load_checkpoint(kept(tmp_path, dump_checkpoint(NET, FACTS)))
+    assert (found.config, facts) == (NET.config, FACTS)
     assert not found.training
     state = found.state_dict()
     assert {name: value.dtype for name, value in state.items()} == dict.fromkeys(state, torch.float32)
@@ -50,10 +53,10 @@ def test_single_precision_comes_back_exactly(tmp_path: Path) -> None:
 
 
 def test_half_precision_comes_back_nearly(tmp_path: Path) -> None:
-    content = dump_sornet(NET, half=True)
+    content = dump_checkpoint(NET, half=True)
     assert len(content) < 0.6 * len(GOOD)
-    found, told = load_sornet(kept(tmp_path, content))
-    assert told == {}
+    found, facts = load_checkpoint(kept(tmp_path, content))
+    assert facts == {}
     assert {value.dtype for value in found.state_dict().values()} == {torch.float32}
     for name, value in NET.state_dict().items():
         torch.testing.assert_close(found.state_dict()[name], value, rtol=1e-3, atol=1e-6)
@@ -61,29 +64,29 @@ def test_half_precision_comes_back_nearly(tmp_path: Path) -> None:
 
 def test_other_values_for_the_weights(tmp_path: Path) -> None:
     mean = {name: value / 2 for name, value in NET.state_dict().items()}
-    found, _ = load_sornet(kept(tmp_path, dump_sornet(NET, weights=mean)))
+    found, _ = load_checkpoint(kept(tmp_path, dump_checkpoint(NET, weights=mean)))
     assert all(torch.equal(value, mean[name]) for name, value in found.state_dict().items())
 
 
 def test_weights_of_another_network_are_not_kept() -> None:
     wrapped = {f"_orig_mod.{name}": value for name, value in NET.state_dict().items()}
     with pytest.raises(ModelError, match=r"cannot be kept: weights are missing: blocks\.0.* and 34 more"):
-        dump_sornet(NET, weights=wrapped)
+        dump_checkpoint(NET, weights=wrapped)
 
 
 def test_weights_that_are_no_numbers_are_not_kept() -> None:
     lost = {name: value * float("nan") for name, value in NET.state_dict().items()}
     with pytest.raises(ModelError, match="cannot be kept: weights that are no numbers"):
-        dump_sornet(NET, weights=lost)
+        dump_checkpoint(NET, weights=lost)
 
 
 def test_the_same_bytes_every_time() -> None:
-    assert dump_sornet(NET, TOLD) == dump_sornet(NET, TOLD)
+    assert dump_checkpoint(NET, FACTS) == dump_checkpoint(NET, FACTS)
 
 
 def test_loading_draws_no_random_numbers(tmp_path: Path) -> None:
     file, state = kept(tmp_path, GOOD), torch.get_rng_state()
-    load_sornet(file)
+    load_checkpoint(file)
     assert torch.equal(torch.get_rng_state(), state)
 
 
@@ -112,8 +115,11 @@ BAD: list[tuple[Callable[[], bytes], str]] = [
     (lambda: GOOD[:-40], "not a readable safetensors file"),  # cut short
     (lambda: GOOD[:8] + b"x" + GOOD[9:], "not a readable safetensors file"),  # a header that is no JSON
     (lambda: save({"conv.weight": torch.zeros(2)}), "another architecture.*without a kind.*'conv.weight'"),
-    (lambda: save({}, {"kind": "yolo"}), f"another architecture: expected kind '{KIND}', found yolo"),
-    (lambda: said(kind="sightline-sornet-9"), "another architecture.*found sightline-sornet-9"),  # of the future
+    (lambda: save({}, {"kind": "yolo"}), f"another architecture: expected kind '{Sornet.kind}', found yolo"),
+    (
+        lambda: said(kind="sightline-sornet-9"),
+        "another architecture.*found sightline-sornet-9, did you mean 'sightline-sornet-1'",
+    ),  # of the future
     (lambda: said(config=None), "damaged header: no config"),
     (lambda: said(config="{"), "damaged header: config: "),  # no JSON
     (lambda: said(config="[1]"), "damaged header: config: "),  # a list
@@ -140,17 +146,61 @@ BAD: list[tuple[Callable[[], bytes], str]] = [
 @pytest.mark.parametrize(("content", "words"), BAD)
 def test_bad_files_are_told(tmp_path: Path, content: Callable[[], bytes], words: str) -> None:
     file = kept(tmp_path, content())
-    with pytest.raises(ModelError, match=words) as caught:
-        load_sornet(file)
-    assert str(caught.value).startswith(str(file))
+    for loaded in (load_checkpoint, lambda path: load_checkpoint(path, Sornet)):
+        with pytest.raises(ModelError, match=words) as caught:
+            loaded(file)
+        assert str(caught.value).startswith(str(file))
 
 
 def test_a_good_file_is_not_refused(tmp_path: Path) -> None:
-    assert load_sornet(kept(tmp_path, said())).net.config.views == BOTH
+    assert load_checkpoint(kept(tmp_path, said())).net.config.views == BOTH
 
 
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no\.safetensors: no such file"):
-        load_sornet(tmp_path / "no.safetensors")
+        load_checkpoint(tmp_path / "no.safetensors")
     with pytest.raises(ModelError, match="not a readable safetensors file"):
-        load_sornet(tmp_path)
+        load_checkpoint(tmp_path)
+
+
+class OtherNet(Sornet):
+    """Stands for another kind of network, which is one line in the table."""
+
+    kind = "sightline-other-1"
+
+
+def other_model(path: Path, /) -> str:
+    return f"a model of {path.name}"
+
+
+@pytest.fixture
+def two_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = f"{__name__}:"
+    other = NetworkEntry("sightline.models.nets.sornet:SornetConfig", here + "OtherNet", here + "other_model")
+    monkeypatch.setattr(checkpoints, "NETWORKS", {**NETWORKS, OtherNet.kind: other})
+
+
+@pytest.mark.usefixtures("two_kinds")
+def test_opened_by_the_kind_in_the_header(tmp_path: Path) -> None:
+    file = kept(tmp_path, dump_checkpoint(OtherNet(NET.config)))
+    assert type(load_checkpoint(file).net) is OtherNet
+    assert model_loader(file) is other_model
+    with pytest.raises(ModelError, match="expected kind 'sightline-sornet-1', found sightline-other-1"):
+        load_checkpoint(file, Sornet)
+    sornet = kept(tmp_path, GOOD)
+    assert type(load_checkpoint(sornet).net) is Sornet
+    assert model_loader(sornet) is load_file
+
+
+@pytest.mark.usefixtures("two_kinds")
+def test_an_unknown_kind_names_those_there_are(tmp_path: Path) -> None:
+    file = kept(tmp_path, said(kind="sightline-othr-1"))
+    problem = "expected kind 'sightline-sornet-1' or 'sightline-other-1', found sightline-othr-1, did you mean"
+    for open_file in (load_checkpoint, model_loader):
+        with pytest.raises(ModelError, match=f"{problem} 'sightline-other-1'"):
+            open_file(file)
+
+
+def test_the_shipped_weights_open_by_their_kind() -> None:
+    assert type(load_checkpoint(SHIPPED).net) is Sornet
+    assert model_loader(SHIPPED) is load_file

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import ConfigError
-from sightline.models.nets.glances import MOST, glances, moved, offsets
-from sightline.models.nets.sornet import Sornet, SornetConfig
+from sightline.models.nets.sornet import MOST_GLANCES, Sornet, SornetConfig, glances, moved, offsets
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +33,16 @@ def test_moved_pictures_show_what_lies_beside_and_repeat_their_edge(
 
 @pytest.mark.parametrize("side", [16, 32])
 def test_no_two_glances_cut_alike(side: int) -> None:
-    cuts = {(right % side, down % side) for right, down in offsets(MOST, side)}
-    assert len(cuts) == MOST
+    cuts = {(right % side, down % side) for right, down in offsets(MOST_GLANCES, side)}
+    assert len(cuts) == MOST_GLANCES
     assert offsets(1, side) == [(0, 0)]
-    assert offsets(3, side) == offsets(MOST, side)[:3]
-    assert np.sum(offsets(MOST, side), axis=0).tolist() == [0, 0]
+    assert offsets(3, side) == offsets(MOST_GLANCES, side)[:3]
+    assert np.sum(offsets(MOST_GLANCES, side), axis=0).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("count", [0, MOST + 1])
+@pytest.mark.parametrize("count", [0, MOST_GLANCES + 1])
 def test_so_many_are_refused(count: int) -> None:
-    with pytest.raises(ConfigError, match=f"1 to {MOST}, not {count}"):
+    with pytest.raises(ConfigError, match=f"1 to {MOST_GLANCES}, not {count}"):
         offsets(count, 32)
 
 

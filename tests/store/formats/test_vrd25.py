@@ -111,7 +111,7 @@ def test_empty_files(tmp_path: Path, file: str, content: str) -> None:
 def test_half_pairs_are_left_out_and_told(tmp_path: Path) -> None:
     folder = lay(tmp_path, {name: text for name, text in VRD25.items() if name != OBJECTS})
     assert [part.views["source"][0] for part in vrd25.read(folder)] == ["across_images"]
-    assert vrd25.skipped(folder) == [f"{PAIRS}: left out, {OBJECTS} is not there"]
+    assert vrd25.notes(folder) == [f"{PAIRS}: left out, {OBJECTS} is not there"]
     assert vrd25.detect(folder)
 
 
@@ -278,7 +278,7 @@ def test_real_files(real_data: Path, tmp_path: Path) -> None:
     with_pair = test.relations["scene_id"].n_unique()
     assert test.views.height - with_pair == 13
     assert test.objects.height == 13_893
-    assert vrd25.skipped(folder) == [
+    assert vrd25.notes(folder) == [
         "across_images_vrd_train.csv: left out, across_images_objects_train.csv is not there"
     ]
     tables = Tables.concat(parts.values())

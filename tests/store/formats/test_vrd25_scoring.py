@@ -11,8 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import DataError
-from sightline.store.formats.vrd25 import read_predictions, read_scoring_truth, write_predictions
-from sightline.store.formats.vrd25_scoring import prediction_blocks, scoring_truth_blocks
+from sightline.store.formats.vrd25 import (
+    prediction_blocks,
+    read_predictions,
+    read_scoring_truth,
+    scoring_truth_blocks,
+    write_predictions,
+)
 
 BOXES = ["a_x0", "a_y0", "a_x1", "a_y1", "b_x0", "b_y0", "b_x1", "b_y1"]
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.core import asking
+from sightline.exams.base import Exam, Measures, check_split, option
+from sightline.exams.hooks import call_hook, model_call
 from sightline.exams.predicates.items import PredicatesItem, Questions, questions
-from sightline.exams.predicates.records import mark
-from sightline.exams.predicates.study import LearnsFromTruth, PredicateStudy
-from sightline.exams.run import ItemRecords
+from sightline.exams.predicates.measures import item_records, predicate_measures
+from sightline.exams.run import ItemRecords, RunRecords
 from sightline.hints import did_you_mean
-from sightline.skills import Predicates, QuerySpec, Verdicts
+from sightline.skills import PredicatesStudy, QuerySpec, Verdicts
 from sightline.store import Dataset
+
+if TYPE_CHECKING:
+    from sightline.exams.card import CardContext
+    from sightline.exams.scoring import RunResult
+    from sightline.show.page import Example, Section
 
 BASELINES: Final[Mapping[str, str]] = {
     "majority": "predicates_majority",
@@ -22,144 +27,142 @@ BASELINES: Final[Mapping[str, str]] = {
     "size_prior": "size_prior",
     "shape_size_prior": "shape_size_prior",
 }
-"""What stands in every table: the name there → the model's name."""
 
 
-@dataclass
-class PredicatesExam:
-    """The eight predicates between all objects of a scene, over one split.
+@dataclass(frozen=True)
+class PredicatesExam(Exam[PredicatesItem]):
+    """The eight predicates between all objects of a scene, over one split."""
 
-    Attributes:
-        views: Ids of the views to show, in this order; None leaves it to the model: its own `views`, else all.
-        split: The split to sit; None for all scenes.
-    """
+    views: tuple[str, ...] | None = option(
+        None, "Views to show, as in original,top; by default those the model wants."
+    )
+    split: str | None = option(None, "Split to examine on; by default all scenes.", folder="")
 
-    views: tuple[str, ...] | None = None
-    split: str | None = None
-    name: str = field(default="predicates", init=False)
-    _asked: dict[str, Questions] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def skills(self) -> tuple[str, ...]:
-        """*predicates*."""
-        return ("predicates",)
-
-    def options(self) -> dict[str, Any]:
-        """Split and views."""
-        return {"split": self.split, "views": None if self.views is None else list(self.views)}
+    name: ClassVar[str] = "predicates"
+    title: ClassVar[str] = "Geometric predicates"
+    baselines: ClassVar[Mapping[str, str]] = BASELINES
+    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("predicates",),)  # type: ignore[misc]
 
     def questions(self, data: Dataset) -> Questions:
         """All scenes with a pair; DataError where there is none, or the dataset is of another kind."""
-        if data.fingerprint not in self._asked:
-            _refuse_split(self.split, data)
-            self._asked = {data.fingerprint: questions(data.tables(split=self.split), data)}  # one at a time
-        return self._asked[data.fingerprint]
 
-    def check(self, model: object, data: Dataset) -> dict[str, Any]:
-        """Refuse a model that cannot sit over this data; views shown and scenes left out, for the manifest."""
-        asked = self.questions(data)
-        shown = self.views_for(model, data)
-        _let_refuse(model, "check", lambda: _syllabus(asked.items, shown))
-        _let_refuse(model, "check_scenes", lambda: _sizes(data))
-        return {"views": list(shown), "left_out": asked.left_out}
+        def make() -> Questions:
+            check_split(self.split, data)
+            return questions(data.tables(split=self.split), data)
 
-    def views_for(self, model: object, data: Dataset) -> tuple[str, ...]:
-        """The views this model is shown; an error where a scene lacks one, or its picture."""
-        items = self.questions(data).items
-        there = tuple(items[0].views)
-        wanted = self._wanted(model, there)
-        for view in wanted:
-            if view not in there:
-                raise self._missing(model, view, there)
-        _refuse_blank(wanted, items, data)
-        return wanted
+        return data.memo(("predicates questions", self.split), make)
 
     def items(self, data: Dataset) -> tuple[PredicatesItem, ...]:
         """One a scene, in stored order."""
         return self.questions(data).items
 
-    def prepare(self, model: object, data: Dataset) -> None:
-        """Hand the truth to a baseline that says it learns from it; nobody else gets it."""
-        if not (isinstance(model, LearnsFromTruth) and model.sees_truth):
-            return
+    def check(self, model: Any, data: Dataset) -> dict[str, Any]:
+        """Refuse a model that cannot answer over this data; views shown and scenes left out, for the manifest."""
+        shown = self.views_for(model, data)
+        call_hook(model, "check", self.name, lambda: self.spec(model, data))
+        return {"views": list(shown), "left_out": self.questions(data).left_out}
+
+    def spec(self, model: Any, data: Dataset) -> QuerySpec:
+        """What the queries will be like."""
+        items, shown = self.items(data), self.views_for(model, data)
+        return QuerySpec(
+            views=shown,
+            most_objects=max(len(item.facts.objects) for item in items),
+            patch=items[0].patches[0].shape[0],
+            sizes=frozenset(size for item in items for view in shown if (size := item.views[view].size)),
+            objects=_objects_by_scene(data),
+        )
+
+    def views_for(self, model: Any, data: Dataset) -> tuple[str, ...]:
+        """The views this model is shown; an error where a scene lacks one, or no scene has its picture."""
         items = self.items(data)
-        study = PredicateStudy(
+        common = tuple(items[0].views)
+        wanted = self._wanted(model, common)
+        for view in wanted:
+            if view not in common:
+                raise self._missing(model, view, common)
+        _refuse_blank(wanted, items, data)
+        return wanted
+
+    def study(self, model: Any, data: Dataset) -> PredicatesStudy | None:
+        """The truth, for a baseline that says by ``sees_truth`` that it learns from it; nobody else gets it."""
+        if not getattr(model, "sees_truth", False):
+            return None
+        items = self.items(data)
+        return PredicatesStudy(
             scenes=tuple(item.scene_id for item in items),
-            looks=tuple(item.looks for item in items),
+            appearance=tuple(item.appearance for item in items),
             truth=tuple(item.facts.truth for item in items),
         )
-        with asking(model, "prepare"):
-            model.prepare(study)
 
-    def examine(self, model: object, item: PredicatesItem) -> ItemRecords:
-        """Ask about one scene; mark every predicate of every ordered pair."""
-        assert isinstance(model, Predicates)
+    def ask(self, model: Any, item: PredicatesItem) -> ItemRecords:
+        """Ask about one scene; judge every predicate of every ordered pair."""
         views = self._wanted(model, tuple(item.views))
-        with asking(model, "predicates"):
+        with model_call(model, "predicates"):
             given = model.predicates(item.queries(views))
-        said = Verdicts.checked(given, len(item.patches), type(model).__name__)
-        return mark(item.facts, said, views)
+        verdicts = Verdicts.checked(given, len(item.patches), type(model).__name__)
+        return item_records(item.facts, verdicts, views)
 
-    def _wanted(self, model: object, there: tuple[str, ...]) -> tuple[str, ...]:
-        """Views to show where those are there: the exam's, the model's, or all."""
+    def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:  # noqa: ARG002
+        """Scene accuracy, scene-all accuracy, F1, micro accuracy and unknowns; as details by slices."""
+        return tuple(predicate_measures(records.rows))
+
+    def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002
+        """The views a run was shown."""
+        views = facts.get("views") or []
+        return [", ".join(map(str, views))] if views else []
+
+    def sections(self, card: CardContext) -> Iterable[Section]:
+        """Tables by predicate, and accuracy by slices."""
+        from sightline.exams.predicates.card import sections
+
+        return sections(card)
+
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
+        """Single scenes with what became of the judgements."""
+        from sightline.exams.predicates.card import examples
+
+        return examples(self, card, result)
+
+    def _wanted(self, model: Any, common: tuple[str, ...]) -> tuple[str, ...]:
+        """Views to show of those that all scenes have: the exam's, the model's, or all."""
         if self.views is not None:
             return self.views
-        own = getattr(model, "views", None)
-        if own is None:
-            return there
-        wanted = (own,) if isinstance(own, str) else tuple(own)
+        asked = getattr(model, "views", None)
+        if asked is None:
+            return common
+        wanted = (asked,) if isinstance(asked, str) else tuple(asked)
         if not getattr(model, "any_views", False):
             return wanted
-        return tuple(view for view in wanted if view in there) or wanted
+        return tuple(view for view in wanted if view in common) or wanted
 
-    def _missing(self, model: object, view: str, there: tuple[str, ...]) -> ConfigError | ModelError:
+    def _missing(self, model: Any, view: str, common: tuple[str, ...]) -> ConfigError | ModelError:
         """What to say of a view that not every scene has."""
-        near = did_you_mean(view, there) or f"; all scenes share {', '.join(there) or 'none'}"
+        near = did_you_mean(view, common) or f"; all scenes share {', '.join(common) or 'none'}"
         if self.views is not None:
             return ConfigError(f"no view {view!r} in the data{near}")
         return ModelError(f"{type(model).__name__} wants the view {view!r}, which the data lacks{near}")
 
 
-def _let_refuse(model: object, method: str, told: Callable[[], object]) -> None:
-    """Let a model that has the method raise, if it cannot sit over what it is told."""
-    refuse = getattr(model, method, None)
-    if callable(refuse):
-        with asking(model, method):
-            refuse(told())
-
-
-def _sizes(data: Dataset) -> dict[str, int]:
+def _objects_by_scene(data: Dataset) -> dict[str, int]:
     """How many objects each scene has, of all splits and those without a pair too."""
     scenes = data.scan("views").select("scene_id").unique().collect()
     counts = data.scan("objects").group_by("scene_id").len().collect()
     return dict.fromkeys(scenes["scene_id"], 0) | dict(counts.iter_rows())
 
 
-def _syllabus(items: tuple[PredicatesItem, ...], shown: tuple[str, ...]) -> QuerySpec:
-    return QuerySpec(
-        views=shown,
-        most_objects=max(len(item.facts.objects) for item in items),
-        patch=items[0].patches[0].shape[0],
-        sizes=frozenset(size for item in items for view in shown if (size := item.views[view].size)),
-    )
-
-
-def _refuse_split(split: str | None, data: Dataset) -> None:
-    if split is not None and split not in (data.splits or ("",)):
-        raise DataError(
-            "no such split",
-            file=data.path,
-            field="split",
-            expected=" or ".join(data.splits) or "none, the data has no splits",
-            found=split,
-        )
-
-
 def _refuse_blank(views: tuple[str, ...], items: tuple[PredicatesItem, ...], data: Dataset) -> None:
+    """DataError for a view without a picture, or where every picture is missing; single ones are left out later."""
+    missing: DataError | None = None
     for item in items:
         for view in views:
             ref = item.views[view].image_ref
             if ref is None:
                 raise DataError("view has no picture", file=data.path, row=item.scene_id, field=view)
-            if not data.blobs.locate(ref).is_file():
-                raise DataError("picture is missing", file=data.blobs.locate(ref), row=item.scene_id, field=view)
+            if data.blobs.locate(ref).is_file():
+                return
+            missing = missing or DataError(
+                "picture is missing", file=data.blobs.locate(ref), row=item.scene_id, field=view
+            )
+    if missing is not None:
+        raise missing

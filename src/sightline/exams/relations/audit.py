@@ -9,17 +9,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.relations.counting import ratio
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.prior import cross_fit
+from sightline.exams.relations.protocols import Floats, ratio
 from sightline.exams.relations.votes import clear_order
 from sightline.geometry import area, centre
 from sightline.scenes import Depth
 from sightline.skills import Setting
 from sightline.stats import Interval, intervals
-
-Floats = NDArray[np.float64]
-
 
 REPEATS: Final = 5
 """How often the clusters are dealt into folds anew; one dealing alone moves the class prior by half a point."""
@@ -41,27 +38,17 @@ class BlindRule:
     se_ratio: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; undefined ones are null."""
-        values = (self.accuracy.value, self.accuracy.low, self.accuracy.high, self.se_ratio)
-        accuracy, low, high, ratio = (float(v) if np.isfinite(v) else None for v in values)
-        return {"accuracy": accuracy, "low": low, "high": high, "n": self.pairs, "se_ratio": ratio}
+        """One flat row for JSON: accuracy, low, high, n, se_ratio."""
+        limits = {"accuracy": self.accuracy.value, "low": self.accuracy.low, "high": self.accuracy.high}
+        return {**limits, "n": self.pairs, "se_ratio": self.se_ratio}
 
 
-@dataclass(frozen=True)
-class Audit:
-    """Blind rules by setting and name."""
-
-    rules: Mapping[Setting, Mapping[str, BlindRule]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{setting: {rule: {"accuracy", "low", "high", "n", "se_ratio"}}}``."""
-        return {
-            setting: {name: rule.to_dict() for name, rule in rules.items()} for setting, rules in self.rules.items()
-        }
+Audit = dict[Setting, dict[str, BlindRule]]
+"""Blind rules by setting and name."""
 
 
 def audit(tables: Mapping[Setting, PairTable], *, folds: int = 5, seed: int = 0, resamples: int = 2000) -> Audit:
-    """Let every blind rule guess the clear depth orders.
+    """Let every blind rule guess the clear depth orders, in every setting.
 
     Args:
         tables: Annotated pairs (not `ordered`) by setting.
@@ -70,7 +57,7 @@ def audit(tables: Mapping[Setting, PairTable], *, folds: int = 5, seed: int = 0,
         seed: Seeds the dealing and the resampling.
         resamples: Bootstrap resamples of the clusters.
     """
-    return Audit({setting: _audit_one(table, folds, seed, resamples) for setting, table in tables.items()})
+    return {setting: _audit_one(table, folds, seed, resamples) for setting, table in tables.items()}
 
 
 def evidence(table: PairTable) -> dict[str, Floats]:
@@ -89,13 +76,13 @@ def evidence(table: PairTable) -> dict[str, Floats]:
     }
 
 
-def credit(said: Floats, depth: NDArray[np.int8]) -> Floats:
+def credit(evidence: Floats, depth: NDArray[np.int8]) -> Floats:
     """1 where the sign of the evidence fits a clear depth order, 0 where not, one half for a tie.
 
     >>> credit(np.array([0.1, -0.1, 0.0]), np.array([1, 1, 2], dtype=np.int8))
     array([1. , 0. , 0.5])
     """
-    return np.where(said == 0, 0.5, (said > 0) == (depth == Depth.CLOSER))
+    return np.where(evidence == 0, 0.5, (evidence > 0) == (depth == Depth.CLOSER))
 
 
 def se_ratio(scores: Floats, cluster: NDArray[np.int32], n_clusters: int) -> float:
@@ -117,10 +104,10 @@ def _audit_one(table: PairTable, folds: int, seed: int, resamples: int) -> dict[
     c = len(table.clusters)
     columns = [*scores.values(), np.ones(len(clear))]
     counts = np.column_stack([np.bincount(clear.cluster, weights=w, minlength=c) for w in columns])
-    found = intervals(counts, lambda t: ratio(t[:, :-1], t[:, -1:]), resamples=resamples, seed=seed)
+    accuracies = intervals(counts, lambda t: ratio(t[:, :-1], t[:, -1:]), resamples=resamples, seed=seed)
     return {
         name: BlindRule(interval, len(clear), se_ratio(score, clear.cluster, c))
-        for (name, score), interval in zip(scores.items(), found, strict=True)
+        for (name, score), interval in zip(scores.items(), accuracies, strict=True)
     }
 
 

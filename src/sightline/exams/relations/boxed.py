@@ -1,4 +1,4 @@
-"""Pairs that are told by their boxes, as in prediction files: arrays, grouping by image pair, windows."""
+"""Pairs known by their boxes, as in prediction files: arrays, grouping by image pair, windows."""
 
 from __future__ import annotations
 
@@ -62,20 +62,15 @@ class BoxedPairs:
         return replace(self, **picked)
 
 
-def boxed_pairs(truth: pl.DataFrame, predictions: pl.DataFrame) -> tuple[BoxedPairs, BoxedPairs]:
-    """Truth and predictions as arrays over one list of images.
-
-    Args:
-        truth: As `store.formats.vrd25.read_scoring_truth` gives it.
-        predictions: As `read_predictions` there gives it.
-    """
-    return boxed_blocks([truth], [predictions])
-
-
 def boxed_blocks(
     truth: Iterable[pl.DataFrame], predictions: Iterable[pl.DataFrame]
 ) -> tuple[BoxedPairs, BoxedPairs]:
-    """Like `boxed_pairs`, from consecutive parts of each frame, none of which is kept."""
+    """Truth and predictions as arrays over one list of images.
+
+    Args:
+        truth: Consecutive parts of what `store.formats.vrd25.read_scoring_truth` gives; none of them is kept.
+        predictions: The same of `read_predictions` there.
+    """
     images = Vocabulary()
     true = _arrays(truth, images)
     # Numbered anew, so that the order of clusters, hence of a bootstrap's draws, does not depend on the blocks.
@@ -120,14 +115,14 @@ def _arrays(blocks: Iterable[pl.DataFrame], images: Vocabulary) -> dict[str, Any
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedRows:
     """Rows by a key: those of key k are ``order[start[k]:start[k + 1]]``, in file order."""
 
     order: Ints
     start: NDArray[np.int64]
 
 
-def sort_rows(key: Ints, n_keys: int) -> Sorted:
+def sort_rows(key: Ints, n_keys: int) -> SortedRows:
     """Rows by key; rows with key −1 are left out.
 
     >>> sort_rows(np.array([1, -1, 0, 1], dtype=np.int32), 2).order.tolist()
@@ -138,7 +133,7 @@ def sort_rows(key: Ints, n_keys: int) -> Sorted:
     np.cumsum(start, out=start)
     order = np.empty(start[-1], dtype=np.int32)
     _fill_order(key, start[:-1].copy(), order)
-    return Sorted(order, start)
+    return SortedRows(order, start)
 
 
 @numba.njit(cache=True)
@@ -157,7 +152,7 @@ def _fill_order(key: Ints, place: NDArray[np.int64], order: Ints) -> None:
 
 
 @dataclass(frozen=True)
-class Groups:
+class ImageGroups:
     """Rows of truth and predictions brought together by image pair.
 
     Attributes:
@@ -173,13 +168,13 @@ class Groups:
     prediction: Ints
 
 
-def group_by_images(truth: BoxedPairs, predictions: BoxedPairs, *, directed: bool) -> Groups:
+def group_by_images(truth: BoxedPairs, predictions: BoxedPairs, *, directed: bool) -> ImageGroups:
     """Group by the image pair of the truth: as written (`directed`) or whichever image comes first."""
     size = len(truth.images)
     keys = _distinct(_keys(truth.image_a, truth.image_b, size, directed))
     low, high = np.divmod(keys, size)
     cluster_keys, cluster = np.unique(np.minimum(low, high) * size + np.maximum(low, high), return_inverse=True)
-    return Groups(
+    return ImageGroups(
         clusters=np.stack(np.divmod(cluster_keys, size), axis=-1).astype(np.int32),
         cluster=cluster.astype(np.int32),
         truth=_groups_of(truth, keys, size, directed),
@@ -206,7 +201,7 @@ def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _groups_of(pairs: BoxedPairs, keys: NDArray[np.int64], size: int, directed: bool) -> Ints:
-    """Position of each row's image pair in the sorted keys, −1 where it is not there."""
+    """Position of each row's image pair in the sorted keys, −1 where they have none."""
     group = np.full(len(pairs), -1, dtype=np.int32)
     if not len(keys):
         return group
@@ -219,7 +214,7 @@ def _groups_of(pairs: BoxedPairs, keys: NDArray[np.int64], size: int, directed: 
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class BoxWindow:
     """Which ordered pairs to look at: a range [low, high) of one attribute for each of the two boxes.
 
     Attributes:
@@ -234,11 +229,11 @@ class Window:
     def keeps(self, boxes_a: NDArray[np.float64], boxes_b: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which of n ordered pairs lie in the window.
 
-        >>> Window("vertical", (0, 0.5), (0, 0.5)).keeps(np.array([[0, 0, 1, 0.8]]), np.array([[0, 0, 1, 1.0]]))
+        >>> BoxWindow("vertical", (0, 0.5), (0, 0.5)).keeps(np.array([[0, 0, 1, 0.8]]), np.array([[0, 0, 1, 1.0]]))
         array([False])
         """
-        kept: NDArray[np.bool_] = self._in(boxes_a, self.first) & self._in(boxes_b, self.second)
-        return kept
+        inside: NDArray[np.bool_] = self._in(boxes_a, self.first) & self._in(boxes_b, self.second)
+        return inside
 
     def _in(self, boxes: NDArray[np.float64], span: tuple[float, float]) -> NDArray[np.bool_]:
         if self.attribute == "area":

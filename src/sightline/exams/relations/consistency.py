@@ -1,17 +1,23 @@
-"""Do the answers of a model, or the labels themselves, contradict each other?"""
+"""Do the answers of a model, or the labels themselves, contradict each other?
+
+The laws, by name: ``symmetry``: (a, b) said closer or same, yet (b, a) closer (the paper's test).
+``symmetry_exact``: (b, a) is not the reverse of (a, b). ``symmetry_occlusion``: the same for occlusion.
+``transitivity``: a ≤ b and b ≤ c, yet a > c. ``transitivity_strict``: a < b and b < c, yet a > c; tells real
+contradictions from *same* drifting over a chain of near-ties. Across images no triple is asked completely, so
+transitivity has no case there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.relations.answers import Answers
-from sightline.exams.relations.counting import ratio
+from sightline.exams.relations.marks import MarkedPairs
 from sightline.exams.relations.pairs import PairTable
+from sightline.exams.relations.protocols import Aspect, ratio
 from sightline.scenes import Depth
 from sightline.skills import SILENT
 from sightline.stats import Interval, intervals, symmetry, transitivity
@@ -29,47 +35,34 @@ class Violations:
     share: Interval
     cases: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"share": self.share.to_dict(), "cases": self.cases}
 
+def consistency(
+    marks: Mapping[Aspect, MarkedPairs], *, resamples: int = 2000, seed: int = 0
+) -> dict[str, Violations]:
+    """Broken laws by name: symmetry and transitivity of a model's answers to both directions of every pair.
 
-@dataclass(frozen=True)
-class Consistency:
-    """Broken laws by name.
-
-    Attributes:
-        laws: ``symmetry``: (a, b) said closer or same, yet (b, a) closer (the paper's test). ``symmetry_exact``:
-            (b, a) is not the reverse of (a, b). ``symmetry_occlusion``: the same for occlusion. ``transitivity``:
-            a ≤ b and b ≤ c, yet a > c. ``transitivity_strict``: a < b and b < c, yet a > c; tells real
-            contradictions from *same* drifting over a chain of near-ties. Across images no triple is asked
-            completely, so transitivity has no case there.
+    Args:
+        marks: Judgements of one setting by aspect, depth among them.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
     """
-
-    laws: Mapping[str, Violations]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {name: law.to_dict() for name, law in self.laws.items()}
-
-
-def consistency(answers: Answers, *, resamples: int = 2000, seed: int = 0) -> Consistency:
-    """Symmetry and transitivity of a model's answers to both directions of every pair."""
-    table = answers.table
+    depth = marks["depth"]
+    table, answer = depth.pairs, depth.answer
     ends = (table.cluster, table.first, table.second)
     c = len(table.clusters)
     counts = {
-        "symmetry": symmetry(*ends, answers.depth, n_clusters=c),
-        "symmetry_exact": symmetry(*ends, answers.depth, exact=True, n_clusters=c),
-        **_transitivity(table, answers.depth),
+        "symmetry": symmetry(*ends, answer, n_clusters=c),
+        "symmetry_exact": symmetry(*ends, answer, exact=True, n_clusters=c),
+        **_transitivity(table, answer),
     }
     if table.setting == "within_image":
-        counts["symmetry_occlusion"] = symmetry(*ends, answers.occlusion, aspect="occlusion", n_clusters=c)
-    return _consistency(counts, resamples, seed)
+        hides = marks["occlusion"].answer if "occlusion" in marks else np.full_like(answer, SILENT)
+        counts["symmetry_occlusion"] = symmetry(*ends, hides, aspect="occlusion", n_clusters=c)
+    return _violations(counts, resamples, seed)
 
 
-def label_consistency(table: PairTable, *, resamples: int = 2000, seed: int = 0) -> Consistency:
-    """Transitivity of the raters' majority labels; they are symmetric by construction.
+def label_consistency(table: PairTable, *, resamples: int = 2000, seed: int = 0) -> dict[str, Violations]:
+    """Broken laws of transitivity in the raters' majority labels; they are symmetric by construction.
 
     Args:
         table: Annotated pairs, one direction each.
@@ -77,7 +70,7 @@ def label_consistency(table: PairTable, *, resamples: int = 2000, seed: int = 0)
         seed: Of the resampling.
     """
     both = table.ordered()
-    return _consistency(_transitivity(both, both.depth), resamples, seed)
+    return _violations(_transitivity(both, both.depth), resamples, seed)
 
 
 def _transitivity(table: PairTable, depth: NDArray[np.int8]) -> dict[str, NDArray[np.int64]]:
@@ -91,8 +84,8 @@ def _transitivity(table: PairTable, depth: NDArray[np.int8]) -> dict[str, NDArra
     }
 
 
-def _consistency(counts: Mapping[str, NDArray[np.int64]], resamples: int, seed: int) -> Consistency:
+def _violations(counts: Mapping[str, NDArray[np.int64]], resamples: int, seed: int) -> dict[str, Violations]:
     stacked = np.stack(list(counts.values()), axis=1)
-    found = intervals(stacked, lambda t: ratio(t[..., 0], t[..., 1]), resamples=resamples, seed=seed)
+    shares = intervals(stacked, lambda t: ratio(t[..., 0], t[..., 1]), resamples=resamples, seed=seed)
     cases = stacked.sum(axis=0)[:, 1].tolist()
-    return Consistency({name: Violations(i, n) for name, i, n in zip(counts, found, cases, strict=True)})
+    return {name: Violations(i, n) for name, i, n in zip(counts, shares, cases, strict=True)}

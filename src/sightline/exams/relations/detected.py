@@ -1,8 +1,8 @@
 """The exam on boxes the model found itself: match them to the annotated pairs, then mark.
 
 Detections pass the filters the dataset was collected with, then as many are kept as the image has annotated
-objects (the paper's leak, §3.2). Classes are ignored. Failures are told apart: an object not found, both found but
-the predicate wrong, a pair that is not there.
+objects (the paper's leak, §3.2). Classes are ignored. Records tell failures apart: an object not found, both found
+but the predicate wrong, a pair that is not there.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ModelError
-from sightline.exams.core import asking
+from sightline.exams.hooks import model_call
 from sightline.exams.relations.boxed import BoxedPairs
-from sightline.exams.relations.collect import filter_detections
+from sightline.exams.relations.collection import filter_detections
 from sightline.exams.relations.items import RelationsItem
-from sightline.exams.relations.matching import Matched, match_boxed
+from sightline.exams.relations.marks import answer_words, rightness, truth_words
+from sightline.exams.relations.matching import MatchedPairs, MatchOutcome, match_boxed
 from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol
-from sightline.exams.relations.words import answer_words, outcome_words, truth_words
 from sightline.exams.run import ItemRecords
 from sightline.scenes import Depth, Occlusion, View
-from sightline.skills import SILENT, Detect, Detections, Judgements, Pairs, Relate
+from sightline.skills import SILENT, Detections, Judgements, Pairs
 
 _NEUTRAL: Final[dict[Aspect, int]] = {"depth": int(Depth.CLOSER), "occlusion": int(Occlusion.NONE)}
 """What a perfect predicate says of a pair that is not there: some counted label, so that it is a false positive."""
 
 
-def judge_detected(
-    model: object, item: RelationsItem, *, perfect: bool, found: dict[str, Detections]
+def detected_records(
+    model: Any, item: RelationsItem, *, perfect: bool, detections: dict[str, Detections]
 ) -> ItemRecords:
     """Records of one item on detected boxes: every predicted pair, then every annotated pair that none fitted.
 
@@ -38,20 +38,19 @@ def judge_detected(
         model: Has *detect*, and *relate* unless `perfect`.
         item: Image or image pair, one direction.
         perfect: Take the true label wherever both boxes fit, instead of asking the model.
-        found: Detections by scene, so that no image is looked at twice; filled here.
+        detections: Detections by scene, so that no image is looked at twice; filled here.
     """
-    kept_a = _detect(model, item.scene_id, item.pairs.view_a, len(item.truth_boxes_a), found)
-    kept_b = _detect(model, item.other_scene, item.pairs.view_b, len(item.truth_boxes_b), found)
-    pairs = all_pairs(item.pairs, kept_a, kept_b)
+    objects_a = _detect(model, item.scene_id, item.pairs.view_a, len(item.truth_boxes_a), detections)
+    objects_b = _detect(model, item.other_scene, item.pairs.view_b, len(item.truth_boxes_b), detections)
+    pairs = all_pairs(item.pairs, objects_a, objects_b)
     truth = _truth_rows(item)
     if perfect:
-        said = Judgements(*(np.full(len(pairs), SILENT, dtype=np.int8) for _ in range(2)))
+        judgements = Judgements(*(np.full(len(pairs), SILENT, dtype=np.int8) for _ in range(2)))
     else:
-        assert isinstance(model, Relate)
-        with asking(model, "relate"):
+        with model_call(model, "relate"):
             given = model.relate(pairs)
-        said = Judgements.checked(given, len(pairs), type(model).__name__)
-    predictions = _boxed(pairs, said.depth, said.occlusion)
+        judgements = Judgements.checked(given, len(pairs), type(model).__name__)
+    predictions = _boxed(pairs, judgements.depth, judgements.occlusion)
     columns: dict[str, list[Any]] = {}
     for aspect in item.aspects:
         matched = match_boxed(truth, predictions, Protocol.DEFAULT, aspect)
@@ -61,7 +60,7 @@ def judge_detected(
 
 
 def all_pairs(asked: Pairs, a: Detections, b: Detections) -> Pairs:
-    """Every ordered pair of kept detections, in order of confidence; an object is not paired with itself."""
+    """Every ordered pair of detections, in order of confidence; an object is not paired with itself."""
     i, j = np.indices((len(a.boxes), len(b.boxes))).reshape(2, -1)
     if asked.setting == "within_image":
         i, j = i[i != j], j[i != j]
@@ -74,15 +73,16 @@ def all_pairs(asked: Pairs, a: Detections, b: Detections) -> Pairs:
     )
 
 
-def _detect(model: object, scene: str, view: View, keep: int, found: dict[str, Detections]) -> Detections:
-    if scene not in found:
-        assert isinstance(model, Detect)
-        with asking(model, "detect"):
-            told = model.detect(view)
-        given = checked_detections(told, type(model).__name__)
+def _detect(model: Any, scene: str, view: View, keep: int, detections: dict[str, Detections]) -> Detections:
+    """The best `keep` detections of a scene that pass the filters, each scene looked at once."""
+    if scene not in detections:
+        with model_call(model, "detect"):
+            answer = model.detect(view)
+        given = checked_detections(answer, type(model).__name__)
         rows = filter_detections(given.boxes, given.scores, given.groups, keep=keep)
-        found[scene] = Detections(given.boxes[rows], given.scores[rows], tuple(given.categories[r] for r in rows))
-    return found[scene]
+        classes = tuple(given.categories[row] for row in rows)
+        detections[scene] = Detections(given.boxes[rows], given.scores[rows], classes)
+    return detections[scene]
 
 
 def checked_detections(given: object, model: str) -> Detections:
@@ -125,14 +125,14 @@ def _boxed(pairs: Pairs, depth: NDArray[np.int8], occlusion: NDArray[np.int8]) -
     )
 
 
-def _rows(item: RelationsItem, aspect: Aspect, matched: Matched, perfect: bool) -> dict[str, list[Any]]:
+def _rows(item: RelationsItem, aspect: Aspect, matched: MatchedPairs, perfect: bool) -> dict[str, list[Any]]:
     n = len(item.pairs) if item.pairs.setting == "across_images" else len(item.pairs) // 2
-    kept = np.ones(len(matched.truth), dtype=bool)
+    asked = np.ones(len(matched.truth), dtype=bool)
     if item.pairs.setting == "across_images":
-        kept = matched.truth_row < n  # the other direction is an item of its own
-    truth, answer, row = matched.truth[kept], matched.answer[kept], matched.truth_row[kept]
+        asked = matched.truth_row < n  # the other direction is an item of its own
+    truth, answer, row = matched.truth[asked], matched.answer[asked], matched.truth_row[asked]
     if perfect:
-        predicted = matched.prediction_row[kept] >= 0
+        predicted = matched.prediction_row[asked] >= 0
         ideal = np.where(truth == ABSENT, _NEUTRAL[aspect], np.maximum(truth, SILENT))
         answer = np.where(predicted, ideal, SILENT).astype(np.int8)
     return {
@@ -142,5 +142,16 @@ def _rows(item: RelationsItem, aspect: Aspect, matched: Matched, perfect: bool) 
         "aspect": [aspect] * len(row),
         "truth": truth_words(aspect, truth),
         "answer": answer_words(aspect, answer),
-        "outcome": outcome_words(truth, answer, matched.outcome[kept]),
+        "right": rightness(truth, answer),
+        "outcome": outcome_words(truth, answer, matched.outcome[asked]),
     }
+
+
+def outcome_words(truth: NDArray[Any], answer: NDArray[Any], outcome: NDArray[Any]) -> list[str]:
+    """Words of matching outcomes, the answer having possibly been filled in since.
+
+    >>> outcome_words(np.array([1, 1]), np.array([1, -1]), np.array([1, 2]))
+    ['correct', 'missed_object']
+    """
+    final = np.where((truth == answer) & (truth >= 0), MatchOutcome.CORRECT, outcome)
+    return [MatchOutcome(code).name.lower() for code in final.tolist()]

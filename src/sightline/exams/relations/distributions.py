@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sightline.exams.relations.pairs import PairTable
 from sightline.scenes import words
 
-Name = tuple[str, ...]
+Classes = tuple[str, ...]
 """One class, or the classes (first, second) of a pair."""
 
 
@@ -26,7 +26,7 @@ class Frequency:
         distinct: How many names there are in all.
     """
 
-    names: tuple[Name, ...]
+    names: tuple[Classes, ...]
     counts: NDArray[np.int64]
     total: int
     distinct: int
@@ -38,7 +38,7 @@ class Frequency:
 
 
 @dataclass(frozen=True)
-class Bar:
+class LabelBar:
     """One row of a label chart: a class or class pair and how its pairs are labelled.
 
     Attributes:
@@ -47,7 +47,7 @@ class Bar:
         support: Ordered pairs behind the shares.
     """
 
-    name: Name
+    name: Classes
     shares: NDArray[np.float64]
     support: int
 
@@ -63,7 +63,7 @@ class LabelDistribution:
     """
 
     aspect: str
-    names: tuple[Name, ...]
+    names: tuple[Classes, ...]
     counts: NDArray[np.int64]
 
     @property
@@ -71,7 +71,7 @@ class LabelDistribution:
         """Words of the five columns."""
         return (*words(self.aspect), "no_majority")
 
-    def top(self, label: str, k: int = 6, support: int = 50) -> tuple[Bar, ...]:
+    def top(self, label: str, k: int = 6, support: int = 50) -> tuple[LabelBar, ...]:
         """The k names with the highest share of a label; one of (a, b) and (b, a) where the label fits both alike.
 
         Args:
@@ -84,16 +84,16 @@ class LabelDistribution:
         wanted = (total >= max(support, 1)) & (self.counts[:, column] > 0)
         if column not in (1, 2):
             wanted &= np.array([name[0] <= name[-1] for name in self.names], dtype=bool)
-        kept = np.flatnonzero(wanted)
-        share = self.counts[kept] / total[kept, None]
-        order = np.lexsort((kept, -total[kept], -share[:, column]))[:k]
-        return tuple(Bar(self.names[kept[i]], share[i], int(total[kept[i]])) for i in order)
+        rows = np.flatnonzero(wanted)
+        share = self.counts[rows] / total[rows, None]
+        order = np.lexsort((rows, -total[rows], -share[:, column]))[:k]
+        return tuple(LabelBar(self.names[rows[i]], share[i], int(total[rows[i]])) for i in order)
 
     def to_dict(self, k: int = 6, support: int = 50) -> dict[str, Any]:
         """The top k of every label as plain values for JSON."""
         return {label: [self._row(bar) for bar in self.top(label, k, support)] for label in self.labels}
 
-    def _row(self, bar: Bar) -> dict[str, Any]:
+    def _row(self, bar: LabelBar) -> dict[str, Any]:
         shares = dict(zip(self.labels, bar.shares.tolist(), strict=True))
         return {"classes": list(bar.name), "support": bar.support, "shares": shares}
 
@@ -128,12 +128,12 @@ def labels_by_class_pair(table: PairTable, aspect: str = "depth") -> LabelDistri
     return LabelDistribution(aspect, names, _count(row, getattr(both, aspect), len(names)))
 
 
-def _pair_names(keys: NDArray[np.int64], categories: tuple[str, ...]) -> list[Name]:
+def _pair_names(keys: NDArray[np.int64], categories: tuple[str, ...]) -> list[Classes]:
     first, second = np.divmod(keys, max(len(categories), 1))
     return [(categories[a], categories[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
 
 
-def _frequency(names: list[Name], counts: NDArray[np.int64], top: int) -> Frequency:
+def _frequency(names: list[Classes], counts: NDArray[np.int64], top: int) -> Frequency:
     order = np.argsort(-counts, kind="stable")[:top]
     order = order[counts[order] > 0]
     return Frequency(

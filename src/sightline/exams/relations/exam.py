@@ -2,128 +2,233 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.core import asking
-from sightline.exams.relations.detected import judge_detected
+from sightline.exams.base import Entrants, Exam, Measures, Name, check_split, option
+from sightline.exams.hooks import model_call
+from sightline.exams.relations.detected import detected_records
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
-from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, pair_table
-from sightline.exams.relations.study import Prepares, Study
-from sightline.exams.relations.words import answer_words, truth_words
-from sightline.exams.run import ItemRecords
-from sightline.skills import Detections, Judgements, Relate, Setting
+from sightline.exams.relations.marks import answer_words, mark_pairs, rightness, truth_words
+from sightline.exams.relations.measures import relations_measures
+from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, tables_of
+from sightline.exams.relations.protocols import Protocol
+from sightline.exams.run import ItemRecords, RunRecords
+from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
+
+if TYPE_CHECKING:
+    from sightline.exams.card import CardContext
+    from sightline.exams.scoring import RunResult
+    from sightline.show.page import Example, Section
 
 BoxSource = Literal["truth", "detected", "perfect"]
 StudyPlan = Literal["same", "within_image", "across_images", "joint"]
+ProtocolName = Literal["default", "paper", "official"]
+
+BASELINES: Final = (
+    "majority",
+    "object_class",
+    "class_prior",
+    "size",
+    "size_tuned",
+    "location",
+    "location_tuned",
+    "bottom_edge",
+    "bottom_edge_tuned",
+)
+"""Models that stand in every table."""
+
+LEARNING: Final = frozenset({"majority", "object_class", "size_tuned", "location_tuned", "bottom_edge_tuned"})
+"""Those of them that cannot answer without a training split."""
+
+BOXES_WORDS: Final = {"detected": "own boxes", "perfect": "own boxes, perfect predicates"}
 
 
-@dataclass
-class RelationsExam:
+@dataclass(frozen=True)
+class RelationsExam(Exam[RelationsItem]):
     """2.5D relations over one split.
 
     Attributes:
-        split: The split to sit; "" for data without splits.
+        split: The split to examine on; "" for data without splits, None for the usual one (see `default_split`).
         train_split: The split models may fit and tune on; "" for none, None for ``validation`` where there is one.
         settings: Within an image, across images, or both.
         boxes: ``truth``: judge annotated boxes. ``detected``: find the objects too. ``perfect``: detected boxes
             with perfect predicates, the ceiling the detector sets (the paper's Table 5).
-        study: Which setting's training pairs a model learns from, for the transfer table (the paper's Table 8);
-            ``same`` is the setting it is asked about.
+        study_plan: Which setting's training pairs a model learns from, for the transfer table (the paper's
+            Table 8); ``same`` is the setting it is asked about.
+        protocol: How answers are counted.
+        detections: CSV of boxes that are joined to models which find none themselves.
     """
 
-    split: str = "test"
-    train_split: str | None = None
-    settings: tuple[Setting, ...] = SETTINGS
-    boxes: BoxSource = "truth"
-    study: StudyPlan = "same"
-    name: str = field(default="relations", init=False)
-    _found: dict[str, Detections] = field(default_factory=dict, init=False, repr=False)
+    split: str | None = option(None, "Split to examine on; by default test.", folder="")
+    train_split: str | None = option(None, "Split to learn from; by default validation, '' for none.")
+    settings: tuple[Setting, ...] = option(SETTINGS, command=False)
+    boxes: BoxSource = option("truth", "Whose boxes are judged (the paper's Table 5).", folder="")
+    study_plan: StudyPlan = option(
+        "same", "Which setting's pairs models learn from (the paper's Table 8).", name="study"
+    )
+    protocol: ProtocolName = option("default", "How answers are counted; docs/reference/protocols.", scoring=True)
+    detections: Path | None = option(None, "CSV of boxes, instead of a model's own.", identity=False)
+
+    name: ClassVar[str] = "relations"
+    title: ClassVar[str] = "2.5D relations"
+    baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
 
     @property
-    def skills(self) -> tuple[str, ...]:
+    def skills(self) -> tuple[tuple[str, ...], ...]:
         """*relate* on given boxes; *detect* where the boxes are the model's own."""
-        return {"truth": ("relate",), "detected": ("relate", "detect"), "perfect": ("detect",)}[self.boxes]
+        return {"truth": (("relate",),), "detected": (("relate", "detect"),), "perfect": (("detect",),)}[self.boxes]
 
-    def options(self) -> dict[str, Any]:
-        """Split, settings, boxes and study plan."""
-        return {
-            "split": self.split,
-            "train_split": self.train_split,
-            "settings": list(self.settings),
-            "boxes": self.boxes,
-            "study": self.study,
-        }
+    def settled(self, data: Dataset) -> Self:
+        """Fill in the split."""
+        return replace(self, split=default_split(data)) if self.split is None else self
+
+    def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:
+        """Say who takes the exam, the given boxes joined to them; ConfigError where that makes no sense."""
+        if self.detections is not None and self.boxes == "truth":
+            raise ConfigError("--detections goes with --boxes detected or --boxes perfect")
+        if self.detections is not None and self.detections.suffix.lower() != ".csv":
+            raise ConfigError(f"--detections {self.detections}: expected a .csv file")
+        if self.boxes == "detected" and baselines and self.detections is None:
+            raise ConfigError("the baselines find no boxes of their own: give --detections, or --no-baselines")
+        # With perfect predicates all depends on the boxes: nobody is asked, and all baselines would score alike.
+        if self.boxes == "perfect" and self.detections is not None and not models:
+            return Entrants((str(self.detections),), {})
+        names = self.usable_baselines(data) if baselines and self.boxes != "perfect" else ()
+        left_out = [name for name in BASELINES if name not in names] if names else []
+        notes = [f"no training split for every setting, so these take no part: {', '.join(left_out)}"]
+        return Entrants(
+            tuple(self._with_boxes(model) for model in models),
+            {name: str(self._with_boxes(name)) for name in names},
+            tuple(notes if left_out else ()),
+        )
+
+    def usable_baselines(self, data: Dataset) -> tuple[str, ...]:
+        """The baselines, without those that must learn where there is nothing to learn from."""
+        if set(self.tables(data)) <= set(self.training(data)):
+            return BASELINES
+        return tuple(name for name in BASELINES if name not in LEARNING)
+
+    def _with_boxes(self, model: object) -> object:
+        """A model's spec with the given boxes joined to it; an object must find its own."""
+        return f"{model}+{self.detections}" if self.detections is not None and isinstance(model, str) else model
 
     def tables(self, data: Dataset) -> dict[Setting, PairTable]:
         """The annotated pairs of every setting that has some; DataError where none has."""
-        if self.split not in (data.splits or ("",)):
-            raise DataError(
-                "no such split",
-                file=data.path,
-                field="split",
-                expected=" or ".join(data.splits) or "none, the data has no splits",
-                found=self.split,
-            )
-        return nonempty_tables(data, self.split, self.settings)
+        split = default_split(data) if self.split is None else self.split
+        check_split(split, data, none=False)
+        return _nonempty_tables(data, split, self.settings)
 
     def training(self, data: Dataset) -> dict[Setting, PairTable]:
         """The pairs models may learn from, by setting; empty where there is no such split."""
-        split = self.train_split
+        split, test_split = self.train_split, default_split(data) if self.split is None else self.split
         if split is None:
-            usual = "validation" in data.splits and self.split != "validation"
+            usual = "validation" in data.splits and test_split != "validation"
             return _tables(data, "validation", SETTINGS) if usual else {}
-        if split and (split not in data.splits or split == self.split):
-            others = [name for name in data.splits if name != self.split]
+        if split and (split not in data.splits or split == test_split):
+            others = [name for name in data.splits if name != test_split]
             raise ConfigError(f"no training split {split!r}: there is {' or '.join(others) or 'none'}")
-        return nonempty_tables(data, split, SETTINGS) if split else {}
+        return _nonempty_tables(data, split, SETTINGS) if split else {}
 
     def items(self, data: Dataset) -> list[RelationsItem]:
         """Every ordered pair, grouped by image or by image pair and direction."""
         return [item for t in self.tables(data).values() for item in relations_items(t, views_of(data, t))]
 
-    def prepare(self, model: object, data: Dataset) -> None:
-        """Hand the study material to a model that wants it."""
-        self._found.clear()
-        if not isinstance(model, Prepares):
-            return
+    def spec(self, model: Any, data: Dataset) -> RelationsSpec:  # noqa: ARG002 - a hook
+        """Scenes and classes of the pairs to come."""
+        tables = self.tables(data).values()
+        scenes = {scene for t in tables for end in (t.first, t.second) for scene in t.scenes[t.object_scene[end]]}
+        categories = {name for table in tables for name in table.categories}
+        return RelationsSpec(tuple(sorted(scenes)), tuple(sorted(categories)))
+
+    def study(self, model: Any, data: Dataset) -> RelationsStudy:
+        """The training pairs as the study plan deals them out, and the pairs to come, by default without labels."""
         test = self.tables(data)
         shown = test if getattr(model, "cross_fits", False) else {s: t.unlabelled() for s, t in test.items()}
-        study = Study(train=planned(self.training(data), self.study, tuple(test)), test=shown)
-        with asking(model, "prepare"):
-            model.prepare(study)
+        return RelationsStudy(train=planned(self.training(data), self.study_plan, tuple(test)), test=shown)
 
-    def examine(self, model: object, item: RelationsItem) -> ItemRecords:
+    def ask(self, model: Any, item: RelationsItem) -> ItemRecords:
         """Ask about one image or image pair; mark depth, and within an image occlusion."""
+        return self._ask(model, item, {})
+
+    def asker(self, model: Any, data: Dataset) -> Callable[[RelationsItem], ItemRecords]:  # noqa: ARG002 - a hook
+        """Ask item after item; on detected boxes no image is looked at twice."""
+        detections: dict[str, Detections] = {}
+        return lambda item: self._ask(model, item, detections)
+
+    def _ask(self, model: Any, item: RelationsItem, detections: dict[str, Detections]) -> ItemRecords:
         if self.boxes != "truth":
-            return judge_detected(model, item, perfect=self.boxes == "perfect", found=self._found)
-        assert isinstance(model, Relate)
-        with asking(model, "relate"):
+            return detected_records(model, item, perfect=self.boxes == "perfect", detections=detections)
+        with model_call(model, "relate"):
             given = model.relate(item.pairs)
-        return mark(item, Judgements.checked(given, len(item.pairs), type(model).__name__))
+        return item_records(item, Judgements.checked(given, len(item.pairs), type(model).__name__))
+
+    def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:
+        """Precision, recall and F1 by label and sub-task, of all pairs and by scene, and the sub-tasks' average."""
+        protocol = Protocol(self.protocol)
+        boxes_matter = protocol is Protocol.OFFICIAL and "outcome" not in records.rows.columns
+        tables = self.tables(data()) if boxes_matter else None
+        return tuple(relations_measures(mark_pairs(records.rows, tables, protocol=protocol), protocol))
+
+    def standard(self, options: Mapping[str, Any]) -> bool:
+        """Whether a run judged given boxes and learned each setting from its own pairs."""
+        return options.get("boxes", "truth") == "truth" and options.get("study", "same") == "same"
+
+    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:
+        """What one rater reaches, judged by the others."""
+        from sightline.exams.relations.card import analyses
+
+        human = analyses(card).data.human_value("average" if name.path == ("average",) else name.path[1])
+        return [(human, f"one rater {human:.3f}")] if math.isfinite(human) else []
+
+    def document(self, card: CardContext) -> dict[str, Any]:
+        """Behaviour of the runs, grids of the focus, and what the data is like."""
+        from sightline.exams.relations.card import document
+
+        return document(card)
+
+    def sections(self, card: CardContext) -> Iterable[Section]:
+        """Sub-tasks, behaviour, size and place, the data."""
+        from sightline.exams.relations.card import sections
+
+        return sections(card)
+
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
+        """The scenes with the plainest mistakes."""
+        from sightline.exams.relations.card import examples
+
+        return examples(card, result)
+
+    def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002 - a hook
+        """Whose boxes a run judged, and from which setting it learned, where that is unusual."""
+        plan = options.get("study", "same")
+        learned = {"same": "", "joint": "learned from both"}.get(plan, f"learned {plan.replace('_', ' ')}")
+        return [word for word in (BOXES_WORDS.get(options.get("boxes", "truth")), learned) if word]
 
 
 def default_split(data: Dataset) -> str:
-    """The split to sit where none is asked for: ``test``, else the only one, else "" for data without splits."""
+    """The split to examine on where none is asked for: ``test``, else the only one, else "" without splits."""
     if "test" in data.splits or len(data.splits) > 1:
         return "test"
     return data.splits[0] if data.splits else ""
 
 
-def nonempty_tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -> dict[Setting, PairTable]:
+def _nonempty_tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -> dict[Setting, PairTable]:
     """Pair tables of a split by setting, those without pairs left out; DataError where none is left."""
-    kept = _tables(data, split, settings)
-    if not kept:
+    tables = _tables(data, split, settings)
+    if not tables:
         raise DataError("no depth or occlusion relations", file=data.path, field=f"split {split}")
-    return kept
+    return tables
 
 
 def _tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -> dict[Setting, PairTable]:
-    stored = data.tables(split=split or None)
-    tables = {setting: pair_table(stored, setting, split) for setting in settings}
-    return {setting: table for setting, table in tables.items() if len(table)}
+    tables = tables_of(data, split)
+    return {setting: tables[setting] for setting in settings if len(tables[setting])}
 
 
 def planned(
@@ -138,9 +243,9 @@ def planned(
     return {setting: replace(material, setting=setting) for setting in asked}
 
 
-def mark(item: RelationsItem, said: Judgements) -> ItemRecords:
+def item_records(item: RelationsItem, judgements: Judgements) -> ItemRecords:
     """Records of one item on given boxes: one row per ordered pair and aspect."""
-    asked = [(aspect, getattr(item, aspect), getattr(said, aspect)) for aspect in item.aspects]
+    asked = [(aspect, getattr(item, aspect), getattr(judgements, aspect)) for aspect in item.aspects]
     n = len(item.subjects)
     columns = {
         "subject": list(item.subjects) * len(asked),
@@ -149,5 +254,6 @@ def mark(item: RelationsItem, said: Judgements) -> ItemRecords:
         "aspect": [aspect for aspect, _, _ in asked for _ in range(n)],
         "truth": [word for aspect, truth, _ in asked for word in truth_words(aspect, truth)],
         "answer": [word for aspect, _, answer in asked for word in answer_words(aspect, answer)],
+        "right": [right for _, truth, answer in asked for right in rightness(truth, answer)],
     }
     return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sightline.exams.relations.boxed import Window, boxed_blocks
+from sightline.exams.relations.boxed import BoxWindow, boxed_blocks
 from sightline.exams.relations.matching import score_boxed, summarise_boxed
-from sightline.exams.relations.protocols import Aspect, Protocol, lenient
-from sightline.exams.relations.tally import Counts, rates
+from sightline.exams.relations.protocols import Aspect, Counts, Protocol, lenient, rates
+from sightline.plain import plain
 from sightline.scenes import words
 from sightline.skills import Setting
 from sightline.stats import Interval, intervals, macro_intervals
 from sightline.store.formats.bulk import give_back
-from sightline.store.formats.vrd25_files import DISTANCE, OCCLUSION
-from sightline.store.formats.vrd25_scoring import prediction_blocks, scoring_truth_blocks
+from sightline.store.formats.vrd25 import DISTANCE, OCCLUSION, prediction_blocks, scoring_truth_blocks
 
 _ORDER: Final[tuple[tuple[str, Aspect], ...]] = (("occlusion", "occlusion"), ("distance", "depth"))
 """Relationships by the evaluator's name, in its order."""
@@ -45,13 +44,8 @@ class FileRow:
 
     def figures(self) -> dict[str, Any]:
         """The row without intervals; null where undefined."""
-        scores = {name: getattr(self, name).to_dict()["value"] for name in ("precision", "recall", "f1")}
+        scores = {name: plain(getattr(self, name).value) for name in ("precision", "recall", "f1")}
         return {"relationship": self.relationship, "label": self.label, **scores}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The row with intervals."""
-        scores = {name: getattr(self, name).to_dict() for name in ("precision", "recall", "f1", "macro_f1")}
-        return {"relationship": self.relationship, "label": self.label, "word": self.word, **scores}
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ class FileScores:
     Attributes:
         protocol: How they were counted.
         rows: Occlusion 0…3 and all, then distance 0…3 and all.
-        outcomes: `Outcome` name → depth judgements; both directions of every pair.
+        outcomes: `MatchOutcome` name → depth judgements; both directions of every pair.
         unseen: Predictions on image pairs that have no truth, or outside the window; never looked at.
     """
 
@@ -71,11 +65,11 @@ class FileScores:
     unseen: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; ``rows`` has the evaluator's own columns."""
+        """Values for JSON: ``rows`` has the evaluator's own columns, ``intervals`` ours."""
         return {
             "protocol": self.protocol.value,
             "rows": [row.figures() for row in self.rows],
-            "intervals": [row.to_dict() for row in self.rows],
+            "intervals": plain(self.rows),
             "outcomes": dict(self.outcomes),
             "unseen_predictions": self.unseen,
         }
@@ -87,7 +81,7 @@ def score_files(
     predictions: Path,
     *,
     protocol: Protocol = Protocol.DEFAULT,
-    window: Window | None = None,
+    window: BoxWindow | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> FileScores:
@@ -118,14 +112,11 @@ def _rows(
     seed: int,
 ) -> list[FileRow]:
     how: dict[str, Any] = {"protocol": protocol, "aspect": aspect, "setting": setting}
-    found = intervals(counts, lambda t: rates(t, **how).reshape(len(t), -1), resamples=resamples, seed=seed)
+    micro = intervals(counts, lambda t: rates(t, **how).reshape(len(t), -1), resamples=resamples, seed=seed)
     # An image that lacks a label says nothing about it; the official 0 would be an average of absences.
     per_cluster = rates(counts, **(how | {"protocol": lenient(protocol)}))[..., 2]
     macro = macro_intervals(per_cluster, resamples=resamples, seed=seed)
     named = [(cell, label.word, int(label)) for cell, label in _CELLS[aspect].items()] + [
         ("all", "", len(words(aspect)))
     ]
-    return [
-        FileRow(relationship, cell, word, found[3 * i], found[3 * i + 1], found[3 * i + 2], macro[i])
-        for cell, word, i in named
-    ]
+    return [FileRow(relationship, cell, word, *micro[3 * i : 3 * i + 3], macro[i]) for cell, word, i in named]

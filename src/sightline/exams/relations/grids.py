@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.exams.relations.answers import Answers
-from sightline.exams.relations.counting import ratio
+from sightline.exams.relations.marks import MarkedPairs
 from sightline.exams.relations.pairs import PairTable
-from sightline.exams.relations.protocols import FN, FP, TP, Protocol
-from sightline.exams.relations.sheets import sheet_of
+from sightline.exams.relations.protocols import FN, FP, TP, Floats, Protocol, ratio
 from sightline.geometry import area, centre
 from sightline.scenes import Depth
 from sightline.stats import Interval, intervals
-
-Floats = NDArray[np.float64]
 
 ATTRIBUTES: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     "size": area,
@@ -52,18 +48,9 @@ class Grid:
     accuracy_low: Floats
     accuracy_high: Floats
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; NaN is null."""
-        plain: dict[str, Any] = {"attribute": self.attribute, "edges": self.edges.tolist()}
-        plain["pairs"] = self.pairs.tolist()
-        for name in ("f1", "f1_low", "f1_high", "accuracy", "accuracy_low", "accuracy_high"):
-            rows = getattr(self, name).tolist()
-            plain[name] = [[None if np.isnan(v) else v for v in row] for row in rows]
-        return plain
-
 
 def grids(
-    answers: Answers,
+    depth: MarkedPairs,
     *,
     attributes: Sequence[str] = tuple(ATTRIBUTES),
     bins: int = 5,
@@ -75,7 +62,7 @@ def grids(
     """One grid per attribute, intervals by cluster.
 
     Args:
-        answers: All ordered pairs of one setting.
+        depth: Depth judgements of one setting.
         attributes: Names of `ATTRIBUTES`.
         bins: Bins with equally many ends of pairs in each.
         edges: Fixed limits for some attributes, rising; values outside fall into the first or last bin.
@@ -83,18 +70,18 @@ def grids(
         resamples: Bootstrap resamples.
         seed: Of the resampling.
     """
-    limits = [_limits(answers.table, name, bins, (edges or {}).get(name)) for name in attributes]
-    cells = [_cells(answers.table, name, e) for name, e in zip(attributes, limits, strict=True)]
+    table = depth.pairs
+    limits = [_limits(table, name, bins, (edges or {}).get(name)) for name in attributes]
+    cells = [_cells(table, name, e) for name, e in zip(attributes, limits, strict=True)]
     sizes = [(len(e) - 1) ** 2 for e in limits]
-    sheet = sheet_of(answers, "depth")
     counts = np.concatenate(
-        [sheet.counts(protocol, part=c, parts=k)[:, :, Depth.CLOSER] for c, k in zip(cells, sizes, strict=True)],
+        [depth.counts(protocol, part=c, parts=k)[:, :, Depth.CLOSER] for c, k in zip(cells, sizes, strict=True)],
         axis=1,
     )
-    found = intervals(counts, _closer, resamples=resamples, seed=seed)
-    made, start, half = [], 0, len(found) // 2
+    scores = intervals(counts, _closer, resamples=resamples, seed=seed)
+    made, start, half = [], 0, len(scores) // 2
     for name, limit, cell, size in zip(attributes, limits, cells, sizes, strict=True):
-        f1, accuracy = found[start : start + size], found[half + start : half + start + size]
+        f1, accuracy = scores[start : start + size], scores[half + start : half + start + size]
         made.append(_grid(name, limit, np.bincount(cell, minlength=size), f1, accuracy))
         start += size
     return tuple(made)
@@ -139,8 +126,8 @@ def _closer(totals: Floats) -> Floats:
 def _grid(name: str, edges: Floats, pairs: NDArray[np.int64], f1: list[Interval], accuracy: list[Interval]) -> Grid:
     b = len(edges) - 1
 
-    def square(found: list[Interval], field: str) -> Floats:
-        return np.array([getattr(i, field) for i in found]).reshape(b, b)
+    def square(cells: list[Interval], field: str) -> Floats:
+        return np.array([getattr(i, field) for i in cells]).reshape(b, b)
 
     return Grid(
         attribute=name,

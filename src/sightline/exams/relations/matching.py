@@ -1,6 +1,6 @@
 """Predicted pairs on predicted boxes against true pairs: who is matched with whom, and what kind of miss is left.
 
-Truth is doubled: ordered truth i in [0, n) is row i as written, n + i the same row told the other way round. The
+Truth is doubled: ordered truth i in [0, n) is row i as written, n + i the same row the other way round. The
 reversed rows exist only as labels; their boxes are read through the original row.
 """
 
@@ -14,9 +14,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.relations.boxed import BoxedPairs, Groups, Sorted, Window, group_by_images, sort_rows
-from sightline.exams.relations.protocols import ABSENT, N_LABELS, Aspect, Protocol, rules
-from sightline.exams.relations.tally import Counts, tally
+from sightline.exams.relations.boxed import (
+    BoxedPairs,
+    BoxWindow,
+    ImageGroups,
+    SortedRows,
+    group_by_images,
+    sort_rows,
+)
+from sightline.exams.relations.protocols import ABSENT, N_LABELS, Aspect, Counts, Protocol, rules, tally
 from sightline.scenes import NO_MAJORITY, REVERSE
 from sightline.skills import SILENT, Setting
 
@@ -32,7 +38,7 @@ _KINDS = N_LABELS + 1  # truths of a group are sorted by label, no majority firs
 _REVERSE = np.array(REVERSE, dtype=np.int8)  # indexed by code; −1 is its last entry
 
 
-class Outcome(IntEnum):
+class MatchOutcome(IntEnum):
     """How one judgement ended."""
 
     CORRECT = 0
@@ -47,14 +53,14 @@ class Outcome(IntEnum):
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedPairs:
     """k judgements: every prediction that was looked at, then every true pair that no prediction was paired with.
 
     Attributes:
         truth: (k,) label codes, −1 no majority, `ABSENT` where a prediction stands alone.
         answer: (k,) label codes, `SILENT` where a truth stands alone.
         cluster: (k,) index of the unordered image pair of the truth.
-        outcome: (k,) codes of `Outcome`.
+        outcome: (k,) codes of `MatchOutcome`.
         truth_row: (k,) ordered truth (n + i is row i reversed), −1 for none.
         prediction_row: (k,) row of the predictions, −1 for none.
         n_clusters: How many clusters the truth has.
@@ -82,8 +88,8 @@ def match_boxed(
     aspect: Aspect,
     *,
     threshold: float = 0.5,
-    window: Window | None = None,
-) -> Matched:
+    window: BoxWindow | None = None,
+) -> MatchedPairs:
     """Match predictions with true pairs, greedily and in file order, as the protocol says.
 
     A prediction takes the first free truth of its group whose images are equal, whose boxes both have
@@ -102,7 +108,7 @@ def match_boxed(
     labels, answers, clusters = _aligned(pairing)
     seen = np.flatnonzero(pairing.partner != UNSEEN).astype(np.int32)
     alone = np.flatnonzero(pairing.state == _FREE).astype(np.int32)
-    return Matched(
+    return MatchedPairs(
         truth=labels,
         answer=answers,
         cluster=clusters,
@@ -123,12 +129,12 @@ def score_boxed(
     aspect: Aspect,
     *,
     threshold: float = 0.5,
-    window: Window | None = None,
+    window: BoxWindow | None = None,
 ) -> Counts:
     """Counts of predictions on predicted boxes: (clusters, 4, 3) tp, fp, fn of labels 0…3.
 
     The same as `tally` of `match_boxed`, without the explanation. Clusters are the unordered image pairs of the
-    truth, in the order of `Matched.clusters`.
+    truth, in the order of `MatchedPairs.clusters`.
     """
     pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=False)
     n_clusters, codes = len(pairing.groups.clusters), _aligned(pairing)
@@ -137,8 +143,8 @@ def score_boxed(
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What is left of `Matched` once its judgements are counted.
+class MatchSummary:
+    """What is left of `MatchedPairs` once its judgements are counted.
 
     Attributes:
         counts: (clusters, 4, 3) as `score_boxed` gives them.
@@ -148,7 +154,7 @@ class Summary:
     """
 
     counts: Counts
-    outcomes: dict[Outcome, int]
+    outcomes: dict[MatchOutcome, int]
     n_unseen: int
     setting: Setting
 
@@ -160,8 +166,8 @@ def summarise_boxed(
     aspect: Aspect,
     *,
     threshold: float = 0.5,
-    window: Window | None = None,
-) -> Summary:
+    window: BoxWindow | None = None,
+) -> MatchSummary:
     """Counts and outcomes of `match_boxed`, without the rows: for ten million predictions they are too much."""
     pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=True)
     n_seen = int(np.count_nonzero(pairing.partner != UNSEEN))
@@ -169,9 +175,9 @@ def summarise_boxed(
     del pairing
     ended = _outcomes(*codes[:2], n_seen)
     setting = truth.setting
-    return Summary(
+    return MatchSummary(
         counts=tally(*codes, n_clusters, protocol=protocol, aspect=aspect, setting=setting),
-        outcomes={outcome: int(np.count_nonzero(ended == outcome)) for outcome in Outcome},
+        outcomes={outcome: int(np.count_nonzero(ended == outcome)) for outcome in MatchOutcome},
         n_unseen=len(predictions) - n_seen,
         setting=setting,
     )
@@ -179,11 +185,11 @@ def summarise_boxed(
 
 def _outcomes(labels: Codes, answers: Codes, n_seen: int) -> Codes:
     """How each judgement ended; the first `n_seen` are predictions, the others truths left alone."""
-    outcome = np.full(len(labels), Outcome.WRONG_PREDICATE, dtype=np.int8)
-    outcome[labels == answers] = Outcome.CORRECT
-    outcome[n_seen:] = Outcome.MISSED_OBJECT
-    outcome[labels == ABSENT] = Outcome.SPURIOUS_PAIR
-    outcome[labels == NO_MAJORITY] = Outcome.UNDECIDED
+    outcome = np.full(len(labels), MatchOutcome.WRONG_PREDICATE, dtype=np.int8)
+    outcome[labels == answers] = MatchOutcome.CORRECT
+    outcome[n_seen:] = MatchOutcome.MISSED_OBJECT
+    outcome[labels == ABSENT] = MatchOutcome.SPURIOUS_PAIR
+    outcome[labels == NO_MAJORITY] = MatchOutcome.UNDECIDED
     return outcome
 
 
@@ -195,7 +201,7 @@ class _Pairing:
     answers: Codes
     state: States
     partner: Ints
-    groups: Groups
+    groups: ImageGroups
 
 
 def _pairing(
@@ -204,7 +210,7 @@ def _pairing(
     protocol: Protocol,
     aspect: Aspect,
     threshold: float,
-    window: Window | None,
+    window: BoxWindow | None,
     explain: bool,
 ) -> _Pairing:
     rule = rules(protocol)
@@ -228,14 +234,14 @@ def _pairing(
     return _Pairing(np.concatenate([written, _REVERSE[written]]), answers, state, partner, groups)
 
 
-def _by_label(groups: Groups, written: Codes) -> Sorted:
+def _by_label(groups: ImageGroups, written: Codes) -> SortedRows:
     """True pairs by group and label."""
     kinds = groups.truth * np.int32(_KINDS)
     kinds += written - np.int8(NO_MAJORITY)
     return sort_rows(kinds, len(groups.cluster) * _KINDS)
 
 
-def _initial_state(truth: BoxedPairs, window: Window | None) -> States:
+def _initial_state(truth: BoxedPairs, window: BoxWindow | None) -> States:
     """(2n,) whether an ordered truth is free or outside the window."""
     if window is None:
         return np.zeros(2 * len(truth), dtype=np.uint8)
@@ -273,7 +279,7 @@ class _Side(NamedTuple):
     start: NDArray[np.int64]
 
 
-def _side(pairs: BoxedPairs, rows: Sorted) -> _Side:
+def _side(pairs: BoxedPairs, rows: SortedRows) -> _Side:
     return _Side(pairs.image_a, pairs.image_b, pairs.boxes_a, pairs.boxes_b, rows.order, rows.start)
 
 
@@ -327,12 +333,12 @@ def _pair_up(
                 label = int(answers[row]) if wanted == _SAME_LABEL else NO_MAJORITY
                 kind = group * _KINDS + label - NO_MAJORITY
                 kind_turned = group * _KINDS + int(_REVERSE[label]) - NO_MAJORITY
-            found = _first_fit(said, row, pair, kind, 0, state, threshold)
-            if found == UNMATCHED:
-                found = _first_fit(said, row, turned, kind_turned, n, state, threshold)
-            if found != UNMATCHED:
-                state[found] = _TAKEN
-                partner[row] = found
+            taken = _first_fit(said, row, pair, kind, 0, state, threshold)
+            if taken == UNMATCHED:
+                taken = _first_fit(said, row, turned, kind_turned, n, state, threshold)
+            if taken != UNMATCHED:
+                state[taken] = _TAKEN
+                partner[row] = taken
 
 
 @numba.njit(cache=True)

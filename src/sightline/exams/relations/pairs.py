@@ -13,6 +13,7 @@ from sightline.errors import DataError
 from sightline.exams.relations.protocols import Aspect
 from sightline.scenes import NO_MAJORITY, REVERSE, words
 from sightline.skills import Setting
+from sightline.store import Dataset
 from sightline.store.tables import Tables
 
 SETTINGS: tuple[Setting, ...] = ("within_image", "across_images")
@@ -63,7 +64,7 @@ class PairTable:
         return replace(self, **picked)
 
     def reversed(self) -> PairTable:
-        """Every pair told the other way round: ends and 1↔2 swapped, votes too."""
+        """Every pair the other way round: ends and 1↔2 swapped, votes too."""
         swap = np.array([0, 2, 1, 3])
         return replace(
             self,
@@ -83,10 +84,8 @@ class PairTable:
 
     def unlabelled(self) -> PairTable:
         """The same pairs without labels and votes: what there is to judge, not how."""
-        blank = {aspect: np.full(len(self), NO_MAJORITY, dtype=np.int8) for aspect in ("depth", "occlusion")}
-        none = {f"{aspect}_votes": np.zeros((len(self), 4), dtype=np.int16) for aspect in blank}
-        taken: dict[str, Any] = {**blank, **none}
-        return replace(self, **taken)
+        label, votes = np.full(len(self), NO_MAJORITY, dtype=np.int8), np.zeros((len(self), 4), dtype=np.int16)
+        return replace(self, depth=label, occlusion=label, depth_votes=votes, occlusion_votes=votes)
 
     @property
     def aspects(self) -> tuple[Aspect, ...]:
@@ -106,6 +105,31 @@ class PairTable:
 
 
 _PER_PAIR = ("cluster", "first", "second", "depth", "occlusion", "depth_votes", "occlusion_votes")
+
+
+def tables_of(data: Dataset, split: str) -> dict[Setting, PairTable]:
+    """The annotated pairs of a split by setting, also settings without a pair; made once an opened dataset.
+
+    Args:
+        data: The dataset.
+        split: Name of a split; "" for data without splits.
+    """
+
+    def make() -> dict[Setting, PairTable]:
+        stored = data.tables(split=split or None)
+        return {setting: pair_table(stored, setting, split) for setting in SETTINGS}
+
+    return data.memo(("relations pairs", split), make)
+
+
+def tables_by_split(data: Dataset) -> dict[tuple[Setting, str], PairTable]:
+    """(setting, split) → annotated pairs, for all that have some; the split is "" in data without splits."""
+    return {
+        (setting, split): table
+        for split in data.splits or ("",)
+        for setting, table in tables_of(data, split).items()
+        if len(table)
+    }
 
 
 def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
@@ -185,17 +209,17 @@ def fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
 def _in_first_view(relations: pl.DataFrame, views: pl.DataFrame, sightings: pl.DataFrame) -> pl.DataFrame:
     """The relations that hold in the first view of their scene, between things that show there."""
     first = views.unique("scene_id", keep="first", maintain_order=True).select("scene_id", first="view_id")
-    there = (
+    shown = (
         relations.join(first, on="scene_id", how="left", maintain_order="left")
         .filter(pl.col("view_id").is_null() | (pl.col("view_id") == pl.col("first")))
         .drop("first")
     )
     hidden = sightings.filter(pl.col("flags").list.contains("hidden")).select("scene_id", "object_id")
     for scene, end in ((pl.col("scene_id"), "subject"), (pl.coalesce("object_scene", "scene_id"), "object")):
-        there = there.join(
+        shown = shown.join(
             hidden, left_on=[scene, end], right_on=["scene_id", "object_id"], how="anti", maintain_order="left"
         )
-    return there
+    return shown
 
 
 def _one_row_a_pair(relations: pl.DataFrame) -> pl.DataFrame:
@@ -235,21 +259,21 @@ def _refuse_patchy(long: pl.DataFrame, pairs: pl.DataFrame, keys: list[str], asp
 
 
 def _lookup(pairs: pl.DataFrame, keys: pl.DataFrame, scene: str, obj: str) -> NDArray[np.int32]:
-    found = pairs.select(scene, obj).join(
+    rows = pairs.select(scene, obj).join(
         keys, left_on=[scene, obj], right_on=["scene_id", "object_id"], how="left", maintain_order="left"
     )
-    missing = found.filter(pl.col("row").is_null())
+    missing = rows.filter(pl.col("row").is_null())
     if missing.height:
         row = missing.row(0, named=True)
         raise DataError("relation of an object that is not seen", row=row[scene], field=obj, found=row[obj])
-    return found["row"].to_numpy().astype(np.int32)
+    return rows["row"].to_numpy().astype(np.int32)
 
 
 def _codes(values: pl.Series, vocabulary: pl.Series) -> NDArray[np.int32]:
     """Position of each value in the vocabulary."""
     frame = vocabulary.alias("v").to_frame().with_row_index("code")
-    found = values.alias("v").to_frame().join(frame, on="v", how="left", maintain_order="left")
-    return found["code"].to_numpy().astype(np.int32)
+    coded = values.alias("v").to_frame().join(frame, on="v", how="left", maintain_order="left")
+    return coded["code"].to_numpy().astype(np.int32)
 
 
 def _label_codes(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int8]:
@@ -260,8 +284,8 @@ def _label_codes(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int8]:
 
 
 def _vote_counts(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int16]:
-    told = pairs.select("scene_id", word=f"{aspect}_votes").explode("word", empty_as_null=True)
-    _refuse_unknown(told, f"{aspect} votes")
+    ballots = pairs.select("scene_id", word=f"{aspect}_votes").explode("word", empty_as_null=True)
+    _refuse_unknown(ballots, f"{aspect} votes")
     votes = pl.col(f"{aspect}_votes").list
     counts = pairs.select(
         votes.count_matches(word).fill_null(0).cast(pl.Int16).alias(word) for word in words(aspect)
@@ -269,10 +293,10 @@ def _vote_counts(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int16]:
     return counts.to_numpy().astype(np.int16)
 
 
-def _refuse_unknown(told: pl.DataFrame, field: str) -> None:
+def _refuse_unknown(labels: pl.DataFrame, field: str) -> None:
     """DataError for the first word that is no label of its aspect; null says that there is none."""
     allowed = words(field.split()[0])
-    strange = told.filter(~pl.col("word").is_in(allowed))
+    strange = labels.filter(~pl.col("word").is_in(allowed))
     if strange.height:
         scene, word = strange.row(0)
         raise DataError(

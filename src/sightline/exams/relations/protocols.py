@@ -1,6 +1,7 @@
-"""The three ways to count a 2.5D answer: the authors' evaluator, the published tables, and ours.
+"""Count 2.5D answers by one of three protocols: the authors' evaluator, the published tables, and ours.
 
-A protocol is a few rules; everything that scores reads them from here. docs/reference/protocols.md gives the
+A protocol is a few rules; everything that scores reads them from here: `tally` counts (truth, answer) codes by
+label and cluster, `rates` makes precision, recall and F1 of the counts. docs/reference/protocols.md gives the
 reasons.
 """
 
@@ -19,6 +20,8 @@ from sightline.scenes import NO_MAJORITY, Depth
 from sightline.skills import SILENT, Setting
 
 Aspect = Literal["depth", "occlusion"]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 ABSENT: Final = -2
 """Truth code of a prediction that has no truth pair; an answer there can only be a false positive."""
@@ -27,6 +30,8 @@ N_LABELS: Final = 4
 TRUTH_CODES: Final = range(ABSENT, N_LABELS)
 ANSWER_CODES: Final = range(SILENT, N_LABELS)
 TP, FP, FN = 0, 1, 2
+
+_BLOCK = 1 << 20  # judgements at a time, so that tens of millions need no large temporaries
 
 
 class Protocol(StrEnum):
@@ -38,7 +43,7 @@ class Protocol(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ProtocolRules:
     """What sets one protocol apart.
 
     Attributes:
@@ -57,13 +62,13 @@ class Rules:
 
 _RULES: Final = {
     # The authors' evaluator indexes an array of four labels with −1, so no majority lands on the last one.
-    Protocol.OFFICIAL: Rules(directed_groups=True, undecided_as=N_LABELS - 1, zero_undefined=True),
-    Protocol.PAPER: Rules(),
-    Protocol.DEFAULT: Rules(leaves_out=True),
+    Protocol.OFFICIAL: ProtocolRules(directed_groups=True, undecided_as=N_LABELS - 1, zero_undefined=True),
+    Protocol.PAPER: ProtocolRules(),
+    Protocol.DEFAULT: ProtocolRules(leaves_out=True),
 }
 
 
-def rules(protocol: Protocol) -> Rules:
+def rules(protocol: Protocol) -> ProtocolRules:
     """The rules of a protocol.
 
     >>> rules(Protocol.OFFICIAL).undecided_as
@@ -96,7 +101,7 @@ def pool(protocol: Protocol, aspect: Aspect, setting: Setting) -> tuple[int, ...
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
+class CountSlots:
     """Where one judgement is counted, by cell ``5 * (truth + 2) + (answer + 1)`` (see `cells`).
 
     Attributes:
@@ -109,7 +114,7 @@ class Slots:
 
 
 @cache
-def slots(protocol: Protocol, aspect: Aspect, setting: Setting) -> Slots:
+def slots(protocol: Protocol, aspect: Aspect, setting: Setting) -> CountSlots:
     """The protocol as a table over every (truth, answer).
 
     >>> table = slots(Protocol.DEFAULT, "depth", "within_image")
@@ -130,11 +135,11 @@ def slots(protocol: Protocol, aspect: Aspect, setting: Setting) -> Slots:
         if wanted in counted and not met:
             truths[cell] = 3 * wanted + FN
     answers.flags.writeable = truths.flags.writeable = False
-    return Slots(answers, truths)
+    return CountSlots(answers, truths)
 
 
 def cells(truth: NDArray[Any], answer: NDArray[Any]) -> NDArray[np.int8]:
-    """Index into the tables of `Slots` of every judgement.
+    """Index into the tables of `CountSlots` of every judgement.
 
     >>> cells(np.int8([ABSENT, 3]), np.int8([SILENT, 3])).tolist()
     [0, 29]
@@ -143,3 +148,98 @@ def cells(truth: NDArray[Any], answer: NDArray[Any]) -> NDArray[np.int8]:
     cell *= len(ANSWER_CODES)
     cell += (answer - SILENT).astype(np.int8)
     return cell
+
+
+def tally(
+    truth: NDArray[Any],
+    answer: NDArray[Any],
+    cluster: NDArray[Any],
+    n_clusters: int,
+    *,
+    protocol: Protocol,
+    aspect: Aspect,
+    setting: Setting,
+) -> Counts:
+    """Count true positives, false positives and false negatives of each label in each cluster.
+
+    On given boxes the caller lines up all ordered pairs (`PairTable.ordered`). The official protocol never looks
+    at reversed rows across images: their answers must come here as `SILENT`.
+
+    Args:
+        truth: (n,) label codes; −1 no majority, `ABSENT` −2 where the answer has no truth pair.
+        answer: (n,) label codes; `SILENT` −1 where nothing was said.
+        cluster: (n,) index of the independent unit, in [0, n_clusters).
+        n_clusters: How many clusters there are.
+        protocol: The rules of counting.
+        aspect: What was asked.
+        setting: Within one image or across two; the paper pools other labels across.
+
+    Returns:
+        (n_clusters, 4, 3): tp, fp, fn of labels 0…3.
+
+    >>> one = dict(protocol=Protocol.DEFAULT, aspect="depth", setting="within_image")
+    >>> tally(np.array([1, 2, -1]), np.array([1, 1, 3]), np.zeros(3, int), 1, **one)[0].tolist()
+    [[0, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]]
+    """
+    table = slots(protocol, aspect, setting)
+    counts: Counts = np.zeros(n_clusters * N_LABELS * 3, dtype=np.int64)
+    for start in range(0, len(truth), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        cell, place = cells(truth[rows], answer[rows]), cluster[rows].astype(np.int64) * (N_LABELS * 3)
+        for slot in (table.answer[cell], table.truth[cell]):
+            counted = slot >= 0
+            np.add.at(counts, place[counted] + slot[counted], 1)
+    return counts.reshape(n_clusters, N_LABELS, 3)
+
+
+def rates(counts: NDArray[Any], *, protocol: Protocol, aspect: Aspect, setting: Setting) -> Floats:
+    """Precision, recall and F1 of each label and of all pooled labels together (micro).
+
+    Undefined is NaN, except under the official protocol, which says 0. Precision is undefined without an answer,
+    recall without a truth, F1 without both: where only one is missing nothing can be right and F1 is 0, so that
+    a model gains nothing by never saying a label. Labels outside the protocol's pool are NaN.
+
+    Args:
+        counts: (..., 4, 3) tp, fp, fn per label, as `tally` gives them or sums of those.
+        protocol: The rules of counting.
+        aspect: What was asked.
+        setting: Within one image or across two.
+
+    Returns:
+        (..., 5, 3): rows label 0…3 and "all"; columns precision, recall, F1, in [0, 1].
+
+    >>> counts = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> rates(counts, protocol=Protocol.DEFAULT, aspect="depth", setting="within_image")[1:3].round(3)
+    array([[0.5  , 1.   , 0.667],
+           [  nan, 0.   , 0.   ]])
+    """
+    counted = pool(protocol, aspect, setting)
+    given = np.asarray(counts, dtype=np.float64)
+    both = np.concatenate([given, given[..., counted, :].sum(axis=-2, keepdims=True)], axis=-2)
+    tp, fp, fn = both[..., TP], both[..., FP], both[..., FN]
+    precision, recall = _ratio_or_zero(tp, tp + fp), _ratio_or_zero(tp, tp + fn)
+    f1 = _ratio_or_zero(2.0 * precision * recall, precision + recall)
+    scores: Floats = np.stack([precision, recall, f1], axis=-1)
+    if rules(protocol).zero_undefined:
+        return scores
+    scores[..., 0][tp + fp == 0] = np.nan
+    scores[..., 1][tp + fn == 0] = np.nan
+    scores[..., 2][tp + fp + fn == 0] = np.nan
+    scores[..., [label for label in range(N_LABELS) if label not in counted], :] = np.nan
+    return scores
+
+
+def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
+    """Part / whole, NaN where the whole is 0.
+
+    >>> ratio(np.array([1, 0]), np.array([2, 0]))
+    array([0.5, nan])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share: Floats = np.true_divide(part, whole)
+    return share
+
+
+def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
+    """The part over the whole, 0 where the whole is 0."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

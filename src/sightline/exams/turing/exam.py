@@ -1,32 +1,45 @@
-"""The Turing exam: yes–no questions about an image, made while the model is tested."""
+"""The Turing exam: yes–no questions about an image, made while the model is examined, or written before."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from dataclasses import replace as changed
+from functools import partial
 from hashlib import blake2b
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import polars as pl
 
-from sightline.errors import ConfigError, DataError
-from sightline.exams.core import asking
-from sightline.exams.run import ItemRecords
-from sightline.exams.turing.administering import Desk, administer, check_deadline, check_scenes
-from sightline.exams.turing.annotations.annotating import annotate
+from sightline.errors import ConfigError
+from sightline.exams.base import Entrants, Exam, Measures, check_split, given_options, option
+from sightline.exams.hooks import call_hook
+from sightline.exams.run import ItemRecords, RunRecords
+from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.asking.streams import Stream
-from sightline.exams.turing.chances.belief import Assumptions
-from sightline.exams.turing.chances.frequencies import Frequencies
-from sightline.exams.turing.records import mark
-from sightline.exams.turing.study import Recipe, Studies, TuringStudy
-from sightline.exams.turing.words.files import check_against, dump_vocabulary, vocabulary_for
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.conversation import TimedModel, ask_model, check_deadline
+from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
+from sightline.exams.turing.measures import asked_rows, item_records, same_questions, turing_measures
+from sightline.exams.turing.monitor import monitor
+from sightline.exams.turing.source import EngineStreams, QuestionSource, StreamSource, TrainingStudy, WrittenStreams
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.stream.written import MARKER, read_key, read_test, write_test
+from sightline.exams.turing.vocabulary.census import check_against
+from sightline.exams.turing.vocabulary.files import dump_vocabulary, named_vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.generate import open_any
 from sightline.scenes import View
-from sightline.skills import Answer
+from sightline.skills import TuringSpec
+from sightline.stats import Interval
 from sightline.store import Dataset, Tables, scenes_from_tables
+from sightline.text import counted
+
+if TYPE_CHECKING:
+    from sightline.exams.scoring import RunResult
+    from sightline.show.table import Table
 
 BASELINES: Final[Mapping[str, str]] = {
     name: name for name in ("always_yes", "always_no", "turing_engine", "turing_history")
@@ -36,10 +49,27 @@ BASELINES: Final[Mapping[str, str]] = {
 BLIND: Final = ("turing_engine", "turing_history")
 """Those that know everything but the picture: what they reach, the stream leaks."""
 
-PRACTICE: Final = 0x5EED
-"""Seed of the streams that a model may practise on."""
+MODELS_OWN: Final = ("withhold", "deadline")
+"""Options that change how a model is asked, not what; the others must agree between runs."""
 
-_KEPT: Final = 4096  # streams kept for the models to come; more are made again
+_PLAIN: Final = (
+    "streams",
+    "questions",
+    "seed",
+    "withhold",
+    "deadline",
+    "closed",
+    "min_support",
+    "epsilon",
+    "view",
+    "split",
+    "train_split",
+    "halves",
+    "smoothing",
+)
+"""Options that stand in manifests as they are."""
+
+_FINGERPRINTED: Final = ("assumptions", "vocabulary", "vocabulary_fingerprint", "train_fingerprint", "test")
 
 
 @dataclass(frozen=True)
@@ -49,14 +79,14 @@ class TuringItem:
     Attributes:
         scene_id: The image.
         number: Which stream of it, from 0.
-        row: Place of the image among the annotated ones.
         view: Its picture, without truth.
+        source: Makes or has the stream.
     """
 
     scene_id: str
     number: int
-    row: int
     view: View
+    source: StreamSource = field(repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -68,51 +98,49 @@ class TuringItem:
         """The scene's id: images are independent, the streams of one are not."""
         return self.scene_id
 
+    @property
+    def stream(self) -> Stream:
+        """The questions with their true answers."""
+        return self.source.stream(self.scene_id, self.number)
 
-@dataclass
-class TuringExam:
-    """Streams of questions about every image, learned from other images.
 
-    Attributes:
-        train: The images whose annotations tell which questions are unpredictable.
-        vocabulary: Words of the questions; None for those that fit the training data.
-        streams: Streams an image.
-        questions: Most questions of a stream; None for as many as there are.
-        seed: Of the random choices.
-        withhold: Keep true answers from the model.
-        deadline: Seconds for an answer; None to wait.
-        closed: Read the annotations of both as if what they do not say were not so.
-        min_support: Training images, objects or pairs a chance must rest on.
-        epsilon: How far from one half the chance of a yes may lie.
-        assumptions: Made about independence.
-        view: Id of the view to ask about; None for each scene's first.
-        split: The split to be asked about; None for all scenes. `train_split`: the split to learn from.
-        halves: Learn from one half of the images and ask about the other, dealt by their ids.
-        smoothing: So many yes and no are added to every count of training images, objects or pairs.
-        corpora: Folder to keep the training images in as a corpus, shared by all processes; None for memory.
-    """
+@dataclass(frozen=True)
+class TuringExam(Exam[TuringItem]):
+    """Streams of unpredictable questions about every image, learned from other images."""
 
-    train: Dataset = field(repr=False, compare=False)
-    vocabulary: Vocabulary | None = None
-    streams: int = 1
-    questions: int | None = None
-    seed: int = 0
-    withhold: bool = False
-    deadline: float | None = None
-    closed: bool = False
-    min_support: int = 30
-    epsilon: float = 0.15
-    assumptions: Assumptions = field(default_factory=Assumptions)
-    view: str | None = None
-    split: str | None = None
-    train_split: str | None = None
-    halves: bool = False
-    smoothing: float = 0.0
-    corpora: Path | None = field(default=None, compare=False)
-    name: str = field(default="turing", init=False)
-    _asked: dict[str, tuple[Columns, tuple[TuringItem, ...]]] = field(default_factory=dict, init=False, repr=False)
-    _streams: dict[str, Stream] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _desk: Desk | None = field(default=None, init=False, repr=False, compare=False)
+    train: Path | Dataset | None = option(
+        None, "Annotated images the questions are learned from; by default --data.", identity=False
+    )
+    halves: bool = option(False, "Learn from one half of the images, ask about the other.")
+    vocabulary: str | Path | Vocabulary | None = option(
+        None, "A ready vocabulary or a YAML file; by default one that fits."
+    )
+    streams: int = option(1, "Streams an image.", minimum=1)
+    questions: int | None = option(None, "Most questions of a stream; by default as many as there are.", minimum=1)
+    seed: int = option(0, "Seed of the streams.", minimum=0)
+    withhold: bool = option(False, "Keep the true answers from the model.")
+    deadline: float | None = option(None, "Seconds for an answer.")
+    closed: bool = option(False, "What the annotations do not say is not so.")
+    min_support: int = option(30, "What a chance must rest on at least.", minimum=1)
+    epsilon: float = option(0.15, "How far from one half a chance may lie.")
+    smoothing: float = option(0.0, "Yes and no added to every count.", minimum=0.0)
+    corpora: Path | None = option(
+        None, "Folder to keep the training images in, laid out for counting.", identity=False
+    )
+    view: str | None = option(None, "View to ask about; by default the first.")
+    assume: tuple[str, ...] = option((), "Make only these assumptions, or all but -name.", repeated=True)
+    no_assumptions: bool = option(False, "Learn from images that fit the whole history.")
+    test: Path | None = option(None, "Folder of a written test, instead of --data and --train.")
+    key: Path | None = option(None, "The key of the written test.", identity=False)
+    split: str | None = option(None, "Split to ask about; by default all scenes.")
+    train_split: str | None = option(None, "Split to learn from; by default all of --train.")
+
+    name: ClassVar[str] = "turing"
+    title: ClassVar[str] = "Turing test"
+    baselines: ClassVar[Mapping[str, str]] = BASELINES
+    unit: ClassVar[str] = "image"
+    unit_of_items: ClassVar[str] = "stream"
+    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("answer",),)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         for name, least in (("streams", 1), ("questions", 1), ("min_support", 1), ("seed", 0)):
@@ -124,136 +152,244 @@ class TuringExam:
         if not self.smoothing >= 0:
             raise ConfigError(f"smoothing must not be negative, found {self.smoothing}")
         check_deadline(self.deadline)
+        _ = self.options  # assumptions nobody knows are refused here
 
     @property
-    def skills(self) -> tuple[str, ...]:
-        """*answer*."""
-        return ("answer",)
+    def options(self) -> QuestionOptions:
+        """When a question may be asked, and how its chance is estimated."""
+        assumptions = named_assumptions(self.assume, none=self.no_assumptions)
+        return QuestionOptions(self.epsilon, self.min_support, self.questions, assumptions, self.smoothing)
 
-    def options(self) -> dict[str, Any]:
-        """Everything that shapes the streams, and how they are put."""
-        plain = ("streams", "questions", "seed", "withhold", "deadline", "closed", "min_support", "epsilon", "view")
-        told = {name: getattr(self, name) for name in (*plain, "split", "train_split", "halves", "smoothing")}
-        words = dump_vocabulary(self.words)
-        return told | {
-            "assumptions": self.assumptions.to_dict(),
-            "vocabulary": self.words.name,
+    def open(self, path: Path | None) -> Dataset:
+        """Open the data to ask about: that of the path, or the pictures of the written test."""
+        if self.test is None:
+            if self.key is not None:
+                raise ConfigError("--key goes with --test")
+            if path is None:
+                raise ConfigError("nothing to ask about: give --data, or --test and --key")
+            return open_any(path)
+        if self.key is None and path is not None and (path / MARKER).is_file():
+            return read_test(path).pictures()  # for a report: manifests name a test, and never its key
+        self._refuse_settled(path)
+        streams = self._written_streams()
+        data = streams.test.pictures(stream.scene_id for stream in streams.streams)
+        data.memo((self, "streams"), lambda: streams)
+        return data
+
+    def identity(self, data: Dataset) -> dict[str, Any]:
+        """Everything that shapes the streams, and how they are put; of a written test which one it is."""
+        source = self.source(data)
+        if isinstance(source, WrittenStreams):
+            written = {"test": source.test.id, "epsilon": source.epsilon, "vocabulary": source.vocabulary.name}
+            return written | {"withhold": self.withhold, "deadline": self.deadline}
+        words = dump_vocabulary(source.vocabulary)
+        return {name: getattr(self, name) for name in _PLAIN} | {
+            "assumptions": asdict(self.options.assumptions),
+            "vocabulary": source.vocabulary.name,
             "vocabulary_fingerprint": blake2b(words.encode(), digest_size=16).hexdigest(),
-            "train_fingerprint": self.train.fingerprint,
+            "train_fingerprint": self.training_data(data).fingerprint,
         }
 
-    @cached_property
-    def words(self) -> Vocabulary:
-        """The vocabulary; DataError where it contradicts the training data."""
-        if self.vocabulary is None:
-            return vocabulary_for(self.train)
-        check_against(self.vocabulary, self.train)
-        return self.vocabulary
+    def source(self, data: Dataset) -> StreamSource:
+        """Where the streams come from; made once for an opened dataset."""
+        written = self.test is not None
+        make = self._written_streams if written else partial(self._engine_streams, data)
+        source: StreamSource = data.memo((self, "streams"), make)
+        return source
 
-    @cached_property
-    def recipe(self) -> Recipe:
-        """How questions are chosen."""
-        return Recipe(
-            self.words,
-            self.assumptions,
-            self.epsilon,
-            self.min_support,
-            self.questions,
-            self.seed,
-            self.smoothing,
-            self.corpora,
-        )
-
-    @cached_property
-    def training(self) -> Columns:
-        """The annotated training images; DataError where there are none."""
-        return self._annotated(self.train, self.train_split, half=0)
-
-    @cached_property
-    def belief(self) -> Frequencies:
-        """What the training images say; to be forked."""
-        return self.recipe.belief(self.training)
+    def training_data(self, data: Dataset) -> Dataset:
+        """The dataset to learn from."""
+        if self.train is None or isinstance(self.train, Dataset):
+            return data if self.train is None else self.train
+        path = Path(self.train).resolve()
+        return data if path == data.path.resolve() else data.memo(("opened", path), lambda: open_any(path))
 
     def items(self, data: Dataset) -> tuple[TuringItem, ...]:
-        """One a stream, image by image; images come in an order dealt by their ids, so the first few are fair."""
-        return self._questions(data)[1]
+        """One a stream, image by image; of a dataset in an order dealt by their ids, so the first few are fair."""
+        source = self.source(data)
+        shown = views_of(data, {scene for scene, _ in source.places}, self.view)
+        return tuple(TuringItem(scene, number, shown[scene], source) for scene, number in source.places)
 
-    def check(self, model: object, data: Dataset) -> dict[str, Any]:
-        """Refuse data that was learned from, or is of other words; how many images there are, for the manifest."""
-        if data.fingerprint != self.train.fingerprint:
-            check_against(self.words, data)
-        asked = self._questions(data)[0]
-        shared = len(set(asked.ids.tolist()) & set(self.training.ids.tolist()))
-        if shared and data.fingerprint == self.train.fingerprint:
-            raise ConfigError(
-                f"{shared} images would be learned from and asked about: name two splits "
-                f"({', '.join(data.splits) or 'this data has none'}), or split the images in half (--halves)"
-            )
-        check_scenes(model, asked.ids.tolist())
-        return {"images": len(asked), "train_images": len(self.training), "shared_ids": shared}
+    def limited(self, items: Sequence[TuringItem], limit: int) -> Sequence[TuringItem]:
+        """All streams about the first so many images."""
+        by_image = groupby(items, key=lambda item: item.scene_id)
+        return [item for _, of_image in islice(by_image, limit) for item in of_image]
 
-    def study(self) -> TuringStudy:
-        """What a model may learn from."""
-        own = replace(self.recipe, seed=PRACTICE)  # who knew the exam's could replay the engine
-        return TuringStudy(own, self.training, self.belief.fork)
+    def for_workers(self, folder: Path) -> Self:
+        """The same exam with its corpus on disk, which all processes map."""
+        return self if self.corpora or self.test else changed(self, corpora=folder / "corpora")
 
-    def prepare(self, model: object, data: Dataset) -> None:  # noqa: ARG002 — an exam's protocol
-        """Hand the training annotations to a model that wants them; competitors are entitled to them."""
-        if isinstance(model, Studies):
-            with asking(model, "prepare"):
-                model.prepare(self.study())
+    def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:
+        """The models and the baselines; a note where two datasets have images of the same name."""
+        entrants = super().entrants(models, data, baselines=baselines)
+        shared = self.check(None, data).get("shared_ids")
+        if not shared:
+            return entrants
+        note = f"{counted(shared, 'scene id')} in both datasets; if those are the same images, answers were learned"
+        return changed(entrants, notes=(*entrants.notes, note))
 
-    def examine(self, model: object, item: TuringItem) -> ItemRecords:
-        """Make a stream about one image and ask its questions."""
-        assert isinstance(model, Answer)
-        if self._desk is None or self._desk.model is not model:
-            self._desk = Desk(model, self.deadline)
-        stream = self.stream(item)
-        replied = administer(stream, item.view, self._desk, self.words, withhold=self.withhold)
-        return mark(replied, number=item.number, halted=stream.halted)
+    def spec(self, model: Any, data: Dataset) -> TuringSpec:  # noqa: ARG002 - a hook
+        """The images to be asked about."""
+        return TuringSpec(tuple(dict.fromkeys(scene for scene, _ in self.source(data).places)))
 
-    def stream(self, item: TuringItem) -> Stream:
-        """The questions of an item: the same for every model, since only true answers steer the engine."""
-        if item.id in self._streams:
-            return self._streams[item.id]
-        columns = next(columns for columns, items in self._asked.values())
-        made = self.recipe.stream(self.belief.fork(), columns, item.row, item.number)
-        if len(self._streams) < _KEPT:
-            self._streams[item.id] = made
-        return made
+    def check(self, model: Any, data: Dataset) -> dict[str, Any]:
+        """Refuse images that were learned from, and a model that cannot answer; how many images there are."""
+        source, images = self.source(data), self.spec(model, data).images
+        facts = {"images": len(images)}
+        if isinstance(source, EngineStreams):
+            shared = len(set(images) & set(source.training.ids.tolist()))
+            if shared and data.fingerprint == self.training_data(data).fingerprint:
+                raise ConfigError(
+                    f"{shared} images would be learned from and asked about: name two splits "
+                    f"({', '.join(data.splits) or 'this data has none'}), or split the images in half (--halves)"
+                )
+            facts |= {"train_images": len(source.training), "shared_ids": shared}
+        call_hook(model, "check", self.name, lambda: self.spec(model, data))
+        return facts
 
-    def _questions(self, data: Dataset) -> tuple[Columns, tuple[TuringItem, ...]]:
-        if data.fingerprint not in self._asked:
-            if self.halves and data.fingerprint != self.train.fingerprint:
-                raise ConfigError("halves are of one dataset: leave the training data out, or give no halves")
-            columns = self._annotated(data, self.split, half=1)
-            self._asked, self._streams = {data.fingerprint: (columns, self._items(columns, data))}, {}
-        return self._asked[data.fingerprint]
+    def study(self, model: Any, data: Dataset) -> TrainingStudy:  # noqa: ARG002 - a hook
+        """The training annotations, to which every competitor is entitled."""
+        return self.source(data).study()
 
-    def _items(self, columns: Columns, data: Dataset) -> tuple[TuringItem, ...]:
-        place = {scene: row for row, scene in enumerate(columns.ids.tolist())}
-        shown = views_of(data, set(place), self.view)
-        return tuple(
-            TuringItem(scene, number, row, shown[scene])
-            for scene, row in sorted(place.items(), key=lambda known: _drawn(known[0]))
-            for number in range(self.streams)
-        )
+    def ask(self, model: Any, item: TuringItem) -> ItemRecords:
+        """Ask the questions of one stream."""
+        return self._ask(TimedModel(model, self.deadline), item)
 
-    def _annotated(self, data: Dataset, split: str | None, *, half: int) -> Columns:
-        if split is not None and split not in data.splits:
-            raise DataError(
-                "no such split",
-                file=data.path,
-                field="split",
-                expected=" or ".join(data.splits) or "none, the data has no splits",
-                found=split,
-            )
+    def asker(self, model: Any, data: Dataset) -> Callable[[TuringItem], ItemRecords]:  # noqa: ARG002 - a hook
+        """Ask stream after stream: a model that is still busy with the last question is late for the next."""
+        return partial(self._ask, TimedModel(model, self.deadline))
+
+    def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:  # noqa: ARG002
+        """Accuracy by question type, step, story line and support, and what the replies were."""
+        return (turing_measures(records),)
+
+    def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
+        """The images that were asked the same questions in both runs."""
+        return same_questions(a, b)
+
+    def compared_options(self) -> frozenset[str]:
+        """All that shapes the streams; true answers may be withheld, or a deadline set, in one run only."""
+        return frozenset({*_PLAIN, *_FINGERPRINTED} - {*MODELS_OWN})
+
+    def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002
+        """Whether truth was withheld, and the deadline."""
+        deadline = options.get("deadline")
+        withheld = ["true answers withheld"] if options.get("withhold") else []
+        return withheld + ([f"{deadline:g} s a question"] if deadline else [])
+
+    def across(self, results: Sequence[RunResult]) -> dict[str, Any]:
+        """The monitor: whether the answers could have been guessed."""
+        accuracy = {result.run.spec: result.scores.at("accuracy", "all") for result in results}
+        blind = {name: found for name in BLIND if (found := accuracy.get(name)) is not None}
+        epsilon = float(results[0].run.options.get("epsilon") or self.epsilon)
+        return {"monitor": monitor(asked_rows(results[0].records.rows), blind, epsilon=epsilon).to_dict()}
+
+    def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:
+        """Replies that are no answer, the length of the streams, and what the monitor saw."""
+        yield from _idle_replies(results)
+        facts, streams = results[0].scores.facts, results[0].scores.facts["streams"]
+        yield f"{counted(facts['n_questions'], 'question')} about {counted(facts['n_images'], 'image')}"
+        lengths = ", ".join(f"{name} {_number(streams[name], int(name == 'mean'))}" for name in _LENGTHS)
+        ended = ", ".join(f"{why} {n:,}" for why, n in streams["halted"].items())
+        yield f"streams: {facts['n_streams']:,}; questions each: {lengths}; ended: {ended}"
+        yield f"ambiguous questions, never asked: {_number(streams['ambiguous'])} of those drawn"
+        yield from _monitored(shared["monitor"])
+
+    def _ask(self, model: TimedModel, item: TuringItem) -> ItemRecords:
+        words = item.source.vocabulary
+        return item_records(ask_model(item.stream, item.view, model, words, withhold=self.withhold), words)
+
+    def _written_streams(self) -> WrittenStreams:
+        assert self.test is not None
+        if self.key is None:
+            raise ConfigError("a written test is marked with its key: give --key")
+        test = read_test(self.test)
+        return WrittenStreams(test, read_key(self.key, test))
+
+    def _refuse_settled(self, data: Path | None) -> None:
+        """ConfigError for what a written test has settled, and for one without its key."""
+        if self.key is None:
+            raise ConfigError("a written test is marked with its key: give --key")
+        given = {**({} if data is None else {"data": data}), **given_options(self)}
+        for name in given:
+            if name not in ("test", "key", *MODELS_OWN):
+                raise ConfigError(f"--{name.replace('_', '-')} was settled when the test was written; leave it out")
+
+    def _engine_streams(self, data: Dataset) -> EngineStreams:
+        train = self.training_data(data)
+        words = named_vocabulary(self.vocabulary, train)
+        if self.halves and data.fingerprint != train.fingerprint:
+            raise ConfigError("halves are of one dataset: leave the training data out, or give no halves")
+        if data.fingerprint != train.fingerprint:
+            check_against(words, data)
+        images = self._annotated(data, words, self.split, half=1)
+        training = self._annotated(train, words, self.train_split, half=0)
+        source = QuestionSource(words, training, self.options, self.seed, self.corpora)
+        return EngineStreams(source, training, images, self.streams)
+
+    def _annotated(self, data: Dataset, words: Vocabulary, split: str | None, *, half: int) -> Columns:
+        check_split(split, data)
         wanted = None
         if self.halves:
             chosen = data.scan("views").filter(pl.lit(True) if split is None else pl.col("split") == split)
             ids = chosen.select("scene_id").unique().collect()["scene_id"].to_list()
             wanted = {scene for scene in ids if half_of(scene) == half}
-        return annotate(data, self.words, split=split, view=self.view, closed=self.closed, scenes=wanted)
+        return annotate(data, words, split=split, view=self.view, closed=self.closed, scenes=wanted)
+
+
+def write_exam(
+    exam: TuringExam,
+    data: Dataset,
+    folder: Path,
+    key: Path,
+    *,
+    images: int | None = None,
+    overwrite: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Write the streams of an exam as a test to hand out, and its key; what was written, as JSON values.
+
+    Args:
+        exam: Says how the streams are made.
+        data: The images to ask about.
+        folder: Where the test goes.
+        key: File for the true answers, outside the folder.
+        images: Only the first so many.
+        overwrite: Replace a test, and a key.
+        on_progress: Called with streams made and streams in all.
+    """
+    exam.check(None, data)
+    source, items = exam.source(data), exam.items(data)
+    assert isinstance(source, EngineStreams)
+    due = items if images is None else exam.limited(items, images)
+    streams = []
+    for number, item in enumerate(due, start=1):
+        streams.append(item.stream)
+        if on_progress is not None:
+            on_progress(number, len(due))
+    settings = {name: getattr(exam, name) for name in ("epsilon", "min_support", "questions")}
+    about: dict[str, Any] = {"data": data.path.name, "source": data.source, "data_fingerprint": data.fingerprint}
+    about |= {**exam.identity(data), "settings": settings}
+    del about["seed"]  # who has it can run the engine on, and see which answer leads to the next line
+    name = write_test(
+        folder,
+        streams,
+        data,
+        source.vocabulary,
+        source.training,
+        key=key,
+        view=exam.view,
+        about=about,
+        overwrite=overwrite,
+    )
+    return {
+        "test": str(folder),
+        "key": str(key),
+        "id": name,
+        "images": len({stream.scene_id for stream in streams}),
+        "streams": len(streams),
+        "questions": sum(len(stream.history) for stream in streams),
+    }
 
 
 def views_of(data: Dataset, scenes: set[str], view: str | None) -> dict[str, View]:
@@ -272,6 +408,43 @@ def half_of(scene_id: str) -> int:
     return blake2b(scene_id.encode(), digest_size=1).digest()[0] & 1
 
 
-def _drawn(scene_id: str) -> bytes:
-    """Where a scene stands in an order that has nothing to do with the data's."""
-    return blake2b(scene_id.encode(), digest_size=8).digest()
+_LENGTHS: Final = ("mean", "min", "median", "max")
+
+
+def _idle_replies(results: Sequence[RunResult]) -> Iterable[Table]:
+    """Share of replies that were no answer, where there are any."""
+    from sightline.show.table import Row, Table, scored
+
+    shares = {word: [result.scores.at("replies", word) for result in results] for word in IDLE}
+    rows = [
+        Row(word, tuple(scored(share) for share in of_word))
+        for word, of_word in shares.items()
+        if any(share is not None and share.value > 0 for share in of_word)
+    ]
+    if rows:
+        yield Table("replies that are no answer (share)", ("", *(result.name for result in results)), tuple(rows))
+
+
+def _monitored(facts: Mapping[str, Any]) -> Iterable[str | Table]:
+    """Share of yes by type and step, calibration, blind accuracy, and the verdict."""
+    from sightline.show.table import Row, Table, scored
+
+    def cell(seen: Mapping[str, Any]) -> Any:
+        return scored(Interval(**{key: math.nan if value is None else value for key, value in seen.items()}))
+
+    rows = [Row(name, (cell(seen),)) for name, seen in facts["yes_by_type"].items()]
+    rows += [Row(f"steps {name}", (cell(seen),)) for name, seen in facts["yes_by_steps"].items()]
+    title = f"share of true answers that are yes, to lie within 0.5 ± {facts['epsilon']:g}"
+    yield Table(title, ("", "yes"), tuple(rows))
+    blind = ", ".join(f"{name} {cell(seen)}" for name, seen in facts["blind"].items())
+    error = _number(facts["calibration_error"])
+    yield f"without looking: {blind or 'nobody was examined'}; calibration error {error}"
+    yield "leaky: " + "; ".join(facts["reasons"]) if facts["leaky"] else "not leaky"
+
+
+IDLE: Final = ("abstain", "unparsed", "late")
+"""Replies that are no answer."""
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from sightline.exams.turing.scores import STEPS, binned, kinds_of, plain_table, rates_by_image
+from sightline.exams.turing.measures import STEPS, binned, kinds_of, rates_by_image
+from sightline.plain import plain
 from sightline.stats import Interval
 
 GUESSED: Final = 0.6
@@ -25,21 +26,16 @@ class Calibration:
     """Estimated against seen, in one bin of the estimated chance of a yes.
 
     Attributes:
-        low: Lower edge of the bin; `high` the upper.
+        bin: Its two edges.
         estimated: Mean estimate of the questions in it.
         seen: Share of them whose true answer is yes.
         n: Questions.
     """
 
-    low: float
-    high: float
+    bin: tuple[float, float]
     estimated: float
     seen: Interval
     n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"bin": [self.low, self.high], "estimated": self.estimated, "seen": self.seen.to_dict(), "n": self.n}
 
 
 @dataclass(frozen=True)
@@ -71,18 +67,10 @@ class Monitor:
         return bool(self.reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; undefined ones are null."""
-        return {
-            "epsilon": self.epsilon,
-            "yes_by_type": plain_table(self.yes_by_type),
-            "yes_by_step": [{"step": step, **seen.to_dict()} for step, seen in self.yes_by_step.items()],
-            "yes_by_steps": plain_table(self.yes_by_steps),
-            "calibration": [one.to_dict() for one in self.calibration],
-            "calibration_error": None if math.isnan(self.calibration_error) else self.calibration_error,
-            "blind": plain_table(self.blind),
-            "leaky": self.leaky,
-            "reasons": list(self.reasons),
-        }
+        """JSON values; undefined ones are null."""
+        facts: dict[str, Any] = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+        facts["yes_by_step"] = [{"step": step, **plain(seen)} for step, seen in self.yes_by_step.items()]
+        return facts | {"leaky": self.leaky}
 
 
 def monitor(
@@ -100,7 +88,7 @@ def monitor(
     than two images) proves nothing.
 
     Args:
-        asked: One row a question that was asked (`records.asked_of`): cluster_id, type, step, truth, p_yes.
+        asked: One row a question that was asked (`measures.asked_rows`): cluster_id, type, step, truth, p_yes.
         blind: Accuracy of models that never looked at the picture, over the same streams.
         epsilon: How far from one half a share of yes may lie.
         resamples: Bootstrap resamples behind the intervals.
@@ -144,16 +132,16 @@ def _guessed(blind: Mapping[str, Interval]) -> list[str]:
 
 def _calibration(asked: pl.DataFrame, resamples: int, seed: int) -> tuple[Calibration, ...]:
     """One entry a bin that has a question; questions without an estimate are left out."""
-    told = asked.filter(pl.col("p_yes").is_not_null())
-    if not len(told):
+    estimated = asked.filter(pl.col("p_yes").is_not_null())
+    if not len(estimated):
         return ()
-    p = told["p_yes"].to_numpy()
+    p = estimated["p_yes"].to_numpy()
     place = np.clip(np.searchsorted(EDGES, p, side="right") - 1, 0, len(EDGES) - 2)
     bins = {str(i): place == i for i in np.unique(place).tolist()}
-    rate = rates_by_image(told["cluster_id"], resamples=resamples, seed=seed)
-    seen = rate((told["truth"] == "yes").to_numpy(), bins)
+    rate = rates_by_image(estimated["cluster_id"], resamples=resamples, seed=seed)
+    seen = rate((estimated["truth"] == "yes").to_numpy(), bins)
     return tuple(
-        Calibration(EDGES[int(i)], EDGES[int(i) + 1], float(p[inside].mean()), seen[i], int(inside.sum()))
+        Calibration((EDGES[int(i)], EDGES[int(i) + 1]), float(p[inside].mean()), seen[i], int(inside.sum()))
         for i, inside in bins.items()
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from sightline.errors import DataError, ModelError
 from sightline.models.adapters.predicate_file import PredicateAnswers
-from sightline.skills import ABSTAIN, Asked
+from sightline.skills import ABSTAIN, Asked, TuringSpec
 from sightline.store.formats.csvio import FIRST_ROW, TEXT, Column, read_csv
 
 COLUMNS: Final = ("scene_id", "stream", "step", "answer")
@@ -55,11 +55,11 @@ class AnswerFile:
                 raise DataError("answered twice", file=path, row=row, field="step", found=found)
             self._answers[scene, stream, step] = answer
 
-    def check_scenes(self, scenes: Collection[str]) -> None:
-        """ModelError unless some answer is about one of these images."""
+    def check_turing(self, spec: TuringSpec) -> None:
+        """ModelError unless some answer is about one of the exam's images."""
         about = {scene for scene, _, _ in self._answers}
-        if about.isdisjoint(scenes):
-            there, here = min(about), min(scenes)
+        if about.isdisjoint(spec.images):
+            there, here = min(about), min(spec.images)
             raise ModelError(
                 f"{self.path}: none of its answers is about an image of this exam: they are about {there!r} …, the "
                 f"exam about {here!r} …"

@@ -12,13 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import ModelError
-from sightline.exams.relations.study import Prepares, Study
 from sightline.geometry import iou_matrix
 from sightline.models.adapters.answer_file import AnswerFile
 from sightline.models.adapters.names import image_ids, names_of, scene_ids
 from sightline.models.adapters.predicate_file import PredicateAnswers
 from sightline.scenes import REVERSE, View
-from sightline.skills import SILENT, Detect, Detections, Judgements, Pairs, Relate, skills_of
+from sightline.skills import SILENT, Detect, Detections, Judgements, Pairs, Relate, RelationsStudy, skills_of
 from sightline.store.formats.csvio import NUMBER, TEXT, read_csv, refuse_boxes
 from sightline.store.formats.vrd25 import read_predictions
 
@@ -163,11 +162,12 @@ class Composite:
         """What the detecting model finds."""
         return self.detector.detect(view)
 
-    def prepare(self, study: Study) -> None:
+    def prepare(self, study: RelationsStudy) -> None:
         """Hand the study material to whichever of the two wants it."""
         for part in (self.relater, self.detector):
-            if isinstance(part, Prepares):
-                part.prepare(study)
+            prepare = getattr(part, "prepare", None)
+            if callable(prepare):
+                prepare(study)
 
     def facts(self) -> dict[str, Any]:
         """What the relating model chose, if it says so."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from sightline.errors import DataError, ModelError
 from sightline.hints import did_you_mean
 from sightline.scenes.labels import PREDICATES
-from sightline.skills import UNKNOWN, Queries, Verdicts
+from sightline.skills import UNKNOWN, Queries, QuerySpec, Verdicts
 from sightline.store.formats.csvio import FIRST_ROW, TEXT, Column, code, read_csv
 
 COLUMNS: Final = ("scene_id", "subject", "object", "predicate", "answer")
@@ -63,12 +62,9 @@ class PredicateAnswers:
             for (key,), group in frame.group_by("scene_id", maintain_order=True)
         }
 
-    def check_scenes(self, sizes: Mapping[str, int]) -> None:
-        """DataError for a row about a scene or an object that is not there.
-
-        Args:
-            sizes: Scene id → how many objects it has.
-        """
+    def check_predicates(self, spec: QuerySpec) -> None:
+        """DataError for a row about a scene or an object that is not there."""
+        sizes = spec.objects
         for scene, rows in self._rows.items():
             if scene not in sizes:
                 raise DataError(

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from PIL import Image, ImageDraw
 
 from sightline.errors import ConfigError
-from sightline.exams.turing.words.english import REGION_WORD, with_article
+from sightline.exams.turing.vocabulary.english import REGION_WORD, with_article
 from sightline.hints import hint
 from sightline.skills import Asked
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import PairTable
-from sightline.exams.relations.study import Study
 from sightline.scenes import Depth, words
-from sightline.skills import SILENT, Judgements, Pairs, Setting
+from sightline.skills import SILENT, Judgements, Pairs, RelationsStudy, Setting
 
 Codes = NDArray[np.int8]
 
@@ -26,7 +25,7 @@ class Majority:
     def __init__(self) -> None:
         self._labels: dict[Setting, tuple[int, int]] = {}
 
-    def prepare(self, study: Study) -> None:
+    def prepare(self, study: RelationsStudy) -> None:
         """Count labels; ConfigError if a setting that will be asked has no training pairs."""
         self._labels = {
             setting: (commonest(t, "depth"), commonest(t, "occlusion")) for setting, t in study.train.items()

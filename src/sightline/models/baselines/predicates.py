@@ -1,6 +1,6 @@
 """What can be said of a pair without looking: the commoner answer, by itself or given shapes and sizes.
 
-All four are handed the truth of the exam (`PredicateStudy`). The majority is that of the very data examined, as
+All four are handed the truth of the exam (`PredicatesStudy`). The majority is that of the very data examined, as
 GeoSpa has it; a prior answers about a scene only from other scenes. Where the data is split evenly they say no.
 """
 
@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.exams.predicates.study import PredicateStudy
 from sightline.scenes.labels import PREDICATES
-from sightline.skills import Queries, Verdicts
+from sightline.skills import PredicatesStudy, Queries, Verdicts
 
-Answers = NDArray[np.int8]
+AnswerCodes = NDArray[np.int8]
 Key = tuple[str, ...]
 Looks = Literal["shape", "size", "shape+size"]
 
@@ -29,9 +28,9 @@ class PredicatesMajority:
     sees_truth: ClassVar[bool] = True
 
     def __init__(self) -> None:
-        self._answers: Answers | None = None
+        self._answers: AnswerCodes | None = None
 
-    def prepare(self, study: PredicateStudy) -> None:
+    def prepare_predicates(self, study: PredicatesStudy) -> None:
         """Count how often each predicate holds."""
         holds = np.vstack([_pairs_of(truth) for truth in study.truth])
         self._answers = commoner(holds.sum(axis=0), np.full(len(PREDICATES), len(holds)))
@@ -73,19 +72,19 @@ class LookPrior:
         self.seed = seed
         self._fold: dict[str, int] = {}
         self._place: dict[tuple[Key, Key], int] = {}
-        self._answers: Answers = np.zeros((0, 0, len(PREDICATES)), dtype=np.int8)
+        self._answers: AnswerCodes = np.zeros((0, 0, len(PREDICATES)), dtype=np.int8)
 
     def facts(self) -> dict[str, Any]:
         """Looks, folds and seed."""
         return {"looks": list(self.looks), "folds": self.folds, "seed": self.seed}
 
-    def prepare(self, study: PredicateStudy) -> None:
+    def prepare_predicates(self, study: PredicatesStudy) -> None:
         """Count, for every fold, what holds between two looks in all other folds."""
         dealt = np.random.default_rng(self.seed).permutation(len(study.scenes)) % self.folds
         self._fold = dict(zip(study.scenes, dealt.tolist(), strict=True))
         self._place = {}
-        for looks in study.looks:
-            for pair in _ordered(self._keys(looks)):
+        for appearance in study.appearance:
+            for pair in _ordered(self._keys(appearance)):
                 self._place.setdefault(pair, len(self._place))
         self._answers = self._fitted(study, dealt)
 
@@ -95,21 +94,23 @@ class LookPrior:
             raise _unprepared("a prior")
         known = self._answers[self._fold.get(queries.scene_id, self.folds)]
         n = len(queries)
-        places = [self._place.get(pair, -1) for pair in _ordered(self._keys(queries.looks))]
+        places = [self._place.get(pair, -1) for pair in _ordered(self._keys(queries.appearance))]
         answers = np.zeros((n, n, len(PREDICATES)), dtype=np.int8)
         answers[~np.eye(n, dtype=bool)] = known[places]
         return Verdicts(answers)
 
-    def _keys(self, looks: Sequence[Mapping[str, str]]) -> list[Key]:
-        return [tuple(look.get(key, "") for key in self.looks) for look in looks]
+    def _keys(self, appearance: Sequence[Mapping[str, str]]) -> list[Key]:
+        return [tuple(look.get(key, "") for key in self.looks) for look in appearance]
 
-    def _fitted(self, study: PredicateStudy, dealt: NDArray[np.int64]) -> Answers:
+    def _fitted(self, study: PredicatesStudy, dealt: NDArray[np.int64]) -> AnswerCodes:
         """(folds + 1, pairs of looks + 1, 8): answers for each fold from the others, the last from all.
 
         The last row of each is the commoner answer overall, for pairs of looks never seen.
         """
         pairs = len(self._place)
-        place = np.array([self._place[p] for looks in study.looks for p in _ordered(self._keys(looks))])
+        place = np.array(
+            [self._place[p] for appearance in study.appearance for p in _ordered(self._keys(appearance))]
+        )
         holds = np.vstack([_pairs_of(truth) for truth in study.truth])
         fold = np.repeat(dealt, [len(t) * (len(t) - 1) for t in study.truth])
         yes = np.zeros((self.folds, pairs, len(PREDICATES)), dtype=np.int64)
@@ -121,7 +122,7 @@ class LookPrior:
         return np.concatenate([answers, overall], axis=1)
 
 
-def commoner(yes: NDArray[Any], seen: NDArray[Any]) -> Answers:
+def commoner(yes: NDArray[Any], seen: NDArray[Any]) -> AnswerCodes:
     """1 where more than half of those seen hold, else 0.
 
     >>> commoner(np.array([3, 2]), np.array([4, 4])).tolist()

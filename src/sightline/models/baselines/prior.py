@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.prior import UNSEEN, ClassPrior, cross_fit
-from sightline.exams.relations.study import Study
 from sightline.models.baselines.majority import no_training
-from sightline.skills import SILENT, Judgements, Pairs, Setting
+from sightline.skills import SILENT, Judgements, Pairs, RelationsStudy, Setting
 
 Codes = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -38,7 +37,7 @@ class ObjectClass:
     def __init__(self) -> None:
         self._counts: dict[tuple[Setting, Aspect], dict[tuple[str, str], Floats]] = {}
 
-    def prepare(self, study: Study) -> None:
+    def prepare(self, study: RelationsStudy) -> None:
         """Count labels by class pair; ConfigError if a setting that will be asked has no training pairs."""
         self._counts = {
             (s, aspect): class_pair_counts(t, aspect) for s, t in study.train.items() for aspect in _ASPECTS
@@ -87,7 +86,7 @@ class BlindClassPrior:
         """Folds and seed."""
         return {"folds": self.folds, "seed": self.seed}
 
-    def prepare(self, study: Study) -> None:
+    def prepare(self, study: RelationsStudy) -> None:
         """Fit one prior a fold, setting and aspect, on the split being sat."""
         self._fitted = {
             (setting, aspect): _cross_fitted(table, aspect, self.folds, self.seed)

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import PairTable
-from sightline.exams.relations.protocols import Aspect, Protocol
-from sightline.exams.relations.study import Study
-from sightline.exams.relations.tally import rates, tally
+from sightline.exams.relations.protocols import Aspect, Protocol, rates, tally
 from sightline.geometry import area, centre, intersection
 from sightline.models.baselines.majority import no_training
 from sightline.scenes import Depth, Occlusion
-from sightline.skills import SILENT, Judgements, Pairs, Setting
+from sightline.skills import SILENT, Judgements, Pairs, RelationsStudy, Setting
 
 Codes = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -96,7 +94,7 @@ class Rule(ABC):
     def table_lead(self, table: PairTable) -> Floats:
         """The same for annotated pairs, to tune on."""
 
-    def prepare(self, study: Study) -> None:
+    def prepare(self, study: RelationsStudy) -> None:
         """Tune what is to be tuned on the within-image pairs of the training split."""
         table = study.train.get("within_image")
         if table is None:

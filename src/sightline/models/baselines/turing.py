@@ -13,14 +13,12 @@ from zlib import crc32
 import numpy as np
 
 from sightline.errors import ConfigError
-from sightline.exams.turing.asking.streams import Stream
-from sightline.exams.turing.chances.belief import Belief
-from sightline.exams.turing.study import TuringStudy
-from sightline.exams.turing.words.questions import Question, Truth
-from sightline.exams.turing.words.structured import from_json
+from sightline.exams.turing.estimate.estimator import Estimator
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.vocabulary.questions import Question, Truth, question_from_json
 from sightline.models.baselines.turing_features import Answered, features
 from sightline.models.baselines.turing_learning import Fit, Rows, fitted
-from sightline.skills import Asked
+from sightline.skills import Asked, TuringStudy
 
 Entry = tuple[Mapping[str, Any], str, bool | None]
 
@@ -59,14 +57,14 @@ class Coin:
 
 
 class _Follower:
-    """Keeps a belief in step with what a model is told of a stream."""
+    """Keeps an estimator in step with what a model is told of a stream."""
 
     def __init__(self, study: TuringStudy) -> None:
         self._study = study
         self._scene: str | None = None
         self._told: tuple[Entry, ...] = ()
         self._labels = 0
-        self._belief: Belief = study.belief()
+        self._estimator: Estimator = study.estimator()
         self.history: list[Answered] = []
 
     def follow(self, asked: Asked) -> tuple[Question, float]:
@@ -74,19 +72,19 @@ class _Follower:
         seen = len(self._told)
         if asked.scene_id != self._scene or asked.history[:seen] != self._told or not asked.history:
             self._scene, self._told, self._labels, seen = asked.scene_id, (), 0, 0
-            self._belief, self.history = self._study.belief(), []
+            self._estimator, self.history = self._study.estimator(), []
         fresh = asked.history[seen:]
         for form, _, answer in fresh:
-            question = from_json(form, self._study.vocabulary)
+            question = question_from_json(form, self._study.vocabulary)
             if answer is None and question.kind == "unique" and len(fresh) == 1:
                 # A withheld answer still shows where it labelled something.
                 answer = len(asked.labels) > self._labels
             if answer is not None:
-                self._belief.learn(question, answer)
+                self._estimator.learn(question, answer)
                 self.history.append((question, answer))
         self._told, self._labels = asked.history, len(asked.labels)
-        question = from_json(asked.question, self._study.vocabulary)
-        return question, self._belief.chances([question])[0].p_yes
+        question = question_from_json(asked.question, self._study.vocabulary)
+        return question, self._estimator.chances([question])[0].p_yes
 
 
 class TuringEngine:
@@ -96,7 +94,7 @@ class TuringEngine:
         self._follower: _Follower | None = None
 
     def prepare(self, study: TuringStudy) -> None:
-        """Take over the engine's belief."""
+        """Take over the engine's estimator."""
         self._follower = _Follower(study)
 
     def answer(self, asked: Asked) -> bool:

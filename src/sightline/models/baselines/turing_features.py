@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.turing.words.questions import Label, Question
-from sightline.exams.turing.words.vocabulary import Region, Vocabulary
+from sightline.exams.turing.vocabulary.questions import Label, Question
+from sightline.exams.turing.vocabulary.vocabulary import Region, Vocabulary
 
 Floats = NDArray[np.float64]
 Words = Mapping[str, float]

@@ -1,44 +1,81 @@
-"""Checkpoints: safetensors whose header says which network they are of, so that nothing else is loaded into it."""
+"""Checkpoints: safetensors files that are opened by the kind of network in their header, and by nothing else."""
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar, cast, overload
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
 from sightline.errors import ConfigError, ModelError
-from sightline.models.nets.sornet import Sornet, SornetConfig
-
-KIND: Final = "sightline-sornet-1"
-"""What stands in the header under ``kind``."""
+from sightline.hints import did_you_mean
 
 
-class Checkpoint(NamedTuple):
+class Network(Protocol):
+    """A torch module that can be kept: it names its kind, and one frozen dataclass says its shape."""
+
+    kind: ClassVar[str]
+    config: Any
+
+
+NetT = TypeVar("NetT", bound=Network)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkEntry:
+    """Where the parts of one kind of network are, each as ``module:name``; imported when such a file is opened.
+
+    Attributes:
+        config: The dataclass of its shape; the network is made of that alone.
+        net: The network.
+        model: Opens such a file as a model; further arguments are options of a spec.
+    """
+
+    config: str
+    net: str
+    model: str
+
+
+_NETS: Final = "sightline.models.nets"
+
+NETWORKS: Final[Mapping[str, NetworkEntry]] = MappingProxyType(
+    {
+        "sightline-sornet-1": NetworkEntry(
+            f"{_NETS}.sornet:SornetConfig", f"{_NETS}.sornet:Sornet", "sightline.models.sornet:load_file"
+        )
+    }
+)
+"""Every kind of network, as it stands in a header under ``kind``."""
+
+
+class Checkpoint(NamedTuple, Generic[NetT]):
     """A network with what its file says of how it was made."""
 
-    net: Sornet
-    told: dict[str, Any]
+    net: NetT
+    facts: dict[str, Any]
 
 
-def dump_sornet(
-    net: Sornet,
-    told: Mapping[str, Any] | None = None,
+def dump_checkpoint(
+    net: Network,
+    facts: Mapping[str, Any] | None = None,
     *,
     half: bool = False,
     weights: Mapping[str, Tensor] | None = None,
 ) -> bytes:
-    """A network as the bytes of a safetensors file.
+    """Write a network as the bytes of a safetensors file.
 
     Args:
         net: The network.
-        told: What else a reader should know: data, steps, scores; JSON values.
+        facts: What else a reader should know: data, steps, scores; JSON values.
         half: Keep the weights in half precision: half the file, scores the same to the third digit.
         weights: Other values for its weights, such as a running mean of them.
 
@@ -46,33 +83,60 @@ def dump_sornet(
         ModelError: Those are not the weights of this network, or no numbers.
     """
     kind = torch.float16 if half else torch.float32
-    state = net.state_dict() if weights is None else weights
-    _check("these weights cannot be kept", _unfilled(net.config).state_dict(), state)
+    state = cast("nn.Module", net).state_dict() if weights is None else weights
+    _check("these weights cannot be kept", _unfilled(type(net), net.config).state_dict(), state)
     tensors = {name: value.detach().to("cpu", kind).contiguous() for name, value in state.items()}
-    header = {"kind": KIND, "config": json.dumps(asdict(net.config)), "told": json.dumps(dict(told or {}))}
+    header = {"kind": net.kind, "config": json.dumps(asdict(net.config)), "told": json.dumps(dict(facts or {}))}
     return _ordered(save(tensors, header))
 
 
-def load_sornet(path: str | Path) -> Checkpoint:
-    """The network in a file, in single precision on the CPU, ready to answer.
+@overload
+def load_checkpoint(path: str | Path) -> Checkpoint[Any]: ...
+@overload
+def load_checkpoint(path: str | Path, expected: type[NetT]) -> Checkpoint[NetT]: ...
+def load_checkpoint(path: str | Path, expected: type[Network] | None = None) -> Checkpoint[Any]:
+    """Load the network in a file, whatever its kind, in single precision on the CPU, ready to answer.
+
+    Args:
+        path: The file.
+        expected: Class of the only network that will do.
 
     Raises:
-        ModelError: No such file, no SORNet checkpoint, or weights that do not fit the network it names or are no
-            numbers.
+        ModelError: No such file, no checkpoint of a known or the expected kind, or weights that do not fit the
+            network it names or are no numbers.
     """
     file = Path(path)
+    with _opened(file) as opened:
+        header, names = opened.metadata() or {}, list(opened.keys())
+        net, facts = _described(file, header, names, expected), _facts(file, header)
+        tensors = {name: opened.get_tensor(name).float() for name in names}
+    _check(str(file), net.state_dict(), tensors)
+    net.load_state_dict(tensors, assign=True)
+    return Checkpoint(net.eval(), facts)
+
+
+def model_loader(path: str | Path) -> Callable[..., Any]:
+    """Find what opens a file as a model, by the kind in its header.
+
+    Raises:
+        ModelError: No such file, or no checkpoint of a known kind.
+    """
+    file = Path(path)
+    with _opened(file) as opened:
+        entry = _entry(file, opened.metadata() or {}, list(opened.keys()))
+    loader: Callable[..., Any] = _imported(entry.model)
+    return loader
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
     try:
         with safe_open(file, framework="pt") as opened:
-            header, names = opened.metadata() or {}, list(opened.keys())
-            net, told = _described(file, header, names), _told(file, header)
-            tensors = {name: opened.get_tensor(name).float() for name in names}
+            yield opened
     except FileNotFoundError:
         raise ModelError(f"{file}: no such file") from None
     except (SafetensorError, OSError) as error:
         raise ModelError(f"{file}: not a readable safetensors file: {error}") from error
-    _check(str(file), net.state_dict(), tensors)
-    net.load_state_dict(tensors, assign=True)
-    return Checkpoint(net.eval(), told)
 
 
 def _ordered(content: bytes) -> bytes:
@@ -85,44 +149,65 @@ def _ordered(content: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text + content[end:]
 
 
-def _unfilled(config: SornetConfig) -> Sornet:
+def _imported(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _unfilled(made: Callable[[Any], Any], config: Any) -> nn.Module:
     """A network that has shapes and no weights: costs no memory, and draws no random numbers."""
     with torch.device("meta"):
-        return Sornet(config)
+        return cast("nn.Module", made(config))
 
 
-def _described(file: Path, header: Mapping[str, str], names: list[str]) -> Sornet:
+def _entry(
+    file: Path, header: Mapping[str, str], names: list[str], expected: type[Network] | None = None
+) -> NetworkEntry:
+    """The entry of the kind in a header."""
+    kind = header.get("kind", "")
+    known = NETWORKS if expected is None else {expected.kind: NETWORKS[expected.kind]}
+    if kind not in known:
+        stated = kind or f"a header without a kind, tensors such as {next(iter(names), 'none')!r}"
+        wanted = " or ".join(map(repr, known))
+        raise ModelError(
+            f"{file}: a checkpoint of another architecture: expected kind {wanted}, found {stated}"
+            f"{did_you_mean(kind, known)}"
+        )
+    return known[kind]
+
+
+def _described(
+    file: Path, header: Mapping[str, str], names: list[str], expected: type[Network] | None
+) -> nn.Module:
     """The network a header describes, without weights."""
-    if header.get("kind") != KIND:
-        found = header.get("kind") or f"a header without a kind, tensors such as {next(iter(names), 'none')!r}"
-        raise ModelError(f"{file}: a checkpoint of another architecture: expected kind {KIND!r}, found {found}")
+    entry = _entry(file, header, names, expected)
     if "config" not in header:
         raise ModelError(f"{file}: damaged header: no config")
     try:
         values = json.loads(header["config"])
         listed = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        return _unfilled(SornetConfig(**cast("dict[str, Any]", listed)))
+        return _unfilled(_imported(entry.net), _imported(entry.config)(**listed))
     except (ValueError, TypeError, AttributeError, RuntimeError, ConfigError) as error:
         raise ModelError(f"{file}: damaged header: config: {error}") from error
 
 
-def _told(file: Path, header: Mapping[str, str]) -> dict[str, Any]:
+def _facts(file: Path, header: Mapping[str, str]) -> dict[str, Any]:
     try:
         return dict(json.loads(header.get("told", "{}")))
     except (ValueError, TypeError) as error:
         raise ModelError(f"{file}: damaged header: told: {error}") from error
 
 
-def _check(where: str, expected: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
-    if missing := sorted(expected.keys() - found.keys()):
+def _check(where: str, expected: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
+    if missing := sorted(expected.keys() - given.keys()):
         raise ModelError(f"{where}: weights are missing: {_some(missing)}")
-    if further := sorted(found.keys() - expected.keys()):
+    if further := sorted(given.keys() - expected.keys()):
         raise ModelError(f"{where}: weights of another architecture: {_some(further)}")
     for name, value in expected.items():
-        if value.shape != found[name].shape:
-            shapes = f"expected {tuple(value.shape)}, found {tuple(found[name].shape)}"
+        if value.shape != given[name].shape:
+            shapes = f"expected {tuple(value.shape)}, found {tuple(given[name].shape)}"
             raise ModelError(f"{where}: weights of another size: {name}: {shapes}")
-    if strange := sorted(name for name, value in found.items() if not value.isfinite().all()):
+    if strange := sorted(name for name, value in given.items() if not value.isfinite().all()):
         raise ModelError(f"{where}: weights that are no numbers: {_some(strange)}")
 
 

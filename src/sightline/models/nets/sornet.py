@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,11 @@ from sightline.scenes.labels import PREDICATES
 MEAN: Final = 0.5
 SPREAD: Final = 0.25
 """Pixels of [0, 1] become (pixel − MEAN) / SPREAD."""
+
+_FIFTHS: Final = ((0, 0), (2, 1), (-1, 2), (-2, -1), (1, -2))  # of a patch; repeated over patches, an even lattice
+
+MOST_GLANCES: Final = len(_FIFTHS)
+"""Glances at a scene, at most: further ones gain little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,8 @@ class SornetConfig:
         if not self.views or len(set(self.views)) < len(self.views):
             raise ConfigError(f"SORNet needs one or more different views, not {', '.join(self.views) or 'none'}")
         if not self.predicates or sorted(set(self.predicates) & set(PREDICATES)) != sorted(self.predicates):
-            told = ", ".join(map(str, self.predicates)) or "none"
-            raise ConfigError(f"SORNet judges different ones of {', '.join(PREDICATES)}, not {told}")
+            named = ", ".join(map(str, self.predicates)) or "none"
+            raise ConfigError(f"SORNet judges different ones of {', '.join(PREDICATES)}, not {named}")
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -120,8 +125,8 @@ class Block(nn.Module):
         attention over the image in every head, (B, heads, N, T).
         """
         ready = self.before_attention(image)
-        found, looked = self._ask(queries, ready)
-        queries = self._feed(queries + self.mix(found))
+        attended, looked = self._ask(queries, ready)
+        queries = self._feed(queries + self.mix(attended))
         if last:
             return image, queries, looked
         q, k, v = (part.transpose(1, 2) for part in self._parts(ready))
@@ -151,8 +156,8 @@ class Block(nn.Module):
         shares = torch.cat((to_image, to_self), dim=1).float().softmax(dim=1).to(image.dtype)
         on_image, on_self = shares[:, :-1], shares[:, -1]
         taken = (on_image.flatten(2).transpose(1, 2) @ image).view(batch, count, heads, heads * size)
-        found = torch.einsum("bnhw,hdw->bnhd", taken, weights[2]) + on_image.sum(dim=1)[..., None] * biases[2]
-        return (found + on_self[..., None] * own_value).flatten(2), on_image.permute(0, 3, 2, 1)
+        values = torch.einsum("bnhw,hdw->bnhd", taken, weights[2]) + on_image.sum(dim=1)[..., None] * biases[2]
+        return (values + on_self[..., None] * own_value).flatten(2), on_image.permute(0, 3, 2, 1)
 
     def _feed(self, tokens: Tensor) -> Tensor:
         """The second half of the block."""
@@ -186,6 +191,10 @@ class Readout(nn.Module):
 
 class Sornet(nn.Module):
     """The network; `forward` gives logits, `embed` the embeddings of the queries."""
+
+    kind: ClassVar[str] = "sightline-sornet-1"
+
+    config: SornetConfig
 
     def __init__(self, config: SornetConfig) -> None:
         super().__init__()
@@ -298,13 +307,50 @@ def consistent(logits: Tensor, predicates: Sequence[str] = PREDICATES) -> Tensor
     Both become their mean; other predicates stay as they are. That a is not left of b does not make it right of b:
     a thing that stands in the middle of another is neither.
     """
-    told = logits.clone()
+    agreed = logits.clone()
     for one, other in (("left", "right"), ("front", "behind")):
         if one in predicates and other in predicates:
             i, j = predicates.index(one), predicates.index(other)
             mean = (logits[..., i] + logits[..., j].transpose(-1, -2)) / 2
-            told[..., i], told[..., j] = mean, mean.transpose(-1, -2)
-    return told
+            agreed[..., i], agreed[..., j] = mean, mean.transpose(-1, -2)
+    return agreed
+
+
+def offsets(count: int, side: int) -> list[tuple[int, int]]:
+    """Pixels (right, down) by which each glance is beside the first, for patches of so many pixels.
+
+    >>> offsets(5, 32)
+    [(0, 0), (13, 6), (-6, 13), (-13, -6), (6, -13)]
+    """
+    if not isinstance(count, int) or not 1 <= count <= MOST_GLANCES:
+        raise ConfigError(f"glances at a scene must be 1 to {MOST_GLANCES}, not {count!r}")
+    return [(round(side * right / 5), round(side * down / 5)) for right, down in _FIFTHS[:count]]
+
+
+def moved(images: Tensor, right: int, down: int) -> Tensor:
+    """Pictures (…, H, W, 3) as seen from a little beside; their edges are drawn out.
+
+    >>> moved(torch.arange(4).view(1, 4, 1), 1, 0).flatten().tolist()
+    [1, 2, 3, 3]
+    """
+    height, width = images.shape[-3:-1]
+    rows = (torch.arange(height, device=images.device) + down).clamp(0, height - 1)
+    columns = (torch.arange(width, device=images.device) + right).clamp(0, width - 1)
+    return images.index_select(-3, rows).index_select(-2, columns)
+
+
+def glances(
+    net: Sornet, images: Tensor, queries: Tensor, views: Sequence[int] | None = None, *, count: int = MOST_GLANCES
+) -> Tensor:
+    """Logits of every glance at the same scenes, (count, B, N, N, predicates) float32: the judgement is their mean.
+
+    A grid of patches cuts every object somewhere, another one cuts it elsewhere; and which is left of which does
+    not change where a camera turns by half a patch.
+    """
+    seen = torch.cat([moved(images, *offset) for offset in offsets(count, net.config.patch)])
+    asked = queries.repeat(count, *(1 for _ in queries.shape[1:]))
+    logits: Tensor = net(seen, asked, views).float()
+    return logits.view(count, len(images), *logits.shape[1:])
 
 
 def _stream_type(like: Tensor) -> torch.dtype:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.report.svg import shade
+from sightline.show.svg import shade
 
 Rgb = tuple[int, int, int]
 

@@ -10,7 +10,7 @@ from sightline.report.contact.colours import DARK, PALETTE, css, kind_colour
 from sightline.report.contact.exhibit import Exhibit, Thing
 from sightline.report.contact.outlines import Loop
 from sightline.report.contact.panel import labels, scaled, spread
-from sightline.report.svg import element, hover, number, text_line, text_width
+from sightline.show.svg import element, hover, number, text_line, text_width
 
 _WIDTH = 480.0
 """Units across every drawing, whatever the picture's pixels, so that labels are of one size."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from sightline.errors import ModelError
-from sightline.exams.core import asking
+from sightline.exams.hooks import model_call
 from sightline.skills import Queries
 
 _COLD: Final = np.array((122.0, 18.0, 60.0))
@@ -32,7 +32,7 @@ def attention_of(model: object, queries: Queries, name: str) -> NDArray[np.float
     ask = getattr(model, "attention", None)
     if not callable(ask):
         return None
-    with asking(model, "attention"):
+    with model_call(model, "attention"):
         given: Any = ask(queries)
     try:
         heat = np.asarray(given, dtype=np.float64)

@@ -11,8 +11,8 @@ from sightline.report.predicates.cards import PredicatesCard
 from sightline.report.predicates.outcomes import KINDS, PHRASES
 from sightline.report.seats import beside
 
-_TEMPLATES: Final = environment("sightline.report.predicates", "sightline.report")
-_STYLES: Final = ("report.css", "predicates.css")
+_TEMPLATES: Final = environment("sightline.report.predicates", "sightline.exams.predicates", "sightline.show")
+_STYLES: Final = ("page.css", "example.css")
 
 
 def write_report(card: PredicatesCard, out: str | Path) -> tuple[Path, Path, Path]:

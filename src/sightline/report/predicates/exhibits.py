@@ -18,8 +18,8 @@ from sightline.report.contact.exhibit import exhibit
 from sightline.report.contact.panel import spread
 from sightline.report.predicates.attention import heated, scaled_heat
 from sightline.report.predicates.outcomes import KINDS, Kind, Outcome, outcomes
-from sightline.report.svg import document, element, hover, text_line
 from sightline.scenes import Scene, View
+from sightline.show.svg import document, element, hover, text_line
 from sightline.skills import Queries
 
 _WIDTH: Final = 480.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from sightline.report.charts import DotRow, Kind, dot_intervals
-from sightline.report.figures import Figure
 from sightline.report.predicates.listings import GROUPS, part_words, parts_of
-from sightline.report.predicates.plots import Series, common_domain, part_chart
+from sightline.show.chart import DotRow, dot_intervals
+from sightline.show.page import Figure
+from sightline.show.xy import Kind, Series, by_part, common_domain, xy_chart
 from sightline.stats import Interval
 
 if TYPE_CHECKING:
@@ -37,14 +37,16 @@ def slice_figures(card: PredicatesCard) -> list[tuple[str, list[Figure]]]:
     for axis, title in AXES.items():
         parts = parts_of(card, axis)
         lines = {name: [_series(card, s, axis, parts, name) for s in _shown(card)] for name in GROUPS}
-        domain = common_domain([own for of_group in lines.values() for own in of_group])
+        domain = common_domain([value for of_group in lines.values() for own in of_group for value in own.values])
         charts = [
             Figure(
                 words.capitalize(),
-                part_chart(
-                    [part_words(axis, part) for part in parts],
+                xy_chart(
                     lines[name],
-                    domain=domain,
+                    x_names=[part_words(axis, part) for part in parts],
+                    y_domain=domain,
+                    width=340.0,
+                    height=150.0,
                     title=f"Scene accuracy {title.lower()}, {words}",
                     joined=axis in _ORDERED,
                 ),
@@ -76,7 +78,7 @@ def _forest(card: PredicatesCard, name: str) -> str:
         value, low, high = (100 * end for end in (found.value, found.low, found.high))
         rows.append(DotRow(sitting.label, value, low, high, kind_of(card, sitting), note))
     rows.sort(key=lambda row: -row.value if math.isfinite(row.value) else math.inf)
-    drawn = common_domain([Series(s.label, (s.accuracy(name),)) for s in card.scored])
+    drawn = common_domain([s.accuracy(name) for s in card.scored])
     title = f"Scene accuracy in per cent, {GROUPS[name]}, with 95 % intervals"
     return dot_intervals(rows, domain=(100 * drawn[0], 100 * drawn[1]), title=title, digits=1, width=370.0)
 
@@ -84,4 +86,4 @@ def _forest(card: PredicatesCard, name: str) -> str:
 def _series(card: PredicatesCard, sitting: Sitting, axis: str, parts: list[str], name: str) -> Series:
     by = sitting.slices.by.get(axis, {}) if sitting.slices is not None else {}
     values: list[Interval | None] = [by[part].scene_accuracy[name] if part in by else None for part in parts]
-    return Series(sitting.label, tuple(values), kind_of(card, sitting))
+    return by_part(sitting.label, [part_words(axis, part) for part in parts], values, kind_of(card, sitting))

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from sightline.report.listings import Cell, Listing, Row, scored, shared
 from sightline.scenes.labels import GEOMETRIC, PREDICATES, SPATIAL
+from sightline.show.table import Cell, Row, Table, scored, shared
 from sightline.stats import Interval
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _HIDDEN: Final = {"0–0.25": "0–25", "0.25–0.5": "25–50", "0.5–0.75": "
 _AS: Final[dict[str, Callable[[Interval | None], Cell]]] = {"f1": scored}
 
 
-def overview_table(card: PredicatesCard) -> Listing:
+def overview_table(card: PredicatesCard) -> Table:
     """Every run in one line: the groups' scene accuracy, then the other measures of all predicates together."""
     rows = []
     for sitting in card.scored:
@@ -58,10 +58,10 @@ def overview_table(card: PredicatesCard) -> Listing:
         "micro accuracy",
         "unknown",
     )
-    return Listing("At a glance", columns, tuple(rows), (("scene accuracy", 3), ("all predicates", 4)))
+    return Table("At a glance", columns, tuple(rows), (("scene accuracy", 3), ("all predicates", 4)))
 
 
-def focus_table(card: PredicatesCard) -> Listing:
+def focus_table(card: PredicatesCard) -> Table:
     """The focus, predicate by predicate, beside what the baselines reach."""
     beside = [s for s in card.blind if s.label != card.focus]
     rows = []
@@ -80,18 +80,16 @@ def focus_table(card: PredicatesCard) -> Listing:
     )
     groups = ((card.focus, len(MEASURES)), ("scene accuracy without looking", len(beside)))
     kept = groups if beside else groups[:1]
-    return Listing(
-        f"{card.focus}, predicate by predicate", columns, tuple(rows) if card.focused.scores else (), kept
-    )
+    return Table(f"{card.focus}, predicate by predicate", columns, tuple(rows) if card.focused.scores else (), kept)
 
 
-def measure_tables(card: PredicatesCard) -> list[Listing]:
+def measure_tables(card: PredicatesCard) -> list[Table]:
     """One table a measure: every run, every group and predicate. Without an unknown there is no table of them."""
     shown = [m for m in MEASURES if m != "unknown" or any(_unsure(s) for s in card.scored)]
     return [_measure_table(card, measure) for measure in shown]
 
 
-def slice_tables(card: PredicatesCard, axes: Mapping[str, str]) -> list[Listing]:
+def slice_tables(card: PredicatesCard, axes: Mapping[str, str]) -> list[Table]:
     """Scene accuracy of every run by each axis; the groups one under the other are told apart by the heading."""
     tables = []
     for axis, title in axes.items():
@@ -99,7 +97,7 @@ def slice_tables(card: PredicatesCard, axes: Mapping[str, str]) -> list[Listing]
         for group, words in GROUPS.items():
             rows = [_row(card, s, [_sliced(s, axis, part, group) for part in parts]) for s in card.scored]
             tables.append(
-                Listing(
+                Table(
                     f"{title}, {words}",
                     ("model", *(part_words(axis, part) for part in parts)),
                     tuple(rows) if parts else (),
@@ -146,11 +144,11 @@ def head_of(sitting: Sitting) -> str:
     return sitting.label if sitting.finished else f"{sitting.label} (unfinished)"
 
 
-def _measure_table(card: PredicatesCard, measure: str) -> Listing:
+def _measure_table(card: PredicatesCard, measure: str) -> Table:
     title, note = MEASURES[measure]
     rows = tuple(_row(card, s, [entry(s, measure, name) for name in NAMES]) for s in card.scored)
     groups = (("together", len(GROUPS)), ("spatial", len(SPATIAL)), ("geometric", len(GEOMETRIC)))
-    return Listing(title, ("model", *map(spoken, NAMES)), rows, groups, note)
+    return Table(title, ("model", *map(spoken, NAMES)), rows, groups, note)
 
 
 def _row(card: PredicatesCard, sitting: Sitting, cells: list[Cell]) -> Row:

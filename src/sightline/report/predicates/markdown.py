@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.report.listings import Cell, Listing, Row
-from sightline.report.markdown import opening, plain, sat_on, section
+from sightline.report.markdown import opening, sat_on, section
 from sightline.report.predicates import listings, sentences
 from sightline.report.predicates.figures import AXES
 from sightline.report.predicates.outcomes import KINDS
+from sightline.show.markup import markdown_text
+from sightline.show.table import Cell, Row, Table
 
 if TYPE_CHECKING:
     from sightline.report.predicates.cards import PredicatesCard
@@ -21,7 +22,7 @@ def markdown(card: PredicatesCard) -> str:
     return "\n".join(_lines(card)) + "\n"
 
 
-def scenes_table(card: PredicatesCard) -> Listing:
+def scenes_table(card: PredicatesCard) -> Table:
     """Every shown scene: how many judgements, and what became of them."""
     rows = [
         Row(shown.scene_id, tuple(map(Cell, (g.title.lower(), *(f"{n:,}" for n in _counts(shown))))))
@@ -29,7 +30,7 @@ def scenes_table(card: PredicatesCard) -> Listing:
         for shown in g.exhibits
     ]
     columns = ("scene", "shown as", "judgements", "wrong", *(words for _, words in KINDS.values()))
-    return Listing(f"Scenes shown of {card.focus}", columns, tuple(rows))
+    return Table(f"Scenes shown of {card.focus}", columns, tuple(rows))
 
 
 def _counts(shown: SceneExhibit) -> list[int]:
@@ -44,4 +45,4 @@ def _lines(card: PredicatesCard) -> Iterator[str]:
     yield from section("Scene accuracy in parts", listings.slice_tables(card, AXES))
     yield from section("Scenes", [scenes_table(card)])
     yield "\n## How this was made\n"
-    yield plain(sentences.intervals_paragraph(card))
+    yield markdown_text(sentences.intervals_paragraph(card))

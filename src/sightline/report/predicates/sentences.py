@@ -6,9 +6,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from sightline.report import headlines
-from sightline.report.listings import known, percent
 from sightline.report.predicates.listings import spoken
 from sightline.scenes.labels import PREDICATES
+from sightline.show.table import known, percent
 
 if TYPE_CHECKING:
     from sightline.report.predicates.cards import PredicatesCard, Sitting

@@ -11,8 +11,8 @@ from sightline.report.turing import figures, listings, sentences
 from sightline.report.turing.cards import TuringCard
 from sightline.report.turing.exhibits import MARKS
 
-_TEMPLATES: Final = environment("sightline.report.turing", "sightline.report")
-_STYLES: Final = ("report.css", "turing.css")
+_TEMPLATES: Final = environment("sightline.report.turing", "sightline.exams.turing", "sightline.show")
+_STYLES: Final = ("page.css", "example.css")
 
 
 def write_report(card: TuringCard, out: str | Path) -> tuple[Path, Path, Path]:

@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 from PIL import Image, ImageDraw
 
+from sightline.exams.turing.hues import Box, Hue
 from sightline.report.contact.canvas import Canvas, chip_size, width_of, write
 from sightline.report.contact.colours import INK, MUTED, PAPER, RULE, SOFT, Rgb
 from sightline.report.contact.outlines import Loop
 from sightline.report.contact.panel import free_corner
-from sightline.report.turing.hues import Box, Hue
 from sightline.report.turing.stage import Stage
 from sightline.report.turing.transcript import ANSWERS, Line, Transcript
 from sightline.store import atomic_write

@@ -5,11 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from sightline.report.charts import DotRow, Kind, dot_intervals
-from sightline.report.figures import Figure
-from sightline.report.predicates.plots import Series, common_domain, part_chart
 from sightline.report.turing.listings import AXES, TYPES, parts_of
-from sightline.report.turing.plots import FEWEST, Point, band_chart, calibration_chart, length_chart
+from sightline.show.chart import DotRow, dot_intervals, histogram
+from sightline.show.page import Figure
+from sightline.show.xy import (
+    FEWEST,
+    Kind,
+    Point,
+    Series,
+    band_chart,
+    by_part,
+    calibration_chart,
+    common_domain,
+    xy_chart,
+)
 
 if TYPE_CHECKING:
     from sightline.report.turing.cards import Sitting, TuringCard
@@ -28,7 +37,7 @@ def forest(card: TuringCard) -> Figure:
         note = note or ("true answers withheld" if sitting.withheld else "")
         rows.append(DotRow(sitting.label, value, low, high, kind_of(card, sitting), note))
     rows.sort(key=lambda r: -r.value if math.isfinite(r.value) else math.inf)
-    low, high = common_domain([Series(s.label, (s.accuracy(),)) for s in card.scored])
+    low, high = common_domain([s.accuracy() for s in card.scored])
     domain = (min(40.0, 100 * low), max(60.0, 100 * high))
     title = "Share of right answers in per cent, with 95 % intervals by image"
     chart = dot_intervals(
@@ -40,13 +49,15 @@ def forest(card: TuringCard) -> Figure:
 def type_figure(card: TuringCard) -> Figure:
     """Accuracy by question type."""
     kinds = [kind for kind in TYPES if kind != "all"]
-    series = [Series(s.label, tuple(s.accuracy(kind) for kind in kinds), kind_of(card, s)) for s in _shown(card)]
-    chart = part_chart(
-        [TYPES[k] for k in kinds],
+    names = [TYPES[kind] for kind in kinds]
+    series = [by_part(s.label, names, [s.accuracy(kind) for kind in kinds], kind_of(card, s)) for s in _shown(card)]
+    chart = xy_chart(
         series,
-        domain=common_domain(series),
+        x_names=names,
         joined=False,
+        unit="images",
         width=480.0,
+        height=150.0,
         title="Share of right answers by question type",
     )
     return Figure("By type of question", chart)
@@ -55,14 +66,17 @@ def type_figure(card: TuringCard) -> Figure:
 def axis_figures(card: TuringCard) -> list[Figure]:
     """Accuracy by step, story line and support, on one scale."""
     lines = {axis: _series(card, axis) for axis in AXES}
-    domain = common_domain([own for of_axis in lines.values() for own in of_axis])
+    domain = common_domain([value for of_axis in lines.values() for own in of_axis for value in own.values])
     return [
         Figure(
             words,
-            part_chart(
-                [short(part) for part in parts_of(card, axis)],
+            xy_chart(
                 lines[axis],
-                domain=domain,
+                x_names=[short(part) for part in parts_of(card, axis)],
+                y_domain=domain,
+                unit="images",
+                width=340.0,
+                height=150.0,
                 title=f"Right answers, {words.lower()}",
             ),
         )
@@ -80,7 +94,7 @@ def monitor_figures(card: TuringCard) -> list[Figure]:
         for one in watched.calibration
     ]
     calibrated = calibration_chart(bins, title="Share of yes against the chance estimated beforehand")
-    lengths = length_chart(card.lengths, title="Questions asked in a stream")
+    lengths = histogram(card.lengths, title="Questions asked in a stream", x_label="questions", counted="stream")
     low, high = 100 * (0.5 - watched.epsilon), 100 * (0.5 + watched.epsilon)
     return [
         Figure(
@@ -124,5 +138,6 @@ def _series(card: TuringCard, axis: str) -> list[Series]:
     found = []
     for sitting in _shown(card):
         by = getattr(sitting.scores, axis)
-        found.append(Series(sitting.label, tuple(by.get(part) for part in parts), kind_of(card, sitting)))
+        values = [by.get(part) for part in parts]
+        found.append(by_part(sitting.label, [short(part) for part in parts], values, kind_of(card, sitting)))
     return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from sightline.exams.turing.replies import REPLIES
+from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.scores import KINDS
-from sightline.report.listings import Cell, Listing, Row, figure, shared
+from sightline.show.table import Cell, Row, Table, figure, shared
 from sightline.stats import Interval
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ AXES: Final = {
 """Field of the scores → its heading."""
 
 
-def overview_table(card: TuringCard) -> Listing:
+def overview_table(card: TuringCard) -> Table:
     """Every run in one line: accuracy by question type, then how the replies divide."""
     rows = []
     spoken = [word for word in REPLIES if any(_share(s, word) > 0 for s in card.scored)]
@@ -40,17 +40,17 @@ def overview_table(card: TuringCard) -> Listing:
         cells += [shared(sitting.scores.replies[word]) for word in spoken]
         rows.append(row(card, sitting, cells))
     columns = ("model", *("all" if k == "all" else words for k, words in TYPES.items()), *spoken)
-    return Listing("At a glance", columns, tuple(rows), (("accuracy", len(TYPES)), ("replies", len(spoken))))
+    return Table("At a glance", columns, tuple(rows), (("accuracy", len(TYPES)), ("replies", len(spoken))))
 
 
-def axis_table(card: TuringCard, axis: str) -> Listing:
+def axis_table(card: TuringCard, axis: str) -> Table:
     """Accuracy of every run in parts."""
     parts = parts_of(card, axis)
     rows = [row(card, s, [shared(_by(s, axis).get(part)) for part in parts]) for s in card.scored]
-    return Listing(AXES[axis], ("model", *parts), tuple(rows) if parts else ())
+    return Table(AXES[axis], ("model", *parts), tuple(rows) if parts else ())
 
 
-def monitor_tables(card: TuringCard) -> list[Listing]:
+def monitor_tables(card: TuringCard) -> list[Table]:
     """Share of yes among the true answers, by type and by steps."""
     watched = card.monitor
     rows = [
@@ -62,12 +62,12 @@ def monitor_tables(card: TuringCard) -> list[Listing]:
     note = f"The engine keeps the estimated chance of a yes within {band}; images are the independent unit."
     columns = ("questions", "true answer yes", "images")
     return [
-        Listing("Share of yes, by type", columns, tuple(rows) if steps else (), note=note),
-        Listing("Share of yes, by step", columns, tuple(steps)),
+        Table("Share of yes, by type", columns, tuple(rows) if steps else (), note=note),
+        Table("Share of yes, by step", columns, tuple(steps)),
     ]
 
 
-def calibration_table(card: TuringCard) -> Listing:
+def calibration_table(card: TuringCard) -> Table:
     """Estimated chances of a yes against what was found."""
     rows = [
         Row(
@@ -77,13 +77,13 @@ def calibration_table(card: TuringCard) -> Listing:
         for one in card.monitor.calibration
     ]
     note = f"Mean distance of the two, weighted by questions: {figure(card.monitor.calibration_error)}."
-    return Listing("Calibration", ("estimated", "mean estimate", "found", "questions"), tuple(rows), note=note)
+    return Table("Calibration", ("estimated", "mean estimate", "found", "questions"), tuple(rows), note=note)
 
 
-def streams_table(card: TuringCard) -> Listing:
+def streams_table(card: TuringCard) -> Table:
     """How long the streams are, and why they ended."""
     if card.focused.scores is None:
-        return Listing("Streams", ("",), ())
+        return Table("Streams", ("",), ())
     facts = card.focused.scores.streams
     named = {
         "mean": "mean",
@@ -98,7 +98,7 @@ def streams_table(card: TuringCard) -> Listing:
     share = facts["ambiguous"]
     rows += [Row("ambiguous, of the questions drawn", (Cell("–" if share is None else f"{100 * share:.1f} %"),))]
     rows += [Row(f"ended: {HALTED.get(why, why)}", (Cell(f"{n:,}"),)) for why, n in facts["halted"].items()]
-    return Listing("Streams", ("", "found"), tuple(rows))
+    return Table("Streams", ("", "found"), tuple(rows))
 
 
 HALTED: Final = {

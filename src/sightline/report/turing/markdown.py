@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.report.listings import Cell, Listing, Row
-from sightline.report.markdown import opening, plain, sat_on, section
+from sightline.report.markdown import opening, sat_on, section
 from sightline.report.turing import listings, sentences
 from sightline.report.turing.exhibits import MARKS, StreamExhibit
+from sightline.show.markup import markdown_text
+from sightline.show.table import Cell, Row, Table
 
 if TYPE_CHECKING:
     from sightline.report.turing.cards import TuringCard
@@ -19,7 +20,7 @@ def markdown(card: TuringCard) -> str:
     return "\n".join(_lines(card)) + "\n"
 
 
-def stream_table(shown: StreamExhibit, model: str) -> Listing:
+def stream_table(shown: StreamExhibit, model: str) -> Table:
     """One stream: every question with its answers."""
     rows = []
     for one in shown.questions:
@@ -29,7 +30,7 @@ def stream_table(shown: StreamExhibit, model: str) -> Listing:
         rows.append(Row(str(one.line.number), (Cell(said), Cell(one.answer), Cell(replied))))
     at = shown.transcript
     title = f"{at.scene_id}, stream {at.stream}: {at.right} of {at.asked} right"
-    return Listing(title, ("", "question", "true answer", model), tuple(rows))
+    return Table(title, ("", "question", "true answer", model), tuple(rows))
 
 
 def _lines(card: TuringCard) -> Iterator[str]:
@@ -41,8 +42,8 @@ def _lines(card: TuringCard) -> Iterator[str]:
         "Could it be guessed?",
         [*listings.monitor_tables(card), listings.calibration_table(card), listings.streams_table(card)],
     )
-    yield "\n" + plain(sentences.verdict(card))
+    yield "\n" + markdown_text(sentences.verdict(card))
     for gallery in card.galleries:
         yield from section(f"{gallery.title} streams", [stream_table(s, card.focus) for s in gallery.exhibits])
     yield "\n## How this was made\n"
-    yield plain(sentences.intervals_paragraph(card))
+    yield markdown_text(sentences.intervals_paragraph(card))

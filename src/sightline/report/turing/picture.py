@@ -9,23 +9,12 @@ from typing import Final
 
 from PIL import Image
 
+from sightline.exams.turing.hues import Box, Hue
 from sightline.report.contact.outlines import Loop
 from sightline.report.contact.panel import free_corner
-from sightline.report.svg import (
-    GROUND,
-    MUTED,
-    RULE,
-    document,
-    element,
-    hover,
-    number,
-    shorten,
-    text_line,
-    text_width,
-)
-from sightline.report.turing.hues import Box, Hue
 from sightline.report.turing.stage import Actor, Stage
 from sightline.report.turing.transcript import Line, Transcript
+from sightline.show.svg import GROUND, MUTED, RULE, document, element, hover, number, shorten, text_line, text_width
 
 WIDTH: Final = 560.0
 _TALLEST: Final = 620.0

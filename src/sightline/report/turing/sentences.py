@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.monitor import GUESSED
-from sightline.exams.turing.words.files import vocabularies
-from sightline.exams.turing.words.from_data import FROM_DATA
+from sightline.exams.turing.vocabulary.files import vocabularies
+from sightline.exams.turing.vocabulary.from_data import FROM_DATA
 from sightline.report import headlines
-from sightline.report.listings import known, percent
 from sightline.report.turing.listings import TYPES
+from sightline.show.table import known, percent
 
 if TYPE_CHECKING:
     from sightline.report.turing.cards import Sitting, TuringCard

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.exams.turing.hues import Box
 from sightline.report.contact.exhibit import exhibit
 from sightline.report.contact.outlines import Loop
-from sightline.report.turing.hues import Box
 from sightline.scenes import Scene, View
 
 _SQUARE: Final = (600.0, 600.0)

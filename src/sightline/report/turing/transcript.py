@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sightline.report.turing.hues import Box, Hue, hues
+from sightline.exams.turing.hues import Box, Hue, hues
 
 DESIGNATED: Final = "designated region"
 """What a question calls its region; a transcript puts the colour in the place of the first word."""

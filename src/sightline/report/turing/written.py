@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sightline.exams.run import Run
-from sightline.exams.turing.asking.written import read_test
+from sightline.exams.turing.stream.written import read_test
 from sightline.store import Dataset
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -27,18 +27,39 @@ class Format:
     Attributes:
         name: What the user calls it.
         describe: What it is, in one line.
-        detect: Whether a path looks like it.
-        read: Checked import in parts; options differ by format.
-        write: Export, or None where there is none.
-        notes: What an import of a path will leave out and why; nothing unless the format has its own.
+        module: The module here that has its functions, imported at the first call.
+        options: Names of its import options.
     """
 
     name: str
     describe: str
-    detect: Callable[[Path], bool]
-    read: Callable[..., Iterator[Tables]]
-    write: Callable[..., object] | None = None
-    notes: Callable[[Path], list[str]] = lambda path: []  # noqa: ARG005 - every format is asked
+    module: str
+    options: tuple[str, ...]
+
+    def detect(self, path: Path) -> bool:
+        """Whether a path looks like it."""
+        return bool(self._function("detect")(path))
+
+    def read(self, path: str | Path, **options: Any) -> Iterator[Tables]:
+        """Checked import in parts; options differ by format."""
+        for option in options:
+            if option not in self.options:
+                raise ConfigError(f"{self.name} has no import option {option!r} (it has {', '.join(self.options)})")
+        parts: Iterator[Tables] = self._function("read")(Path(path), **options)
+        return parts
+
+    @property
+    def write(self) -> Callable[..., object] | None:
+        """Export, or None where there is none."""
+        return self._function("write")
+
+    def notes(self, path: Path) -> list[str]:
+        """What an import of a path will leave out and why; nothing unless the format has its own."""
+        notes = self._function("notes")
+        return [] if notes is None else notes(path)
+
+    def _function(self, name: str) -> Any:
+        return getattr(import_module(f"{__name__}.{self.module}"), name, None)
 
 
 def named(name: str) -> Format:
@@ -84,70 +105,39 @@ def pick(path: str | Path, name: str = "") -> Format:
     return named(name) if name else detect(path)
 
 
-def _function(module: str, function: str) -> Callable[..., Any]:
-    """`function` of a format's module, imported at the first call."""
-
-    def call(*args: Any, **options: Any) -> Any:
-        return getattr(import_module(f"{__name__}.{module}"), function)(*args, **options)
-
-    return call
-
-
-def _reader(name: str, module: str, known: Collection[str]) -> Callable[..., Iterator[Tables]]:
-    read = _function(module, "read")
-
-    def call(path: str | Path, **options: Any) -> Iterator[Tables]:
-        for option in options:
-            if option not in known:
-                raise ConfigError(f"{name} has no import option {option!r} (it has {', '.join(known)})")
-        parts: Iterator[Tables] = read(Path(path), **options)
-        return parts
-
-    return call
-
-
-FORMATS: Final[dict[str, Format]] = {
-    "2.5vrd": Format(
+_FORMATS: Final = (
+    Format(
         "2.5vrd",
         "a folder with files such as within_image_objects_test.csv and within_image_vrd_test.csv",
-        _function("vrd25", "detect"),
-        _reader("2.5vrd", "vrd25", ("images",)),
-        _function("vrd25", "write"),
-        _function("vrd25", "skipped"),
+        "vrd25",
+        ("images",),
     ),
-    "clevr": Format(
-        "clevr",
-        "a scenes.json file, or a folder with *scenes.json files",
-        _function("clevr", "detect"),
-        _reader("clevr", "clevr", ("images", "split")),
-        _function("clevr", "write"),
-    ),
-    "coco": Format(
+    Format("clevr", "a scenes.json file, or a folder with *scenes.json files", "clevr", ("images", "split")),
+    Format(
         "coco",
         "an instances JSON file, or a folder with annotations/instances_*.json",
-        _function("coco", "detect"),
-        _reader("coco", "coco", ("images", "split", "empty_boxes")),
-        _function("coco", "write"),
+        "coco",
+        ("images", "split", "empty_boxes"),
     ),
-    "openimages": Format(
+    Format(
         "openimages",
         "a folder with files such as train-annotations-bbox.csv and challenge-2018-train-vrd.csv",
-        _function("openimages", "detect"),
-        _reader("openimages", "openimages", ("images", "split", "relationships", "descriptions")),
+        "openimages",
+        ("images", "split", "relationships", "descriptions"),
     ),
-    "vrd": Format(
+    Format(
         "vrd",
         "a vrd.json file, or a folder with objects.json, predicates.json and annotations_{train,test}.json",
-        _function("vrd", "detect"),
-        _reader("vrd", "vrd", ("images", "split")),
-        notes=_function("vrd", "notes"),
+        "vrd",
+        ("images", "split"),
     ),
-    "ade20k": Format(
+    Format(
         "ade20k",
         "a folder with X.jpg, X.json and a folder X of instance masks for every photo X, at any depth",
-        _function("ade20k", "detect"),
-        _reader("ade20k", "ade20k", ("split",)),
-        notes=_function("ade20k", "notes"),
+        "ade20k",
+        ("split",),
     ),
-}
+)
+
+FORMATS: Final = {form.name: form for form in _FORMATS}
 """Name → format, in the order in which a path is tried: ADE20K last, for it looks through all folders below."""

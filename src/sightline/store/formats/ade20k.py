@@ -31,27 +31,36 @@ lies in front.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.scenes import Object, Relation, Scene, Sighting, View
+from sightline.scenes import Object, Occlusion, Relation, Scene, Sighting, View
 from sightline.store.convert import tables_from_scenes
 from sightline.store.encodings import UNREADABLE
-from sightline.store.formats.ade20k_masks import HIDES, VALUES, Outline, hiding, outline
-from sightline.store.formats.coco_entries import Entry, is_text
-from sightline.store.formats.jsonio import names_keys, parse
+from sightline.store.formats.jsonio import Entry, is_text, names_keys, numbered, parse
 from sightline.store.tables import Tables
 
 __all__ = ["EDGE", "HIDES", "detect", "notes", "read"]
 
 EDGE: Final = 2.0
 """Pixels from the edge of the image at which an outline counts as reaching it: outlines are drawn by hand."""
+
+_BEHIND: Final = 128
+_SEEN: Final = 255
+
+_VALUES: Final = (0, _BEHIND, _SEEN)
+"""What a mask's pixels may be: elsewhere, where the outline goes on behind others, where the object is seen."""
+
+HIDES: Final = 0.01
+"""Share of an outline that must lie under another object: neighbours drawn by hand overlap by a few pixels."""
 
 _SPLITS: Final = {"training": "train", "validation": "validation"}
 _VIEW: Final = "0"
@@ -112,10 +121,10 @@ def _scenes(path: Path, split: str) -> Iterator[Scene]:
 
 def _annotation(file: Path) -> Entry:
     content = parse(file, encodings=("utf-8", "latin-1"))  # names were typed by hand, in both
-    told = content.get("annotation") if isinstance(content, dict) else None
-    if not isinstance(told, dict):
+    annotation = content.get("annotation") if isinstance(content, dict) else None
+    if not isinstance(annotation, dict):
         raise DataError("not an annotation of ADE20K", file=file, field="annotation", expected="a JSON object")
-    return Entry(file, "annotation", told)
+    return Entry(file, "annotation", annotation)
 
 
 def _place(annotation: Entry, split: str) -> tuple[str, ...]:
@@ -148,10 +157,10 @@ def _scene(annotation: Entry, scene_id: str, split: str) -> Scene:
 
 
 def _size(annotation: Entry) -> tuple[int, int]:
-    told = annotation.get("imsize")
-    if not isinstance(told, list) or len(told) < 2 or any(type(v) is not int or not 0 < v < 2**31 for v in told):
-        raise annotation.error("not an image size", "imsize", "[height, width, 3] in pixels", told)
-    return told[1], told[0]
+    sides = annotation.get("imsize")
+    if not isinstance(sides, list) or len(sides) < 2 or any(type(v) is not int or not 0 < v < 2**31 for v in sides):
+        raise annotation.error("not an image size", "imsize", "[height, width, 3] in pixels", sides)
+    return sides[1], sides[0]
 
 
 def _photo(annotation: Entry, size: tuple[int, int]) -> str | None:
@@ -182,16 +191,7 @@ def _several(value: Any) -> list[Any]:
 
 def _things(annotation: Entry) -> list[Entry]:
     """The objects, each called by its id; ids are whole numbers and unique."""
-    found: dict[int, Entry] = {}
-    for i, values in enumerate(_several(annotation.get("object"))):
-        entry = Entry(annotation.file, f"object[{i}]", values if isinstance(values, dict) else {})
-        if entry.values is not values:
-            raise entry.error("entry is not an object", "object", "a JSON object", values)
-        number = entry.integer("id")
-        if number in found:
-            raise entry.error("id stands twice", "id", "an id of its own", number)
-        found[number] = Entry(annotation.file, f"object {number}", values)
-    return list(found.values())
+    return [entry for _, entry in numbered(_several(annotation.get("object")), "object", annotation.file, "object")]
 
 
 def _words(thing: Entry, key: str, *, cut: str | None = None) -> list[str]:
@@ -212,16 +212,16 @@ def _named(thing: Entry) -> tuple[str, Mapping[str, str]]:
     category = (name or raw).split(",")[0].strip()
     if not category:
         raise thing.error("object without a name", "name", "a string", thing.values.get("name"))
-    own = _words(thing, "attributes", cut=",")
-    told = {
+    marks = _words(thing, "attributes", cut=",")
+    facts = {
         "name": name,
         "raw_name": raw,
         "hypernyms": "; ".join(_words(thing, "hypernym")),
-        "attributes": ", ".join(own),
+        "attributes": ", ".join(marks),
         "crop": "1" if _is_cropped(thing) else "",
         "depth_order": str(thing.integer("depth_ordering_rank")) if "depth_ordering_rank" in thing.values else "",
     }
-    return category, dict.fromkeys(own, "yes") | {key: value for key, value in told.items() if value}
+    return category, dict.fromkeys(marks, "yes") | {key: value for key, value in facts.items() if value}
 
 
 def _is_cropped(thing: Entry) -> bool:
@@ -255,9 +255,9 @@ def _outline(thing: Entry, size: tuple[int, int]) -> Outline:
             pixels = np.asarray(picture.crop((box[0], 0, box[2], size[1])))
         except UNREADABLE as error:
             raise thing.error(f"picture cannot be read: {error}", "instance_mask", found=name) from None
-    if not np.isin(pixels, VALUES).all():
+    if not np.isin(pixels, _VALUES).all():
         values = ", ".join(map(str, np.unique(pixels)))
-        raise thing.error("mask has other values", "instance_mask", ", ".join(map(str, VALUES)), values)
+        raise thing.error("mask has other values", "instance_mask", ", ".join(map(str, _VALUES)), values)
     return outline(pixels, box[0], size)
 
 
@@ -266,7 +266,7 @@ def _sighting(object_id: str, thing: Entry, outline: Outline, size: tuple[int, i
     x0, y0, x1, y1 = around = masks.box(outline.whole, size[1])
     at_edge = min(x0, y0, size[0] - x1, size[1] - y1) <= EDGE
     occluded = _occluded(thing)
-    told = seen < whole or occluded == "no"
+    is_amodal = seen < whole or occluded == "no"
     flags = {
         "occluded": occluded == "yes",
         "occluded_unknown": not occluded,
@@ -278,25 +278,25 @@ def _sighting(object_id: str, thing: Entry, outline: Outline, size: tuple[int, i
         object_id,
         masks.box(outline.seen, size[1]) if seen else around,
         masks.compress(outline.seen),
-        masks.compress(outline.whole) if told else None,
-        1.0 - seen / whole if told else None,
+        masks.compress(outline.whole) if is_amodal else None,
+        1.0 - seen / whole if is_amodal else None,
         frozenset(flag for flag, holds in flags.items() if holds),
     )
 
 
 def _parts(things: Sequence[Entry], ids: Sequence[str]) -> Iterator[Relation]:
     """Relations from wholes to their parts, told by either of the two or by both."""
-    told: dict[tuple[str, str], None] = {}
-    for thing, own in zip(things, ids, strict=True):
+    pairs: dict[tuple[str, str], None] = {}
+    for thing, object_id in zip(things, ids, strict=True):
         parts = thing.values.get("parts", {})
         if not isinstance(parts, dict):
             raise thing.error("not parts", "parts", "hasparts and ispartof", parts)
         for key in ("hasparts", "ispartof"):
             for other in _several(parts.get(key, [])):
-                if type(other) is not int or str(other) not in ids or str(other) == own:
+                if type(other) is not int or str(other) not in ids or str(other) == object_id:
                     raise thing.error("relation to an unknown object", f"parts.{key}", "another object's id", other)
-                told[(own, str(other)) if key == "hasparts" else (str(other), own)] = None
-    return (Relation(whole, part, "part", "has_part") for whole, part in told)
+                pairs[(object_id, str(other)) if key == "hasparts" else (str(other), object_id)] = None
+    return (Relation(whole, part, "part", "has_part") for whole, part in pairs)
 
 
 def _occlusions(things: Sequence[Entry], ids: Sequence[str], outlines: Sequence[Outline]) -> Iterator[Relation]:
@@ -304,3 +304,69 @@ def _occlusions(things: Sequence[Entry], ids: Sequence[str], outlines: Sequence[
     alone = [k for k, thing in enumerate(things) if not _several(thing.values.get("parts", {}).get("ispartof", []))]
     for i, j, label in hiding([outlines[k] for k in alone]):
         yield Relation(ids[alone[i]], ids[alone[j]], "occlusion", label.word)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Run lengths of an object's mask, both of the image's size: what is seen of it, and the whole outline."""
+
+    seen: masks.Counts
+    whole: masks.Counts
+
+
+def outline(pixels: NDArray[np.uint8], left: int, size: tuple[int, int]) -> Outline:
+    """The outline in a mask of which only some columns are given; the others are 0.
+
+    Args:
+        pixels: Full height, some of the columns; each one of `_VALUES`.
+        left: Columns of the image before them.
+        size: (width, height) of the image, pixels.
+
+    >>> outline(np.array([[128], [255]], dtype=np.uint8), 1, (3, 2))
+    Outline(seen=array([3, 1, 2]), whole=array([2, 2, 2]))
+    """
+    return Outline(_widened(pixels == _SEEN, left, size), _widened(pixels > 0, left, size))
+
+
+def hiding(outlines: Sequence[Outline]) -> Iterator[tuple[int, int, Occlusion]]:
+    """Pairs of which one hides at least `HIDES` of the other's outline: the places of both, the earlier first.
+
+    >>> cat, fence = Outline(np.array([0, 2, 4]), np.array([0, 4, 2])), Outline(*[np.array([2, 4])] * 2)
+    >>> [(i, j, label.word) for i, j, label in hiding([cat, fence])]
+    [(0, 1, 'occluded')]
+    """
+    front = _front([o.seen for o in outlines])
+    hides = np.zeros((len(outlines), len(outlines)), dtype=bool)
+    for j, o in enumerate(outlines):
+        whole = masks.area(o.whole)
+        if whole > masks.area(o.seen):
+            under = _inside(o.whole) & ~_inside(o.seen)
+            pixels = np.bincount(front[under], minlength=len(outlines) + 1)[: len(outlines)]
+            hides[:, j] = pixels >= HIDES * whole
+    for i, j in np.argwhere(np.triu(hides | hides.T, 1)).tolist():
+        yield i, j, Occlusion(int(hides[i, j]) * Occlusion.OCCLUDES + int(hides[j, i]) * Occlusion.OCCLUDED)
+
+
+def _widened(mask: masks.Mask, left: int, size: tuple[int, int]) -> masks.Counts:
+    """Run lengths, in the whole image, of a mask of some of its columns: far fewer pixels to look at."""
+    height, right = size[1], size[0] - left - mask.shape[1]
+    counts = masks.counts_from_mask(mask)
+    if counts.size % 2 == 0:  # the last run is of 1
+        counts = np.append(counts, 0)
+    counts[0] += left * height
+    counts[-1] += right * height
+    return counts if counts[-1] else counts[:-1]
+
+
+def _front(seen: Sequence[masks.Counts]) -> NDArray[np.int32]:
+    """Which of the masks is seen at each pixel, column by column; their number where none is."""
+    front = np.full(seen[0].sum() if seen else 0, len(seen), dtype=np.int32)
+    for k, counts in enumerate(seen):
+        front[_inside(counts)] = k
+    return front
+
+
+def _inside(counts: masks.Counts) -> NDArray[np.bool_]:
+    """The mask's pixels, column by column."""
+    flat: NDArray[np.bool_] = np.repeat(np.arange(counts.size) % 2 == 1, counts)
+    return flat

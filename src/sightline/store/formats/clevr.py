@@ -19,46 +19,33 @@ one view ``0`` of unknown size, objects ``0``, ``1``… whose pose has its origi
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from PIL import Image
-
 from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Camera, Object, Relation, Scene, Sighting, View, validate
+from sightline.scenes.labels import PREDICATES, SPATIAL
 from sightline.store.convert import tables_from_scenes
-from sightline.store.formats.clevr_write import (
-    ASPECTS,
-    EXTENSION,
-    GEOMETRY,
-    LOOKS,
-    SPATIAL,
-    height_of,
-    middle,
-    own_attributes,
-    write,
-)
-from sightline.store.formats.coco_entries import Entry, dump, is_text, load
-from sightline.store.formats.photos import find_photos
+from sightline.store.formats.clevr_write import ASPECTS, EXTENSION, LOOKS, height_of, middle, own_attributes, write
+from sightline.store.formats.jsonio import Entry, dump, is_text, load, names_keys, object_entry
+from sightline.store.formats.photos import find_photos, picture_size
 from sightline.store.schema import UNITS
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "read", "write"]
 
 _SCENES_A_PART: Final = 1000
-_HEAD: Final = 1 << 16
 _TOLERANCE: Final = 1e-3  # metres between 3d_coords and the pose under the extension
 
 
 def detect(path: Path) -> bool:
     """Whether the path is a JSON file that names scenes near one of its ends, or a folder with such files."""
     try:
-        return all(map(_has_scenes, _files(Path(path))))
+        return all(names_keys(file, "scenes", lists=True) for file in _files(Path(path)))
     except (DataError, OSError):
         return False
 
@@ -86,31 +73,19 @@ def read(path: Path, *, images: Path | None = None, split: str = "") -> Iterator
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(path.glob("*scenes.json")) or sorted((path / "scenes").glob("*scenes.json"))
-    if not found:
+    files = sorted(path.glob("*scenes.json")) or sorted((path / "scenes").glob("*scenes.json"))
+    if not files:
         raise DataError("folder has no CLEVR scenes", file=path, expected="*scenes.json or scenes/*scenes.json")
-    return found
-
-
-def _has_scenes(file: Path) -> bool:
-    if file.suffix != ".json" or not file.is_file():
-        return False
-    with file.open("rb") as stream:
-        start = stream.read(_HEAD)
-        stream.seek(max(0, file.stat().st_size - _HEAD))
-        ends = start + stream.read()
-    return start.lstrip().startswith(b"{") and re.search(rb'"scenes"\s*:\s*\[', ends) is not None
+    return files
 
 
 def _scenes(file: Path, split: str, photos: Mapping[str, str] | None, known: set[str]) -> Iterator[Scene]:
     content = load(file, ("scenes",), "CLEVR scenes")
     info = content.get("info")
-    told = Entry(file, "info", info if isinstance(info, dict) else {}).text("split", default="")
+    named = Entry(file, "info", info if isinstance(info, dict) else {}).text("split", default="")
     for i, values in enumerate(content["scenes"]):
-        entry = Entry(file, f"scene {i}", values if isinstance(values, dict) else {})
-        if entry.values is not values:
-            raise entry.error("entry is not an object", "scenes", "a JSON object", values)
-        scene = _scene(entry, told or split, photos)
+        entry = object_entry(values, file, f"scene {i}", "scenes")
+        scene = _scene(entry, named or split, photos)
         if scene.id in known:
             raise entry.error("scene stands twice", "image_index", "a scene of its own", scene.id)
         known.add(scene.id)
@@ -169,15 +144,15 @@ def _places(entry: Entry, values: Mapping[str, Any], key: str, way: str) -> list
 
 def _scene(entry: Entry, split: str, photos: Mapping[str, str] | None) -> Scene:
     things = _places(entry, {"objects": entry.get("objects")}, "objects", "objects")
-    own = entry.text("split", default=split)
+    split = entry.text("split", default=split)
     if EXTENSION in entry.values:
-        return _extended(entry, things, own, photos)
+        return _extended(entry, things, split, photos)
     index = entry.integer("image_index")
     objects = [_plain_object(i, place) for i, place in enumerate(things)]
     name = entry.text("image_filename", default="")
     return Scene(
-        id=f"{own}/{index:06d}" if own else f"{index:06d}",
-        split=own,
+        id=f"{split}/{index:06d}" if split else f"{index:06d}",
+        split=split,
         source="clevr",
         views=(_picture(entry, View("0"), name, photos),),
         objects=tuple(objects),
@@ -187,8 +162,8 @@ def _scene(entry: Entry, split: str, photos: Mapping[str, str] | None) -> Scene:
 
 def _looks(place: _Place) -> dict[str, Any]:
     """CLEVR's keys of an object, checked."""
-    told: dict[str, Any] = {name: place.text(name) for name in ("shape", *LOOKS)}
-    return told | {"rotation": place.number("rotation")}
+    looks: dict[str, Any] = {name: place.text(name) for name in ("shape", *LOOKS)}
+    return looks | {"rotation": place.number("rotation")}
 
 
 def _plain_object(number: int, place: _Place) -> Object:
@@ -206,7 +181,7 @@ def _listed(entry: Entry, ids: Sequence[str]) -> Iterator[Relation]:
     given = entry.values.get("relationships", {})
     if not isinstance(given, dict):
         raise entry.error("not an object", "relationships", "one list a relation", given)
-    for name in (*SPATIAL, *GEOMETRY):
+    for name in PREDICATES:
         if name not in given:
             continue
         for i, members in enumerate(_lists(entry, name, given[name], len(ids))):
@@ -237,15 +212,11 @@ def _picture(entry: Entry, view: View, name: str, photos: Mapping[str, str] | No
     """The view with its picture, found by name, and its size from there where it is not told."""
     if photos is None or not name:
         return view
-    found = photos.get(Path(name).stem)
-    if found is None:
+    photo = photos.get(Path(name).stem)
+    if photo is None:
         raise entry.error("picture is missing", "image_filename", "a file in the folder of pictures", name)
-    try:
-        with Image.open(found) as picture:
-            size = picture.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DataError(f"picture cannot be read: {error}", file=found, field="image_filename") from None
-    return View(view.id, found, view.size or size, view.units, view.camera)
+    size = picture_size(photo, field="image_filename")
+    return View(view.id, photo, view.size or size, view.units, view.camera)
 
 
 def _extended(entry: Entry, things: Sequence[_Place], split: str, photos: Mapping[str, str] | None) -> Scene:
@@ -288,9 +259,9 @@ def _extended_object(place: _Place, rest: _Place) -> Object:
         rest.optional("ref") or None,
     )
     assert thing.pose is not None
-    centre, told = middle(thing.pose, height_of(thing)), place.numbers("3d_coords", 3)
-    if max(abs(a - b) for a, b in zip(centre, told, strict=True)) > _TOLERANCE:
-        raise place.error("centre contradicts the pose", "3d_coords", [round(c, 6) for c in centre], list(told))
+    centre, given = middle(thing.pose, height_of(thing)), place.numbers("3d_coords", 3)
+    if max(abs(a - b) for a, b in zip(centre, given, strict=True)) > _TOLERANCE:
+        raise place.error("centre contradicts the pose", "3d_coords", [round(c, 6) for c in centre], list(given))
     return thing
 
 
@@ -304,11 +275,11 @@ def _view(place: _Place, photos: Mapping[str, str] | None) -> View:
     units = place.text("units", default="pixels")
     if units not in UNITS:
         raise place.error("unknown units", "units", "one of " + ", ".join(UNITS), units)
-    told, camera = place.values.get("camera"), None
-    if told is not None:
-        if not isinstance(told, dict):
-            raise place.error("not a camera", "camera", "k and world_to_camera", told)
-        parts = _Place(place.entry, f"{place.way}.camera", told)
+    matrices, camera = place.values.get("camera"), None
+    if matrices is not None:
+        if not isinstance(matrices, dict):
+            raise place.error("not a camera", "camera", "k and world_to_camera", matrices)
+        parts = _Place(place.entry, f"{place.way}.camera", matrices)
         camera = Camera(parts.numbers("k", 9), parts.numbers("world_to_camera", 12))
     view = View(place.text("id"), None, size, "normalised" if units == "normalised" else "pixels", camera)
     return _picture(place.entry, view, place.optional("image") or "", photos)

@@ -11,17 +11,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from sightline.atomic import atomic_write
 from sightline.errors import DataError
 from sightline.geometry import cameras
 from sightline.scenes import Camera, Object, Relation, Scene, Sighting, View
-from sightline.store.blobs import PREFIX
+from sightline.scenes.labels import GEOMETRIC, PREDICATES, SPATIAL
+from sightline.store.blobs import blob_path
 from sightline.store.convert import scenes_from_tables
+from sightline.store.formats.jsonio import write_json
 from sightline.store.tables import Tables
 
-SPATIAL: Final = ("left", "right", "front", "behind")
-GEOMETRY: Final = ("contains", "supports", "can_contain", "can_support")
-ASPECTS: Final = dict.fromkeys(SPATIAL, "spatial") | dict.fromkeys(GEOMETRY, "geometry")
+ASPECTS: Final = dict.fromkeys(SPATIAL, "spatial") | dict.fromkeys(GEOMETRIC, "geometry")
 """Name of a list in ``relationships`` → the aspect our relations of that predicate have."""
 
 LOOKS: Final = ("size", "color", "material")
@@ -45,7 +44,6 @@ def write(tables: Tables | Iterable[Tables], path: Path) -> None:
     Raises:
         DataError: Naming the scene and what it lacks.
     """
-    path = Path(path)
     whole = tables if isinstance(tables, Tables) else Tables.concat(tables)
     scenes = list(scenes_from_tables(whole))
     splits = sorted({scene.split for scene in scenes})
@@ -57,11 +55,7 @@ def write(tables: Tables | Iterable[Tables], path: Path) -> None:
             for scene, number in zip(scenes, _numbers(scenes), strict=True)
         ],
     }
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, json.dumps(content, allow_nan=False).encode())
-    except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", file=path) from None
+    write_json(Path(path), content)
 
 
 def middle(pose: Sequence[float], height: float) -> tuple[float, float, float]:
@@ -76,10 +70,10 @@ def middle(pose: Sequence[float], height: float) -> tuple[float, float, float]:
 
 def height_of(thing: Object) -> float:
     """The attribute ``height`` in metres; 0, that is the origin is the centre, where there is none."""
-    return _told(thing, "height") or 0.0
+    return _number(thing, "height") or 0.0
 
 
-def _told(thing: Object, name: str) -> float | None:
+def _number(thing: Object, name: str) -> float | None:
     """An attribute as a finite number; None where it is missing or none."""
     try:
         value = float(thing.attributes[name])
@@ -90,9 +84,9 @@ def _told(thing: Object, name: str) -> float | None:
 
 def turn(thing: Object) -> float:
     """Degrees about z, counter-clockwise seen from above, in [0, 360): as told, else from the pose."""
-    told = _told(thing, "rotation")
-    if told is not None:
-        return told
+    rotation = _number(thing, "rotation")
+    if rotation is not None:
+        return rotation
     assert thing.pose is not None
     return math.degrees(math.atan2(thing.pose[4], thing.pose[0])) % 360.0
 
@@ -107,7 +101,7 @@ def _numbers(scenes: Sequence[Scene]) -> list[int]:
 def _scene(scene: Scene, number: int, *, geometry: bool) -> Entry:
     index = {thing.id: i for i, thing in enumerate(scene.objects)}
     listed = [r for r in scene.relations if _is_listed(r)]
-    names = (*SPATIAL, *GEOMETRY) if geometry else SPATIAL
+    names = PREDICATES if geometry else SPATIAL
     original = next((v for v in scene.views if v.id == FIRST_VIEW and v.camera), None)
     return {
         "image_index": number,
@@ -147,12 +141,8 @@ def picture_name(scene: Scene, view: View) -> str:
     >>> picture_name(Scene("val/000007", views=(View("0"),)), View("0"))
     'val_000007.png'
     """
-    ref = view.image_ref
-    if ref is not None and ref.startswith(PREFIX):
-        name = ref.removeprefix(PREFIX)
-        return f"{name[:2]}/{name}"
-    if ref is not None:
-        return PurePath(ref).name
+    if view.image_ref is not None:
+        return blob_path(view.image_ref) or PurePath(view.image_ref).name
     parts = [scene.id] if len(scene.views) == 1 else [scene.id, view.id]
     return re.sub(r"[^\w.-]+", "_", "_".join(parts)) + ".png"
 
@@ -191,8 +181,8 @@ def _pixels(scene: Scene, thing: Object, centre: tuple[float, float, float]) -> 
 def directions(camera: Camera) -> dict[str, list[float]]:
     """CLEVR's unit vectors: left and right, front and behind on the table as the camera sees them, above and below.
 
-    >>> told = directions(Camera((), tuple(cameras.look_at((0, -5, 3), (0, 0, 0)).ravel())))
-    >>> told["left"], told["behind"]
+    >>> vectors = directions(Camera((), tuple(cameras.look_at((0, -5, 3), (0, 0, 0)).ravel())))
+    >>> vectors["left"], vectors["behind"]
     ([-1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     """
     pose = np.asarray(camera.world_to_camera, dtype=np.float64).reshape(3, 4)
@@ -224,9 +214,9 @@ def _extension(scene: Scene, index: dict[str, int]) -> Entry:
 
 def _view(scene: Scene, view: View) -> Entry:
     camera = view.camera and {"k": list(view.camera.k), "world_to_camera": list(view.camera.world_to_camera)}
-    told: Entry = {"id": view.id, "units": view.units, "camera": camera}
-    told |= {"size": list(view.size)} if view.size else {}
-    return told | ({"image": picture_name(scene, view)} if view.image_ref else {})
+    entry: Entry = {"id": view.id, "units": view.units, "camera": camera}
+    entry |= {"size": list(view.size)} if view.size else {}
+    return entry | ({"image": picture_name(scene, view)} if view.image_ref else {})
 
 
 def _rest_of_object(scene: Scene, thing: Object) -> Entry:
@@ -244,14 +234,14 @@ def _rest_of_object(scene: Scene, thing: Object) -> Entry:
 
 def _sighting(seen: Sighting, index: dict[str, int]) -> Entry:
     masks = {"visible": seen.visible_mask, "amodal": seen.amodal_mask}
-    told: Entry = {"view": seen.view_id, "object": index[seen.object_id], "box": list(seen.box)}
-    told |= {name: rle.decode("ascii", "replace") for name, rle in masks.items() if rle is not None}
-    told |= {} if seen.occluded_fraction is None else {"occluded_fraction": seen.occluded_fraction}
-    return told | ({"flags": sorted(seen.flags)} if seen.flags else {})
+    entry: Entry = {"view": seen.view_id, "object": index[seen.object_id], "box": list(seen.box)}
+    entry |= {name: rle.decode("ascii", "replace") for name, rle in masks.items() if rle is not None}
+    entry |= {} if seen.occluded_fraction is None else {"occluded_fraction": seen.occluded_fraction}
+    return entry | ({"flags": sorted(seen.flags)} if seen.flags else {})
 
 
 def _relation(r: Relation) -> Entry:
-    told: Entry = {"subject": r.subject, "object": r.object, "aspect": r.aspect, "predicate": r.predicate}
-    told |= {"votes": list(r.votes)} if r.votes else {}
-    told |= {"object_scene": r.object_scene} if r.object_scene else {}
-    return told | ({"view": r.view} if r.view else {})
+    entry: Entry = {"subject": r.subject, "object": r.object, "aspect": r.aspect, "predicate": r.predicate}
+    entry |= {"votes": list(r.votes)} if r.votes else {}
+    entry |= {"object_scene": r.object_scene} if r.object_scene else {}
+    return entry | ({"view": r.view} if r.view else {})

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -36,9 +36,8 @@ from sightline.errors import ConfigError, DataError
 from sightline.geometry import masks
 from sightline.scenes import ASPECTS, words
 from sightline.store.check import EDGE_TOLERANCE
-from sightline.store.formats.coco_entries import Entry, dump, entries, load
-from sightline.store.formats.coco_scenes import Place, Thing, place_of, thing_of, views_of
 from sightline.store.formats.coco_write import EXTENSION, write
+from sightline.store.formats.jsonio import Entry, dump, entries, is_text, load, names_keys
 from sightline.store.schema import SCHEMAS
 from sightline.store.tables import Tables
 
@@ -72,8 +71,20 @@ class _File:
 
 
 @dataclass(frozen=True, slots=True)
+class _Place:
+    """The view an image is; `camera` as the views table has it, `extended` where the file tells more than COCO."""
+
+    scene: str
+    view: str
+    split: str
+    source: str
+    camera: str | None = None
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Image:
-    place: Place
+    place: _Place
     width: int
     height: int
     picture: str | None
@@ -89,7 +100,7 @@ class _Index:
     categories: dict[int, tuple[str, str]]  # name, supercategory
     annotations: dict[int, list[tuple[int, Entry]]]  # by image
     owner: dict[int, int]  # annotation → image
-    things: dict[int, Thing]  # of annotations that tell more than COCO does
+    things: dict[int, dict[str, Any]]  # rows of the objects table, of annotations that tell more than COCO does
     views: dict[str, list[str]]  # by scene
     relations: dict[int, list[Entry]]  # by image
 
@@ -120,27 +131,23 @@ def read(
     """
     if empty_boxes not in ("error", "skip"):
         raise ConfigError(f"empty_boxes is 'error' or 'skip', not {empty_boxes!r}")
-    found = _files(Path(path))
-    if split and len(found) > 1:
-        known = ", ".join(file.split for file in found)
-        found = [file for file in found if split in (file.split, file.suffix)]
-        if not found:
+    files = _files(Path(path))
+    if split and len(files) > 1:
+        known = ", ".join(file.split for file in files)
+        files = [file for file in files if split in (file.split, file.suffix)]
+        if not files:
             raise DataError(
                 "no file for this split", file=path, field="split", expected=f"one of {known}", found=split
             )
-    for file in found:
+    for file in files:
         folder = None if images is None else _picture_folder(Path(images), file.suffix)
         index = _index(file.path, folder, split or file.split, skip_empty=empty_boxes == "skip")
-        scenes = iter(_by_scene(index.images).values())
+        by_scene: dict[str, list[int]] = defaultdict(list)
+        for number, image in index.images.items():
+            by_scene[image.place.scene].append(number)
+        scenes = iter(by_scene.values())
         while part := list(islice(scenes, _IMAGES_A_PART)):
             yield _tables(index, [number for numbers in part for number in numbers])
-
-
-def _by_scene(images: dict[int, _Image]) -> dict[str, list[int]]:
-    scenes: dict[str, list[int]] = defaultdict(list)
-    for number, image in images.items():
-        scenes[image.place.scene].append(number)
-    return scenes
 
 
 def _files(path: Path) -> list[_File]:
@@ -167,21 +174,12 @@ def _files(path: Path) -> list[_File]:
 
 
 def _is_instances(file: Path) -> bool:
-    """Whether a JSON file opens an object and names a section of COCO near one of its ends (such files are big)."""
-    if file.suffix != ".json" or not file.is_file():
-        return False
-    with file.open("rb") as stream:
-        start = stream.read(1 << 16)
-        if not start.lstrip().startswith(b"{"):
-            return False
-        stream.seek(max(0, file.stat().st_size - (1 << 16)))
-        ends = start + stream.read()
-    return any(re.search(rb'"%s"\s*:\s*\[' % name, ends) for name in (b"images", b"annotations", b"categories"))
+    return names_keys(file, "images", "annotations", "categories", any_of=True, lists=True)
 
 
 def _picture_folder(images: Path, suffix: str) -> Path:
-    own = images / suffix
-    return (own if suffix and own.is_dir() else images).absolute()
+    below = images / suffix
+    return (below if suffix and below.is_dir() else images).absolute()
 
 
 def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -> _Index:
@@ -199,7 +197,7 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
         defaultdict(list),
         {},
         {},
-        views_of(file, {number: image.place for number, image in images.items()}),
+        _views(file, images),
         defaultdict(list),
     )
     for number, entry in entries(content, "annotations", file):
@@ -207,19 +205,19 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
         if not (skip_empty and _is_empty(entry)):
             index.owner[number] = image
             if EXTENSION in entry.values and index.images[image].place.extended:
-                index.things[number] = thing_of(entry)
+                index.things[number] = _thing(entry)
             index.annotations[image].append((number, entry))
-    told: set[tuple[object, ...]] = set()
+    known: set[tuple[object, ...]] = set()
     for _, entry in entries(content, "relations", file):
         index.relations[_known(entry, "image_id", index.images)].append(entry)
         key = _relation_key(entry)
-        if key in told:
+        if key in known:
             raise entry.error(
                 "relation stands twice",
                 "subject_id, object_id",
                 found=(entry.integer("subject_id"), entry.integer("object_id")),
             )
-        told.add(key)
+        known.add(key)
     return index
 
 
@@ -247,8 +245,76 @@ def _image(number: int, entry: Entry, pictures: Path | None, split: str) -> _Ima
         raise entry.error("image is too large", "width, height", f"at most {_MOST_PIXELS} pixels", (width, height))
     entry.text("file_name", default="")
     picture = None if pictures is None else _picture(entry, pictures)
-    place = place_of(entry, number, split)
+    place = _place(entry, number, split)
     return _Image(place, width, height, picture, None if place.extended else entry.rest(_IMAGE_KEYS))
+
+
+def _place(entry: Entry, number: int, split: str) -> _Place:
+    """The view of an image entry; an image that tells nothing is a scene of its own."""
+    if EXTENSION not in entry.values:
+        return _Place(f"{split}/{number}" if split else str(number), "0", split, "coco")
+    inner = _inner(entry)
+    camera = inner.values.get("camera")
+    return _Place(
+        inner.text("scene"),
+        inner.text("view"),
+        inner.text("split", default=split),
+        inner.text("source", default=""),
+        None if camera is None else _camera(inner, camera),
+        extended=True,
+    )
+
+
+def _views(file: Path, images: Mapping[int, _Image]) -> dict[str, list[str]]:
+    """The views of every scene; a DataError where one stands twice or they contradict each other."""
+    views: dict[str, list[str]] = defaultdict(list)
+    firsts: dict[str, _Place] = {}
+    for number, place in ((number, image.place) for number, image in images.items()):
+        row = f"image {number}"
+        first = firsts.setdefault(place.scene, place)
+        for name in ("split", "source"):
+            expected, found = getattr(first, name), getattr(place, name)
+            if expected != found:
+                problem = f"views of one scene differ in {name}"
+                raise DataError(problem, file=file, row=row, field=EXTENSION, expected=repr(expected), found=found)
+        if place.view in views[place.scene]:
+            raise DataError("view stands twice", file=file, row=row, field=EXTENSION, found=place.view)
+        views[place.scene].append(place.view)
+    return views
+
+
+def _thing(entry: Entry) -> dict[str, Any]:
+    """Columns of the objects table that an annotation of ours tells."""
+    inner = _inner(entry)
+    attributes = inner.values.get("attributes", {})
+    if not isinstance(attributes, dict) or not all(map(is_text, (*attributes, *attributes.values()))):
+        raise inner.error("attributes are not words", f"{EXTENSION}.attributes", "an object of strings", attributes)
+    pose = inner.values.get("pose")
+    if pose is not None and len(inner.numbers(pose, f"{EXTENSION}.pose")) != 16:
+        raise inner.error("pose is not a 4×4 matrix", f"{EXTENSION}.pose", "16 numbers", pose)
+    return {
+        "object_id": inner.text("object"),
+        "attributes": dump(attributes, ascii_only=False) if attributes else None,
+        "pose": None if pose is None else list(map(float, pose)),
+        "shape": None if inner.values.get("shape") is None else inner.text("shape"),
+    }
+
+
+def _inner(entry: Entry) -> Entry:
+    values = entry.values[EXTENSION]
+    if not isinstance(values, dict):
+        raise entry.error("not an object", EXTENSION, "a JSON object", values)
+    return Entry(entry.file, entry.row, values)
+
+
+def _camera(inner: Entry, given: Any) -> str:
+    counts = {"k": 9, "world_to_camera": 12}
+    if not isinstance(given, dict) or given.keys() != counts.keys():
+        raise inner.error("not a camera", f"{EXTENSION}.camera", " and ".join(counts), given)
+    for name, count in counts.items():
+        if len(inner.numbers(given[name], f"{EXTENSION}.camera.{name}")) != count:
+            raise inner.error("not a camera", f"{EXTENSION}.camera.{name}", f"{count} numbers", given[name])
+    return dump({name: list(map(float, given[name])) for name in counts})
 
 
 def _picture(entry: Entry, pictures: Path) -> str:
@@ -257,10 +323,10 @@ def _picture(entry: Entry, pictures: Path) -> str:
     if inside.is_absolute() or ".." in inside.parts or "\\" in name or not inside.parts:
         raise entry.error("picture would lie outside its folder", "file_name", "a relative path", name)
     try:
-        there = (pictures / inside).is_file()
+        is_file = (pictures / inside).is_file()
     except OSError:
-        there = False
-    if not there:
+        is_file = False
+    if not is_file:
         raise entry.error("picture is missing", "file_name", f"a file in {pictures}", name)
     return str(pictures / inside)
 
@@ -280,7 +346,7 @@ def _xywh(entry: Entry) -> Sequence[float]:
 def _tables(index: _Index, numbers: Sequence[int]) -> Tables:
     """Scenes of some images."""
     views, objects, sightings, relations = (_columns(name) for name in SCHEMAS)
-    told: dict[tuple[str, str], dict[str, Any]] = {}
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     seen: set[tuple[str, str, str]] = set()
     for number in numbers:
         image = index.images[number]
@@ -301,9 +367,9 @@ def _tables(index: _Index, numbers: Sequence[int]) -> Tables:
         for annotation, entry in index.annotations.get(number, ()):
             row = _object(annotation, entry, index, image, extra)
             key = (row["scene_id"], row["object_id"])
-            if row != told.setdefault(key, row):
+            if row != rows.setdefault(key, row):
                 raise entry.error("object differs from view to view", EXTENSION, found=row["object_id"])
-            if told[key] is row:
+            if rows[key] is row:
                 _append(objects, **row)
             if (*key, place.view) in seen:
                 raise entry.error("object is seen twice in one view", EXTENSION, found=row["object_id"])
@@ -329,7 +395,7 @@ def _object(number: int, entry: Entry, index: _Index, image: _Image, extra: str 
     category = _known(entry, "category_id", index.categories)
     name, above = index.categories[category]
     if number in index.things:
-        return {"scene_id": image.place.scene, "category": name, **index.things[number].row()}
+        return {"scene_id": image.place.scene, "category": name, **index.things[number]}
     attributes = {"coco_id": str(number), "coco_category_id": str(category)}
     if above:
         attributes["supercategory"] = above
@@ -424,7 +490,7 @@ def _relation(entry: Entry, index: _Index, image: int) -> dict[str, Any]:
     if aspect in ASPECTS:
         _check_answer(entry, aspect, predicate, votes)
     here, there = index.images[image].place.scene, index.images[other].place.scene
-    subject, thing = (_called(index, entry.integer(key)) for key in ("subject_id", "object_id"))
+    subject, thing = (_object_id(index, entry.integer(key)) for key in ("subject_id", "object_id"))
     return {
         "scene_id": here,
         "subject": subject,
@@ -433,15 +499,15 @@ def _relation(entry: Entry, index: _Index, image: int) -> dict[str, Any]:
         "aspect": aspect,
         "predicate": predicate,
         "votes": votes,
-        "view_id": _view_told(entry, index, here),
+        "view_id": _relation_view(entry, index, here),
     }
 
 
-def _called(index: _Index, annotation: int) -> str:
-    return index.things[annotation].id if annotation in index.things else str(annotation)
+def _object_id(index: _Index, annotation: int) -> str:
+    return index.things[annotation]["object_id"] if annotation in index.things else str(annotation)
 
 
-def _view_told(entry: Entry, index: _Index, scene: str) -> str | None:
+def _relation_view(entry: Entry, index: _Index, scene: str) -> str | None:
     if entry.values.get("view") is None:
         return None
     view, known = entry.text("view"), index.views[scene]

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from sightline.atomic import atomic_write
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.store.blobs import PREFIX
+from sightline.store.blobs import blob_path
+from sightline.store.formats.jsonio import write_json
 from sightline.store.tables import Tables
 
 _MOST_DECIMALS: Final = 15
@@ -44,7 +44,7 @@ def write(tables: Tables | Iterable[Tables], path: Path) -> None:
     }
     if whole.relations.height:
         content["relations"] = _relations(whole, place_of)
-    _replace(Path(path), json.dumps(content, allow_nan=False).encode())
+    write_json(Path(path), content)
 
 
 Key = tuple[str, str]  # (scene id, object id) or (scene id, view id)
@@ -88,8 +88,7 @@ def _file_name(ref: str) -> str:
     >>> _file_name("blob:1f3d.png"), _file_name("/photos/7.jpg")
     ('1f/1f3d.png', '7.jpg')
     """
-    blob = ref.removeprefix(PREFIX)
-    return Path(ref).name if blob == ref else f"{blob[:2]}/{blob}"
+    return blob_path(ref) or Path(ref).name
 
 
 def _is_extended(source: str) -> bool:
@@ -98,8 +97,8 @@ def _is_extended(source: str) -> bool:
 
 
 def _view(row: dict[str, Any]) -> dict[str, Any]:
-    told = {"scene": row["scene_id"], "view": row["view_id"], "split": row["split"], "source": row["source"]}
-    return told | ({"camera": json.loads(row["camera"])} if row["camera"] else {})
+    view = {"scene": row["scene_id"], "view": row["view_id"], "split": row["split"], "source": row["source"]}
+    return view | ({"camera": json.loads(row["camera"])} if row["camera"] else {})
 
 
 def _own_numbers(given: list[str | None]) -> list[int]:
@@ -154,8 +153,8 @@ def _annotations(
 
 
 def _thing(row: dict[str, Any], fact: dict[str, str]) -> dict[str, Any]:
-    told = {"object": row["object_id"], "attributes": fact, "pose": row["pose"], "shape": row["shape"]}
-    return {name: value for name, value in told.items() if value}
+    thing = {"object": row["object_id"], "attributes": fact, "pose": row["pose"], "shape": row["shape"]}
+    return {name: value for name, value in thing.items() if value}
 
 
 def _annotation(
@@ -220,11 +219,3 @@ def _relations(tables: Tables, place_of: Places) -> list[dict[str, Any]]:
         entry |= {"object_image_id": other_image} if other_image != image else {}
         entries.append(entry | ({"view": row["view_id"]} if row["view_id"] else {}))
     return entries
-
-
-def _replace(path: Path, data: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, data)
-    except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", file=path) from None

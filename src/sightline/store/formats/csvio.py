@@ -20,8 +20,8 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from sightline.atomic import sync_folder
 from sightline.errors import DataError
+from sightline.files import sync_folder
 from sightline.store.formats.bulk import give_back
 
 BLOCK: Final = 1 << 21

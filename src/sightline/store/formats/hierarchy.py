@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from sightline.errors import DataError
 from sightline.store.formats.csvio import TEXT, read_csv
+from sightline.store.formats.jsonio import parse
 
 _LABEL, _KINDS, _PARTS = "LabelName", "Subcategory", "Part"
 _HEADERS: Final = (("LabelName", "DisplayName"), ("id", "name"))
@@ -34,7 +34,7 @@ class Hierarchy:
         """Read ``bbox_labels_600_hierarchy.json`` and, if given, ``class-descriptions-boxable.csv``."""
         kinds: dict[str, set[str]] = {}
         parts: dict[str, set[str]] = {}
-        _collect(_load(Path(path)), Path(path), kinds, parts)
+        _collect(parse(Path(path)), Path(path), kinds, parts)
         return cls(
             {label: frozenset(found) for label, found in kinds.items()},
             {label: frozenset(found) for label, found in parts.items()},
@@ -99,19 +99,6 @@ def _closure(start: Iterable[str], *steps: Mapping[str, frozenset[str]]) -> froz
             reached.add(label)
             todo.extend(after for step in steps for after in step.get(label, ()))
     return frozenset(reached)
-
-
-def _load(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from None
-    except RecursionError:
-        raise DataError("nested too deeply", file=path) from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg}", file=path, row=error.lineno) from None
-    except ValueError as error:  # not Unicode, or a number with too many digits
-        raise DataError(f"not JSON: {error}", file=path) from None
 
 
 def _collect(tree: Any, path: Path, kinds: dict[str, set[str]], parts: dict[str, set[str]]) -> None:

@@ -22,17 +22,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from PIL import Image
-
 from sightline.errors import ConfigError, DataError
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_from_scenes
-from sightline.store.encodings import UNREADABLE
-from sightline.store.formats.coco_entries import Entry, is_text
-from sightline.store.formats.jsonio import names_keys, parse
-from sightline.store.formats.photos import find_photos
+from sightline.store.formats.jsonio import Entry, is_text, names_keys, object_entry, parse
+from sightline.store.formats.photos import find_photos, picture_size
 from sightline.store.tables import Tables
 
 __all__ = ["ASPECT", "SPLITS", "detect", "notes", "read"]
@@ -61,7 +57,7 @@ class _Photo:
     def scene_id(self) -> str:
         return f"{self.split}/{Path(self.image).stem}"
 
-    def told(self) -> list[Triple]:
+    def distinct(self) -> list[Triple]:
         """The triples between two objects, each once."""
         return [t for t in dict.fromkeys(self.triples) if t[0] != t[2]]
 
@@ -87,7 +83,7 @@ def notes(path: str | Path) -> list[str]:
     for photo, _ in _photos(Path(path), SPLITS):
         between = sum(subject != thing for subject, _, thing in photo.triples)
         count[photo.split, "relations of an object to itself, left out"] += len(photo.triples) - between
-        count[photo.split, "relations told again, left out"] += between - len(photo.told())
+        count[photo.split, "relations told again, left out"] += between - len(photo.distinct())
         count[photo.split, "photos without any annotation, kept as scenes without objects"] += not photo.things
     return [f"{split}: {number} {what}" for (split, what), number in count.items() if number]
 
@@ -139,21 +135,11 @@ def _scene(photo: _Photo, names: _Names, picture: str | None) -> Scene:
         id=photo.scene_id,
         split=photo.split,
         source="vrd",
-        views=(View(_VIEW, picture, _size(picture)),),
+        views=(View(_VIEW, picture, picture_size(picture) if picture else None),),
         objects=tuple(Object(str(i), names.classes[number]) for i, (number, _) in enumerate(photo.things)),
         sightings=tuple(Sighting(_VIEW, str(i), box) for i, (_, box) in enumerate(photo.things)),
-        relations=tuple(Relation(str(s), str(o), ASPECT, names.predicates[p]) for s, p, o in photo.told()),
+        relations=tuple(Relation(str(s), str(o), ASPECT, names.predicates[p]) for s, p, o in photo.distinct()),
     )
-
-
-def _size(picture: str | None) -> tuple[int, int] | None:
-    if picture is None:
-        return None
-    try:
-        with Image.open(picture) as opened:
-            return opened.size
-    except UNREADABLE as error:
-        raise DataError(f"picture cannot be read: {error}", file=picture) from None
 
 
 def _photos(path: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _Names]]:
@@ -183,13 +169,6 @@ def _words(value: Any, file: Path, field: str) -> list[str]:
     if twice:
         raise DataError("name stands twice", file=file, field=field or None, found=twice[0])
     return value
-
-
-def _object(value: Any, file: Path, row: str, field: str) -> Entry:
-    entry = Entry(file, row, value if isinstance(value, dict) else {})
-    if entry.values is not value:
-        raise entry.error("entry is not an object", field, "a JSON object", value)
-    return entry
 
 
 def _list(entry: Entry, value: Any, field: str) -> list[Any]:
@@ -235,7 +214,7 @@ def _of_one_file(file: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _N
         if not isinstance(photos, list):
             raise DataError("not a list", file=file, field=split, expected="a list", found=type(photos).__name__)
         for i, value in enumerate(photos):
-            yield _listed(_object(value, file, f"{split}[{i}]", split), split, names), names
+            yield _listed(object_entry(value, file, f"{split}[{i}]", split), split, names), names
 
 
 def _listed(entry: Entry, split: str, names: _Names) -> _Photo:
@@ -247,9 +226,9 @@ def _listed(entry: Entry, split: str, names: _Names) -> _Photo:
     numbers = [_number(entry, c, f"classes[{i}]", names.classes, "class") for i, c in enumerate(classes)]
     order, form = (0, 1, 2, 3), "[xmin, ymin, xmax, ymax]"
     placed = [_box(entry, box, f"boxes_xyxy[{i}]", order, form) for i, box in enumerate(boxes)]
-    told = [_triple(entry, t, f"relations_s_p_o[{i}]", len(classes), names) for i, t in enumerate(triples)]
+    between = [_triple(entry, t, f"relations_s_p_o[{i}]", len(classes), names) for i, t in enumerate(triples)]
     image = _image(entry, entry.get("image"))
-    return _Photo(entry, split, image, list(zip(numbers, placed, strict=True)), told)
+    return _Photo(entry, split, image, list(zip(numbers, placed, strict=True)), between)
 
 
 def _triple(entry: Entry, value: Any, field: str, count: int, names: _Names) -> Triple:
@@ -271,18 +250,18 @@ def _of_release(file: Path, split: str, names: _Names) -> Iterator[_Photo]:
     for image, value in content.items():
         entry = Entry(file, image, {})
         things: dict[tuple[int, Box], int] = {}
-        told = []
+        between = []
         for i, item in enumerate(_list(entry, value, "relations")):
-            relation = _object(item, file, image, f"[{i}]")
+            relation = object_entry(item, file, image, f"[{i}]")
             subject, thing = (
                 things.setdefault(_end(relation, role, f"[{i}].{role}", names), len(things)) for role in _ROLES
             )
             number = _number(relation, relation.get("predicate"), f"[{i}].predicate", names.predicates, "predicate")
-            told.append((subject, number, thing))
-        yield _Photo(entry, split, _image(entry, image), list(things), told)
+            between.append((subject, number, thing))
+        yield _Photo(entry, split, _image(entry, image), list(things), between)
 
 
 def _end(relation: Entry, role: str, field: str, names: _Names) -> tuple[int, Box]:
-    thing = _object(relation.get(role), relation.file, relation.row, field)
+    thing = object_entry(relation.get(role), relation.file, relation.row, field)
     number = _number(thing, thing.get("category"), f"{field}.category", names.classes, "class")
     return number, _box(thing, thing.get("bbox"), f"{field}.bbox", (2, 0, 3, 1), "[ymin, ymax, xmin, xmax]")

@@ -5,54 +5,105 @@ ids are local to a file, so a scene is ``<setting>/<split>/<image_id>`` with one
 ``depth`` relation and, within an image, an ``occlusion`` relation; a pair across images is a relation of the first
 image's scene that points at the second's. The occlusion columns of across-images files say nothing and are made
 anew on writing.
+
+A pair's labels speak of (first, second): distance −1 no majority, 0 unsure, 1 first is closer, 2 second is closer,
+3 same; occlusion −1 no majority, 0 none, 1 first occludes second, 2 second occludes first, 3 mutual.
+
+`read_scoring_truth` and `read_predictions` give the files as the authors' evaluator takes them: labels only, votes
+never looked at, pairs in file order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sightline.errors import DataError
-from sightline.scenes import NO_MAJORITY, Occlusion
-from sightline.store.formats.csvio import refuse, write_csvs
-from sightline.store.formats.photos import find_photos, photo_of
-from sightline.store.formats.vrd25_files import (
-    BOX,
-    DISTANCE,
-    ENDS,
-    LABEL_COLUMNS,
-    OBJECT_COLUMNS,
-    OCCLUSION,
-    VOTE_COLUMNS,
-    Setting,
-    check_ends,
-    check_objects,
-    check_votes,
-    read_objects,
-    read_pairs,
+from sightline.scenes import NO_MAJORITY, Depth, Occlusion
+from sightline.store.formats.bulk import Ints, ObjectIndex, extend, give_back
+from sightline.store.formats.csvio import (
+    BLOCK,
+    FIRST_ROW,
+    NUMBER,
+    TEXT,
+    Column,
+    code,
+    code_list,
+    csv_blocks,
+    read_csv,
+    refuse,
+    refuse_boxes,
+    write_csvs,
 )
-from sightline.store.formats.vrd25_scoring import read_predictions, read_scoring_truth, write_predictions
+from sightline.store.formats.photos import find_photos, photo_of
 from sightline.store.tables import Tables
 
-__all__ = [
-    "SETTINGS",
-    "SPLITS",
-    "detect",
-    "read",
-    "read_predictions",
-    "read_scoring_truth",
-    "skipped",
-    "write",
-    "write_predictions",
-]
-
+Setting = Literal["within_image", "across_images"]
 SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)
 SPLITS: Final = ("train", "validation", "test")
 _VIEW: Final = "0"
+
+DISTANCE: Final[dict[str, Depth | Occlusion]] = {
+    "0": Depth.UNSURE,
+    "1": Depth.CLOSER,
+    "2": Depth.FARTHER,
+    "3": Depth.SAME,
+}
+OCCLUSION: Final[dict[str, Depth | Occlusion]] = {
+    "0": Occlusion.NONE,
+    "1": Occlusion.OCCLUDES,
+    "2": Occlusion.OCCLUDED,
+    "3": Occlusion.MUTUAL,
+}
+NOBODY: Final = {"-1": NO_MAJORITY}
+
+BOX: Final = ("xmin", "xmax", "ymin", "ymax")
+OBJECT_COLUMNS: Final[dict[str, Column]] = {
+    "image_id": TEXT,
+    "object_id": TEXT,
+    "entity": TEXT,
+    **dict.fromkeys(BOX, NUMBER),
+}
+ENDS: Final = ("image_id_1", "object_id_1", "image_id_2", "object_id_2")
+LABEL_COLUMNS: Final[dict[str, Column]] = {
+    **dict.fromkeys(ENDS, TEXT),
+    "distance": code({**NOBODY, **DISTANCE}),
+    "occlusion": code({**NOBODY, **OCCLUSION}),
+}
+VOTE_COLUMNS: Final[dict[str, Column]] = {
+    "raw_distance": code_list({cell: label.word for cell, label in DISTANCE.items()}),
+    "raw_occlusion": code_list({cell: label.word for cell, label in OCCLUSION.items()}),
+}
 _ASPECTS: Final = (("depth", "distance", DISTANCE), ("occlusion", "occlusion", OCCLUSION))
+
+_END_1: Final = ("image_id_1", "entity_1", *(f"{side}_1" for side in BOX))
+_END_2: Final = ("image_id_2", "entity_2", *(f"{side}_2" for side in BOX))
+_PREDICTION_COLUMNS: Final[dict[str, Column]] = {
+    **{name: NUMBER if name[0] in "xy" else TEXT for name in (*_END_1, *_END_2)},
+    "occlusion": code(OCCLUSION),
+    "distance": code(DISTANCE),
+}
+_OURS: Final = {
+    "image_a": "image_id_1",
+    "image_b": "image_id_2",
+    "a_x0": "xmin_1",
+    "a_y0": "ymin_1",
+    "a_x1": "xmax_1",
+    "a_y1": "ymax_1",
+    "b_x0": "xmin_2",
+    "b_y0": "ymin_2",
+    "b_x1": "xmax_2",
+    "b_y1": "ymax_2",
+    "depth": "distance",
+    "occlusion": "occlusion",
+}
+"""Our column → the evaluator's."""
+_OUR_PREDICTIONS: Final = {**_OURS, "category_a": "entity_1", "category_b": "entity_2"}
 
 
 def detect(path: Path) -> bool:
@@ -60,14 +111,10 @@ def detect(path: Path) -> bool:
     return path.is_dir() and any(file.exists() for _, _, *files in _places(path) for file in files)
 
 
-def skipped(folder: str | Path) -> list[str]:
+def notes(folder: str | Path) -> list[str]:
     """Files that `read` leaves out because their other half is missing, each with the reason."""
-    notes = []
-    for _, _, objects, pairs in _places(Path(folder)):
-        for here, missing in ((objects, pairs), (pairs, objects)):
-            if here.exists() and not missing.exists():
-                notes.append(f"{here.name}: left out, {missing.name} is not there")
-    return notes
+    halves = [half for _, _, a, b in _places(Path(folder)) for half in ((a, b), (b, a))]
+    return [f"{a.name}: left out, {b.name} is not there" for a, b in halves if a.exists() and not b.exists()]
 
 
 def read(path: str | Path, *, images: str | Path | None = None) -> Iterator[Tables]:
@@ -88,7 +135,7 @@ def read(path: str | Path, *, images: str | Path | None = None) -> Iterator[Tabl
             "no complete pair of 2.5VRD files",
             file=folder,
             expected="e.g. within_image_objects_test.csv and within_image_vrd_test.csv",
-            found="; ".join(skipped(folder)) or None,
+            found="; ".join(notes(folder)) or None,
         )
     for setting, split, objects_csv, pairs_csv in complete:
         objects = read_objects(objects_csv)
@@ -279,3 +326,233 @@ def _vote_cells(name: str) -> pl.Expr:
 
 def _as_cells(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.with_columns(_vote_cells(name).alias(name) for name in VOTE_COLUMNS)
+
+
+def read_objects(path: Path) -> pl.DataFrame:
+    """The objects file: image_id, object_id, entity, and the box in fractions of the image (f64)."""
+    return check_objects(read_csv(path, OBJECT_COLUMNS), path)
+
+
+def read_pairs(path: Path, objects: pl.DataFrame, setting: Setting) -> pl.DataFrame:
+    """The pairs file of an import: ids, distance and occlusion as Int8 codes, votes as lists of words."""
+    pairs = read_csv(path, LABEL_COLUMNS | VOTE_COLUMNS)
+    check_ends(pairs, objects, path)
+    return check_votes(pairs, setting, path)
+
+
+def check_objects(objects: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The same frame, once boxes are real boxes and no object stands twice."""
+    refuse_boxes(objects, BOX, file=path)
+    index_objects([objects], path)
+    return objects
+
+
+def index_objects(blocks: Iterable[pl.DataFrame], path: Path) -> ObjectIndex:
+    """Where each object stands in the objects file, once none stands there twice."""
+    index = ObjectIndex(blocks)
+    row = index.first_repeat()
+    if row is not None:
+        raise DataError(
+            "object stands twice",
+            file=path,
+            row=FIRST_ROW + row,
+            field="image_id, object_id",
+            expected="each once",
+            found=", ".join(index.name(row)),
+        )
+    return index
+
+
+def check_ends(pairs: pl.DataFrame, objects: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The same frame, once the ends of every pair are known and differ, and no pair stands twice or reversed."""
+    index = ObjectIndex([objects])
+    refuse_repeated_pairs(*ends_of(pairs, index, path), index, path)
+    return pairs
+
+
+def ends_of(pairs: pl.DataFrame, index: ObjectIndex, path: Path, line: int = FIRST_ROW) -> tuple[Ints, Ints]:
+    """Rows of the objects file of both ends, once all are known and no object is paired with itself.
+
+    Args:
+        pairs: Consecutive rows of the pairs file.
+        index: Of the objects file.
+        path: The pairs file.
+        line: Line number of the first of the rows.
+    """
+    first, second = (index.rows(pairs[f"image_id_{end}"], pairs[f"object_id_{end}"]) for end in ("1", "2"))
+    for end, rows in (("1", first), ("2", second)):
+        refuse(
+            pairs,
+            pl.lit(pl.Series(rows < 0)),
+            "unknown object",
+            file=path,
+            line=line,
+            field=f"image_id_{end}, object_id_{end}",
+            expected="an object of the objects file",
+        )
+    refuse(
+        pairs,
+        pl.lit(pl.Series(first == second)),
+        "object paired with itself",
+        file=path,
+        line=line,
+        field=", ".join(ENDS),
+        expected="two",
+    )
+    return first, second
+
+
+def refuse_repeated_pairs(first: Ints, second: Ints, index: ObjectIndex, path: Path) -> None:
+    """Raise a DataError for the first pair that stands further up already, either way round.
+
+    Args:
+        first: First end of every row of the pairs file, as `ends_of` gives it.
+        second: Second end.
+        index: Of the objects file.
+        path: The pairs file.
+    """
+    key = np.minimum(first, second).astype(np.int64)
+    key *= len(index)
+    key += np.maximum(first, second)
+    ordered = np.sort(key)
+    if not np.any(ordered[1:] == ordered[:-1]):
+        return
+    row = int(np.setdiff1d(np.arange(len(key)), np.unique(key, return_index=True)[1])[0])
+    raise DataError(
+        "pair stands twice",
+        file=path,
+        row=FIRST_ROW + row,
+        field=", ".join(ENDS),
+        expected="each pair once, either way round",
+        found=", ".join((*index.name(int(first[row])), *index.name(int(second[row])))),
+    )
+
+
+def check_votes(pairs: pl.DataFrame, setting: Setting, path: Path) -> pl.DataFrame:
+    """The same frame, once pairs fit their setting and every label is the strict majority of its votes."""
+    same = pl.col("image_id_1") == pl.col("image_id_2")
+    images = "image_id_1, image_id_2"
+    if setting == "within_image":
+        refuse(
+            pairs, ~same, "pair of two images in a within-image file", file=path, field=images, expected="the same"
+        )
+    else:
+        refuse(pairs, same, "pair of one image in an across-images file", file=path, field=images, expected="two")
+        none = Occlusion.NONE
+        hidden = pl.col("occlusion") != none
+        refuse(pairs, hidden, "occlusion across images", file=path, field="occlusion", expected=f"{none:d}, none")
+        voted = pl.col("raw_occlusion").list.count_matches(none.word) < pl.col("raw_occlusion").list.len()
+        refuse(
+            pairs,
+            voted,
+            "occlusion across images",
+            file=path,
+            field="raw_occlusion",
+            expected=f"{none:d}, none",
+            found=pl.col("raw_occlusion").list.join(","),
+        )
+    for label, labels in (("distance", Depth), ("occlusion", Occlusion)):
+        votes = pl.col(f"raw_{label}")
+        refuse(
+            pairs,
+            pl.col(label) != _majority(votes, labels),
+            "votes contradict the label",
+            file=path,
+            field=label,
+            expected=f"the strict majority of raw_{label}, or {NO_MAJORITY} where there is none",
+            found=pl.format("{} for {}", pl.col(label), votes.list.join(",")),
+        )
+    return pairs
+
+
+def _majority(votes: pl.Expr, labels: type[Depth] | type[Occlusion]) -> pl.Expr:
+    """Code that more than half of the votes name, else NO_MAJORITY."""
+    winners = [
+        pl.when(votes.list.count_matches(label.word) * 2 > votes.list.len()).then(pl.lit(int(label), pl.Int8))
+        for label in labels
+    ]
+    return pl.coalesce(*winners, pl.lit(NO_MAJORITY, pl.Int8))
+
+
+def read_scoring_truth(objects_csv: str | Path, vrd_csv: str | Path) -> pl.DataFrame:
+    """The annotated pairs with their boxes.
+
+    Columns: image_a, image_b (str), a_x0 … b_y1 (f64, fractions of the image), depth and occlusion (Int8 codes of
+    `Depth` and `Occlusion`, −1 where the raters found no majority).
+    """
+    return pl.concat(scoring_truth_blocks(objects_csv, vrd_csv))
+
+
+def scoring_truth_blocks(
+    objects_csv: str | Path, vrd_csv: str | Path, *, block: int = BLOCK
+) -> Iterator[pl.DataFrame]:
+    """Like `read_scoring_truth`, in consecutive frames of some `block` bytes of text each.
+
+    That no pair stands twice is known, and said, only after the last one.
+    """
+    path = Path(vrd_csv)
+    index, boxes = _indexed_objects(Path(objects_csv), block)
+    first, second = (np.empty(0, dtype=np.int32) for _ in "12")
+    for line, pairs in csv_blocks(path, LABEL_COLUMNS, ignored=VOTE_COLUMNS, block=block):
+        ends = ends_of(pairs, index, path, line)
+        extend(first, ends[0])
+        extend(second, ends[1])
+        sides = [
+            pl.Series(f"{side}_{end}", boxes[rows, j])
+            for end, rows in zip("12", ends, strict=True)
+            for j, side in enumerate(BOX)
+        ]
+        yield pairs.with_columns(sides).select(pl.col(theirs).alias(ours) for ours, theirs in _OURS.items())
+    refuse_repeated_pairs(first, second, index, path)
+    del index, boxes, first, second
+    give_back()
+
+
+def _indexed_objects(path: Path, block: int) -> tuple[ObjectIndex, NDArray[np.float64]]:
+    """The objects file as an index and boxes (n, 4), columns as in `BOX`."""
+    boxes = np.empty((0, len(BOX)))
+
+    def checked() -> Iterator[pl.DataFrame]:
+        for line, objects in csv_blocks(path, OBJECT_COLUMNS, block=block):
+            refuse_boxes(objects, BOX, file=path, line=line)
+            extend(boxes, objects.select(BOX).to_numpy())
+            yield objects
+
+    return index_objects(checked(), path), boxes
+
+
+def read_predictions(csv: str | Path) -> pl.DataFrame:
+    """A predictions file; no row at all is a model that said nothing.
+
+    Columns: those of `read_scoring_truth` (labels 0…3 only), then category_a and category_b (str).
+    """
+    return pl.concat(prediction_blocks(csv))
+
+
+def prediction_blocks(csv: str | Path, *, block: int = BLOCK) -> Iterator[pl.DataFrame]:
+    """Like `read_predictions`, in consecutive frames of some `block` bytes of text each."""
+    path = Path(csv)
+    for line, rows in csv_blocks(path, _PREDICTION_COLUMNS, needs_rows=False, block=block):
+        yield _checked_boxes(rows, path, line).select(
+            pl.col(theirs).alias(ours) for ours, theirs in _OUR_PREDICTIONS.items()
+        )
+
+
+def write_predictions(frame: pl.DataFrame, path: str | Path) -> None:
+    """Write predictions, a frame as `read_predictions` gives, for 2.5VRD's evaluator."""
+    target = Path(path)
+    for ours in _OUR_PREDICTIONS:
+        if ours not in frame.columns:
+            raise DataError("predictions lack a column", file=target, field=ours, found=", ".join(frame.columns))
+    theirs = frame.select(pl.col(ours).alias(name) for ours, name in _OUR_PREDICTIONS.items())
+    rows = theirs.select(*_PREDICTION_COLUMNS)
+    for name, column in _PREDICTION_COLUMNS.items():
+        unreadable = column.parse(pl.col(name).cast(pl.String)).is_null()
+        refuse(rows, unreadable, column.problem, file=target, field=name, expected=column.expected)
+    write_csvs({target: _checked_boxes(rows, target)})
+
+
+def _checked_boxes(rows: pl.DataFrame, path: Path, line: int = FIRST_ROW) -> pl.DataFrame:
+    refuse_boxes(rows, ("xmin_1", "xmax_1", "ymin_1", "ymax_1"), file=path, line=line)
+    refuse_boxes(rows, ("xmin_2", "xmax_2", "ymin_2", "ymax_2"), file=path, line=line)
+    return rows

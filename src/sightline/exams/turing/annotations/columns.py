@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+
+OF_OBJECTS: Final = ("objects", "types", "crowd", "yes", "no", "seen")
+"""Fields of `Columns` with an entry an object."""
+
+OF_PAIRS: Final = ("holds", "fails")
+"""Fields of `Columns` with an entry a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,23 @@ class Columns:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def word_counts(self, vocabulary: Vocabulary) -> dict[str, Any]:
+        """Objects a type, and of how many each attribute and relation is yes, no and unknown, as JSON values."""
+        yes, no = (unpacked(words, self.n_attributes) for words in (self.yes, self.no))
+        types = []
+        for t, kind in enumerate(vocabulary.types):
+            of_type = self.types == t
+            sides = {a.name: _sides(yes[of_type, k], no[of_type, k]) for k, a in enumerate(kind.attributes)}
+            types.append({"type": kind.name, "objects": int(of_type.sum()), "attributes": sides})
+        sizes = np.diff(self.starts)
+        pairs = int((sizes * (sizes - 1)).sum())
+        holds, fails = (unpacked(words, self.n_links).sum(axis=0) for words in (self.holds, self.fails))
+        links = {
+            link.name: {"yes": int(holds[k]), "no": int(fails[k]), "unknown": pairs - int(holds[k]) - int(fails[k])}
+            for k, link in enumerate(vocabulary.links)
+        }
+        return {"pairs": pairs, "types": types, "relations": links}
+
     def image(self, i: int) -> Annotation:
         """One image's facts, unpacked."""
         a, b = int(self.starts[i]), int(self.starts[i + 1])
@@ -87,6 +113,10 @@ class Columns:
             holds=relations(self.holds),
             fails=relations(self.fails),
         )
+
+
+def _sides(yes: NDArray[np.bool_], no: NDArray[np.bool_]) -> dict[str, int]:
+    return {"yes": int(yes.sum()), "no": int(no.sum()), "unknown": int((~yes & ~no).sum())}
 
 
 def unpacked(words: NDArray[np.uint64], bits: int) -> NDArray[np.bool_]:
@@ -110,3 +140,25 @@ def packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     padded = np.zeros((n, words * 64), dtype=bool)
     padded[:, :width] = bits
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64).reshape(n, words)
+
+
+def subset(columns: Columns, rows: NDArray[np.int64]) -> Columns:
+    """Some of the images, in the order of `rows`."""
+    objects, starts = _gathered(columns.starts, rows)
+    pairs, pair_starts = _gathered(columns.pair_starts, rows)
+    parts: dict[str, Any] = {"ids": columns.ids[rows], "starts": starts, "pair_starts": pair_starts}
+    parts |= {name: getattr(columns, name)[objects] for name in OF_OBJECTS}
+    parts |= {name: getattr(columns, name)[pairs] for name in OF_PAIRS}
+    return replace(columns, **parts)
+
+
+def _gathered(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of what belongs to some rows, one after the other, and where each begins among them.
+
+    >>> [part.tolist() for part in _gathered(np.array([0, 2, 3, 6]), np.array([2, 0]))]
+    [[3, 4, 5, 0, 1], [0, 3, 5]]
+    """
+    lengths = starts[rows + 1] - starts[rows]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths) + np.repeat(starts[rows], lengths)
+    return places, ends

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.atomic import sync_folder
 from sightline.errors import DataError
 from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.files import sync_folder
 
 TABLES: Final = ("images", "objects", "pairs")
 
@@ -27,10 +27,10 @@ def write_columns(columns: Columns, vocabulary: Vocabulary, folder: Path) -> Non
     """Write the tables into a folder that is there."""
     scene = np.repeat(columns.ids, np.diff(columns.starts))
     names = np.array([kind.name for kind in vocabulary.types], dtype=object)
-    told = np.flatnonzero((columns.holds | columns.fails).any(axis=1))
-    image = np.searchsorted(columns.pair_starts, told, side="right") - 1
+    known = np.flatnonzero((columns.holds | columns.fails).any(axis=1))
+    image = np.searchsorted(columns.pair_starts, known, side="right") - 1
     sizes = np.diff(columns.starts)[image]
-    subject, other = np.divmod(told - columns.pair_starts[image], np.maximum(sizes, 1))
+    subject, other = np.divmod(known - columns.pair_starts[image], np.maximum(sizes, 1))
     frames = {
         "images": pl.DataFrame({"scene_id": _texts(columns.ids)}),
         "objects": pl.DataFrame(
@@ -49,8 +49,8 @@ def write_columns(columns: Columns, vocabulary: Vocabulary, folder: Path) -> Non
                 "scene_id": _texts(columns.ids[image]),
                 "subject": subject,
                 "object": other,
-                **_words("holds", columns.holds[told]),
-                **_words("fails", columns.fails[told]),
+                **_words("holds", columns.holds[known]),
+                **_words("fails", columns.fails[known]),
             }
         ),
     }

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.annotations.columns import Annotation
-from sightline.exams.turing.words.questions import History, Label, Question, Truth
-from sightline.exams.turing.words.vocabulary import Vocabulary
+from sightline.exams.turing.vocabulary.questions import History, Label, Question, Truth, next_label
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 Labelled = Mapping[Label, int]
 """Label → position in the annotation's objects."""
@@ -51,24 +51,15 @@ def walk(annotation: Annotation, history: History, vocabulary: Vocabulary) -> tu
     ambiguous, and the walk ends there.
     """
     labelled: dict[Label, int] = {}
-    for question, told in history:
+    for question, expected in history:
         truth, thing = answer(annotation, question, labelled, vocabulary)
         if truth is Truth.AMBIGUOUS:
             return None, labelled
-        if (truth is Truth.YES) is not told:
+        if (truth is Truth.YES) is not expected:
             return False, labelled
         if thing is not None:
             labelled[next_label(question.type, labelled)] = thing
     return True, labelled
-
-
-def next_label(kind: str, labelled: Labelled) -> Label:
-    """The label the next object of a type gets.
-
-    >>> str(next_label("person", {Label("person", 1): 4, Label("tree", 1): 0}))
-    'person 2'
-    """
-    return Label(kind, 1 + sum(label.type == kind for label in labelled))
 
 
 def question_type(question: Question) -> str:

@@ -1,0 +1,118 @@
+"""What GeoSpa's page tells beside the splits: fine-tuning curves, Blender's pictures, and speed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from _geospa import OFFICIAL, ONE, Results, images_a_second, wrapped
+from _geospa_grid import grid, odds
+from sightline.show.table import Cell, percent, shared
+from sightline.show.xy import learning_curve
+from sightline.stats import Interval
+
+
+def curves_part(results: Results, write: bool) -> Iterator[str]:
+    if not results.curves:
+        return
+    yield "## A few scenes of the unknown"
+    yield wrapped(
+        """The shipped network, fine-tuned on the first scenes of a world it was not trained on, asked about others
+        of that world."""
+    )
+    for name, told in results.curves.items():
+        plan = told["plan"]
+        few = ",".join(str(point["scenes"]) for point in told["points"])
+        yield "\n".join(
+            (
+                "```console",
+                f"$ sightline train curve --world geospa/{name} --start {plan['start']} --out {name} \\",
+                f"    --scenes {few} --steps {plan['steps']} --batch {plan['batch']} "
+                f"--canonical {plan['canonical']} --held-out {told['points'][0]['n_scenes']}",
+                "```",
+            )
+        )
+        rows = {}
+        for point in [*told["points"], {"scenes": "majority", **told["majority"]}]:
+            accuracy = point["scene_accuracy"]
+            values = [*(accuracy[k] for k in ("all", "spatial", "geometric")), point["scene_all_accuracy"]]
+            rows[f"{point['scenes']:,}" if isinstance(point["scenes"], int) else point["scenes"]] = [
+                shared(_interval(value)) for value in values
+            ]
+        yield grid((f"{name}, scenes learned from", "all", "spatial", "geometric", "scene-all"), rows)
+        if write:
+            drawn = learning_curve(told).replace("currentColor", "#1c232b")
+            drawn = drawn.replace("display:block;", "display:block;background:#ffffff;", 1)  # pages may be dark
+            (results.folder / f"curve-{name}.svg").write_text(drawn + "\n", encoding="utf-8")
+        yield f"![Accuracy on held-out scenes of {name} against scenes learned from](geospa/curve-{name}.svg)"
+
+
+def _interval(told: Mapping[str, Any]) -> Interval:
+    value, low, high = (math.nan if told[key] is None else told[key] for key in ("value", "low", "high"))
+    return Interval(value, low, high, told["n"], told["method"])
+
+
+def blender_part(file: Path) -> Iterator[str]:
+    if not file.is_file():
+        return
+    told = json.loads(file.read_text())
+    yield "## The same scenes by Blender"
+    yield "```console\n$ python benchmarks/geospa_blender.py --write\n```"
+    finish = "denoised" if told["denoise"] else "not denoised"
+    scenes = f"{told['scenes']} scenes of `{told['world']}` (seed {told['seed']})"
+    yield wrapped(
+        f"""A first look at the gap between renderers: {scenes}, drawn by the fast back end and by
+        Cycles ({told["samples"]} samples, {finish}), views and query patches alike. The shipped
+        network, two views. Difference: Blender minus fast on the same scenes, in points, with a paired
+        interval; p by sign flips, Holm-corrected over the eight predicates."""
+    )
+    rows = {
+        row["name"].strip(): [
+            percent(row["b"]),
+            percent(row["a"]),
+            Cell(f"{100 * row['difference']:+.1f}", f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}")
+            if row["difference"] is not None
+            else "–",
+            odds(math.nan if row["p_holm"] is None else row["p_holm"]),
+        ]
+        for row in told["comparisons"]
+    }
+    yield grid(("", "fast", "Blender", "difference", "p"), rows)
+
+
+def speed_part(results: Results) -> Iterator[str]:
+    if not (results.throughput or results.plans):
+        return
+    yield "## Speed"
+    if results.throughput:
+        yield "```console\n$ PYTHONPATH=src python benchmarks/geospa.py throughput\n```"
+        yield wrapped(
+            """The network alone: forward, backward and optimiser step at 480×320 with six objects, on one H200.
+            Beside it the official network, one view, batch 256, measured on the same kind of card."""
+        )
+        rows = {}
+        for row in results.throughput:
+            alike = (row["size"], row["views"]) == ("base", 1)
+            peer = OFFICIAL.get((row["precision"], bool(row["compiled"]))) if alike else None
+            views = ONE if row["views"] == 1 else f"{row['views']} views"
+            words = f"{row['size']}, {views}, batch {row['batch']}, {row['precision']}"
+            words += f", compiled {row['compiled']}" if row["compiled"] else ""
+            rows[words + (", scenes placed and drawn as needed" if row["drawn"] else "")] = [
+                f"{row['images_per_s']:,}",
+                f"{peer:,}" if peer else "–",
+                f"× {row['images_per_s'] / peer:.2f}" if peer else "–",
+            ]
+        yield grid(("", "images/s", "official, images/s", "ratio"), rows)
+    yield wrapped(
+        """Whole trainings, augmentation and logging included. Scenes drawn once were drawn before; where they are
+        drawn as they are needed, placing and drawing count too."""
+    )
+    rows = {}
+    for plan, told in results.told.items():
+        rate = f"{images_a_second(told):,.0f}"
+        drawn = "now and then" if told.get("fresh") else "once" if told["kept"] else "as needed"
+        rows[plan] = [told["plan"]["size"], drawn, f"{told['steps']:,}", f"{told['seconds']:.0f}", rate]
+    yield grid(("training", "size", "scenes drawn", "steps", "seconds", "images/s"), rows)

@@ -1,0 +1,523 @@
+"""What `sightline` offers in Python: let models take exams, score and compare runs, write the report card.
+
+The command line parses, calls these functions and prints.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, fields
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+from sightline.engine import Task, run
+from sightline.errors import ConfigError, DataError, SightlineError
+from sightline.exams.base import Candidate, Exam, run_name
+from sightline.exams.card import CardOptions, report_card, summary_table
+from sightline.exams.registry import exam_class, exam_names, exam_of_run
+from sightline.exams.run import MANIFEST, Run
+from sightline.exams.runner import Progress, require_skills, run_exam
+from sightline.exams.scoring import (
+    RESAMPLES,
+    RunComparison,
+    RunResult,
+    Scores,
+    compare_runs,
+    score_records,
+    score_tables,
+)
+from sightline.generate import open_any
+from sightline.models import candidate, is_blind
+from sightline.show.page import Page
+from sightline.show.table import Table
+from sightline.store import Dataset
+
+Shown = Callable[[str], AbstractContextManager[Progress | None]]
+"""Shows the progress of a model: given its name, a context that yields ``update(done, total)``."""
+
+SEED: Final = 0
+
+
+@dataclass(frozen=True)
+class ExamResults:
+    """The runs of one exam, scored.
+
+    Attributes:
+        exam: The exam with its options.
+        models: Runs of the models that were asked for; where none were, the first baseline's.
+        baselines: Name in tables → the baseline's run.
+        shared: Facts that need all runs together (the Turing exam's monitor).
+        notes: What the user should know.
+    """
+
+    exam: Exam[Any]
+    models: tuple[RunResult, ...]
+    baselines: Mapping[str, RunResult]
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> tuple[RunResult, ...]:
+        """All runs, each once: the models, then the baselines."""
+        unique = {result.run.folder: result for result in (*self.models, *self.baselines.values())}
+        return tuple(unique.values())
+
+    def tables(self) -> list[str | Table]:
+        """What is printed: tables of scores, then the exam's own remarks."""
+        scores: dict[str, Scores] = {}
+        for result in self.runs:
+            scores[result.name if result.name not in scores else str(result.run.folder.name)] = result.scores
+        return [*score_tables(scores), *self.exam.remarks(self.runs, self.shared)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of ``sightline exam --json``; what the first model reached also stands at top level."""
+        first = self.models[0]
+        checked = {key: first.run.manifest.get(key) for key in first.run.manifest.get("checked", ())}
+        entry = first.to_dict()
+        top = {"exam": self.exam.name, **entry, **checked, **entry["scores"], **self.shared}
+        lists = {
+            "models": [result.to_dict() for result in self.models],
+            "baselines": {name: result.to_dict() for name, result in self.baselines.items()},
+        }
+        return top | lists
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.tables()))
+
+
+@dataclass(frozen=True)
+class Results(Sequence[RunResult]):
+    """Runs of one or several exams; prints as tables, and shows itself in a notebook.
+
+    Attributes:
+        exams: One entry an exam that was taken.
+        skipped: Exam → why it was not taken.
+    """
+
+    exams: tuple[ExamResults, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> tuple[RunResult, ...]:
+        """All runs."""
+        return tuple(result for exam in self.exams for result in exam.runs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def summary(self) -> Table:
+        """Exams × models: the headline figure of each, the best blind baseline beside it, the weakest point."""
+        return summary_table([(exam.exam.title, exam.runs) for exam in self.exams])
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The document of ``sightline exam all --json``."""
+        return [exam.to_dict() for exam in self.exams]
+
+    def __str__(self) -> str:
+        skipped = [f"{name}: not taken, {why}" for name, why in self.skipped.items()]
+        return "\n\n".join([*map(str, self.exams), str(self.summary()), *skipped])
+
+    def _repr_html_(self) -> str:
+        tables = [self.summary(), *(table for exam in self.exams for table in exam.tables())]
+        return "\n".join(table._repr_html_() for table in tables if isinstance(table, Table))
+
+
+def examine(
+    models: object,
+    data: Dataset | str | Path | None = None,
+    exams: object = None,
+    *,
+    train: Dataset | str | Path | None = None,
+    out: str | Path | None = None,
+    baselines: bool = True,
+    limit: int | None = None,
+    workers: int = 0,
+    show: Shown | None = None,
+) -> Results:
+    """Let models take exams; an interrupted call with the same `out` goes on where it stopped.
+
+    Args:
+        models: A model, or several: specs (names, files; docs/howto/own-model) or objects with a skill.
+        data: An opened dataset or its path; None for an exam that brings its own.
+        exams: An exam (name or object), or several; None for every exam that models and data allow.
+        train: Where an exam learns its questions from (Turing); without it, from one half of the images.
+        out: Folder of the runs; None for a new temporary one.
+        baselines: Let the blind baselines take the exams too.
+        limit: Ask only the first so many items (Turing: images).
+        workers: Processes; 0 works in this one.
+        show: Shows progress.
+    """
+    chosen = [models] if isinstance(models, str) or not isinstance(models, Iterable) else list(models)
+    folder = Path(tempfile.mkdtemp(prefix="sightline-runs-")) if out is None else Path(out)
+    how: dict[str, Any] = {"baselines": baselines, "limit": limit, "workers": workers, "show": show}
+    if exams is None:
+        return _examine_all(chosen, data, train, folder, how)
+    named = [exams] if isinstance(exams, str | Exam) else list(exams)  # type: ignore[call-overload]
+    made = [_made(exam, train) for exam in named]
+    return Results(tuple(run_models(exam, chosen, data, folder, **how) for exam in made))
+
+
+def _made(exam: str | Exam[Any], train: object) -> Exam[Any]:
+    """An exam by name with its defaults; `train` goes to one that learns its questions."""
+    if isinstance(exam, Exam):
+        return exam
+    kind = exam_class(exam)
+    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    if "train" not in known:
+        return kind()
+    return kind(train=train) if train is not None else kind(halves=True)  # type: ignore[call-arg]
+
+
+def _examine_all(
+    models: Sequence[object], data: object, train: object, folder: Path, how: Mapping[str, Any]
+) -> Results:
+    opened = data if isinstance(data, Dataset) else open_any(_path(data))
+    taken: list[ExamResults] = []
+    skipped: dict[str, str] = {}
+    loaded = [candidate(model) for model in dict.fromkeys(models)]
+    for name in exam_names():
+        exam = _made(name, train)
+        try:
+            able = _able(exam.settled(opened), loaded, opened)
+        except SightlineError as reason:
+            skipped[name] = str(reason)
+            continue
+        taken.append(run_models(exam, able, opened, folder, **how))
+    if not taken:
+        raise ConfigError("no exam can be taken: " + "; ".join(f"{name}: {why}" for name, why in skipped.items()))
+    return Results(tuple(taken), skipped)
+
+
+def _able(exam: Exam[Any], loaded: Sequence[Candidate], data: Dataset) -> list[object]:
+    """Those that can take the exam over this data; the first reason why nobody can is raised."""
+    exam.items(data) if not loaded else None
+    reasons: list[SightlineError] = []
+    able: list[object] = []
+    for who in loaded:
+        try:
+            require_skills(exam, who)
+            exam.check(who.model, data)
+            able.append(who)
+        except SightlineError as reason:
+            reasons.append(reason)
+    if reasons and not able:
+        raise reasons[0]
+    return able
+
+
+def run_models(
+    exam: Exam[Any],
+    models: Sequence[object],
+    data: Dataset | str | Path | None,
+    out: Path,
+    *,
+    baselines: bool = True,
+    limit: int | None = None,
+    workers: int = 0,
+    show: Shown | None = None,
+    done: Callable[[str], None] | None = None,
+) -> ExamResults:
+    """Let models and baselines take one exam; all are checked before the first begins.
+
+    Arguments are those of `examine`; `done` is called with the name of a model that a worker has finished with. The
+    data is opened once, and its items are made once, in each process.
+    """
+    path = data.path if isinstance(data, Dataset) else None if data is None else _path(data)
+    exam = exam.for_workers(out) if workers else exam
+    opened = data if isinstance(data, Dataset) else exam.open(path)
+    exam = exam.settled(opened)
+    entrants = exam.entrants(models, opened, baselines=baselines)
+    everyone = {_spec(model): model for model in (*entrants.models, *entrants.baselines.values())}
+    if not everyone:
+        raise ConfigError("nobody to examine: give --model, or leave the baselines in")
+    ready = {spec: _checked(exam, model, opened) for spec, model in everyone.items()}
+    folders = {spec: out / exam.name / run_name(exam, spec, opened) for spec in everyone}
+    if workers:
+        jobs = [Task(spec, _Job(exam, spec, folder, path, limit)) for spec, folder in folders.items()]
+        on_done = None if done is None else lambda task, _: done(task.name)
+        asked = dict(zip(folders, run(jobs, _work, workers=workers, on_done=on_done), strict=True))
+    else:
+        asked = {spec: _run_one(exam, who, opened, folders[spec], limit, show) for spec, who in ready.items()}
+    wanted = [_spec(model) for model in entrants.models] or list(everyone)[:1]
+    short = {spec: name for name, spec in entrants.baselines.items()}
+    results = {
+        spec: _scored(Run.open(folders[spec]), exam, opened, asked[spec], short.get(spec), details=spec in wanted)
+        for spec in everyone
+    }
+    shared = exam.across(list(results.values()), resamples=RESAMPLES, seed=SEED)
+    for result in results.values():
+        how = {"resamples": RESAMPLES, "seed": SEED}
+        result.run.write_metrics({**result.scores.to_dict(), **shared, **how})
+    beside = {name: results[spec] for name, spec in entrants.baselines.items()}
+    return ExamResults(exam, tuple(results[s] for s in dict.fromkeys(wanted)), beside, shared, entrants.notes)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One model's run, small enough to send to a worker process."""
+
+    exam: Exam[Any]
+    spec: str
+    folder: Path
+    data: Path | None
+    limit: int | None
+
+
+def _run_one(
+    exam: Exam[Any], who: Candidate, data: Dataset, folder: Path, limit: int | None, show: Shown | None
+) -> frozenset[str] | None:
+    """Run one model in this process; ids of the items that were asked for, None for all."""
+    with show(who.name) if show else nullcontext() as progress:
+        return run_exam(exam, who, data, folder, limit=limit, progress=progress).asked
+
+
+def _work(job: _Job) -> frozenset[str] | None:
+    """Run one model in a worker process, which opens the data by itself, once for all its jobs."""
+    who = candidate(job.spec, wanted=_all_skills(job.exam))
+    return run_exam(job.exam, who, _opened(job.exam, job.data), job.folder, limit=job.limit).asked
+
+
+@cache
+def _opened(exam: Exam[Any], path: Path | None) -> Dataset:
+    return exam.open(path)
+
+
+def _checked(exam: Exam[Any], model: object, data: Dataset) -> Candidate:
+    who = model if isinstance(model, Candidate) else candidate(model, wanted=_all_skills(exam))
+    require_skills(exam, who)
+    exam.check(who.model, data)
+    return who
+
+
+def _all_skills(exam: Exam[Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(skill for group in exam.skills for skill in group))
+
+
+def _spec(model: object) -> str:
+    if isinstance(model, Candidate):
+        return model.spec
+    return model if isinstance(model, str) else candidate(model).spec
+
+
+def _path(data: object) -> Path:
+    if not isinstance(data, str | Path):
+        raise ConfigError(f"expected a dataset or the path of one, found {data!r}")
+    return Path(data)
+
+
+def _scored(
+    run: Run,
+    exam: Exam[Any],
+    data: Dataset | Callable[[], Dataset],
+    asked: Iterable[str] | None = None,
+    name: str | None = None,
+    *,
+    details: bool = True,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> RunResult:
+    records = run.read(None if asked is None else frozenset(asked))
+    opened = data if callable(data) else lambda: data
+    scores = score_records(exam, records, opened, details=details, resamples=resamples, seed=seed)
+    return RunResult(run, exam, name or run.name, records, scores, blind=is_blind(run.spec))
+
+
+def score(
+    run: Run | str | Path | RunResult,
+    data: Dataset | str | Path | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    **scoring: Any,
+) -> RunResult:
+    """Score a run from its records on disk.
+
+    Args:
+        run: The run, or its folder.
+        data: The dataset, should the exam look at it again; by default where the run says it was.
+        resamples: Bootstrap resamples behind the intervals.
+        seed: Of the resampling.
+        **scoring: Options that say how to count, such as ``protocol="paper"``.
+    """
+    opened = _run(run)
+    return _scored(opened, exam_of_run(opened, **scoring), _data_of([opened], data), resamples=resamples, seed=seed)
+
+
+@dataclass(frozen=True)
+class ComparisonSet(Sequence[RunComparison]):
+    """Comparisons of two sets of runs, matched by exam, data, options and model name.
+
+    Attributes:
+        comparisons: One a matched pair.
+        unmatched: Runs of either set that the other has no match for: folder → why.
+    """
+
+    comparisons: tuple[RunComparison, ...]
+    unmatched: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.comparisons[index]
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {"pairs": [one.to_dict() for one in self.comparisons], "unmatched": dict(self.unmatched)}
+
+    def __str__(self) -> str:
+        lines = [f"not compared: {folder}: {why}" for folder, why in self.unmatched.items()]
+        return "\n\n".join([*map(str, self.comparisons), *lines])
+
+
+def compare(
+    a: object,
+    b: object,
+    data: Dataset | str | Path | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    **scoring: Any,
+) -> RunComparison | ComparisonSet:
+    """Compare two runs, or two sets of runs, on what both were asked.
+
+    Args:
+        a: A run (or its folder, or its result), or several: `Results`, or a folder of runs.
+        b: The others.
+        data: The dataset, should an exam look at it again; by default where the runs say it was.
+        resamples: Bootstrap resamples and sign flips.
+        seed: Of both.
+        **scoring: Options that say how to count, such as ``protocol="paper"``.
+    """
+    ours, theirs = _runs(a), _runs(b)
+    how: dict[str, Any] = {"resamples": resamples, "seed": seed}
+    if len(ours) == len(theirs) == 1:
+        return _compare_two(ours[0], theirs[0], data, how, scoring)
+    keys = [{_match_key(run): run for run in runs} for runs in (ours, theirs)]
+    matched = [key for key in keys[0] if key in keys[1]]
+    if not matched:
+        raise ConfigError("no run of one set matches one of the other by exam, data, options and model name")
+    pairs = tuple(_compare_two(keys[0][key], keys[1][key], data, how, scoring) for key in matched)
+    alone = {
+        str(run.folder): f"no run of {run.exam} by {run.name} with the same data and options in the other set"
+        for of in keys
+        for key, run in of.items()
+        if key not in matched
+    }
+    return ComparisonSet(pairs, alone)
+
+
+def _compare_two(
+    a: Run, b: Run, data: Dataset | str | Path | None, how: Mapping[str, Any], scoring: Mapping[str, Any]
+) -> RunComparison:
+    if a.exam != b.exam:
+        raise ConfigError(f"runs cannot be compared: one is of the {a.exam} exam, the other of the {b.exam} exam")
+    return compare_runs(exam_of_run(a, **scoring), a, b, _data_of([a, b], data), **how)
+
+
+def _match_key(run: Run) -> tuple[str, str, str, str]:
+    options = repr(sorted(run.options.items()))
+    return run.exam, run.manifest["identity"]["data_fingerprint"], options, run.name
+
+
+def _run(given: Run | str | Path | RunResult) -> Run:
+    if isinstance(given, RunResult):
+        return given.run
+    return given if isinstance(given, Run) else Run.open(Path(given))
+
+
+def _runs(given: object) -> list[Run]:
+    """All runs that an argument stands for: a run, its folder, a folder of runs, results, or several of these."""
+    if isinstance(given, Run | RunResult):
+        return [_run(given)]
+    if isinstance(given, str | Path):
+        return [Run.open(folder) for folder in run_folders([Path(given)])]
+    if isinstance(given, Results | Iterable):
+        return [run for one in given for run in _runs(one)]
+    raise ConfigError(f"expected a run, a folder of runs or results, found {given!r}")
+
+
+def run_folders(places: Sequence[Path]) -> list[Path]:
+    """Every run at or below the given places, sorted; DataError where there is none."""
+    folders = sorted({path.parent for place in places for path in place.rglob(MANIFEST) if _is_run(path.parent)})
+    if not folders:
+        raise DataError("no run here", file=places[0], expected="folders written by `sightline exam`")
+    return folders
+
+
+def _is_run(folder: Path) -> bool:
+    """A folder with a manifest that is a run's, not a dataset's."""
+    return (folder / "records.jsonl").exists() or not (folder / "data").is_dir()
+
+
+def _data_of(runs: Sequence[Run], data: Dataset | str | Path | None) -> Callable[[], Dataset]:
+    """Opens the data that runs were made on, when it is first needed, once."""
+
+    @cache
+    def opened() -> Dataset:
+        if isinstance(data, Dataset):
+            return data
+        path = Path(data) if data is not None else data_path(runs)
+        return exam_of_run(runs[0]).open(path)
+
+    return opened
+
+
+def data_path(runs: Sequence[Run]) -> Path:
+    """The dataset the runs were made on; ConfigError where they name several or it is gone."""
+    named = {run.manifest["data"] for run in runs}
+    if len(named) != 1:
+        raise ConfigError(f"the runs were made on several datasets ({', '.join(map(str, named))}): give --data")
+    path = Path(str(named.pop()))
+    if not path.exists():
+        raise ConfigError(f"the runs were made on {path}, which is not there: give --data")
+    return path
+
+
+def report(
+    runs: object,
+    path: str | Path | None = None,
+    data: Dataset | str | Path | None = None,
+    *,
+    exam: str = "",
+    options: CardOptions | None = None,
+    **how: Any,
+) -> Page:
+    """Make the report card of runs: a summary, a part an exam, single items, provenance.
+
+    Args:
+        runs: `Results`, runs, folders of runs, or several of these.
+        path: File of the page (``*.html``), or a folder; ``.json`` and ``.md`` stand beside it. None: no file.
+        data: The dataset; by default where the runs say it was.
+        exam: Only the runs of this exam.
+        options: What else can be chosen, or give its fields by name (`exams.card.CardOptions`).
+        **how: Fields of `CardOptions`.
+    """
+    found = _runs(runs)
+    if exam:
+        kept = [run for run in found if run.exam == exam]
+        if not kept:
+            there = ", ".join(sorted({run.exam for run in found}))
+            raise ConfigError(f"no run of the exam {exam!r} here; there are runs of {there}")
+        found = kept
+    page = report_card(
+        found,
+        partial(_open_of, data),
+        options or CardOptions(**how),
+        blind=is_blind,
+        load=lambda run: candidate(run.spec),
+    )
+    if path is not None:
+        page.write(path)
+    return page
+
+
+def _open_of(data: Dataset | str | Path | None, runs: Sequence[Run]) -> Dataset:
+    """The data of runs that belong together; the given one serves the runs that were made on it."""
+    return _data_of(runs, data)()

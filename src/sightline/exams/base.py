@@ -1,0 +1,373 @@
+"""What an exam is: options, items, a question to a model, and how its records are counted.
+
+An exam is one frozen dataclass that derives from `Exam`. Its fields are its options: the command line, the
+manifest, a run's folder name and the command that makes it again follow from them. Everything after the records
+(scores with intervals, comparison, printing, the report card) is written once, in `scoring` and `card`, from
+`Exam.measures`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
+
+from numpy.typing import NDArray
+
+from sightline.errors import ConfigError, DataError
+from sightline.exams.hooks import call_hook
+from sightline.hints import hint
+from sightline.plain import plain
+from sightline.stats import Statistic
+from sightline.text import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sightline.exams.card import CardContext
+    from sightline.exams.run import ItemRecords, RunRecords
+    from sightline.exams.scoring import RunResult
+    from sightline.show.page import Example, Section
+    from sightline.show.table import Table
+    from sightline.store import Dataset
+
+_OPTION: Final = "sightline"
+
+
+class Item(Protocol):
+    """What a model is shown in one call."""
+
+    @property
+    def id(self) -> str:
+        """Unique in the exam, and the same in every run over the same data."""
+
+    @property
+    def scene_id(self) -> str:
+        """The scene it is about (the subject's, if it spans two)."""
+
+    @property
+    def cluster_id(self) -> str:
+        """The independent unit for statistics: the scene, or the image pair."""
+
+
+ItemT = TypeVar("ItemT", bound=Item)
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a field of an exam appears outside Python.
+
+    Attributes:
+        help: One line for the command line.
+        name: What it is called there and in manifests, where that is not the field's name.
+        minimum: Smallest number allowed.
+        scoring: It changes how records are counted, not what is asked: no part of a run's identity.
+        identity: It is part of a run's identity (where a file is kept is not).
+        command: The command line has it.
+        folder: What stands before its value in a run's folder name; by default its name and a hyphen.
+        repeated: On the command line it is given once a value, instead of with commas between.
+    """
+
+    help: str = ""
+    name: str = ""
+    minimum: float | None = None
+    scoring: bool = False
+    identity: bool = True
+    command: bool = True
+    folder: str | None = None
+    repeated: bool = False
+
+
+def option(default: Any, help: str = "", **how: Any) -> Any:  # noqa: A002 - as typer calls it
+    """Declare a field of an exam as an option; see `Option` for what else can be said."""
+    return field(default=default, metadata={_OPTION: Option(help, **how)})
+
+
+def options_of(exam: type[Exam[Any]] | Exam[Any]) -> dict[str, Option]:
+    """The options of an exam by field, each with the name it has outside Python."""
+    return {
+        f.name: dataclasses.replace(given, name=given.name or f.name)
+        for f in dataclasses.fields(exam)  # type: ignore[arg-type]
+        if (given := f.metadata.get(_OPTION, Option(command=False))) is not None
+    }
+
+
+@dataclass(frozen=True)
+class Name:
+    """One figure of an exam.
+
+    Attributes:
+        path: Its place in the JSON of scores: ``("f1", "contains")``.
+        label: What tables call it.
+        table: Title of the printed table it stands in; empty for none.
+        family: Holm's family in comparisons; empty for a total that was asked about beforehand and keeps its
+            p-value; None where it is not compared.
+        compared: Its name in comparisons, where that is not the label.
+        rank: Comparisons list lower ranks first.
+        headline: Above 0 for a figure that may stand for the exam in a summary; of those that are defined the
+            lowest number does.
+        part: One of the parts whose lowest is named as the weakest point.
+        percent: Tables and charts of the report give it in per cent.
+    """
+
+    path: tuple[str, ...]
+    label: str
+    table: str = ""
+    family: str | None = None
+    compared: str = ""
+    rank: int = 0
+    headline: int = 0
+    part: bool = False
+    percent: bool = False
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Figures that are counted over the same independent units.
+
+    Attributes:
+        units: C ids of the units, sorted.
+        counts: (C, *K) what each unit adds to the totals.
+        statistic: Maps totals (B, *K) to values (B, M), NaN where undefined.
+        names: M.
+        facts: What JSON tells beside them (numbers of scenes, of judgements), nested as the paths are.
+        proportion: Values lie in [0, 1].
+        detail: Only computed where details are asked for.
+    """
+
+    units: tuple[str, ...]
+    counts: NDArray[Any]
+    statistic: Statistic
+    names: tuple[Name, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    proportion: bool = True
+    detail: bool = False
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model and the words it was asked for by.
+
+    Attributes:
+        spec: What the user wrote.
+        name: How tables call it.
+        model: The object itself.
+        fingerprint: Changes when the file behind the spec does; empty for built-in models.
+    """
+
+    spec: str
+    name: str
+    model: object
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class Entrants:
+    """Who takes an exam.
+
+    Attributes:
+        models: Models that were asked for: specs, or objects.
+        baselines: Name in tables → spec.
+        notes: What the user should know, such as baselines that cannot take part.
+    """
+
+    models: tuple[object, ...]
+    baselines: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+class Exam(ABC, Generic[ItemT]):
+    """One exam with its options fixed; derive a frozen dataclass from it.
+
+    Class attributes: `name` on the command line and in manifests, `title` on the report card, `baselines` (name in
+    tables → model spec) that take part in every run unless told otherwise, `blind` those of them that see all but
+    the picture, `unit` what intervals are by.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    baselines: ClassVar[Mapping[str, str]] = {}
+    unit: ClassVar[str] = "scene"
+    unit_of_items: ClassVar[str] = "scene"
+
+    @property
+    @abstractmethod
+    def skills(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of skills; a model needs all the skills of one group."""
+
+    @abstractmethod
+    def items(self, data: Dataset) -> Sequence[ItemT]:
+        """Make all items, in a fixed order; the runner keeps them. DataError where the data has none."""
+
+    @abstractmethod
+    def ask(self, model: Any, item: ItemT) -> ItemRecords:
+        """Ask the model about one item; records have the columns truth, answer and right, and the exam's own."""
+
+    @abstractmethod
+    def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:
+        """Count the records of a run.
+
+        Args:
+            records: What was recorded, all of it or of some items.
+            data: Opens the dataset, for an exam that must look at it again.
+        """
+
+    # What follows has a default that serves most exams.
+
+    def open(self, path: Path | None) -> Dataset:
+        """Open the data to examine on."""
+        from sightline.generate import open_any
+
+        if path is None:
+            raise ConfigError(f"the {self.name} exam needs a dataset: give --data")
+        return open_any(path)
+
+    def settled(self, data: Dataset) -> Self:  # noqa: ARG002 - a hook
+        """Fill in the options that the data decides where the user left them open."""
+        return self
+
+    def identity(self, data: Dataset) -> dict[str, Any]:  # noqa: ARG002 - a hook
+        """All that changes items or records, as JSON values; kept in the manifest."""
+        return {
+            o.name: plain(getattr(self, name))
+            for name, o in options_of(self).items()
+            if o.identity and not o.scoring
+        }
+
+    def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:  # noqa: ARG002
+        """Say who takes the exam: the models asked for, and the baselines if they are wanted."""
+        return Entrants(tuple(models), self.baselines if baselines else {})
+
+    def for_workers(self, folder: Path) -> Self:  # noqa: ARG002 - a hook
+        """The same exam for several processes, which may share files in a folder."""
+        return self
+
+    def limited(self, items: Sequence[ItemT], limit: int) -> Sequence[ItemT]:
+        """The first so many items."""
+        return items[:limit]
+
+    def spec(self, model: Any, data: Dataset) -> object | None:  # noqa: ARG002 - a hook
+        """What a model's ``check_<exam>`` or ``check`` is told of the questions to come; see `skills`."""
+        return None
+
+    def check(self, model: Any, data: Dataset) -> Mapping[str, Any]:
+        """Refuse a model that cannot take the exam over this data; else facts for the run's manifest."""
+        call_hook(model, "check", self.name, lambda: self.spec(model, data))
+        return {}
+
+    def study(self, model: Any, data: Dataset) -> object | None:  # noqa: ARG002 - a hook
+        """What a model's ``prepare_<exam>`` or ``prepare`` may learn from; None for nothing. See `skills`."""
+        return None
+
+    def asker(self, model: Any, data: Dataset) -> Callable[[ItemT], ItemRecords]:  # noqa: ARG002 - a hook
+        """Ask one model item after item; an exam that keeps something in between returns its own function."""
+        return partial(self.ask, model)
+
+    def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
+        """Restrict two runs to what both were asked: by default the items both have."""
+        common = set(a.items["item"]) & set(b.items["item"])
+        return a.of(common), b.of(common)
+
+    def compared_options(self) -> frozenset[str]:
+        """Names of the options that must agree between two runs to be compared."""
+        return frozenset({"split"})
+
+    def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:  # noqa: ARG002
+        """JSON facts that need all runs together, such as whether a baseline shows that the questions leak."""
+        return {}
+
+    def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:  # noqa: ARG002
+        """Lines and tables printed after the scores; `shared` is what `across` gave."""
+        return ()
+
+    def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002 - a hook
+        """Words that tell runs of one model apart, from a manifest's options and facts."""
+        usual = {
+            o.name: plain(f.default)
+            for f, o in zip(dataclasses.fields(self), options_of(self).values(), strict=True)
+        }  # type: ignore[arg-type]
+        return [
+            f"{key.replace('_', ' ')} {value}"
+            for key, value in options.items()
+            if key in usual and value != usual[key]
+        ]
+
+    def standard(self, options: Mapping[str, Any]) -> bool:  # noqa: ARG002 - a hook
+        """Whether a run with these options belongs in the main tables of the report."""
+        return True
+
+    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002
+        """Values to be marked in the chart of a figure, with words: what one human rater reaches, say."""
+        return ()
+
+    def document(self, card: CardContext) -> dict[str, Any]:  # noqa: ARG002 - a hook
+        """JSON of the exam's own in the report, beside what every exam has."""
+        return {}
+
+    def sections(self, card: CardContext) -> Iterable[Section]:  # noqa: ARG002 - a hook
+        """Tables and figures of the exam's own on the report card."""
+        return ()
+
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:  # noqa: ARG002 - a hook
+        """Single items of one run on show; `card.chosen` picks the worst, typical and perfect ones."""
+        return ()
+
+    def examples_page(self) -> Mapping[str, Any]:
+        """What the page says about the examples: fields of `show.page.ExamPart` that begin with examples, style."""
+        return {}
+
+
+def exam_of(kind: type[Exam[Any]], options: Mapping[str, Any]) -> Exam[Any]:
+    """The exam that a manifest's options describe; what is no option of it (a fingerprint, say) is left out."""
+    values = {}
+    for name, known in options_of(kind).items():
+        if known.name in options:
+            value = options[known.name]
+            values[name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)
+
+
+def given_options(exam: Exam[Any]) -> dict[str, Any]:
+    """Options that differ from their defaults, by the name they have outside Python."""
+    known = options_of(exam)
+    return {
+        known[f.name].name: value
+        for f in dataclasses.fields(exam)  # type: ignore[arg-type]
+        if (value := getattr(exam, f.name)) != f.default
+    }
+
+
+def run_name(exam: Exam[Any], spec: str, data: Dataset) -> str:
+    """Folder name of a model's run, telling apart what must not be mixed.
+
+    Options that are fields stand there by name; where the identity holds more than those, a hash of it.
+    """
+    identity, known = exam.identity(data), {o.name: o for o in options_of(exam).values()}
+    parts = [file_name(spec) or "model"]
+    if set(identity) - set(known):
+        text = dumps(plain(identity), sort_keys=True)
+        return f"{parts[0]}@{blake2b(text.encode(), digest_size=4).hexdigest()}"
+    for key, value in given_options(exam).items():
+        if key in identity and value not in ("", None):
+            said = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            parts.append(file_name((f"{key}-" if known[key].folder is None else known[key].folder) + said))
+    return "@".join(parts)
+
+
+def check_split(split: str | None, data: Dataset, *, none: bool = True) -> None:
+    """DataError for a split that the data does not have; None stands for all scenes where `none` allows it."""
+    if (split is None and none) or split in (data.splits or ("",)):
+        return
+    expected = " or ".join(data.splits) or "none, the data has no splits"
+    raise DataError("no such split", file=data.path, field="split", expected=expected, found=split)
+
+
+def unknown_exam(name: str, known: Sequence[str]) -> ConfigError:
+    """What to say of an exam that nobody knows."""
+    return ConfigError(f"there is no exam {name!r}{hint(name, known)}")

@@ -1,0 +1,47 @@
+"""The exams by name: those of Sightline, and those of other packages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Final
+
+from sightline.errors import ConfigError
+from sightline.exams.base import Exam, exam_of, unknown_exam
+from sightline.exams.run import Run
+
+EXAMS: Final[Mapping[str, str]] = {
+    "relations": "sightline.exams.relations.exam:RelationsExam",
+    "predicates": "sightline.exams.predicates.exam:PredicatesExam",
+    "turing": "sightline.exams.turing.exam:TuringExam",
+}
+"""Exams that come with Sightline: name → where the class is; nothing is imported until it is asked for."""
+
+GROUP: Final = "sightline.exams"
+"""Entry point group in which other packages announce their exams."""
+
+
+def exam_names() -> list[str]:
+    """Names of all exams, built in first."""
+    return [*EXAMS, *sorted(point.name for point in entry_points(group=GROUP) if point.name not in EXAMS)]
+
+
+def exam_class(name: str) -> type[Exam[Any]]:
+    """The class of an exam; ConfigError for a name nobody knows, or one that is no exam."""
+    if name in EXAMS:
+        module, _, attribute = EXAMS[name].partition(":")
+        kind: object = getattr(import_module(module), attribute)
+    else:
+        points = [point for point in entry_points(group=GROUP) if point.name == name]
+        if not points:
+            raise unknown_exam(name, exam_names())
+        kind = points[0].load()
+    if not (isinstance(kind, type) and issubclass(kind, Exam)):
+        raise ConfigError(f"the exam {name!r} is no class that derives from sightline.Exam, but {kind!r}")
+    return kind
+
+
+def exam_of_run(run: Run, **scoring: Any) -> Exam[Any]:
+    """The exam a run is of, with its options; `scoring` options say how to count."""
+    return exam_of(exam_class(run.exam), run.options | scoring)

@@ -1,0 +1,659 @@
+"""The relations exam on the report card: sub-tasks, behaviour, size and place, the data, and the worst scenes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+from sightline.exams.card import CardContext
+from sightline.exams.relations.analyses import (
+    AccuracySlice,
+    ByDifficulty,
+    Silence,
+    by_difficulty,
+    counter_heuristic,
+    silence,
+)
+from sightline.exams.relations.audit import Audit, audit
+from sightline.exams.relations.consistency import Violations, consistency, label_consistency
+from sightline.exams.relations.description import Description, SplitDescription, describe, human_f1
+from sightline.exams.relations.distributions import (
+    Frequency,
+    LabelBar,
+    LabelDistribution,
+    class_frequency,
+    class_pair_frequency,
+    labels_by_class,
+    labels_by_class_pair,
+)
+from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam
+from sightline.exams.relations.grids import Grid, grids
+from sightline.exams.relations.marks import SUBTASKS, Marks, mark_pairs, of_setting
+from sightline.exams.relations.measures import task_name
+from sightline.exams.relations.pairs import tables_by_split
+from sightline.exams.relations.protocols import Protocol
+from sightline.exams.scoring import RunResult
+from sightline.plain import plain
+from sightline.show.chart import DotRow, bars, dot_intervals, heat_grid, stacked_bars
+from sightline.show.page import Example, Figure, FigureRow, Section
+from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
+from sightline.skills import Setting
+from sightline.stats import Interval
+
+TASK_TITLES: Final = {
+    "within_image/depth": "Depth within an image",
+    "within_image/occlusion": "Occlusion within an image",
+    "across_images/depth": "Depth across two images",
+}
+"""How a reader is told of each sub-task, in the order of every table."""
+
+SETTING_WORDS: Final[dict[Setting, str]] = {"within_image": "within an image", "across_images": "across two images"}
+
+PROTOCOLS: Final = {
+    Protocol.DEFAULT: (
+        "Default protocol. Every ordered pair is asked, (a, b) and (b, a) apart. Precision, recall and F1 pool all "
+        "four labels of the sub-task. Pairs on which the raters found no majority are left out. Since every other "
+        "pair has one label, F1 equals accuracy for a model that always answers; silence lowers recall. The "
+        "average is the mean F1 of the three sub-tasks; it resamples an image pair together with the questions "
+        "within its two images. A score without any case is left undefined."
+    ),
+    Protocol.PAPER: (
+        "Paper protocol. Depth pools closer, farther and same (across images closer and farther). Pairs that the "
+        "raters found unsure or left without a majority are no truths, but answers on them are false positives; an "
+        "answered unsure is no answer. Occlusion pools all four labels. The average is the mean F1 of the three "
+        "sub-tasks."
+    ),
+    Protocol.OFFICIAL: (
+        "Official protocol, as the dataset authors' evaluator counts, to the last digit. It takes pairs without a "
+        "majority for misses of the label same (or mutual), and across images never looks at reversed pairs, so "
+        "that recall there cannot exceed one half. Undefined scores are 0."
+    ),
+}
+
+OUTCOMES: Final = {
+    "correct": "correct",
+    "wrong_predicate": "wrong predicate",
+    "missed_object": "missed object",
+    "spurious_pair": "spurious pair",
+    "undecided": "no majority",
+}
+
+_SHOWN: Final = 25
+"""Classes and class pairs in a frequency chart."""
+_AGREEMENT: Final = 500
+"""Resamples behind the agreement's intervals, at most: they are shown to judge the data, not to compare."""
+_SCALES: Final = ("easy", "moderate", "difficult")
+_SPLIT_ORDER: Final = {"train": 0, "validation": 1, "test": 2}
+_GRID_TITLES: Final = {"size": "Size", "vertical": "Top to bottom", "horizontal": "Left to right"}
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What is computed of one run beyond its scores.
+
+    Attributes:
+        difficulty: F1 by difficulty; None on detected boxes or where nothing was answered.
+        heuristics: Setting → accuracy where the usual cues mislead. `consistency` and `silence` likewise.
+        outcomes: Sub-task → outcome → judgements; on detected boxes only.
+    """
+
+    difficulty: ByDifficulty | None = None
+    heuristics: Mapping[Setting, Mapping[str, AccuracySlice]] = field(default_factory=dict)
+    consistency: Mapping[Setting, Mapping[str, Violations]] = field(default_factory=dict)
+    silence: Mapping[Setting, Silence] = field(default_factory=dict)
+    outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What the card says of the data, models aside.
+
+    Attributes:
+        description: Tables 1 and 2 of the paper, agreement of the raters.
+        audit: Blind rules on pairs with a clear order.
+        consistency: Setting → transitivity of the labels themselves.
+        classes: Setting → how often each class occurs; `class_pairs` likewise.
+        by_class: ``<setting>/<aspect>`` → labels by the class of the first object; `by_class_pair` by both.
+        human: Sub-task → F1 of one rater against the others, counted as a model's; empty where not comparable.
+    """
+
+    description: Description
+    audit: Audit
+    consistency: Mapping[Setting, Mapping[str, Violations]]
+    classes: Mapping[Setting, Frequency]
+    class_pairs: Mapping[Setting, Frequency]
+    by_class: Mapping[str, LabelDistribution]
+    by_class_pair: Mapping[str, LabelDistribution]
+    human: Mapping[str, Interval]
+
+    def human_value(self, name: str) -> float:
+        """F1 of one rater in a sub-task, or the mean of all three for the ``average``; NaN where unknown."""
+        if name != "average":
+            return self.human[name].value if name in self.human else math.nan
+        known = [self.human[task].value for task in TASK_TITLES if task in self.human]
+        return sum(known) / len(known) if len(known) == len(TASK_TITLES) else math.nan
+
+
+@dataclass(frozen=True)
+class RelationsAnalyses:
+    """Everything the sections show: what is computed of each run (by name), of the focus, and of the data."""
+
+    runs: Mapping[str, Behaviour]
+    grids: Mapping[Setting, Sequence[Grid]]
+    data: DataFacts
+
+
+def analyses(card: CardContext) -> RelationsAnalyses:
+    """Compute what the sections show, once a card."""
+
+    def make() -> RelationsAnalyses:
+        runs = {result.name: _behaviour(card, result) for result in card.answered}
+        return RelationsAnalyses(runs, _grids(card), _data_facts(card))
+
+    return card.once("relations analyses", make)
+
+
+def marks_of(card: CardContext, result: RunResult) -> Marks:
+    """The marked pairs of a run on given boxes, in the order of the annotated pairs; computed once a card."""
+    exam = card.exam
+    assert isinstance(exam, RelationsExam)
+    return card.once(
+        ("marks", result.name), lambda: mark_pairs(result.records.rows, exam.settled(card.data).tables(card.data))
+    )
+
+
+def _behaviour(card: CardContext, result: RunResult) -> Behaviour:
+    sure: dict[str, Any] = {"resamples": card.options.resamples, "seed": card.options.seed}
+    if "outcome" in result.records.rows.columns:
+        return Behaviour(outcomes=_outcomes(result))
+    if not card.exam.standard(result.run.options):
+        return Behaviour()
+    marks = marks_of(card, result)
+    settings = {setting: of_setting(marks, setting) for setting in SETTING_WORDS if of_setting(marks, setting)}
+    return Behaviour(
+        difficulty=by_difficulty(marks, protocol=_protocol(card), **sure),
+        heuristics={s: counter_heuristic(of["depth"], **sure) for s, of in settings.items()},
+        consistency={s: consistency(of, **sure) for s, of in settings.items()},
+        silence={s: silence(of, **sure) for s, of in settings.items()},
+    )
+
+
+def _outcomes(result: RunResult) -> dict[str, dict[str, int]]:
+    """Sub-task → outcome → how often, in written order."""
+    counted = result.records.rows.group_by("setting", "aspect", "outcome", maintain_order=True).len()
+    outcomes: dict[str, dict[str, int]] = {}
+    for setting, aspect, outcome, n in counted.iter_rows():
+        outcomes.setdefault(f"{setting}/{aspect}", {})[outcome] = n
+    return outcomes
+
+
+def _grids(card: CardContext) -> dict[Setting, tuple[Grid, ...]]:
+    """F1 of *closer* by size and place, for the focus on given boxes."""
+    if "outcome" in card.focus.records.rows.columns or not card.focus.records.rows.height:
+        return {}
+    sure: dict[str, Any] = {"resamples": card.options.resamples, "seed": card.options.seed}
+    marks = marks_of(card, card.focus)
+    return {
+        setting: grids(marked, protocol=_protocol(card), **sure)
+        for (setting, aspect), marked in marks.items()
+        if aspect == "depth"
+    }
+
+
+def _data_facts(card: CardContext) -> DataFacts:
+    resamples, seed, protocol = card.options.resamples, card.options.seed, _protocol(card)
+    described = tables_by_split(card.data)
+    split = str(card.focus.run.options.get("split") or "")
+    tables = {setting: table for (setting, name), table in described.items() if name == split}
+    asked = [(table, aspect) for table in tables.values() for aspect in table.aspects]
+    return DataFacts(
+        description=describe(described, resamples=min(resamples, _AGREEMENT), seed=seed),
+        audit=audit(tables, seed=seed, resamples=resamples),
+        consistency={s: label_consistency(t, resamples=resamples, seed=seed) for s, t in tables.items()},
+        classes={s: class_frequency(t, _SHOWN) for s, t in tables.items()},
+        class_pairs={s: class_pair_frequency(t, _SHOWN) for s, t in tables.items()},
+        by_class={f"{t.setting}/{a}": labels_by_class(t, a) for t, a in asked},
+        by_class_pair={f"{t.setting}/{a}": labels_by_class_pair(t, a) for t, a in asked},
+        human={
+            f"{table.setting}/{aspect}": human_f1(table, aspect, protocol, resamples=resamples, seed=seed)
+            for table, aspect in asked
+            if protocol is not Protocol.OFFICIAL and getattr(table, f"{aspect}_votes").any()
+        },
+    )
+
+
+def _protocol(card: CardContext) -> Protocol:
+    assert isinstance(card.exam, RelationsExam)
+    return Protocol(card.exam.protocol)
+
+
+def document(card: CardContext) -> dict[str, Any]:
+    """The analyses as JSON values."""
+    made = analyses(card)
+    return {
+        "protocol": _protocol(card).value,
+        "described": plain(made.data),
+        "behaviour": plain(made.runs),
+        "grids": plain(made.grids),
+    }
+
+
+def sections(card: CardContext) -> Iterator[Section]:
+    """Sub-tasks, behaviour, size and place, the data."""
+    made = analyses(card)
+    tasks = [task_name(*task) for task in SUBTASKS]
+    text = (
+        "Precision, recall and F1 over the labels the protocol counts: of all pairs together, and as the mean over "
+        "scenes, in which a crowded scene weighs no more than a sparse one.",
+        PROTOCOLS[_protocol(card)],
+    )
+    tables = [table for name in tasks for table in (_task_table(card, name), _predicate_table(card, name))]
+    yield Section("tasks", "Sub-task by sub-task", (*text, *_human_paragraph(card)), tuple(tables))
+    behaviour = [_difficulty_table(card), _heuristic_table(card), _consistency_table(card), _silence_table(card)]
+    figures = _outcome_figures(card)
+    detected = [_detected_table(card), *([FigureRow("How judgements ended", figures)] if figures else [])]
+    yield Section("behaviour", "Behaviour", (), (*behaviour, *_transfer_tables(card), *detected))
+    rows = tuple(_grid_rows(made.grids))
+    if rows:
+        yield Section("grids", "Size and place", (_grid_sentence(card),), rows)
+    yield Section("data", "The data", (), tuple(_data_content(made.data)), folded=True)
+
+
+def _task_table(card: CardContext, name: str) -> Table:
+    """Precision, recall and F1 of a sub-task, of all pairs together and as the mean over scenes."""
+    depth = name.endswith("depth")
+    rows = []
+    for result in card.main:
+        figures = [
+            result.scores.at("subtasks", name, kind, "all", f) for kind in ("micro", "macro") for f in _FIGURES
+        ]
+        if figures[0] is None:
+            continue
+        pairs = result.scores.facts["subtasks"][name]["pairs"]
+        clear = [scored(result.scores.at("subtasks", name, "clear_order", "micro"))] if depth else []
+        rows.append(card.row(result, [*map(scored, figures), *clear, Cell(f"{pairs:,}")]))
+    unit = "scene" if name.startswith("within") else "image pair"
+    columns = ("model", *(["precision", "recall", "F1"] * 2), *(["accuracy"] if depth else []), "pairs")
+    last = [("clear orders", 1), ("", 1)] if depth else [("", 1)]
+    groups = (("all pairs together (micro)", 3), (f"mean over {unit}s (macro)", 3), *last)
+    return Table(TASK_TITLES[name], columns, tuple(rows), groups)
+
+
+_FIGURES: Final = ("precision", "recall", "f1")
+
+
+def _predicate_table(card: CardContext, name: str) -> Table:
+    """F1 of every label the protocol counts (the paper's Table 7)."""
+    labels = list(
+        dict.fromkeys(
+            n.label
+            for result in card.main
+            for n in result.scores.figures
+            if n.family == "predicates" and n.path[:3] == ("subtasks", name, "micro")
+        )
+    )
+    rows = tuple(
+        card.row(r, [scored(r.scores.at("subtasks", name, "micro", label, "f1")) for label in labels])
+        for r in card.main
+        if labels and r.scores.at("subtasks", name, "micro", "all", "f1") is not None
+    )
+    return Table(f"F1 by predicate, {TASK_TITLES[name].lower()}", ("model", *labels), rows)
+
+
+def _difficulty_table(card: CardContext) -> Table:
+    """F1 by how well the raters agreed (the paper's Table 9)."""
+    runs = [(r, of) for r in card.main if (of := analyses(card).runs[r.name].difficulty) is not None]
+    tasks = [name for name in TASK_TITLES if any(name in of.f1 for _, of in runs)]
+    average = any(of.average for _, of in runs)
+    rows = []
+    for result, of in runs:
+        parts = [of.f1.get(name, {}) for name in tasks] + ([of.average] if average else [])
+        rows.append(card.row(result, [scored(part.get(scale)) for part in parts for scale in _SCALES]))
+    groups = tuple((TASK_TITLES[name], 3) for name in tasks) + ((("Average", 3),) if average else ())
+    return Table(
+        "F1 by difficulty",
+        ("model", *(_SCALES * len(groups))),
+        tuple(rows),
+        groups,
+        "Easy: all raters alike; moderate: at least four in five; difficult: a bare majority. "
+        "Occlusion, too, is cut by how well the raters agreed on the depth order.",
+    )
+
+
+def _heuristic_table(card: CardContext) -> Table:
+    """Accuracy on clear orders where the usual cues mislead."""
+    slices = {
+        "all": "all",
+        "neither": "cues right",
+        "lower_is_farther": "lower is not closer",
+        "larger_is_farther": "larger is not closer",
+        "both": "both mislead",
+    }
+    runs = [(r, of) for r in card.main if (of := analyses(card).runs[r.name].heuristics)]
+    settings = _settings_of(of for _, of in runs)
+    cells = [(setting, part) for setting in settings for part in slices]
+    rows = [
+        card.row(r, [scored(of[s][part].accuracy) if s in of else Cell("–") for s, part in cells]) for r, of in runs
+    ]
+    if runs:
+        _, fullest = max(runs, key=lambda run: run[0].records.items.height)
+        sizes = [Cell(f"{fullest[s][part].pairs:,}" if s in fullest else "–") for s, part in cells]
+        rows.append(Row("ordered pairs", tuple(sizes), "count"))
+    return Table(
+        "Accuracy where the usual cues mislead",
+        ("model", *(tuple(slices.values()) * len(settings))),
+        tuple(rows),
+        tuple((f"Depth {SETTING_WORDS[setting]}", len(slices)) for setting in settings),
+        "Pairs with a clear depth order only. The cues: the object whose bottom edge is lower in the image is "
+        "closer; the larger object is closer. A model that looks should hold up where both mislead.",
+    )
+
+
+def _consistency_table(card: CardContext) -> Table:
+    """How often answers, or the labels themselves, contradict each other."""
+    laws = {
+        "symmetry": "closer both ways",
+        "symmetry_exact": "not the reverse",
+        "symmetry_occlusion": "occlusion not the reverse",
+        "transitivity": "transitivity",
+        "transitivity_strict": "transitivity, strict",
+    }
+    made = analyses(card)
+    runs = [(r, of) for r in card.main if (of := made.runs[r.name].consistency)]
+    every = [*(of for _, of in runs), made.data.consistency]
+    settings = _settings_of(every)
+    shown = [
+        (setting, law)
+        for setting in settings
+        for law in laws
+        if any(setting in of and law in of[setting] and of[setting][law].cases for of in every)
+    ]
+
+    def cells(of: Mapping[Setting, Mapping[str, Violations]]) -> list[Cell]:
+        return [shared(of[s][law].share, 2) if law in of.get(s, {}) else Cell("–") for s, law in shown]
+
+    rows = [card.row(result, cells(of)) for result, of in runs]
+    rows.append(Row("the labels themselves", tuple(cells(made.data.consistency)), "human"))
+    groups = [(SETTING_WORDS[s].capitalize(), sum(1 for of, _ in shown if of == s)) for s in settings]
+    return Table(
+        "Contradictions",
+        ("answers of", *(laws[law] for _, law in shown)),
+        tuple(rows),
+        tuple(group for group in groups if group[1]),
+        "Both directions of every pair are asked apart. Closer both ways: (a, b) said closer or same, yet (b, a) "
+        "closer. Transitivity: a ≤ b and b ≤ c, yet a > c; strict: a < b and b < c, yet a > c. "
+        "The labels are symmetric by construction.",
+    )
+
+
+def _silence_table(card: CardContext) -> Table:
+    """How often models do not commit themselves; those that always do are named beneath."""
+    runs = [(r, of) for r in card.main if (of := analyses(card).runs[r.name].silence)]
+    settings = _settings_of(of for _, of in runs)
+    asked = {s: ("depth", "occlusion") if s == "within_image" else ("depth",) for s in settings}
+    rows, frank = [], []
+    for result, of in runs:
+        shares: list[Interval | None] = []
+        for setting in settings:
+            in_setting = of.get(setting)
+            shares += [in_setting.unanswered.get(aspect) if in_setting else None for aspect in asked[setting]]
+            shares.append(in_setting.unsure if in_setting else None)
+        if any(share is not None and share.value > 0 for share in shares):
+            rows.append(card.row(result, [shared(share, 2) for share in shares]))
+        else:
+            frank.append(result.name)
+    columns = [c for s in settings for c in (*(f"{aspect} unanswered" for aspect in asked[s]), "depth unsure")]
+    groups = tuple((SETTING_WORDS[s].capitalize(), 1 + len(asked[s])) for s in settings)
+    note = f"Every pair answered, and never with unsure: {', '.join(frank)}." if frank else ""
+    return Table("Silence", ("model", *columns), tuple(rows), groups, note)
+
+
+def _transfer_tables(card: CardContext) -> Iterator[Table]:
+    """Per model with several study plans: depth F1 by what it learned from and what it was asked (Table 8)."""
+    plans = {"within_image": "within an image", "across_images": "across two images", "joint": "both"}
+    on_truth = [r for r in card.answered if r.run.options.get("boxes", "truth") == "truth"]
+    specs = dict.fromkeys(r.run.spec for r in on_truth if r.run.options.get("study", "same") != "same")
+    for spec in specs:
+        by_plan = {r.run.options.get("study", "same"): r for r in on_truth if r.run.spec == spec}
+        rows = []
+        for plan, words in plans.items():
+            cells = []
+            for setting in SETTING_WORDS:
+                result = by_plan.get(plan) or (by_plan.get("same") if plan == setting else None)
+                path = ("subtasks", f"{setting}/depth", "micro", "all", "f1")
+                cells.append(scored(result.scores.at(*path) if result else None))
+            rows.append(
+                Row(f"learned from pairs {words}" if plan != "joint" else "learned from both", tuple(cells))
+            )
+        name = next(iter(by_plan.values())).run.name
+        yield Table(f"Transfer: {name}", (name, "asked within an image", "asked across two images"), tuple(rows))
+
+
+def _detected(card: CardContext) -> list[RunResult]:
+    return [r for r in card.answered if r.run.options.get("boxes", "truth") != "truth"]
+
+
+def _detected_table(card: CardContext) -> Table:
+    """F1 on boxes the models found themselves (the paper's Table 5)."""
+    paths = {name: ("subtasks", name, "micro", "all", "f1") for name in TASK_TITLES} | {"average": ("average",)}
+    runs = _detected(card)
+    names = [name for name, path in paths.items() if any(r.scores.at(*path) for r in runs)]
+    rows = [
+        Row(
+            f"{r.run.name}, {BOXES_WORDS[r.run.options['boxes']]}",
+            tuple(scored(r.scores.at(*paths[name])) for name in names),
+            card.row(r, ()).kind,
+        )
+        for r in runs
+    ]
+    return Table(
+        "F1 on detected boxes",
+        ("model", *(TASK_TITLES.get(name, "Average") for name in names)),
+        tuple(rows),
+        note="Detections pass the filters the data was collected with, then as many are kept as there are "
+        "annotated objects; both boxes of a pair must overlap the true ones by IoU > 0.5. Perfect predicates are "
+        "the ceiling the detector sets.",
+    )
+
+
+def _outcome_figures(card: CardContext) -> tuple[Figure, ...]:
+    """How judgements on detected boxes ended, one chart a run."""
+    figures = []
+    for result in _detected(card):
+        ended = analyses(card).runs[result.name].outcomes
+        rows = {TASK_TITLES[t]: {OUTCOMES[o]: float(n) for o, n in of.items()} for t, of in ended.items()}
+        counts = {task: int(sum(of.values())) for task, of in rows.items()}
+        title = f"How judgements ended: {result.run.name}, {BOXES_WORDS[result.run.options['boxes']]}"
+        chart = stacked_bars(rows, categories=list(OUTCOMES.values()), counts=counts, title=title)
+        figures.append(Figure(title, chart))
+    return tuple(figures)
+
+
+def _grid_rows(made: Mapping[Setting, Sequence[Grid]]) -> Iterator[FigureRow]:
+    """F1 of *closer* by size and place, setting by setting, one heat map an attribute."""
+    for setting, by_attribute in made.items():
+        maps = tuple(Figure(_GRID_TITLES[grid.attribute], _heat(grid, setting)) for grid in by_attribute)
+        yield FigureRow(SETTING_WORDS[setting].capitalize(), maps, small=True)
+
+
+def _heat(grid: Grid, setting: Setting) -> str:
+    edges = [f"{100 * edge:.0f}" if grid.attribute != "size" else f"{100 * edge:.1f}" for edge in grid.edges]
+    names = [f"{low}–{high}" for low, high in pairwise(edges)]
+    unit = {"size": "% of the image", "vertical": "% from the top", "horizontal": "% from the left"}[grid.attribute]
+    title = f"F1 of closer, {_GRID_TITLES[grid.attribute].lower()}, {SETTING_WORDS[setting]}"
+    return heat_grid(
+        grid.f1, grid.pairs, names, names, title, row_name=f"a: {unit}", col_name=f"b: {unit}", width=360
+    )
+
+
+def _grid_sentence(card: CardContext) -> str:
+    """How to read the grids, with the extremes of the first one."""
+    base = (
+        f"F1 of “a is closer than b” for {card.focus.name}, by the size or place of a (rows) and b (columns). Bins "
+        "hold equally many objects; the small figure counts ordered pairs. Even shading means the score does not "
+        "hang on that property; a dark corner beside a pale one means that the model follows the cue."
+    )
+    for setting, by_attribute in analyses(card).grids.items():
+        grid = next((g for g in by_attribute if g.attribute == "vertical"), None)
+        if grid is None or len(grid.edges) < 3:
+            continue
+        low, high = grid.f1[-1, 0], grid.f1[0, -1]
+        if math.isfinite(low) and math.isfinite(high):
+            where = "Within an image" if setting == "within_image" else "Across two images"
+            return (
+                f"{base} {where}, F1 is {figure(low, 2)} when a is at the bottom and b at the top, and "
+                f"{figure(high, 2)} the other way round."
+            )
+    return base
+
+
+def _human_paragraph(card: CardContext) -> tuple[str, ...]:
+    """What the human reference is, where there is one."""
+    if not analyses(card).data.human:
+        return ()
+    tie = "is left out" if _protocol(card) is Protocol.DEFAULT else "is a false positive"
+    return (
+        "One rater: the vote of a single rater against the majority of the other raters of the same pair, counted "
+        "as the protocol counts a model and averaged over all raters; nothing is drawn by lot. Where the others "
+        f"tie, a vote {tie}. A reference, not a bound: models are judged by all raters together.",
+    )
+
+
+def _data_content(data: DataFacts) -> Iterator[Table | FigureRow]:
+    yield _contents_table(data)
+    yield _scales_table(data)
+    yield _agreement_table(data)
+    yield _audit_table(data)
+    yield FigureRow("How far blind rules get", tuple(_audit_figures(data)))
+    labels = tuple(_label_figures(data))
+    note = "The classes, and pairs of classes, that get each label most often, in both directions."
+    few = "No class has the 50 ordered pairs that a share needs to mean something."
+    yield FigureRow("Which labels go with which classes", labels, text=note if labels else few)
+    yield FigureRow("Which classes there are", tuple(_frequency_figures(data)))
+
+
+def _columns(data: DataFacts) -> list[tuple[Setting, str, SplitDescription]]:
+    return [
+        (setting, split, described)
+        for setting, splits in data.description.splits.items()
+        for split, described in sorted(splits.items(), key=lambda item: _SPLIT_ORDER.get(item[0], 9))
+    ]
+
+
+def _contents_table(data: DataFacts) -> Table:
+    """Counts and label shares of every setting and split (the paper's Table 1)."""
+    columns = _columns(data)
+    rows = [
+        Row(name, tuple(Cell(f"{getattr(split, name):,}") for _, _, split in columns))
+        for name in ("images", "objects", "pairs")
+    ]
+    for aspect in ("depth", "occlusion"):
+        for label in dict.fromkeys(label for _, _, split in columns for label in getattr(split, aspect) or {}):
+            shares = [(getattr(split, aspect) or {}).get(label) for _, _, split in columns]
+            rows.append(Row(f"{aspect}: {label.replace('_', ' ')}", tuple(Cell(percent(s)) for s in shares)))
+    splits = data.description.splits
+    groups = tuple((SETTING_WORDS[setting].capitalize(), len(of)) for setting, of in splits.items())
+    return Table("What is in it", ("", *(split for _, split, _ in columns)), tuple(rows), groups)
+
+
+def _scales_table(data: DataFacts) -> Table:
+    """Share of every difficulty scale (the paper's Table 2)."""
+    shares = [(SETTING_WORDS[s], "validation + test", of) for s, of in data.description.pooled.items()]
+    shares = shares or [(SETTING_WORDS[s], split, described.difficulty) for s, split, described in _columns(data)]
+    scales = tuple(shares[0][2]) if shares else ()
+    return Table(
+        "Difficulty, by the raters' depth votes",
+        ("", *scales),
+        tuple(Row(f"{s}, {split}", tuple(Cell(percent(of[scale])) for scale in scales)) for s, split, of in shares),
+        note="Share of all pairs. Infeasible: the raters' majority is unsure. Ambiguous: no majority; such pairs "
+        "have no label.",
+    )
+
+
+def _agreement_table(data: DataFacts) -> Table:
+    """How far the raters agree."""
+    rows = []
+    for setting, split, described in _columns(data):
+        for aspect, of in described.agreement.items():
+            rater = Cell(f"{of.rater_accuracy:.3f}")
+            cells = (scored(of.fleiss_kappa), scored(of.krippendorff_alpha), rater, scored(of.human_ceiling))
+            rows.append(Row(f"{aspect}, {SETTING_WORDS[setting]}, {split}", cells))
+    return Table(
+        "Agreement of the raters",
+        ("", "Fleiss κ", "Krippendorff α", "rater accuracy", "one against the rest"),
+        tuple(rows),
+        note="κ and α are 1 for full agreement and 0 for chance. Rater accuracy is Dawid and Skene's estimate with "
+        "one confusion matrix for all raters, since votes carry no rater ids. One against the rest: accuracy of a "
+        "single rater judged by the majority of the others; harsh on close votes, where leaving one out makes a "
+        "tie or a miss.",
+    )
+
+
+def _audit_table(data: DataFacts) -> Table:
+    """Blind rules on pairs with a clear order."""
+    settings = list(data.audit)
+    names = list(dict.fromkeys(name for rules in data.audit.values() for name in rules))
+    rows = []
+    for name in names:
+        cells: list[Cell] = []
+        for setting in settings:
+            rule = data.audit[setting][name]
+            ratio = "–" if math.isnan(rule.se_ratio) else f"{rule.se_ratio:.2f}"
+            cells += [scored(rule.accuracy), Cell(f"{rule.pairs:,}"), Cell(ratio)]
+        rows.append(Row(name.replace("_", " "), tuple(cells)))
+    return Table(
+        "How far blind rules get",
+        ("rule", *(("accuracy", "pairs", "SE / naive SE") * len(settings))),
+        tuple(rows),
+        tuple((SETTING_WORDS[s].capitalize(), 3) for s in settings),
+        "Accuracy on pairs with a clear depth order, a tie counting one half. The last column is how much too "
+        "narrow error bars would be if pairs of one image were taken for independent.",
+    )
+
+
+def _audit_figures(data: DataFacts) -> Iterator[Figure]:
+    for setting, rules in data.audit.items():
+        ranked = sorted(rules.items(), key=lambda item: -item[1].accuracy.value)
+        rows = [DotRow(n.replace("_", " "), r.accuracy.value, r.accuracy.low, r.accuracy.high) for n, r in ranked]
+        title = f"Blind rules, {SETTING_WORDS[setting]}"
+        yield Figure(title, dot_intervals(rows, reference_lines=[(0.5, "chance")], title=title))
+
+
+def _frequency_figures(data: DataFacts) -> Iterator[Figure]:
+    """The commonest classes and class pairs (the paper's Figures 8 and 9)."""
+    for setting in data.classes:
+        for what, of in (("Classes", data.classes[setting]), ("Class pairs", data.class_pairs[setting])):
+            title = f"{what}, {SETTING_WORDS[setting]}"
+            names = [" · ".join(name) for name in of.names]
+            chart = bars(names, [float(n) for n in of.counts], log=True, title=title)
+            yield Figure(title, chart, f"{len(of.names)} commonest of {of.distinct:,}; {of.total:,} in all.")
+
+
+def _label_figures(data: DataFacts, *, each: int = 3, support: int = 50) -> Iterator[Figure]:
+    """Which classes and class pairs get a label most often (the paper's Figures 5 and 10)."""
+    for task, by_class in data.by_class.items():
+        for what, distribution in (("class", by_class), ("class pair", data.by_class_pair[task])):
+            tops = [bar for label in distribution.labels for bar in distribution.top(label, each, support)]
+            shown: dict[str, LabelBar] = {" · ".join(bar.name): bar for bar in tops}
+            if not shown:
+                continue
+            names = [label.replace("_", " ") for label in distribution.labels]
+            rows = {name: dict(zip(names, bar.shares.tolist(), strict=True)) for name, bar in shown.items()}
+            counts = {name: bar.support for name, bar in shown.items()}
+            title = f"{TASK_TITLES[task]}, labels by {what}"
+            chart = stacked_bars(rows, categories=names, counts=counts, title=title)
+            yield Figure(f"{TASK_TITLES[task]}, by {what} of a{' and b' * (what != 'class')}", chart)
+
+
+def _settings_of(mappings: Iterable[Mapping[Setting, object]]) -> list[Setting]:
+    """Settings that some of the mappings have, in the order of every table."""
+    present = {setting for mapping in mappings for setting in mapping}
+    return [setting for setting in SETTING_WORDS if setting in present]
+
+
+def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
+    """PLACEHOLDER."""
+    return iter(())

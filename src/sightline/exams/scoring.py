@@ -1,0 +1,295 @@
+"""Scores with intervals and comparisons of two runs, for every exam alike, from what its `measures` count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from sightline.errors import ConfigError
+from sightline.exams.base import Exam, Measures, Name, options_of
+from sightline.exams.run import Run, RunRecords, require_alike
+from sightline.plain import plain
+from sightline.show.table import Cell, Row, Table, scored
+from sightline.stats import Comparisons, Interval, compare, holm, intervals
+from sightline.store import Dataset
+
+RESAMPLES: Final = 2000
+"""Bootstrap resamples behind every interval, unless told otherwise."""
+
+_WIDE: Final = 6
+"""Figures that still stand side by side in a printed table."""
+
+OpenData = Callable[[], Dataset]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Every figure of one run.
+
+    Attributes:
+        exam: Name of the exam.
+        unit: What the intervals are by.
+        figures: Name → value with interval, in the exam's order.
+        facts: What JSON tells beside them.
+    """
+
+    exam: str
+    unit: str
+    figures: Mapping[Name, Interval]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def _by_path(self) -> dict[tuple[str, ...], Interval]:
+        return {name.path: interval for name, interval in self.figures.items()}
+
+    def at(self, *path: str) -> Interval | None:
+        """The figure at a place of the JSON; None where there is none."""
+        return self._by_path.get(path)
+
+    def below(self, *path: str) -> dict[str, Interval]:
+        """Figures one step below a place: last part of the path → figure."""
+        return {p[-1]: interval for p, interval in self._by_path.items() if p[:-1] == path}
+
+    @property
+    def headline(self) -> tuple[Name, Interval] | None:
+        """The figure that stands for the exam; None where none is defined."""
+        defined = [(n, i) for n, i in self.figures.items() if n.headline and math.isfinite(i.value)]
+        return min(defined, key=lambda pair: pair[0].headline) if defined else None
+
+    @property
+    def weakest(self) -> tuple[Name, Interval] | None:
+        """The lowest of the parts; None where there are fewer than two."""
+        parts = [(n, i) for n, i in self.figures.items() if n.part and math.isfinite(i.value)]
+        return min(parts, key=lambda pair: pair[1].value) if len(parts) > 1 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values, nested by the figures' paths; undefined ones are null."""
+        document: dict[str, Any] = plain(self.facts)
+        for name, interval in self.figures.items():
+            inner = document
+            for key in name.path[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[name.path[-1]] = plain(interval)
+        return document
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(table) for table in score_tables({"": self}))
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run, scored.
+
+    Attributes:
+        run: The run.
+        exam: The exam it is of, with the options it was run with.
+        name: How tables call the model.
+        records: What the scores were counted from.
+        scores: Of what was asked for.
+        blind: The model is a built-in rule or prior that never looks at a picture.
+    """
+
+    run: Run
+    exam: Exam[Any]
+    name: str
+    records: RunRecords = field(repr=False)
+    scores: Scores
+    blind: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether every item was answered, or could not be."""
+        return self.run.status == "finished"
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What puts one run before another: finished, then its headline figure."""
+        headline = self.scores.headline
+        return self.finished, headline[1].value if headline else -math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the JSON of ``sightline exam`` tells of a model."""
+        document = {
+            "model": self.run.name,
+            "run": str(self.run.folder),
+            "status": self.run.status,
+            "options": self.run.options,
+            "scores": self.scores.to_dict(),
+        }
+        return document | ({"broken": dict(self.run.broken)} if self.run.broken else {})
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(table) for table in score_tables({self.name: self.scores}))
+
+
+def score_records(
+    exam: Exam[Any],
+    records: RunRecords,
+    data: OpenData,
+    *,
+    details: bool = False,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Scores:
+    """Count records and give every figure its interval.
+
+    Args:
+        exam: The exam they are of.
+        records: All records of a run, or those of some items.
+        data: Opens the dataset, should the exam need it.
+        details: Compute the measures that are details too (slices).
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
+    """
+    figures: dict[Name, Interval] = {}
+    facts: dict[str, Any] = {}
+    for measures in exam.measures(records, data):
+        if measures.detail and not details:
+            continue
+        merge(facts, measures.facts)
+        if measures.names:
+            found = intervals(
+                measures.counts, measures.statistic, resamples=resamples, seed=seed, proportion=measures.proportion
+            )
+            figures |= dict(zip(measures.names, found, strict=True))
+    return Scores(exam.name, exam.unit, figures, facts)
+
+
+def merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Put nested mappings into one another; of two plain values the later stays."""
+    for key, value in more.items():
+        if isinstance(value, Mapping):
+            merge(into.setdefault(key, {}), value)
+        else:
+            into[key] = value
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Figures of two runs on the units both have.
+
+    Attributes:
+        a: Name of one model; `b` of the other.
+        exam: Name of the exam.
+        options: Scoring options, such as the protocol.
+        comparisons: One row a figure. `p_holm` is corrected within the figure's family; totals that were asked
+            about beforehand keep their p-value there.
+        dropped: Units that were not asked the same in both runs.
+    """
+
+    a: str
+    b: str
+    exam: str
+    options: Mapping[str, Any]
+    comparisons: Comparisons
+    dropped: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        named = {"exam": self.exam, "a": self.a, "b": self.b, **self.options}
+        return named | {"dropped": self.dropped, "comparisons": [plain(row) for row in self.comparisons]}
+
+    def __str__(self) -> str:
+        how = "".join(f", {value} {key}" for key, value in self.options.items())
+        lines = [f"a = {self.a}, b = {self.b}; {self.exam}{how}", str(self.comparisons)]
+        if self.dropped:
+            lines.append(
+                f"note: {self.dropped} scenes or image pairs not asked the same in both runs were left out"
+            )
+        return "\n".join(lines)
+
+
+def compare_runs(
+    exam: Exam[Any], a: Run, b: Run, data: OpenData, *, resamples: int = RESAMPLES, seed: int = 0
+) -> RunComparison:
+    """Compare two runs of one exam over the same data; ConfigError where they are not.
+
+    Args:
+        exam: The exam, with the scoring options to use.
+        a: One run.
+        b: The other.
+        data: Opens the dataset, should the exam need it.
+        resamples: Bootstrap resamples and sign flips.
+        seed: Of both.
+    """
+    require_alike(a, b, exam.compared_options() & (set(a.options) | set(b.options)))
+    rows, dropped = compare_records(exam, a.read(), b.read(), data, resamples=resamples, seed=seed)
+    return RunComparison(a.name, b.name, exam.name, scoring_options(exam), rows, dropped)
+
+
+def compare_records(
+    exam: Exam[Any], a: RunRecords, b: RunRecords, data: OpenData, *, resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[Comparisons, int]:
+    """Compare the records of two models; also how many units were left out."""
+    asked = set(a.rows["cluster_id"]) | set(b.rows["cluster_id"])
+    of_a, of_b = exam.comparable(a, b)
+    if not of_a.rows.height:
+        raise ConfigError(f"the runs have no {exam.unit} in common that was asked the same")
+    compared: set[str] = set()
+    rows: list[tuple[Name, Any]] = []
+    for one, other in zip(exam.measures(of_a, data), exam.measures(of_b, data), strict=True):
+        if any(name.family is not None for name in one.names):
+            rows += _compared(one, other, resamples, seed)
+            compared |= set(one.units) & asked
+    rows.sort(key=lambda pair: pair[0].rank)
+    return _holm_by_family(rows), len(asked - compared)
+
+
+def _compared(one: Measures, other: Measures, resamples: int, seed: int) -> list[tuple[Name, Any]]:
+    """Compare the figures that both have, over the units that both have, in the first one's order."""
+    if one.names != other.names:
+        raise ConfigError("the two runs cannot be lined up: they were not asked the same")
+    place = {unit: i for i, unit in enumerate(other.units)}
+    pairs = [(i, place[unit]) for i, unit in enumerate(one.units) if unit in place]
+    rows_a, rows_b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    labels = [name.compared or name.label for name in one.names]
+    counts_a, counts_b = one.counts[rows_a], other.counts[rows_b]
+    rows = compare(counts_a, counts_b, one.statistic, labels, resamples=resamples, seed=seed)
+    return [(name, row) for name, row in zip(one.names, rows, strict=True) if name.family is not None]
+
+
+def _holm_by_family(rows: Sequence[tuple[Name, Any]]) -> Comparisons:
+    """Correct p-values within each family, over all measures; figures without a family keep their own."""
+    p = np.array([row.p_value for _, row in rows], dtype=np.float64)
+    for family in {name.family for name, _ in rows} - {"", None}:
+        members = [i for i, (name, _) in enumerate(rows) if name.family == family]
+        p[members] = holm(p[members])
+    return Comparisons(replace(row, p_holm=float(p[i])) for i, (_, row) in enumerate(rows))
+
+
+def scoring_options(exam: Exam[Any]) -> dict[str, Any]:
+    """The options that say how records are counted, by the name they have outside Python."""
+    return {o.name: plain(getattr(exam, name)) for name, o in options_of(exam).items() if o.scoring}
+
+
+def score_tables(runs: Mapping[str, Scores]) -> list[Table]:
+    """The tables of several runs' scores, the longer of models and figures downwards.
+
+    Args:
+        runs: How tables call each run → its scores.
+    """
+    names: dict[str, dict[str, None]] = {}
+    for scores in runs.values():
+        for name in scores.figures:
+            if name.table:
+                names.setdefault(name.table, {})[name.label] = None
+    tables = []
+    for title, labels in names.items():
+        cells = {run: _row_of(scores, title) for run, scores in runs.items()}
+        by = f"{title}, 95 % interval by {next(iter(runs.values())).unit}"
+        if len(labels) <= _WIDE and len(runs) >= len(labels):
+            rows = [Row(run, tuple(cells[run].get(label, Cell("–")) for label in labels)) for run in runs]
+            tables.append(Table(by, ("model", *labels), tuple(rows)))
+        else:
+            rows = [Row(label, tuple(cells[run].get(label, Cell("–")) for run in runs)) for label in labels]
+            tables.append(Table(by, ("", *runs), tuple(rows)))
+    return tables
+
+
+def _row_of(scores: Scores, table: str) -> dict[str, Cell]:
+    return {name.label: scored(interval) for name, interval in scores.figures.items() if name.table == table}

@@ -1,0 +1,188 @@
+"""Ask unpredictable questions about one image: `sightline.ask`, and behind ``sightline turing ask``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from sightline.errors import ConfigError, DataError
+from sightline.exams.turing.annotations.annotation import annotate
+from sightline.exams.turing.annotations.columns import subset
+from sightline.exams.turing.estimate.corpus import Corpus
+from sightline.exams.turing.estimate.estimator import Assumptions, QuestionOptions
+from sightline.exams.turing.source import QuestionSource
+from sightline.exams.turing.stream.engine import Engine, ask_all
+from sightline.exams.turing.stream.operators import FromFile, GroundTruth, Operator
+from sightline.exams.turing.stream.steps import Stream, steps_to_json
+from sightline.exams.turing.vocabulary.census import check_types
+from sightline.exams.turing.vocabulary.english import say
+from sightline.exams.turing.vocabulary.files import named_vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import WHOLE, Vocabulary
+from sightline.generate import open_any
+from sightline.hints import did_you_mean
+from sightline.scenes import Scene
+from sightline.show.table import Cell, Row, Table, figure
+from sightline.store import Dataset
+from sightline.text import counted
+
+HALTED: Final = {
+    "exhausted": "nothing unpredictable left",
+    "limit": "as many questions as were wanted",
+    "operator": "the operator stopped",
+}
+"""Why a stream ended → in words."""
+
+Interview = Callable[[Engine, Scene, Vocabulary], Stream]
+"""Asks by itself, answer by answer: an operator that may take answers back."""
+
+
+@dataclass(frozen=True, eq=False)
+class AskedImage:
+    """The questions about one image with their answers; prints itself as a transcript.
+
+    Attributes:
+        stream: The questions step by step, each with its answer and its chance of a yes.
+        vocabulary: Their words.
+        scene: The image.
+        learned: How many images the chances were learned from.
+        view: Id of the view that was asked about; None for the first.
+    """
+
+    stream: Stream
+    vocabulary: Vocabulary = field(repr=False)
+    scene: Scene = field(repr=False)
+    learned: int
+    view: str | None = None
+
+    @property
+    def facts(self) -> str:
+        """How it was made, in a line."""
+        learned = f"learned from {counted(self.learned, 'image')}"
+        return f"vocabulary {self.vocabulary.name} · {learned} · seed {self.stream.seed}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row of JSON values a step: text, region, p_yes, support, answer, labels; see docs/howto/turing."""
+        return steps_to_json(self.stream, self.vocabulary)
+
+    def table(self) -> Table:
+        """The transcript: questions with their regions by name, answers, and what the engine knew before."""
+        rows = []
+        for step in self.stream.steps:
+            region = step.question.region if step.question.region != WHOLE else ""
+            text = say(step.question, self.vocabulary, region_word=region)
+            answer = "" if step.truth is None else step.truth.value
+            cells = (text, answer, figure(step.p_yes, 2), f"of {step.support:,}")
+            rows.append(Row(f"{step.number}.", tuple(Cell(cell) for cell in cells)))
+            if step.label is not None:
+                rows.append(Row("", (Cell(f"   (Label this {step.label})"), *(Cell("") for _ in cells[1:]))))
+        ended = HALTED.get(self.stream.halted, self.stream.halted)
+        columns = ("", "question", "answer", "p", "support")
+        note = f"{counted(len(self.stream.history), 'question')}; ended: {ended}"
+        return Table(
+            f"{self.scene.id}  {self.facts}", columns, tuple(rows), note=note, words=("question", "answer")
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Draw picture and questions into a PNG."""
+        import_module("sightline.report.turing.scripts").save_asked(self, Path(path))
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def ask(
+    data: Dataset | str | Path,
+    image: str,
+    *,
+    train: Dataset | str | Path | None = None,
+    train_split: str | None = None,
+    corpus: Corpus | str | Path | None = None,
+    vocabulary: Vocabulary | str | Path | None = None,
+    questions: int | None = None,
+    seed: int = 0,
+    stream: int = 0,
+    operator: str | Path | Operator | Interview = "truth",
+    closed: bool = False,
+    view: str | None = None,
+    assumptions: Assumptions | None = None,
+    epsilon: float = 0.15,
+    min_support: int = 30,
+    smoothing: float = 0.0,
+    on_note: Callable[[str], None] | None = None,
+) -> AskedImage:
+    """Ask about one image what cannot be guessed from other images and the answers before.
+
+    Args:
+        data: The dataset with the image, or its path.
+        image: Scene id.
+        train: Annotated images to learn from; by default those of `data` without the image.
+        train_split: Learn from this split only.
+        corpus: Training images laid out before, or their folder; brings its vocabulary.
+        vocabulary: What questions may speak of: a ready one by name, a YAML file; by default one that fits.
+        questions: Most questions; by default as many as there are.
+        seed: Of the random choices.
+        stream: Which stream of the image, from 0.
+        operator: Who answers: ``truth`` (the annotation), a JSONL file of answers, an object with ``answer``, or a
+            function that asks by itself.
+        closed: Read what the annotations do not say as no, rather than as unknown.
+        view: View to ask about; by default the first.
+        assumptions: Made about independence; by default all.
+        epsilon: How far from one half the chance of a yes may lie.
+        min_support: Images, objects or pairs a chance must rest on.
+        smoothing: Yes and no added to every count.
+        on_note: Called with what the user should know: words the data never uses, why an operator stopped.
+    """
+    if corpus is not None and (train is not None or train_split is not None or vocabulary):
+        raise ConfigError("a corpus brings its training images and vocabulary: give --corpus, or the others")
+    options = QuestionOptions(epsilon, min_support, questions, assumptions or Assumptions(), smoothing)
+    opened = data if isinstance(data, Dataset) else open_any(Path(data))
+    scene = _scene(opened, image)
+    if corpus is not None:
+        learned = corpus if isinstance(corpus, Corpus) else Corpus.open(Path(corpus))
+    else:
+        train = opened if train is None else train if isinstance(train, Dataset) else open_any(Path(train))
+        words = named_vocabulary(vocabulary, train, on_note)
+        columns = annotate(train, words, split=train_split, view=view, closed=closed)
+        others = np.flatnonzero(columns.ids != image)
+        if train.fingerprint == opened.fingerprint and len(others) < len(columns):
+            columns = subset(columns, others)
+        if not len(columns):
+            raise DataError("no image left to learn from", file=train.path, expected="other annotated images")
+        learned = Corpus.build(columns, words)
+    source = QuestionSource(learned.vocabulary, learned, options, seed)
+    engine = source.engine(scene.id, stream)
+    if operator == "truth":
+        check_types(source.vocabulary, opened)
+        annotated = annotate(opened, source.vocabulary, view=view, closed=closed, scenes=[scene.id])
+        operator = GroundTruth(annotated.image(0), source.vocabulary)
+    elif isinstance(operator, str | Path):
+        operator = FromFile(operator, scene.id, source.vocabulary, stream=stream, missing="stop")
+    if isinstance(operator, Operator):
+        made = ask_all(engine, operator, on_note)
+    else:
+        made = operator(engine, scene, source.vocabulary)
+    return AskedImage(made, source.vocabulary, scene, len(learned), view)
+
+
+def _scene(data: Dataset, scene_id: str) -> Scene:
+    """The scene of that id; a DataError that offers what is there."""
+    try:
+        return data.scene(scene_id)
+    except (KeyError, DataError):
+        known = data.scan("views").select("scene_id").unique().collect()["scene_id"].sort().to_list()
+        some = ", ".join(known[:3])
+        raise DataError(
+            f"no such image{did_you_mean(scene_id, known)}",
+            file=data.path,
+            field="--image",
+            expected=f"one of {counted(len(known), 'scene')}: {some}…" if len(known) > 3 else some,
+            found=scene_id,
+        ) from None

@@ -1,0 +1,242 @@
+"""The Turing exam on the report card: accuracy by type, step and story, whether it leaks, and single streams."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sightline.exams.card import CardContext
+from sightline.exams.scoring import RunResult
+from sightline.exams.turing.conversation import REPLIES
+from sightline.exams.turing.measures import KINDS, stream_rows
+from sightline.exams.turing.monitor import GUESSED
+from sightline.show.chart import histogram
+from sightline.show.page import Figure, FigureRow, Section
+from sightline.show.table import Cell, Row, Table, figure, percent, shared
+from sightline.show.xy import FEWEST, Point, band_chart, by_part, calibration_chart, common_domain, xy_chart
+from sightline.stats import Interval
+
+TYPES: Final = {
+    "all": "all questions",
+    "exist": "existence",
+    "unique": "uniqueness",
+    "attribute": "attribute",
+    "relation": "relation",
+}
+"""Question type → how a reader is told of it."""
+
+AXES: Final = {
+    "by_step": "By step of the stream",
+    "by_story": "By story line",
+    "by_support": "By support of the estimate",
+}
+"""Place in the scores → its heading."""
+
+HALTED: Final = {
+    "exhausted": "nothing unpredictable left",
+    "limit": "as many questions as were wanted",
+    "operator": "the operator stopped",
+}
+"""Why a stream ended → in words."""
+
+SCORES_TEXT: Final = (
+    "Every question is a yes or a no, chosen so that its true answer cannot be told from the questions and answers "
+    "before it. Whoever does not look at the picture is right about half the time; a little more where the "
+    "engine’s estimate leaves room, at most ε away from one half. Every question counts the same. An abstention, a "
+    "reply nobody can read and a late one are not right. Ambiguous questions are never asked and never count."
+)
+
+
+def document(card: CardContext) -> dict[str, Any]:
+    """How the streams were made, and how long they are."""
+    options = {key: value for key, value in card.focus.run.options.items() if key not in ("split", "withhold")}
+    return {"options": options, "lengths": {str(n): count for n, count in _lengths(card).items()}}
+
+
+def sections(card: CardContext) -> Iterator[Section]:
+    """Accuracy in parts, whether it could be guessed, how the streams were made."""
+    if card.answered:
+        figures = FigureRow("", (_type_figure(card), *_axis_figures(card)), small=True)
+        tables = (_overview_table(card), *(_axis_table(card, axis) for axis in AXES))
+        yield Section("types", "By question and step", (SCORES_TEXT,), (figures, *tables))
+    watched = card.shared["monitor"]
+    content = (FigureRow("", tuple(_monitor_figures(card)), small=True), *_monitor_tables(watched))
+    yield Section("guessed", "Could it be guessed?", (verdict(watched),), content)
+    streams = (_streams_table(card), _options_table(card))
+    yield Section("streams", "How the streams were made", (), streams, folded=True)
+
+
+def verdict(watched: Mapping[str, Any]) -> str:
+    """Whether the answers could have been guessed."""
+    if not watched["yes_by_step"]:
+        return "No question was asked, so there is nothing to watch."
+    if watched["leaky"]:
+        return "The stream leaks: " + "; ".join(watched["reasons"]) + "."
+    return (
+        "Nothing speaks for the answers being predictable: of no question type and in no stretch of steps does the "
+        f"share of yes lie wholly outside the band, and no blind baseline is clearly above {percent(GUESSED, 0)}."
+    )
+
+
+def _overview_table(card: CardContext) -> Table:
+    """Every run in one line: accuracy by question type, then how the replies divide."""
+    spoken = [word for word in REPLIES if any(_share(r, word) > 0 for r in card.answered)]
+    rows = []
+    for result in card.answered:
+        cells = [shared(result.scores.at("accuracy", kind)) for kind in TYPES]
+        rows.append(card.row(result, [*cells, *(shared(result.scores.at("replies", word)) for word in spoken)]))
+    columns = ("model", *("all" if k == "all" else words for k, words in TYPES.items()), *spoken)
+    return Table("At a glance", columns, tuple(rows), (("accuracy", len(TYPES)), ("replies", len(spoken))))
+
+
+def _axis_table(card: CardContext, axis: str) -> Table:
+    """Accuracy of every run in parts."""
+    parts = card.parts(axis)
+    rows = [card.row(r, [shared(r.scores.at(axis, part)) for part in parts]) for r in card.answered]
+    return Table(AXES[axis], ("model", *parts), tuple(rows) if parts else ())
+
+
+def _type_figure(card: CardContext) -> Figure:
+    kinds = [kind for kind in TYPES if kind != "all"]
+    names = [TYPES[kind] for kind in kinds]
+    lines = [by_part(r.name, names, [r.scores.at("accuracy", k) for k in kinds], card.kind(r)) for r in card.few]
+    title = "Share of right answers by question type"
+    return Figure("By type of question", xy_chart(lines, title=title, x_names=names, joined=False, unit="images"))
+
+
+def _axis_figures(card: CardContext) -> Iterator[Figure]:
+    """Accuracy by step, story line and support, on one scale."""
+    values = {
+        axis: {r.name: [r.scores.at(axis, part) for part in card.parts(axis)] for r in card.few} for axis in AXES
+    }
+    domain = common_domain([v for of_axis in values.values() for row in of_axis.values() for v in row])
+    for axis, words in AXES.items():
+        names = [short(part) for part in card.parts(axis)]
+        lines = [by_part(r.name, names, values[axis][r.name], card.kind(r)) for r in card.few]
+        title = f"Right answers, {words.lower()}"
+        yield Figure(words, xy_chart(lines, title=title, x_names=names, y_domain=domain, unit="images"))
+
+
+def _monitor_tables(watched: Mapping[str, Any]) -> Iterator[Table]:
+    """Share of yes among the true answers, by type and by steps; estimated chances against what was seen."""
+    epsilon, by_type = watched["epsilon"], watched["yes_by_type"]
+    rows = [Row(TYPES[kind], _share_cells(by_type.get(kind))) for kind in ("all", *KINDS)]
+    steps = [Row(f"steps {name}", _share_cells(seen)) for name, seen in watched["yes_by_steps"].items()]
+    band = f"{100 * (0.5 - epsilon):.0f}–{100 * (0.5 + epsilon):.0f} %"
+    note = f"The engine keeps the estimated chance of a yes within {band}; images are the independent unit."
+    columns = ("questions", "true answer yes", "images")
+    yield Table("Share of yes, by type", columns, tuple(rows) if steps else (), note=note)
+    yield Table("Share of yes, by step", columns, tuple(steps))
+    bins = [
+        Row(
+            f"{100 * one['bin'][0]:.0f}–{100 * one['bin'][1]:.0f} %",
+            (Cell(f"{100 * one['estimated']:.1f} %"), shared(_interval(one["seen"])), Cell(f"{one['n']:,}")),
+        )
+        for one in watched["calibration"]
+    ]
+    note = f"Mean distance of the two, weighted by questions: {figure(watched['calibration_error'])}."
+    yield Table("Calibration", ("estimated", "mean estimate", "seen", "questions"), tuple(bins), note=note)
+
+
+def _monitor_figures(card: CardContext) -> Iterator[Figure]:
+    """The share of yes at every step, calibration of the estimates, and how long streams are."""
+    watched = card.shared["monitor"]
+    epsilon = watched["epsilon"]
+    steps = [Point(one["step"], _interval(one), f"step {one['step']}") for one in watched["yes_by_step"]]
+    low, high = 100 * (0.5 - epsilon), 100 * (0.5 + epsilon)
+    yield Figure(
+        "Share of yes, step by step",
+        band_chart(steps, epsilon=epsilon, title="Share of yes among the true answers, step by step"),
+        f"In per cent. The band is {low:.0f}–{high:.0f}; a step whose interval lies wholly outside is red. "
+        f"Steps that fewer than {FEWEST} images reached are left out.",
+    )
+    bins = []
+    for one in watched["calibration"]:
+        words = f"{one['n']:,} questions, estimated {100 * one['estimated']:.0f} %"
+        bins.append(Point(one["estimated"], _interval(one["seen"]), words))
+    yield Figure(
+        "Are the estimates right?",
+        calibration_chart(bins, title="Share of yes against the chance estimated beforehand"),
+        "Share of yes in per cent, by what the engine estimated; on the line they agree.",
+    )
+    lengths = histogram(_lengths(card), title="Questions asked in a stream", x_label="questions", counted="streams")
+    yield Figure("How long streams are", lengths, "Streams by questions asked, ambiguous ones left out.")
+
+
+def _streams_table(card: CardContext) -> Table:
+    """How long the streams are, and why they ended."""
+    facts = card.focus.scores.facts.get("streams")
+    if not facts:
+        return Table("Streams", ("",), ())
+    named = {
+        "mean": "mean",
+        "median": "median",
+        "q25": "lower quartile",
+        "q75": "upper quartile",
+        "min": "shortest",
+        "max": "longest",
+    }
+    rows = [Row(f"questions asked, {words}", (Cell(_length(facts[key])),)) for key, words in named.items()]
+    rows.append(Row("streams without a question", (Cell(f"{facts['empty']:,}"),)))
+    rows.append(Row("ambiguous, of the questions drawn", (Cell(percent(facts["ambiguous"])),)))
+    rows += [Row(f"ended: {HALTED.get(why, why)}", (Cell(f"{n:,}"),)) for why, n in facts["halted"].items()]
+    return Table("Streams", ("", "seen"), tuple(rows))
+
+
+def _options_table(card: CardContext) -> Table:
+    """The exam's options, in words."""
+    options = {k: v for k, v in card.focus.run.options.items() if v is not None}
+    rows = [Row(name.replace("_", " "), (Cell(_words(value)),)) for name, value in options.items()]
+    return Table("Options", ("", "value"), tuple(rows))
+
+
+def _words(value: Any) -> str:
+    """An option's value in words; of switches those that are on, or off, whichever are fewer."""
+    if isinstance(value, dict):
+        off = [name.replace("_", " ") for name, on in value.items() if on is False]
+        if off and all(isinstance(on, bool) for on in value.values()):
+            return f"all but {', '.join(off)}" if len(off) < len(value) else "none"
+        if value and all(on is True for on in value.values()):
+            return "all: " + ", ".join(name.replace("_", " ") for name in value)
+        return ", ".join(f"{name} {_words(one)}" for name, one in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def short(part: str) -> str:
+    """A part's name with thousands as k, for there is little room.
+
+    >>> short("1000–9999"), short("10000+"), short("30–99")
+    ('1k–10k', '10k+', '30–99')
+    """
+    return part.replace("1000–9999", "1k–10k").replace("10000+", "10k+")
+
+
+def _lengths(card: CardContext) -> dict[int, int]:
+    """Questions of a stream → how many streams have so many."""
+    return dict(sorted(Counter(stream_rows(card.focus.records)["length"].to_list()).items()))
+
+
+def _interval(values: Mapping[str, Any]) -> Interval:
+    """An interval from its JSON."""
+    value, low, high = (math.nan if values[key] is None else values[key] for key in ("value", "low", "high"))
+    return Interval(value, low, high, values["n"], values["method"])
+
+
+def _share_cells(values: Mapping[str, Any] | None) -> tuple[Cell, Cell]:
+    if values is None:
+        return Cell("–"), Cell("–")
+    return shared(_interval(values)), Cell(f"{values['n']:,}")
+
+
+def _share(result: RunResult, word: str) -> float:
+    share = result.scores.at("replies", word)
+    return share.value if share is not None and math.isfinite(share.value) else 0.0
+
+
+def _length(value: float | None) -> str:
+    """A number of questions, with a decimal only where it is no whole one."""
+    return "–" if value is None else f"{value:,.1f}".removesuffix(".0")

@@ -1,0 +1,243 @@
+"""Counts of attributes and relations over the training objects and pairs that agree with what is known (eq. 3)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.exams.turing.estimate.bits import Words
+from sightline.exams.turing.estimate.corpus import Corpus
+from sightline.exams.turing.estimate.counts import count_agreeing, count_sides
+from sightline.exams.turing.estimate.estimator import QuestionOptions
+from sightline.exams.turing.estimate.labelled import Labelled
+from sightline.exams.turing.vocabulary.questions import History, Label, Question
+
+REGION = "region"
+"""Group of `RelationType.given` that stands for where an object was found."""
+
+_EVEN = np.uint64(0x5555555555555555)
+_MOST_BYTES: Final = 256 << 20
+
+
+class Counts(NamedTuple):
+    """How many are surely yes, and how many are decided."""
+
+    yes: int
+    decided: int
+
+
+class Fact(NamedTuple):
+    """Of a labelled object: it has all of these attributes, or (not `said`) surely lacks one of them."""
+
+    attributes: tuple[str, ...]
+    said: bool
+
+
+class Pooled:
+    """Counts after one state of the history; what several questions ask for is worked out once.
+
+    Args:
+        corpus: Training images.
+        labelled: Labels given so far.
+        history: Answered attribute and relation questions.
+        options: Which assumptions are made; known negatives are dropped where less than `min_support` is left.
+        ends: What is true of one end of pairs.
+    """
+
+    def __init__(
+        self, corpus: Corpus, labelled: Labelled, history: History, options: QuestionOptions, ends: PairEnds
+    ) -> None:
+        self._corpus, self._labelled, self._history, self._ends = corpus, labelled, history, ends
+        self._assumptions, self._min_support = options.assumptions, options.min_support
+        self._conditions: dict[tuple[object, ...], Words] = {}
+
+    def count(self, question: Question) -> Counts:
+        """Over the objects or pairs that agree with what is known of the question's own."""
+        tally = self._over_objects if question.kind == "attribute" else self._over_pairs
+        if self._assumptions.negatives:
+            counts = tally(question, True)
+            if counts.decided >= self._min_support:
+                return counts
+        return tally(question, False)
+
+    def _over_objects(self, question: Question, negatives: bool) -> Counts:
+        label = question.subject
+        assert label is not None
+        vocabulary = self._corpus.vocabulary
+        groups = None
+        if self._assumptions.independent_groups:
+            groups = frozenset(vocabulary.attribute(label.type, name).group for name in question.attributes)
+        key = label, groups, negatives
+        if key not in self._conditions:
+            planes = self._object_planes(label.type)
+            facts = self._facts(label, groups, negatives)
+            self._conditions[key] = _all_of(
+                (self._meeting(label.type, planes, fact) for fact in facts), planes.shape[2]
+            )
+        tables, place = self._corpus.tables, vocabulary.type_index[label.type]
+        index = vocabulary.attribute_index
+        places = np.array([index[label.type, name] for name in question.attributes], dtype=np.int32)
+        return _counts(
+            *count_agreeing(tables.object_planes, int(tables.object_starts[place]), places, self._conditions[key])
+        )
+
+    def _object_planes(self, kind: str) -> Words:
+        place, starts = self._corpus.vocabulary.type_index[kind], self._corpus.tables.object_starts
+        return self._corpus.tables.object_planes[:, :, int(starts[place]) : int(starts[place + 1])]
+
+    def _meeting(self, kind: str, planes: Words, fact: Fact) -> Words:
+        """Objects of a type a fact is true of."""
+        index = self._corpus.vocabulary.attribute_index
+        places = [index[kind, name] for name in fact.attributes]
+        if fact.said:
+            return _all_of((planes[0, k] for k in places), planes.shape[2])
+        lacking: Words = np.bitwise_or.reduce(planes[1, places], axis=0)
+        return lacking
+
+    def _facts(self, label: Label, groups: Collection[str] | None, negatives: bool) -> list[Fact]:
+        """What is known of a labelled object, as far as it concerns the groups (None: all)."""
+        known = [Fact(self._labelled.given_by[label].attributes, True)]
+        known += [
+            Fact(q.attributes, answer)
+            for q, answer in self._history
+            if q.kind == "attribute" and q.subject == label and (answer or negatives)
+        ]
+        if groups is None:
+            return known
+        vocabulary, facts = self._corpus.vocabulary, []
+        for attributes, said in known:
+            inside = tuple(name for name in attributes if vocabulary.attribute(label.type, name).group in groups)
+            if said or len(inside) == len(attributes):
+                facts.append(Fact(inside, said))
+        return facts
+
+    def _over_pairs(self, question: Question, negatives: bool) -> Counts:
+        link = self._corpus.vocabulary.link(question.relation)
+        group = link.group if self._assumptions.independent_relations else None
+        given = frozenset(link.given) if self._assumptions.relations_alone else None
+        key = question.subject, question.object, group, given, negatives
+        if key not in self._conditions:
+            self._conditions[key] = self._pairs_agreeing(question, group, given, negatives)
+        yes, no = (self._pair_plane(question, side) for side in (0, 1))
+        return _counts(*count_sides(self._conditions[key], yes, no))
+
+    def _pairs_agreeing(
+        self, question: Question, group: str | None, given: Collection[str] | None, negatives: bool
+    ) -> Words:
+        a, b = question.subject, question.object
+        assert a is not None
+        assert b is not None
+        vocabulary, tables = self._corpus.vocabulary, self._corpus.tables
+        s, t = vocabulary.type_index[a.type], vocabulary.type_index[b.type]
+        words = -(-int(tables.pair_counts[s, t]) // 64)
+        related = [
+            self._pair_plane(q, 0 if answer else 1, turned=q.subject != a)
+            for q, answer in self._history
+            if q.kind == "relation"
+            and {q.subject, q.object} == {a, b}
+            and (group is None or vocabulary.link(q.relation).group == group)
+            and (answer or negatives)
+        ]
+        apart = [
+            plane
+            for end, label in enumerate((a, b))
+            for plane in self._end_conditions(label, given, negatives, (s, t), end)
+        ]
+        return _all_of([*related, *apart], words)
+
+    def _pair_plane(self, question: Question, side: int, *, turned: bool = False) -> Words:
+        """Pairs of which the relation holds (side 0) or fails (1); if `turned`, in the order of pairs (b, a)."""
+        assert question.subject is not None
+        assert question.object is not None
+        vocabulary, tables = self._corpus.vocabulary, self._corpus.tables
+        s, t = (vocabulary.type_index[label.type] for label in (question.subject, question.object))
+        start = int(tables.pair_starts[s, t])
+        end = start + -(-int(tables.pair_counts[s, t]) // 64)
+        plane = tables.pair_planes[side, vocabulary.link_index[question.relation], start:end]
+        if turned and s == t:  # there (a, b) and (b, a) are neighbours; pairs of two types stand in the same order
+            return (plane & _EVEN) << np.uint64(1) | (plane >> np.uint64(1)) & _EVEN
+        return plane
+
+    def _end_conditions(
+        self, label: Label, given: Collection[str] | None, negatives: bool, types: tuple[int, int], end: int
+    ) -> Iterator[Words]:
+        """What a relation is taken to depend on of one of its two objects, as planes over all pairs."""
+        index = self._corpus.vocabulary.attribute_index
+        for attributes, said in self._facts(label, given, negatives):
+            planes = [
+                self._ends.having(types, end, index[label.type, name], lacking=not said) for name in attributes
+            ]
+            if said:
+                yield from planes
+            elif planes:
+                yield np.bitwise_or.reduce(planes)
+        if given is None or REGION in given:
+            region = self._corpus.vocabulary.region_index[self._labelled.given_by[label].region]
+            yield self._ends.seen(types, end, region)
+
+
+def _all_of(planes: Iterable[Words], words: int) -> Words:
+    out = np.full(words, ~np.uint64(0))
+    for plane in planes:
+        out &= plane
+    return out
+
+
+def _counts(yes: int, no: int) -> Counts:
+    return Counts(int(yes), int(yes) + int(no))
+
+
+class PairEnds:
+    """Planes over the pairs of two types: whose one end has an attribute, lacks it, or is seen in a region.
+
+    They depend on no history, so all streams over a corpus share them. The ones that were not asked for the longest
+    are let go.
+
+    Args:
+        corpus: Training images.
+        most_bytes: What the planes may take together.
+    """
+
+    def __init__(self, corpus: Corpus, most_bytes: int = _MOST_BYTES) -> None:
+        self._corpus, self._most = corpus, most_bytes
+        self._planes: OrderedDict[tuple[int, ...], Words] = OrderedDict()
+        self._bytes = 0
+
+    def having(self, types: tuple[int, int], end: int, attribute: int, *, lacking: bool = False) -> Words:
+        """Pairs of those types whose first (0) or second (1) end surely has, or lacks, the attribute there."""
+        words = (self._corpus.tables.records.shape[1] - 2) // 2
+        return self._plane(types, end, attribute // 64 + (words if lacking else 0), attribute % 64)
+
+    def seen(self, types: tuple[int, int], end: int, region: int) -> Words:
+        """Pairs of those types whose end is seen in the region."""
+        return self._plane(types, end, self._corpus.tables.records.shape[1] - 2, region)
+
+    def _plane(self, types: tuple[int, int], end: int, column: int, bit: int) -> Words:
+        key = (*types, end, column, bit)
+        if key in self._planes:
+            self._planes.move_to_end(key)
+            return self._planes[key]
+        tables = self._corpus.tables
+        start, count = 64 * int(tables.pair_starts[types]), int(tables.pair_counts[types])
+        things = tables.pair_things[end, start : start + count]
+        plane = packed_bits((tables.records[:, column] >> np.uint64(bit) & np.uint64(1)).astype(bool)[things])
+        self._planes[key] = plane
+        self._bytes += plane.nbytes
+        while self._bytes > self._most and len(self._planes) > 1:
+            self._bytes -= self._planes.popitem(last=False)[1].nbytes
+        return plane
+
+
+def packed_bits(test: NDArray[np.bool_]) -> Words:
+    """Bits in words, the last one filled up with zeros.
+
+    >>> packed_bits(np.array([True, False, True]))
+    array([5], dtype=uint64)
+    """
+    bits = np.zeros(-(-len(test) // 64) * 64, dtype=bool)
+    bits[: len(test)] = test
+    return np.packbits(bits, bitorder="little").view(np.uint64)

@@ -1,0 +1,234 @@
+"""Where the questions of an exam come from: an engine over annotated images, or a written test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from sightline.exams.turing.annotations.columns import Annotation, Columns, subset
+from sightline.exams.turing.estimate.corpus import Corpus
+from sightline.exams.turing.estimate.estimator import Assumptions, QuestionOptions
+from sightline.exams.turing.estimate.frequencies import Frequencies
+from sightline.exams.turing.stream.candidates import Candidates
+from sightline.exams.turing.stream.engine import Engine, ask_all
+from sightline.exams.turing.stream.operators import GroundTruth
+from sightline.exams.turing.stream.steps import Stream
+from sightline.exams.turing.stream.written import WrittenTest
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+
+PRACTICE: Final = 0x5EED
+"""Seed of the streams that a model may practise on; who knew the exam's could replay the engine."""
+
+_HELD: Final = 4
+"""One training image in so many, at most, is kept from the estimator its practice stream is asked by."""
+
+_MOST_STREAMS: Final = 4096  # streams kept for the models to come; more are made again
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionSource:
+    """Chooses questions about images by what other images teach: corpus, estimator and engine put together.
+
+    Attributes:
+        vocabulary: Words of the questions.
+        training: The images to learn from, annotated, or laid out for counting already.
+        options: When a question may be asked, and how its chance is estimated.
+        seed: Of the random choices.
+        corpora: Folder in which corpora are kept, to be mapped by every process; None builds them in memory.
+    """
+
+    vocabulary: Vocabulary
+    training: Columns | Corpus = field(repr=False)
+    options: QuestionOptions = field(default_factory=QuestionOptions)
+    seed: int = 0
+    corpora: Path | None = None
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The training images laid out for counting."""
+        if isinstance(self.training, Corpus):
+            return self.training
+        return Corpus.shared(self.training, self.vocabulary, self.corpora)
+
+    def estimator(self) -> Frequencies:
+        """A fresh estimator over the training images; all of them share what depends on no history."""
+        return self._estimator.fork()
+
+    def engine(self, scene_id: str, number: int = 0) -> Engine:
+        """What asks about an image, question by question; `number` is that of the stream, from 0."""
+        return Engine(
+            self.estimator(),
+            self.vocabulary,
+            scene_id=scene_id,
+            seed=self.seed,
+            number=number,
+            options=self.options,
+            candidates=self._candidates,
+        )
+
+    def stream(self, image: Annotation, number: int = 0) -> Stream:
+        """A whole stream about an annotated image."""
+        return ask_all(self.engine(image.id, number), GroundTruth(image, self.vocabulary))
+
+    @cached_property
+    def _estimator(self) -> Frequencies:
+        return Frequencies(self.corpus, self.options)
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return Candidates(self.vocabulary)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingStudy:
+    """The training images, and how the exam asks: what a model may learn from (`skills.TuringStudy`).
+
+    Attributes:
+        source: Chooses questions as the exam does, with another seed.
+        columns: The annotated training images.
+        estimator: Makes a fresh estimator over them, as the exam's streams are asked by.
+    """
+
+    source: QuestionSource
+    columns: Columns
+    estimator: Callable[[], Frequencies]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words of the questions."""
+        return self.source.vocabulary
+
+    def practice(self, images: int) -> list[Stream]:
+        """Streams about training images, asked by an estimator that has not seen those images.
+
+        An image that is itself among those counted makes its own answers look likelier than they are: at the usual
+        support by as much as the chances differ.
+
+        Args:
+            images: So many at most; a quarter of the training images at most.
+        """
+        n = len(self.columns)
+        held = np.sort(np.random.default_rng(self.source.seed).permutation(n)[: min(images, n // _HELD)])
+        if not len(held):
+            return []
+        others = replace(self.source, training=subset(self.columns, np.setdiff1d(np.arange(n), held)))
+        return [others.stream(self.columns.image(int(row))) for row in held]
+
+
+class StreamSource(Protocol):
+    """Streams for an exam, made or read."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words of the questions."""
+
+    @property
+    def places(self) -> Sequence[tuple[str, int]]:
+        """(scene id, number) of every stream, in the exam's order; those of an image stand together."""
+
+    def stream(self, scene_id: str, number: int) -> Stream:
+        """The questions of a place: the same for every model, since only true answers steer the engine."""
+
+    def study(self) -> TrainingStudy:
+        """What a model may learn from."""
+
+
+@dataclass(frozen=True, eq=False)
+class EngineStreams:
+    """Streams about the images of a dataset, made while a model is examined.
+
+    Attributes:
+        source: Chooses the questions.
+        training: The annotated images they are learned from.
+        images: Those asked about.
+        number: Streams an image.
+    """
+
+    source: QuestionSource
+    training: Columns
+    images: Columns
+    number: int = 1
+    _streams: dict[tuple[str, int], Stream] = field(default_factory=dict, repr=False)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words of the questions."""
+        return self.source.vocabulary
+
+    @cached_property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Images come in an order dealt by their ids, so that the first few are a fair sample."""
+        scenes = sorted(self._rows, key=lambda scene: blake2b(scene.encode(), digest_size=8).digest())
+        return tuple((scene, number) for scene in scenes for number in range(self.number))
+
+    def stream(self, scene_id: str, number: int) -> Stream:
+        """Make a stream, or give the one that was made for a model before."""
+        place = scene_id, number
+        if place in self._streams:
+            return self._streams[place]
+        stream = self.source.stream(self.images.image(self._rows[scene_id]), number)
+        if len(self._streams) < _MOST_STREAMS:
+            self._streams[place] = stream
+        return stream
+
+    def study(self) -> TrainingStudy:
+        """What a model may learn from."""
+        return TrainingStudy(replace(self.source, seed=PRACTICE), self.training, self.source.estimator)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {scene: row for row, scene in enumerate(self.images.ids.tolist())}
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenStreams:
+    """The streams of a written test with the true answers of its key.
+
+    Attributes:
+        test: The test.
+        streams: In written order.
+    """
+
+    test: WrittenTest
+    streams: tuple[Stream, ...]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words of the questions."""
+        return self.test.vocabulary
+
+    @property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Of every stream, in written order."""
+        return tuple(self._by_place)
+
+    @property
+    def epsilon(self) -> float:
+        """How far from one half the chances lay, as far as the test says."""
+        return float(self._settings.get("epsilon", QuestionOptions().epsilon))
+
+    def stream(self, scene_id: str, number: int) -> Stream:
+        """The stream as written."""
+        return self._by_place[scene_id, number]
+
+    def study(self) -> TrainingStudy:
+        """The test's training annotations, and an estimator over them by the test's settings."""
+        made, training = self.test.about.get("assumptions"), self.test.training()
+        settings = {k: self._settings[k] for k in ("epsilon", "min_support", "questions") if k in self._settings}
+        options = QuestionOptions(**settings, assumptions=Assumptions(**made) if made else Assumptions())
+        source = QuestionSource(self.vocabulary, training, options, self._settings.get("seed", 0))
+        return TrainingStudy(source, training, source.estimator)
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, int], Stream]:
+        return {(stream.scene_id, stream.number): stream for stream in self.streams}
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return dict(self.test.about.get("settings") or {})

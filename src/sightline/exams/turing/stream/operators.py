@@ -1,0 +1,210 @@
+"""Operators: who tells the truth about an image while questions are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from sightline.errors import ConfigError, DataError, SightlineError
+from sightline.exams.turing.annotations.columns import Annotation
+from sightline.exams.turing.annotations.semantics import answer, walk
+from sightline.exams.turing.vocabulary.english import parse, say
+from sightline.exams.turing.vocabulary.questions import (
+    History,
+    Question,
+    Truth,
+    check_question,
+    labels_of,
+    question_from_json,
+)
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.hints import hint
+
+
+class StoppedError(SightlineError):
+    """An operator will not go on; the stream ends there, with the outcome ``operator``."""
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """Tells the truth about one image: answers a question, or rejects it as ambiguous."""
+
+    def answer(self, question: Question, history: History) -> tuple[Truth, str | None]:
+        """The truth, and for a positive uniqueness question the id of the object it is about, if known."""
+
+
+class GroundTruth:
+    """Answers from a scene's annotation; ambiguous is what that cannot decide.
+
+    >>> import numpy as np
+    >>> from sightline.exams.turing.vocabulary.vocabulary import ObjectType, Region
+    >>> words = Vocabulary("w", (ObjectType("person", ("person",)),), (), (Region("image", (0, 0, 1, 1)),))
+    >>> none, pair = np.zeros((1, 0), bool), np.zeros((1, 1, 0), bool)
+    >>> one = Annotation("s", ("p",), np.zeros(1, np.int16), np.zeros(1, bool), none, none,
+    ...                  np.ones((1, 1), bool), pair, pair)
+    >>> GroundTruth(one, words).answer(Question("unique", "person"), ())
+    (<Truth.YES: 'yes'>, 'p')
+    """
+
+    def __init__(self, annotation: Annotation, vocabulary: Vocabulary) -> None:
+        self._annotation, self._vocabulary = annotation, vocabulary
+
+    def answer(self, question: Question, history: History) -> tuple[Truth, str | None]:
+        """The truth, and the id of the object it labels."""
+        # Which object a label means is settled by the questions that gave labels alone.
+        labelling = tuple((asked, said) for asked, said in history if asked.labels_if(said))
+        holds, labelled = walk(self._annotation, labelling, self._vocabulary)
+        if not holds:
+            raise DataError("the history gives labels that this image does not bear out", row=self._annotation.id)
+        truth, thing = answer(self._annotation, question, labelled, self._vocabulary)
+        return truth, None if thing is None else self._annotation.objects[thing]
+
+
+class _AnswerRow(NamedTuple):
+    number: int
+    truth: Truth
+    object_id: str | None
+
+
+class FromFile:
+    """Answers from a JSONL file, one object a line; of use to make a stream again that was answered elsewhere.
+
+    Each line has ``scene_id``, ``question`` (structured, or in English with ``region``: a name of the vocabulary,
+    a box in fractions of the image, or null where it speaks of none) and ``answer`` (yes, no or ambiguous);
+    ``object_id`` where it is known, and ``labels``: those given before ("person 1"), without which the line counts
+    whatever was labelled. A label in the file means the object that a stream labels so: the file fits streams of
+    the same seed.
+
+    Args:
+        path: The file; lines about other scenes are passed over, and lines of other streams (``stream``).
+        scene_id: The image.
+        vocabulary: What the questions speak of.
+        stream: Number of the stream; None where the file has one of the scene at most.
+        missing: What to do about a question that is not in the file: ``raise`` a DataError, or ``stop`` the stream.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        scene_id: str,
+        vocabulary: Vocabulary,
+        *,
+        stream: int | None = None,
+        missing: Literal["raise", "stop"] = "raise",
+    ) -> None:
+        if missing not in ("raise", "stop"):
+            raise ConfigError(f"a missing question can raise or stop, not {missing!r}")
+        self._path, self._scene_id, self._missing, self._vocabulary = Path(path), scene_id, missing, vocabulary
+        self._rows: dict[tuple[Question, int | None], _AnswerRow] = {}
+        for number, row in read_lines(self._path):
+            ours = stream is None or row.get("stream") in (None, stream)
+            if _text(row, "scene_id", self._path, number) == scene_id and ours:
+                self._add(row, number, vocabulary)
+        if not self._rows:
+            raise DataError("no line about this scene", file=self._path, field="scene_id", expected=scene_id)
+
+    def answer(self, question: Question, history: History) -> tuple[Truth, str | None]:
+        """What the file says."""
+        given = sum(label.type == question.type for label in labels_of(history))
+        row = self._rows.get((question, given)) or self._rows.get((question, None))
+        if row is not None:
+            return row.truth, row.object_id
+        said = f"no answer about scene {self._scene_id} to {say(question, self._vocabulary)!r}"
+        if self._missing == "stop":
+            raise StoppedError(f"{self._path}: {said}")
+        raise DataError(said, file=self._path)
+
+    def _add(self, row: Mapping[str, Any], number: int, vocabulary: Vocabulary) -> None:
+        question = _question(row, vocabulary, self._path, number)
+        word = _text(row, "answer", self._path, number).strip().casefold()
+        if word not in (truth.value for truth in Truth):
+            raise DataError(
+                "not an answer",
+                file=self._path,
+                row=number,
+                field="answer",
+                expected="yes, no or ambiguous",
+                found=row["answer"],
+            )
+        object_id = None if row.get("object_id") is None else _text(row, "object_id", self._path, number)
+        key = question, _before(row, question, self._path, number)
+        new = _AnswerRow(number, Truth(word), object_id)
+        old = self._rows.setdefault(key, new)
+        if old.truth is not new.truth:
+            raise DataError(
+                f"answered otherwise in row {old.number}",
+                file=self._path,
+                row=number,
+                field="answer",
+                expected=old.truth.value,
+                found=word,
+            )
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSONL file with their line numbers, past empty lines; DataError at the first bad one."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from error
+    for number, line in enumerate(text.split("\n"), start=1):  # JSON text may hold other line breaks of Unicode
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise DataError(f"not JSON: {error}", file=path, row=number) from error
+            if not isinstance(row, dict):
+                raise DataError("not an object", file=path, row=number, expected="{…}", found=row)
+            yield number, row
+
+
+def _question(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, number: int) -> Question:
+    given = row.get("question")
+    try:
+        if isinstance(given, Mapping):
+            return question_from_json(given, vocabulary)
+        if isinstance(given, str):
+            question = parse(given, vocabulary, _region(row.get("region"), vocabulary))
+            check_question(question, vocabulary)
+            return question
+    except SightlineError as error:
+        raise DataError(str(error), file=file, row=number, field="question") from error
+    raise DataError(
+        "no question", file=file, row=number, field="question", expected="an object or a sentence", found=given
+    )
+
+
+def _region(given: object, vocabulary: Vocabulary) -> str | None:
+    """The name of the region that a name or a box means; null where the sentence speaks of none."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given not in vocabulary.region_index:
+            raise DataError(f"unknown region {given!r}{hint(given, vocabulary.region_index)}")
+        return given
+    if isinstance(given, list) and len(given) == 4 and all(isinstance(v, int | float) for v in given):
+        for region in vocabulary.regions:
+            if all(abs(a - b) < 1e-6 for a, b in zip(given, region.box, strict=True)):
+                return region.name
+    raise DataError("not a designated region", expected="a name, four fractions or null", found=given)
+
+
+def _before(row: Mapping[str, Any], question: Question, file: Path, number: int) -> int | None:
+    """How many labels of the question's type had been given; None where that is not told, or does not matter."""
+    labels = row.get("labels")
+    if labels is None or not question.instantiates:
+        return None
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise DataError(
+            "not labels", file=file, row=number, field="labels", expected='such as ["person 1"]', found=labels
+        )
+    return [label.rpartition(" ")[0] for label in labels].count(question.type)
+
+
+def _text(row: Mapping[str, Any], field: str, file: Path, number: int) -> str:
+    value = row.get(field)
+    if not isinstance(value, str):
+        raise DataError("missing or no text", file=file, row=number, field=field, expected="a text", found=value)
+    return value

@@ -1,0 +1,141 @@
+"""A stream: the questions asked about one image with their true answers, step by step, and as JSON rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sightline.errors import DataError, SightlineError
+from sightline.exams.turing.vocabulary.english import say
+from sightline.exams.turing.vocabulary.questions import (
+    History,
+    Label,
+    Question,
+    Truth,
+    parse_label,
+    question_from_json,
+    question_to_json,
+    region_box,
+)
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One question of a stream, and what became of it so far.
+
+    Attributes:
+        number: From 1, ambiguous ones counted too.
+        question: The question.
+        p_yes: Chance of a yes as estimated before asking; NaN where nobody knows.
+        support: Training images, objects or pairs that estimate rests on.
+        truth: What the operator said; None before. Ambiguous ones stand in the stream, but not in the history, and
+            no model is asked them.
+        label: The label a positive uniqueness question gave.
+        object_id: Which object of the scene that is, where the operator knows.
+        story: Number of the story line it belongs to, from 1: a new one begins where the search for an object does.
+        among: Unpredictable questions it was drawn from.
+        reply: What a model replied, one of `conversation.REPLIES`; empty where none was asked.
+        said: The beginning of a reply nobody could read, else empty.
+        seconds: How long the model took; of a late reply how long was waited.
+    """
+
+    number: int
+    question: Question
+    p_yes: float = math.nan
+    support: int = 0
+    truth: Truth | None = None
+    label: Label | None = None
+    object_id: str | None = None
+    story: int = 1
+    among: int = 0
+    reply: str = ""
+    said: str = ""
+    seconds: float = 0.0
+
+    @property
+    def decided(self) -> bool:
+        """Whether its true answer is yes or no."""
+        return self.truth is Truth.YES or self.truth is Truth.NO
+
+    @property
+    def right(self) -> bool:
+        """Whether a model's reply is the true answer."""
+        return self.truth is not None and self.reply == self.truth.value
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """All questions about one image.
+
+    Attributes:
+        scene_id: The image.
+        seed: Of the random choices.
+        number: Which stream of that image, from 0.
+        steps: In order.
+        halted: Why it ended: ``exhausted`` (nothing unpredictable left), ``limit`` or ``operator``.
+    """
+
+    scene_id: str
+    seed: int
+    number: int
+    steps: tuple[Step, ...]
+    halted: str
+
+    @property
+    def history(self) -> History:
+        """Questions and answers without the ambiguous ones."""
+        return tuple((step.question, step.truth is Truth.YES) for step in self.steps if step.decided)
+
+
+def steps_to_json(stream: Stream, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """One row of JSON values a step: what was asked and answered, `labels` given before it and its own `label`.
+
+    `p_yes` is null where nothing was known.
+    """
+    rows, labels = [], list[str]()
+    for step in stream.steps:
+        box, label = region_box(step.question, vocabulary), None if step.label is None else str(step.label)
+        rows.append(
+            {
+                "step": step.number,
+                "type": step.question.kind,
+                "text": say(step.question, vocabulary),
+                "region": None if box is None else list(box),
+                "p_yes": None if math.isnan(step.p_yes) else step.p_yes,
+                "support": step.support,
+                "answer": None if step.truth is None else step.truth.value,
+                "labels": list(labels),
+                "label": label,
+                "object_id": step.object_id,
+                "story": step.story,
+                "among": step.among,
+                "question": question_to_json(step.question, vocabulary),
+            }
+        )
+        labels += [] if label is None else [label]
+    return rows
+
+
+def step_from_json(row: Mapping[str, Any], vocabulary: Vocabulary) -> Step:
+    """The step of a row of `steps_to_json`; DataError where it is none."""
+    number = row.get("step") if isinstance(row, Mapping) else None
+    try:
+        return Step(
+            number=int(row["step"]),
+            question=question_from_json(row["question"], vocabulary),
+            p_yes=math.nan if row["p_yes"] is None else float(row["p_yes"]),
+            support=int(row["support"]),
+            truth=Truth(row["answer"]),
+            label=None if row["label"] is None else parse_label(row["label"], vocabulary),
+            object_id=row["object_id"],
+            story=int(row["story"]),
+            among=int(row["among"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise DataError(f"not a step: {reason}", row=number) from error
+    except SightlineError as error:
+        raise DataError(str(error), row=number) from error

@@ -1,0 +1,323 @@
+"""A written test: prepared streams in a folder to be handed to others, the truth in a key that stays at home.
+
+The folder holds ``questions.jsonl`` (a line a question, in order), ``pictures/``, ``vocabulary.yaml``,
+``all_questions.jsonl`` (every question of at most one attribute that could have been asked), ``training/`` (the
+annotations the questions were learned from) and ``test.json``. No answer stands in it, nor chances, since those
+were estimated given the answers before; ambiguous questions are left out.
+
+What the questions themselves betray no file can hide: one about "person 1" shows that the uniqueness question
+before it was answered yes, a search that goes on there shows that it was not, and one that stays with a type and a
+region that something was found. An answer must therefore not depend on later lines; whoever cannot trust
+competitors with that hands out one line at a time, as the exam does when it asks a model itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from sightline.errors import ConfigError, DataError, SightlineError
+from sightline.exams.turing.annotations.columns import Columns
+from sightline.exams.turing.annotations.files import read_columns, write_columns
+from sightline.exams.turing.annotations.semantics import walk
+from sightline.exams.turing.stream.candidates import Candidates, attribute_sets
+from sightline.exams.turing.stream.operators import read_lines
+from sightline.exams.turing.stream.steps import Step, Stream, step_from_json, steps_to_json
+from sightline.exams.turing.vocabulary.english import say, say_long
+from sightline.exams.turing.vocabulary.files import dump_vocabulary, load_vocabulary, parse_vocabulary
+from sightline.exams.turing.vocabulary.questions import (
+    Box,
+    Label,
+    Question,
+    Truth,
+    question_from_json,
+    question_to_json,
+    region_box,
+)
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.files import atomic_write, staged_folder
+from sightline.plain import plain
+from sightline.store import Dataset, Tables
+from sightline.store.encodings import encode
+
+MARKER: Final = "test.json"
+QUESTIONS: Final = "questions.jsonl"
+VOCABULARY: Final = "vocabulary.yaml"
+SINGLES: Final = "all_questions.jsonl"
+TRAINING: Final = "training"
+PICTURES: Final = "pictures"
+OWNED: Final = (MARKER, QUESTIONS, VOCABULARY, SINGLES, TRAINING, PICTURES)
+FORMAT: Final = 1
+
+_CONCLUSIVE: Final = 10
+"""Answers that agree by chance once in a thousand times."""
+
+Place = tuple[str, int, int]
+"""(scene id, number of the stream, number of the step): what an answer is about."""
+
+_LINE: Final = ("scene_id", "stream", "step", "question", "text", "long_text", "region", "labels", "picture")
+
+
+@dataclass(frozen=True)
+class WrittenTest:
+    """A test as read from its folder.
+
+    Attributes:
+        folder: Where it lies.
+        id: Of questions and vocabulary; the key names it too.
+        vocabulary: Words of the questions.
+        questions: By place, in written order.
+        files: Scene id → picture, a file within the folder; None where the data has none.
+        about: Notes of whoever wrote it: data, settings, how annotations were read.
+    """
+
+    folder: Path
+    id: str
+    vocabulary: Vocabulary
+    questions: Mapping[Place, Question]
+    files: Mapping[str, str | None]
+    about: Mapping[str, Any]
+
+    def training(self) -> Columns:
+        """The annotations the questions were learned from."""
+        return read_columns(self.folder / TRAINING, self.vocabulary)
+
+    def pictures(self, images: Iterable[str] = ()) -> Dataset:
+        """The images asked about as scenes without objects, in order.
+
+        Args:
+            images: Ids of those whose every question was ambiguous, too: the test does not name them.
+        """
+        files = dict(self.files) | {scene: None for scene in images if scene not in self.files}
+        views = pl.DataFrame(
+            {"scene_id": list(files), "view_id": "0", "image": list(files.values())},
+            schema={"scene_id": pl.String, "view_id": pl.String, "image": pl.String},
+        )
+        return Dataset.from_tables(Tables.build(views=views), path=self.folder)
+
+
+def write_test(
+    folder: str | Path,
+    streams: Sequence[Stream],
+    dataset: Dataset,
+    vocabulary: Vocabulary,
+    training: Columns,
+    *,
+    key: str | Path,
+    view: str | None = None,
+    about: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+) -> str:
+    """Write a test and its key, whole or not at all; returns the test's id.
+
+    Args:
+        folder: Where the test goes.
+        streams: In order; two of one image have different numbers.
+        dataset: The images asked about, for their pictures. They are encoded anew, so that no words in a file's
+            header come along.
+        vocabulary: Of the questions.
+        training: What the engine learned from; a ConfigError if the images asked about are among them.
+        key: File for the answers, outside the folder.
+        view: Which view to show; by default the first.
+        about: Notes for the readers, JSON values.
+        overwrite: Replace a test, and a key.
+    """
+    folder, key = Path(folder).resolve(), Path(key).resolve()
+    if key.is_relative_to(folder):
+        raise ConfigError(f"the key {key} would lie inside the test's folder, and be handed out with it")
+    if key.exists() and not overwrite:
+        raise ConfigError(f"{key} is there already; pass overwrite to replace it")
+    if len({(s.scene_id, s.number) for s in streams}) < len(streams):
+        raise ConfigError("two streams of one image have the same number")
+    _refuse_truth(streams, training, vocabulary)
+    with staged_folder(folder, owned=OWNED, marker=MARKER, overwrite=overwrite) as stage:
+        pictures = _write_pictures(stage, streams, dataset, view)
+        lines = [row for s in streams for row in _questions(s, vocabulary, pictures.get(s.scene_id))]
+        asked, words = _jsonl(lines), dump_vocabulary(vocabulary).encode()
+        parse_vocabulary(words.decode())  # what nobody could read back is refused here
+        name = hashlib.sha256(asked + words).hexdigest()[:16]
+        atomic_write(stage / QUESTIONS, asked)
+        atomic_write(stage / VOCABULARY, words)
+        atomic_write(stage / SINGLES, _jsonl(single_questions(vocabulary)))
+        (stage / TRAINING).mkdir()
+        write_columns(training, vocabulary, stage / TRAINING)
+        head = {"format": FORMAT, "id": name, "questions": len(lines), "about": plain(about or {})}
+        atomic_write(stage / MARKER, json.dumps(head, indent=2, ensure_ascii=False).encode())
+        key.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(key, _jsonl(row for s in streams for row in _answers(s, vocabulary, name)))
+    return name
+
+
+def read_test(folder: str | Path) -> WrittenTest:
+    """A test by its folder; DataError with file and row where it is not as written."""
+    folder = Path(folder)
+    try:
+        head = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        written = head["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"not a written test: {error}", file=folder / MARKER) from error
+    if written != FORMAT:
+        raise DataError("another format", file=folder / MARKER, field="format", expected=FORMAT, found=written)
+    vocabulary = load_vocabulary(folder / VOCABULARY)
+    file = folder / QUESTIONS
+    questions: dict[Place, Question] = {}
+    files: dict[str, str | None] = {}
+    for number, row in read_lines(file):
+        place, question = _read_line(row, vocabulary, file, number)
+        questions[place], files[place[0]] = question, row["picture"]
+    name = hashlib.sha256(file.read_bytes() + (folder / VOCABULARY).read_bytes()).hexdigest()[:16]
+    if name != head.get("id"):
+        raise DataError("questions or vocabulary were changed", file=file, expected=head.get("id"), found=name)
+    return WrittenTest(folder, name, vocabulary, questions, files, head.get("about", {}))
+
+
+def read_key(path: str | Path, test: WrittenTest) -> tuple[Stream, ...]:
+    """The streams of a test with their true answers, also those of ambiguous questions, which the test leaves out.
+
+    Raises:
+        DataError: The key is another test's, or has no answer to a question, or two.
+    """
+    path, steps, halted = Path(path), dict[tuple[str, int], dict[int, Step]](), dict[tuple[str, int], str]()
+    for number, row in read_lines(path):
+        if row.get("test") != test.id:
+            raise DataError(
+                "key of another test", file=path, row=number, field="test", expected=test.id, found=row.get("test")
+            )
+        try:
+            _, place = Truth(row["answer"]), (str(row["scene_id"]), int(row["stream"]), int(row["step"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"not a line of a key: {error}", file=path, row=number) from error
+        of_stream = steps.setdefault(place[:2], {})
+        if place[2] in of_stream:
+            raise DataError("answered twice", file=path, row=number, field="step", found=_named(place))
+        step = of_stream[place[2]] = step_from_json(row, test.vocabulary)
+        halted[place[:2]] = str(row.get("halted"))
+        if step.decided and test.questions.get(place) != step.question:
+            raise DataError("not a question of the test", file=path, row=number, field="question")
+    for scene, stream, number in test.questions:
+        if number not in steps.get((scene, stream), {}) or not steps[scene, stream][number].decided:
+            raise DataError(
+                "no answer to a question of the test", file=path, expected=_named((scene, stream, number))
+            )
+    if not steps:
+        raise DataError("a test without a question", file=test.folder)
+    return tuple(
+        Stream(scene, 0, stream, tuple(step for _, step in sorted(of_stream.items())), halted[scene, stream])
+        for (scene, stream), of_stream in steps.items()
+    )
+
+
+def single_questions(vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
+    """Every question of at most one attribute.
+
+    Attributes are asked of the first object of a type; each relation stands there once, with the types it may join.
+    """
+    candidates = Candidates(vocabulary)
+    for size in (0, 1):
+        yield from (_single(question, vocabulary) for question in candidates.searches(size))
+    for kind in vocabulary.types:
+        for names in attribute_sets(kind, 1):
+            yield _single(Question("attribute", attributes=names, subject=Label(kind.name, 1)), vocabulary)
+    kinds = [kind.name for kind in vocabulary.types]
+    for link in vocabulary.links:
+        pair = next(((a, b) for a in kinds for b in kinds if link.joins(a, b)), None)
+        if pair is not None:
+            subject, other = Label(pair[0], 1), Label(pair[1], 2 if pair[0] == pair[1] else 1)
+            question = Question("relation", subject=subject, object=other, relation=link.name)
+            ends = {"subjects": list(link.subjects or kinds), "objects": list(link.objects or kinds)}
+            yield {**_single(question, vocabulary), **ends}
+
+
+def _refuse_truth(streams: Sequence[Stream], training: Columns, vocabulary: Vocabulary) -> None:
+    """Refuse to hand out the annotations of the images asked about.
+
+    Ids alone do not tell, since two datasets may count alike; but that answers which cannot be guessed all hold of
+    the training images called the same is no coincidence.
+    """
+    rows = {scene_id: row for row, scene_id in enumerate(training.ids)}
+    shared = [(stream.history, rows[stream.scene_id]) for stream in streams if stream.scene_id in rows]
+    conclusive = sum(len(history) for history, _ in shared) >= _CONCLUSIVE
+    if conclusive and all(walk(training.image(row), history, vocabulary)[0] for history, row in shared):
+        raise ConfigError("the images asked about are among the training images: the test would hold the truth")
+
+
+def _single(question: Question, vocabulary: Vocabulary) -> dict[str, Any]:
+    return {
+        "type": question.kind,
+        "text": say(question, vocabulary),
+        "region": region_box(question, vocabulary),
+        "question": question_to_json(question, vocabulary),
+    }
+
+
+def _questions(stream: Stream, vocabulary: Vocabulary, picture: str | None) -> Iterator[dict[str, Any]]:
+    labels: dict[str, Box | None] = {}
+    for step in stream.steps:
+        if step.decided:
+            yield {
+                "scene_id": stream.scene_id,
+                "stream": stream.number,
+                "step": step.number,
+                **_single(step.question, vocabulary),
+                "long_text": say_long(step.question, vocabulary),
+                "labels": dict(labels),
+                "picture": picture,
+            }
+        if step.label is not None:
+            labels[str(step.label)] = region_box(step.question, vocabulary)
+
+
+def _answers(stream: Stream, vocabulary: Vocabulary, test: str) -> Iterator[dict[str, Any]]:
+    """All steps, the ambiguous ones too; an operator can read them back from the file."""
+    for row in steps_to_json(stream, vocabulary):
+        yield {
+            "test": test,
+            "scene_id": stream.scene_id,
+            "stream": stream.number,
+            "seed": stream.seed,
+            "halted": stream.halted,
+            **row,
+        }
+
+
+def _write_pictures(stage: Path, streams: Iterable[Stream], dataset: Dataset, view: str | None) -> dict[str, str]:
+    """Scene id → file within the folder, for scenes that have a picture."""
+    (stage / PICTURES).mkdir()
+    files: dict[str, str] = {}
+    for i, scene_id in enumerate(dict.fromkeys(stream.scene_id for stream in streams)):
+        scene = dataset.scene(scene_id)
+        views = [v for v in scene.views if view is None or v.id == view]
+        if not views:
+            raise DataError("no such view", row=scene_id, expected=[v.id for v in scene.views], found=view)
+        if views[0].load_image is not None:
+            data, suffix = encode("image", views[0].image())
+            files[scene_id] = f"{PICTURES}/{i:06d}{suffix}"
+            atomic_write(stage / files[scene_id], data)
+    return files
+
+
+def _read_line(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, number: int) -> tuple[Place, Question]:
+    """Place and question of a line, which must have all that competitors were promised."""
+    try:
+        for name in _LINE:
+            row[name]
+        place = str(row["scene_id"]), int(row["stream"]), int(row["step"])
+        return place, question_from_json(row["question"], vocabulary)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"not a question of a test: {error}", file=file, row=number) from error
+    except SightlineError as error:
+        raise DataError(str(error), file=file, row=number, field="question") from error
+
+
+def _named(place: Place) -> str:
+    return f"{place[0]}, stream {place[1]}, step {place[2]}"
+
+
+def _jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(plain(row), ensure_ascii=False) + "\n" for row in rows).encode()

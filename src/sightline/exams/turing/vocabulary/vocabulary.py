@@ -1,0 +1,204 @@
+"""What questions may speak of: types, their attributes, relations between them, and designated regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+WHOLE: Final = "image"
+"""Name of the region that is the whole image; every vocabulary has it, first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A designated rectangle: xyxy in fractions of the image, half-open, origin top left."""
+
+    name: str
+    box: tuple[float, float, float, float]
+
+    def meets(self, other: Region) -> bool:
+        """Whether the two share an area.
+
+        >>> left, right = Region("left", (0, 0, 0.5, 1)), Region("right", (0.5, 0, 1, 1))
+        >>> left.meets(left), left.meets(right)
+        (True, False)
+        """
+        a, b = self.box, other.box
+        return min(a[2], b[2]) > max(a[0], b[0]) and min(a[3], b[3]) > max(a[1], b[1])
+
+    def within(self, other: Region) -> bool:
+        """Whether this region lies inside the other, or is it."""
+        a, b = self.box, other.box
+        return a[0] >= b[0] and a[1] >= b[1] and a[2] <= b[2] and a[3] <= b[3]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSource:
+    """Where the data says whether an object has an attribute.
+
+    Attributes:
+        kind: ``attribute``: `Object.attributes` [`key`] is one of `values`. ``category``: the object's category is
+            one of `values`; it is not if one of `others`, or, where those are empty, any other. ``flag``: its
+            sighting has the flag `key`. ``occluded``: its sighting is hidden by more than the share `above`.
+            ``relation``: it stands in the relation whose predicate is one of `values` (aspect `key`, or any aspect
+            where that is empty) with another object, as its `role` says.
+        role: Which side of the relation the object is.
+        reverse: Predicates that say the same of the object on the other side of the relation.
+        others: Categories the partners must have; empty for any.
+        exactly: So many partners; None for at least one.
+        above: Hidden share above which an object counts as occluded.
+        absent: What it means that the data is silent: nobody knows, or no.
+    """
+
+    kind: Literal["attribute", "category", "flag", "occluded", "relation"]
+    key: str = ""
+    values: tuple[str, ...] = ()
+    role: Literal["subject", "object"] = "subject"
+    reverse: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    exactly: int | None = None
+    above: float = 0.0
+    absent: Literal["unknown", "no"] = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """Something an object of a type may be or have.
+
+    Attributes:
+        name: Unique within its type; what structured questions say.
+        group: Attributes of one group depend on each other; those of different groups are taken as independent.
+        phrase: How it reads after "is" (or "has", by `verb`): ``walking on a sidewalk``.
+        verb: ``is`` or ``has``.
+        source: Where the data says so.
+    """
+
+    name: str
+    group: str
+    phrase: str
+    source: AttributeSource
+    verb: Literal["is", "has"] = "is"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectType:
+    """A type of objects.
+
+    Attributes:
+        name: One noun, singular.
+        categories: Category names of the data that belong to it.
+        attributes: In fixed order; their positions are the bits of `Columns`.
+        exclusive: Groups of which an object has at most one attribute.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    attributes: tuple[Attribute, ...] = ()
+    exclusive: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RelationType:
+    """A relation between two labelled objects.
+
+    Attributes:
+        name: Unique; what structured questions say.
+        phrase: ``closer to the camera than`` reads "Is person 1 closer to the camera than person 2?"; of an
+            unordered one ``talking`` reads "Are person 1 and person 2 talking?".
+        subjects: Types the subject may have; empty for all. `objects` likewise.
+        ordered: Whether it matters who comes first.
+        camera: Whether it depends on where the camera stands.
+        group: Relations of one group depend on each other; those of different groups are taken as independent.
+        given: Attribute groups of the two objects it depends on, ``region`` for where they were found; empty: it is
+            taken as independent of all attributes.
+        verb: ``is``; or ``does`` for a phrase that is a bare verb ("Does person 1 hold umbrella 1?"); or ``there``
+            ("Is there an interaction between person 1 and person 2?").
+        aspect: Aspect of the data's relations, or empty for any; ``box`` to measure boxes instead.
+        values: Predicates that say it of (subject, object); with ``box`` one of ``larger``, ``taller``.
+        reverse: Predicates that say it of (object, subject).
+        margin: With ``box``: by what share it must be larger to be decided.
+        absent: What it means that the data is silent about a pair.
+    """
+
+    name: str
+    phrase: str
+    subjects: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    ordered: bool = True
+    camera: bool = False
+    group: str = ""
+    given: tuple[str, ...] = ()
+    verb: Literal["is", "does", "there"] = "is"
+    aspect: str = ""
+    values: tuple[str, ...] = ()
+    reverse: tuple[str, ...] = ()
+    margin: float = 0.1
+    absent: Literal["unknown", "no"] = "unknown"
+
+    def joins(self, subject: str, other: str) -> bool:
+        """Whether it can be asked of these two types, in this order."""
+        return (not self.subjects or subject in self.subjects) and (not self.objects or other in self.objects)
+
+    def asked_of(self, subject: str, other: str) -> bool:
+        """Whether it can be asked of these two types, in either order where it is not ordered."""
+        return self.joins(subject, other) or (not self.ordered and self.joins(other, subject))
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """All words of an exam.
+
+    Attributes:
+        name: How results call it.
+        types: In fixed order; `Columns.types` holds positions.
+        links: In fixed order; their positions are the bits of `Columns.holds`.
+        regions: In fixed order, the whole image first; their positions are the bits of `Columns.seen`; 64 at most.
+        most_attributes: Attributes a question may join.
+        extent: ``size``: regions are fractions of the image's size. ``boxes``: of the extent of its boxes, from the
+            top left corner, where the source never told the size.
+    """
+
+    name: str
+    types: tuple[ObjectType, ...]
+    links: tuple[RelationType, ...]
+    regions: tuple[Region, ...]
+    most_attributes: int = 2
+    extent: Literal["size", "boxes"] = "size"
+
+    @cached_property
+    def type_index(self) -> Mapping[str, int]:
+        """Type name → position."""
+        return {kind.name: i for i, kind in enumerate(self.types)}
+
+    @cached_property
+    def link_index(self) -> Mapping[str, int]:
+        """Relation name → position."""
+        return {link.name: i for i, link in enumerate(self.links)}
+
+    @cached_property
+    def region_index(self) -> Mapping[str, int]:
+        """Region name → position."""
+        return {region.name: i for i, region in enumerate(self.regions)}
+
+    @cached_property
+    def attribute_index(self) -> Mapping[tuple[str, str], int]:
+        """(type name, attribute name) → position among the attributes of that type."""
+        return {(kind.name, a.name): i for kind in self.types for i, a in enumerate(kind.attributes)}
+
+    def kind(self, name: str) -> ObjectType:
+        """The type of that name; KeyError if there is none."""
+        return self.types[self.type_index[name]]
+
+    def region(self, name: str) -> Region:
+        """The region of that name; KeyError if there is none."""
+        return self.regions[self.region_index[name]]
+
+    def attribute(self, kind: str, name: str) -> Attribute:
+        """An attribute of a type; KeyError if there is none."""
+        return self.kind(kind).attributes[self.attribute_index[kind, name]]
+
+    def link(self, name: str) -> RelationType:
+        """The relation of that name; KeyError if there is none."""
+        return self.links[self.link_index[name]]

@@ -1,0 +1,1 @@
+"""SORNet's training: its plan, scenes, losses and scores. `SornetTask` hands them to `training.fit.fit`."""

@@ -1,0 +1,124 @@
+"""Tables: the same cells in a terminal, in Markdown, in JSON and in a notebook."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
+from sightline.stats import Interval
+
+NAN = math.nan
+
+
+def interval(value: float, low: float, high: float) -> Interval:
+    return Interval(value, low, high, 900, "percentile bootstrap")
+
+
+SCORES = Table(
+    "F1",
+    ("model", "depth", "depth", "pairs"),
+    (
+        Row("mlp", (scored(interval(0.857, 0.85, 0.8641)), scored(interval(0.9, NAN, NAN)), Cell("1,2")), "focus"),
+        Row("模型_b", (Cell("–"), Cell("3", "of 12"), Cell("7")), "blind"),
+    ),
+    groups=(("micro", 2), ("", 1)),
+    note="All of them.",
+)
+
+
+def test_a_terminal_gets_columns() -> None:
+    title, above, *lines, note = str(SCORES).splitlines()
+    assert (title, above.split(), note) == ("F1", ["micro"], "All of them.")
+    assert [line.split() for line in lines[1:]] == [
+        ["mlp", "0.857", "[0.850,", "0.864]", "0.900", "1,2"],
+        ["模型_b", "–", "3", "[of", "12]", "7"],
+    ]
+    assert len({cell_len(line) for line in lines}) == 1  # all end with the last column, set to the right
+
+
+def test_words_are_set_to_the_left() -> None:
+    rows = (Row("a", (Cell("short"), Cell("1"))), Row("b", (Cell("rather longer"), Cell("20"))))
+    assert str(Table("", ("x", "says", "n"), rows, words=("says",))).splitlines() == [
+        "x  says            n",
+        "a  short           1",
+        "b  rather longer  20",
+    ]
+
+
+def test_markdown() -> None:
+    assert SCORES.to_markdown().splitlines() == [
+        "| model | micro: depth | micro: depth | pairs |",
+        "| --- | ---: | ---: | ---: |",
+        "| mlp | 0.857 (0.850–0.864) | 0.900 | 1,2 |",
+        "| 模型\\_b | – | 3 (of 12) | 7 |",
+    ]
+    framed = SCORES.to_markdown(heading=3).splitlines()
+    assert framed[:2] == ["### F1", ""]
+    assert framed[-2:] == ["", "All of them."]
+
+
+def test_plain_values() -> None:
+    assert SCORES.to_dict() == {
+        "title": "F1",
+        "columns": ["model", "micro: depth", "micro: depth", "pairs"],
+        "rows": [
+            {
+                "head": "mlp",
+                "kind": "focus",
+                "cells": [
+                    {"text": "0.857", "detail": "0.850–0.864"},
+                    {"text": "0.900", "detail": ""},
+                    {"text": "1,2", "detail": ""},
+                ],
+            },
+            {
+                "head": "模型_b",
+                "kind": "blind",
+                "cells": [
+                    {"text": "–", "detail": ""},
+                    {"text": "3", "detail": "of 12"},
+                    {"text": "7", "detail": ""},
+                ],
+            },
+        ],
+        "note": "All of them.",
+    }
+
+
+def test_notebook_html_is_escaped() -> None:
+    html = Table("<b>", ("<i>",), (Row("<script>", (Cell("<u>", "<s>"),)),), note="<p>")._repr_html_()
+    for tag in ("<b>", "<i>", "<script>", "<u>", "<s>"):
+        assert tag not in html
+    assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (scored(None), "–"),  # not asked
+        (scored(interval(NAN, NAN, NAN)), "–"),  # undefined
+        (scored(interval(0.5, NAN, NAN)), "0.500"),  # no interval known
+        (scored(interval(0.5, 0.25, 0.75), 1), "0.5 [0.2, 0.8]"),
+        (shared(interval(0.5, 0.25, 0.75)), "50.0 % [25.0, 75.0]"),
+        (shared(interval(0.5, NAN, NAN), 0), "50 %"),
+        (shared(None), "–"),
+        (Cell(figure(-0.0004)), "-0.000"),
+        (Cell(percent(math.inf)), "–"),
+    ],
+)
+def test_cells(cell: Cell, text: str) -> None:
+    assert str(cell) == text
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=4))
+def test_any_words_stay_on_their_line(rows: list[tuple[str, str]]) -> None:
+    table = Table("t", ("a", "b"), tuple(Row(head, (Cell(text),)) for head, text in rows))
+    assert len(str(table).split("\n")) == len(rows) + 2
+    assert len(table.to_markdown().split("\n")) == len(rows) + 2
+    assert "\x1b" not in str(table)
