@@ -14,9 +14,9 @@ from sightline.scenes.types import Camera
 from sightline.worlds.bodies import body
 from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
 from sightline.worlds.placement import place
+from sightline.worlds.poses import PlacementRules
 from sightline.worlds.solids import Floats
 from sightline.worlds.spec import CameraSpec, LightSpec, World
-from sightline.worlds.stage import PlacementRules
 
 _WHOLE = {"whole": 2, "centre": 1, "any": 0}
 

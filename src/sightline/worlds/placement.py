@@ -20,9 +20,7 @@ import numpy as np
 from sightline.errors import ConfigError
 from sightline.worlds.bodies import body, perches, turns_within
 from sightline.worlds.layout import How, Placed
-from sightline.worlds.solids import Floats
-from sightline.worlds.spec import World
-from sightline.worlds.stage import (
+from sightline.worlds.poses import (
     COLLIDES,
     FALLS,
     UNSEEN,
@@ -33,6 +31,8 @@ from sightline.worlds.stage import (
     settle_on_table,
     settle_on_top,
 )
+from sightline.worlds.solids import Floats
+from sightline.worlds.spec import World
 
 _BATCH = 50
 """Poses drawn at a time."""

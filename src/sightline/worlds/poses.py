@@ -1,4 +1,4 @@
-"""The table while it is being laid: what stands where, and compiled searches for a pose free and at rest."""
+"""Search poses for objects, in compiled loops: what stands where so far, and poses that are free and at rest."""
 
 from __future__ import annotations
 
