@@ -14,9 +14,9 @@ from sightline.scenes.types import Camera
 from sightline.worlds.bodies import body
 from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
 from sightline.worlds.placement import place
+from sightline.worlds.poses import PlacementRules
 from sightline.worlds.solids import Floats
 from sightline.worlds.spec import CameraSpec, LightSpec, World
-from sightline.worlds.stage import Rules
 
 _WHOLE = {"whole": 2, "centre": 1, "any": 0}
 
@@ -110,13 +110,13 @@ def _light(light: LightSpec, factor: float, rng: np.random.Generator) -> Light:
     return Light(light.name, position, light.size, light.power, light.target, light.color)
 
 
-def _rules(world: World, original: Shot) -> Rules:
+def _rules(world: World, original: Shot) -> PlacementRules:
     k, pose = np.array(original.camera.k).reshape(3, 3), np.array(original.camera.world_to_camera).reshape(3, 4)
     lens: Floats = k @ pose
     x0, x1, y0, y1 = (float(end) for side in world.area for end in side)
     width, height = map(float, original.size)
     whole = _WHOLE[world.in_view]
-    return Rules((x0, x1, y0, y1), world.gap, world.clearance, world.stability, lens, width, height, whole)
+    return PlacementRules((x0, x1, y0, y1), world.gap, world.clearance, world.stability, lens, width, height, whole)
 
 
 def _check_outside(camera: str, eye: Point, objects: tuple[Placed, ...], scene: str) -> None:

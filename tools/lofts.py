@@ -1,4 +1,4 @@
-"""Modelling with numpy: curves, lathes and sweeps. Used once, when the kitchen set is baked.
+"""Model surfaces for `bake_kitchen`: curves, lathes and sweeps with numpy, union and hull through manifold3d.
 
 A profile is a polyline of (r, z), a path one of (x, z) in the plane y = 0; all in model units, z up.
 """
@@ -6,22 +6,17 @@ A profile is a polyline of (r, z), a path one of (x, z) in the plane y = 0; all 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+import manifold3d
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.worlds.shapes.prisms import Indices
+from sightline.worlds.shapes.prisms import Mesh
+from sightline.worlds.shapes.surfaces import Surface, crease_normals, unit, volume
 from sightline.worlds.solids import Floats
 
 Pair = tuple[float, float]
-
-
-class Surface(NamedTuple):
-    """A closed surface: (V, 3) float64 vertices and (F, 3) int64 faces, counter-clockwise seen from outside."""
-
-    vertices: Floats
-    faces: Indices
 
 
 def bezier(start: Pair, leave: Pair, reach: Pair, end: Pair, steps: int) -> Floats:
@@ -121,14 +116,46 @@ def outward(surface: Surface) -> Surface:
     return Surface(surface.vertices, surface.faces[:, ::-1]) if inside_out else surface
 
 
-def volume(surface: Surface) -> float:
-    """Signed volume: negative if the faces look inwards."""
-    a, b, c = surface.vertices[surface.faces].astype(np.float64).transpose(1, 0, 2)
-    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+def shaded(surface: Surface) -> Mesh:
+    """The surface with its normals."""
+    return Mesh(*surface, crease_normals(*surface))
 
 
-def unit(v: Floats) -> Floats:
-    """Vectors along the last axis at length one; zero stays zero."""
-    length = np.linalg.norm(v, axis=-1, keepdims=True)
-    scaled: Floats = v / np.where(length > 0.0, length, 1.0)
-    return scaled
+def combine(parts: Sequence[Surface], minus: Sequence[Surface] = ()) -> Mesh:
+    """The union of `parts` without `minus`; every part keeps its own normals up to the seam."""
+    whole = manifold3d.Manifold.batch_boolean([_solid(part, 1.0) for part in parts], manifold3d.OpType.Add)
+    for part in minus:
+        whole = whole - _solid(part, -1.0)
+    return _mesh(whole.to_mesh64())
+
+
+def hull(points: Floats) -> Surface:
+    """The convex hull of (n, 3) points."""
+    mesh = manifold3d.Manifold.hull_points(np.ascontiguousarray(points)).to_mesh64()
+    return Surface(np.array(mesh.vert_properties)[:, :3], np.array(mesh.tri_verts).astype(np.int64))
+
+
+def _solid(surface: Surface, sign: float) -> Any:
+    """The surface for manifold3d: one vertex a corner, with its normal, and which of them are the same point."""
+    mesh = shaded(surface)
+    corner = mesh.faces.ravel()
+    _, first, which = np.unique(corner, return_index=True, return_inverse=True)
+    rows = np.column_stack((mesh.vertices[corner], sign * mesh.normals.reshape(-1, 3)))
+    own = np.arange(len(corner), dtype=np.uint64)
+    twins = np.flatnonzero(first[which] != own)
+    return manifold3d.Manifold(
+        manifold3d.Mesh64(
+            np.ascontiguousarray(rows),
+            own.reshape(-1, 3),
+            merge_from_vert=own[twins],
+            merge_to_vert=first[which][twins].astype(np.uint64),
+        )
+    )
+
+
+def _mesh(made: Any) -> Mesh:
+    rows, faces = np.array(made.vert_properties), np.array(made.tri_verts).astype(np.int64)
+    point = np.arange(len(rows))
+    point[np.array(made.merge_from_vert, dtype=np.int64)] = np.array(made.merge_to_vert, dtype=np.int64)
+    kept, ids = np.unique(point[faces], return_inverse=True)
+    return Mesh(rows[kept, :3], ids.reshape(-1, 3), unit(rows[faces, 3:6]))

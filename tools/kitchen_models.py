@@ -1,4 +1,4 @@
-"""The kitchen nine, modelled: lathes, sweeps and booleans in model units. `bake` turns them into arrays.
+"""Model the kitchen nine: lathes, sweeps and booleans in model units. `bake_kitchen` turns them into arrays.
 
 A cavity's wall is upright and its edges are sharp, so its one outline holds at every depth, and what does not fit
 into it rests on the rim.
@@ -12,10 +12,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.worlds.shapes.booleans import combine, hull
-from sightline.worlds.shapes.lofts import Pair, Surface, bezier, lathe, loft, rounded, sweep
+from lofts import Pair, bezier, combine, hull, lathe, loft, rounded, shaded, sweep
 from sightline.worlds.shapes.prisms import Mesh
-from sightline.worlds.shapes.surfaces import shaded
+from sightline.worlds.shapes.surfaces import Surface
 from sightline.worlds.solids import Floats
 
 ROUND: Final = 64

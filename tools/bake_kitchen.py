@@ -1,15 +1,14 @@
-"""Bakes the kitchen set into ``kitchen.npz``: ``python -m sightline.worlds.shapes.bake``. Needs manifold3d."""
+"""Bake the kitchen set into ``kitchen.npz``: ``python tools/bake_kitchen.py``. Needs manifold3d."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from kitchen_models import DIMENSIONS, MODELS, Model
 from sightline.worlds.shapes.baked import save_solids
 from sightline.worlds.shapes.catalogue import KITCHEN_FILE, SCENE_SCALE
-from sightline.worlds.shapes.kitchen import DIMENSIONS, MODELS, Model
-from sightline.worlds.shapes.lofts import unit
-from sightline.worlds.shapes.surfaces import level, region
-from sightline.worlds.solids import Cavity, Floats, Solid
+from sightline.worlds.shapes.surfaces import level, polygon, unit
+from sightline.worlds.solids import Cavity, Floats, Outline, Solid
 
 
 def bake(name: str) -> Solid:
@@ -43,6 +42,14 @@ def _cavity(model: Model, factor: Floats, shift: Floats, height: float) -> Cavit
         return None
     loop, floor = model.hollow
     return Cavity(region(loop * factor[:2] + shift[:2]), float(height - (floor * factor[2] + shift[2])))
+
+
+def region(points: Floats) -> Outline:
+    """The convex hull of (n, 2) points: an ellipse if its corners, many of them, lie on one about the origin."""
+    outline = polygon(points)
+    corners = np.array(outline.points)
+    off = np.abs(np.linalg.norm(corners / outline.half, axis=1) - 1.0).max()
+    return Outline("ellipse", outline.half) if len(corners) >= 32 and off < 1e-4 else outline
 
 
 if __name__ == "__main__":

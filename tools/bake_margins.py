@@ -1,4 +1,4 @@
-"""Works out ``margins.npz``: ``python -m sightline.worlds.bake_margins``. Takes three minutes of a core.
+"""Work out ``margins.npz``: ``python tools/bake_margins.py``. Takes three minutes of a core.
 
 Of GeoSpa's shapes and the kitchen's, in GeoSpa's sizes, it keeps all that can be asked; of the invented ones, which
 are many, what is asked about two things, and leaves three to be worked out when they meet.

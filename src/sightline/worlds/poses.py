@@ -1,4 +1,4 @@
-"""The table while it is being laid: what stands where, and compiled searches for a pose free and at rest."""
+"""Search poses for objects, in compiled loops: what stands where so far, and poses that are free and at rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLLIDES, UNSEEN, FALLS = 0, 1, 2
 """What is wrong with a pose: rows of a count."""
 
 
-class Stage(NamedTuple):
+class PlacementStage(NamedTuple):
     """Everything placed so far; row i of each array belongs to object i, in world coordinates.
 
     Attributes:
@@ -47,7 +47,7 @@ class Stage(NamedTuple):
     parent: NDArray[np.int64]
 
 
-class Rules(NamedTuple):
+class PlacementRules(NamedTuple):
     """What a pose must respect; metres.
 
     Attributes:
@@ -67,10 +67,10 @@ class Rules(NamedTuple):
     whole: int
 
 
-def empty(objects: int, corners: int) -> Stage:
+def empty(objects: int, corners: int) -> PlacementStage:
     """A stage with room for that many objects of that many corners."""
     corner, three = (objects, corners, 2), (objects, 3)
-    return Stage(
+    return PlacementStage(
         outline=np.empty(corner),
         outlines=np.zeros(objects, np.int64),
         footing=np.empty((objects, 6 * corners + 12, 2)),
@@ -86,7 +86,7 @@ def empty(objects: int, corners: int) -> Stage:
 
 
 @njit(cache=True)
-def _free(stage: Stage, n: int, low: float, high: float, rules: Rules) -> bool:
+def _free(stage: PlacementStage, n: int, low: float, high: float, rules: PlacementRules) -> bool:
     """Whether the outline in row n clears all others between two heights; standing in a cavity is clear."""
     for j in range(n):
         if low >= stage.levels[j, 1] - TOUCH or stage.levels[j, 0] >= high - TOUCH:
@@ -108,7 +108,7 @@ def _free(stage: Stage, n: int, low: float, high: float, rules: Rules) -> bool:
 
 
 @njit(cache=True)
-def _in_picture(rules: Rules, x: float, y: float, z: float) -> bool:
+def _in_picture(rules: PlacementRules, x: float, y: float, z: float) -> bool:
     p = rules.lens
     w = p[2, 0] * x + p[2, 1] * y + p[2, 2] * z + p[2, 3]
     if w <= 0.0:
@@ -119,7 +119,7 @@ def _in_picture(rules: Rules, x: float, y: float, z: float) -> bool:
 
 
 @njit(cache=True)
-def _seen(item: Body, x: float, y: float, z: float, yaw: float, rules: Rules) -> bool:
+def _seen(item: Body, x: float, y: float, z: float, yaw: float, rules: PlacementRules) -> bool:
     """Whether the object's box, or its middle, is in the original camera's picture."""
     if rules.whole == 0:
         return True
@@ -136,7 +136,7 @@ def _seen(item: Body, x: float, y: float, z: float, yaw: float, rules: Rules) ->
 
 
 @njit(cache=True)
-def _borne(stage: Stage, parent: int, mass: float, x: float, y: float, stability: float) -> bool:
+def _borne(stage: PlacementStage, parent: int, mass: float, x: float, y: float, stability: float) -> bool:
     """Whether everything below still stands with that mass at that place on it."""
     j = parent
     while j >= 0:
@@ -150,7 +150,7 @@ def _borne(stage: Stage, parent: int, mass: float, x: float, y: float, stability
 
 @njit(cache=True)
 def _fits(
-    stage: Stage,
+    stage: PlacementStage,
     n: int,
     item: Body,
     x: float,
@@ -158,7 +158,7 @@ def _fits(
     z: float,
     yaw: float,
     parent: int,
-    rules: Rules,
+    rules: PlacementRules,
     wrong: NDArray[np.int64],
 ) -> bool:
     """Whether a pose is borne, seen and free; its outline then stands in row n, else the fault is counted."""
@@ -178,7 +178,9 @@ def _fits(
 
 
 @njit(cache=True)
-def _enter(stage: Stage, n: int, item: Body, x: float, y: float, z: float, yaw: float, parent: int) -> Floats:
+def _enter(
+    stage: PlacementStage, n: int, item: Body, x: float, y: float, z: float, yaw: float, parent: int
+) -> Floats:
     """Complete row n, whose outline and footing stand, and load those below; the pose."""
     stage.cavities[n] = turned(item.cavity, yaw, x, y, stage.cavity[n])
     stage.levels[n, 0], stage.levels[n, 1], stage.levels[n, 2] = z, z + item.height, z + item.floor
@@ -210,7 +212,7 @@ def _beside(pose: Floats, tx: float, ty: float, turn: float) -> tuple[float, flo
 
 @njit(cache=True)
 def settle_on_table(
-    stage: Stage, n: int, item: Body, draws: Floats, rules: Rules, wrong: NDArray[np.int64]
+    stage: PlacementStage, n: int, item: Body, draws: Floats, rules: PlacementRules, wrong: NDArray[np.int64]
 ) -> Floats:
     """Enter the item as row n at the first of the drawn poses that is free; (x, y, z, yaw), or nothing.
 
@@ -234,11 +236,11 @@ def settle_on_table(
 
 @njit(cache=True)
 def settle_inside(
-    stage: Stage,
+    stage: PlacementStage,
     n: int,
     item: Body,
     draws: Floats,
-    rules: Rules,
+    rules: PlacementRules,
     wrong: NDArray[np.int64],
     parent: int,
     host: Body,
@@ -281,11 +283,11 @@ def settle_inside(
 
 @njit(cache=True)
 def settle_on_top(
-    stage: Stage,
+    stage: PlacementStage,
     n: int,
     item: Body,
     draws: Floats,
-    rules: Rules,
+    rules: PlacementRules,
     wrong: NDArray[np.int64],
     parent: int,
     host: Body,
