@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from sightline.report.turing.stage import stage
 
 import sightline
 from exams.turing.turing_toy import toy_scenes
@@ -25,7 +26,6 @@ from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.vocabulary.files import load_vocabulary, parse_vocabulary
 from sightline.exams.turing.vocabulary.questions import Truth
 from sightline.generate import generate
-from sightline.report.turing.stage import stage
 from sightline.store import write_scenes
 
 Cli = Callable[..., Any]

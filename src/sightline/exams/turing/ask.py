@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.stream.engine import Engine, ask_all
 from sightline.exams.turing.stream.operators import FromFile, GroundTruth, Operator
 from sightline.exams.turing.stream.steps import Stream, steps_to_json
+from sightline.exams.turing.transcript import transcript_of
 from sightline.exams.turing.vocabulary.census import check_types
 from sightline.exams.turing.vocabulary.english import say
 from sightline.exams.turing.vocabulary.files import named_vocabulary
@@ -83,7 +83,11 @@ class AskedImage:
 
     def save(self, path: str | Path) -> None:
         """Draw picture and questions into a PNG."""
-        import_module("sightline.report.turing.scripts").save_asked(self, Path(path))
+        from sightline.exams.turing.drawing import save_picture, stream_picture
+        from sightline.show.frame import frame_of
+
+        frame = frame_of(self.scene, None if self.view is None else self.scene.view(self.view))
+        save_picture(stream_picture(frame, transcript_of(self.stream, self.vocabulary)), Path(path))
 
     def __str__(self) -> str:
         return str(self.table())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import polars as pl
 
 from sightline.errors import ConfigError
-from sightline.exams.base import Entrants, Exam, Measures, check_split, given_options, option
+from sightline.exams.base import Entrants, Exam, Measures, Name, check_split, given_options, option
 from sightline.exams.hooks import call_hook
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.turing.annotations.annotation import annotate
@@ -31,6 +31,7 @@ from sightline.exams.turing.vocabulary.census import check_against
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, named_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.generate import open_any
+from sightline.plain import plain
 from sightline.scenes import View
 from sightline.skills import TuringSpec
 from sightline.store import Dataset, Tables, scenes_from_tables
@@ -39,7 +40,7 @@ from sightline.text import counted
 if TYPE_CHECKING:
     from sightline.exams.card import CardContext
     from sightline.exams.scoring import RunResult
-    from sightline.show.page import Section
+    from sightline.show.page import Example, Section
     from sightline.show.table import Table
 
 BASELINES: Final[Mapping[str, str]] = {
@@ -285,13 +286,7 @@ class TuringExam(Exam[TuringItem]):
         blind = {name: share for name in BLIND if (share := accuracy.get(name)) is not None}
         epsilon = float(results[0].run.options.get("epsilon") or self.epsilon)
         asked = asked_rows(results[0].records.rows)
-        return {"monitor": monitor(asked, blind, epsilon=epsilon, resamples=resamples, seed=seed).to_dict()}
-
-    def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:
-        """Replies that are no answer, the length of the streams, and what the monitor saw."""
-        yield from idle_replies(results)
-        yield from stream_remarks(results[0].scores.facts)
-        yield from monitor_remarks(shared["monitor"])
+        return {"monitor": plain(monitor(asked, blind, epsilon=epsilon, resamples=resamples, seed=seed))}
 
     def document(self, card: CardContext) -> dict[str, Any]:
         """How the streams were made, and how long they are."""
@@ -300,10 +295,32 @@ class TuringExam(Exam[TuringItem]):
         return document(card)
 
     def sections(self, card: CardContext) -> Iterable[Section]:
-        """Accuracy in parts, whether the answers could be guessed, how the streams were made."""
+        """Accuracy in parts, whether it could be guessed, how the streams were made."""
         from sightline.exams.turing.card import sections
 
         return sections(card)
+
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
+        """Single streams, question by question."""
+        from sightline.exams.turing.card import examples
+
+        return examples(self, card, result)
+
+    def examples_page(self) -> dict[str, Any]:
+        """What the page says of the streams on show."""
+        from sightline.exams.turing.card import examples_page
+
+        return examples_page()
+
+    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002 - a hook
+        """What a coin reaches."""
+        return [(0.5, "a coin")]
+
+    def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:
+        """Replies that are no answer, the length of the streams, and what the monitor saw."""
+        yield from idle_replies(results)
+        yield from stream_remarks(results[0].scores.facts)
+        yield from monitor_remarks(shared["monitor"])
 
     def _ask(self, model: TimedModel, item: TuringItem) -> ItemRecords:
         words = item.source.vocabulary

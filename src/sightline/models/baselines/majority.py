@@ -43,12 +43,12 @@ class Majority:
 
     def facts(self) -> dict[str, str]:
         """The label chosen for each setting and aspect, in words."""
-        told: dict[str, str] = {}
+        facts: dict[str, str] = {}
         for setting, (depth, occlusion) in self._labels.items():
-            told[f"{setting} depth"] = words("depth")[depth]
+            facts[f"{setting} depth"] = words("depth")[depth]
             if setting == "within_image":
-                told[f"{setting} occlusion"] = words("occlusion")[occlusion]
-        return told
+                facts[f"{setting} occlusion"] = words("occlusion")[occlusion]
+        return facts
 
     def _require(self, setting: Setting) -> tuple[int, int]:
         if setting not in self._labels:
