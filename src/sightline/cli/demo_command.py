@@ -125,7 +125,7 @@ def take(exam: Any, data: Path, runs: Path, models: list[str] | None = None, **h
 
     words = [f"--{key.replace('_', '-')} {value}" for key, value in given_options(exam).items()]
     words += [f"--model {model}" for model in models or ()] + ["--no-baselines"] * (not how.get("baselines", True))
-    words += [f"--workers {how['workers']}"] * bool(how.get("workers"))
+    words += [f"--workers {how.get('workers')}"] * bool(how.get("workers"))
     say("exam", exam.name, "--data", data, *words, "--out", runs)
     exam_command.take(exam, models or [], data, to=runs, **how)
 
