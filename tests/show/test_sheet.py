@@ -81,7 +81,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def drawn(layers: str, width: int = SIZE[0], made: Scene | None = None) -> np.ndarray:
     one = made or scene(0)
-    return np.asarray(panel(frame_of(one, one.views[0], depth=True), layers.split("+"), width).image()).astype(int)
+    return np.asarray(panel(frame_of(one, one.views[0], depth=True), layers.split("+"), width)).astype(int)
 
 
 def near(pixel: np.ndarray, colour: tuple[int, int, int], by: int = 30) -> bool:
@@ -209,7 +209,7 @@ def test_scenes_without_pictures_are_sketched(tmp_path: Path) -> None:
     made = contact_sheet(data, tmp_path / "s.png")
     assert made.panels == (("boxes",), ("masks", "amodal"), ("relations",))
     assert made.views == 4
-    picture = np.asarray(panel(frame_of(unsized, unsized.views[0]), ["boxes"], 200).image()).astype(int)
+    picture = np.asarray(panel(frame_of(unsized, unsized.views[0]), ["boxes"], 200)).astype(int)
     assert picture.shape == (200, 200, 3)
     assert near(picture[100, 50], PALETTE[0])
     assert contact_sheet(data, tmp_path / "s.html").views == 4

@@ -13,17 +13,7 @@ from numpy.typing import NDArray
 from sightline.exams.relations.marks import SUBTASKS, MarkedPairs, Marks
 from sightline.exams.relations.pairs import PairTable
 from sightline.scenes import NO_MAJORITY, Depth, words
-from sightline.show.drawing import (
-    DARK,
-    WHITE,
-    box_shape,
-    chip,
-    chip_size,
-    free_corner,
-    picture,
-    rimmed,
-    take_corner,
-)
+from sightline.show.drawing import WHITE, box_shape, chip, chip_size, free_corner, picture, rimmed, take_corner
 from sightline.show.frame import Box, DrawnObject, Frame, frame_of, frame_of_boxes
 from sightline.show.svg import (
     FIRST,
@@ -50,6 +40,7 @@ HELD_BACK: Final = 10
 _GUTTER: Final = 12.0
 _TALLEST: Final = 300.0
 _COLOURS: Final = {"A": FIRST, "B": SECOND}
+_SHADE: Final = "rgba(0,0,0,0.6)"
 _SPOKEN: Final = {
     "closer": "A closer",
     "farther": "B closer",
@@ -93,8 +84,8 @@ class PairExample:
         """The drawing, as SVG markup."""
         counts = [*self.votes.values()]
         votes = "–".join(str(n) for n in (counts if len(counts) > 1 else [*counts, 0])) if counts else ""
-        said = {"truth": spoken(self.truth), "answer": spoken(self.answer, silent=True), "votes": votes}
-        return pair_drawing(*self.images, pair=self.pair, **said)
+        truth, answer = spoken(self.truth), spoken(self.answer, silent=True)
+        return pair_drawing(*self.images, pair=self.pair, truth=truth, answer=answer, votes=votes)
 
     @property
     def note(self) -> str:
@@ -305,7 +296,7 @@ def _name(o: DrawnObject, taken: list[Box], *, on_photo: bool) -> str:
         return ""
     x, y = take_corner(box, size, box, taken)
     if on_photo:
-        return chip((x, y), name, DARK, ink=WHITE, size=9)
+        return chip((x, y), name, _SHADE, ink=WHITE, size=9)
     return text_line(x + 4, y + 10, name, size=9, fill=MUTED)
 
 

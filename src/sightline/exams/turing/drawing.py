@@ -140,7 +140,7 @@ def stream_picture(frame: Frame, transcript: Transcript) -> Image.Image:
     left, right = wide + 2 * _GAP, wide + 2 * _GAP + _TEXT
     foot = text_line(_GAP, _GAP + high + 24, _foot(frame, transcript), size=14, fill=MUTED)
     words = [row.svg(left, right, _GAP + _STEP * i + 16) for i, row in enumerate(rows)]
-    below = element("g", maps or " ", transform=f"translate({_GAP} {_GAP + high + 44})")
+    below = element("g", maps, transform=f"translate({_GAP} {_GAP + high + 44})")
     tall = max(high + 44 + maps_high, _STEP * len(rows)) + 2 * _GAP
     return raster(marks + foot + below + "".join(words), (right + _GAP, tall), pictures)
 
@@ -214,8 +214,10 @@ def _marks(frame: Frame, lines: Sequence[Line], hues: Mapping[Box, Hue], regions
         parts.append(rimmed("rect", shape, hue.css, 2.6, dash=_dash(hue), title=f"{hue.name} region"))
     for _, o, colour in shown:
         rim = DARK if colour == _PLAIN else WHITE
-        shape = {"d": path(o.visible or [_corners(o)])}
-        parts.append(rimmed("path", shape, colour, 2.0, rim, 4.2, rim_opacity=1, fill_opacity=0.14, title=o.words))
+        outline = {"d": path(o.visible or [_corners(o)])}
+        parts.append(
+            rimmed("path", outline, colour, 2.0, rim, 4.2, rim_opacity=1, fill_opacity=0.14, title=o.words)
+        )
     taken: list[Box] = []
     for line, o, colour in shown:
         assert o.box is not None
@@ -230,8 +232,7 @@ def _bystanders(frame: Frame, labelled: set[str]) -> Iterator[str]:
     """Every object's box with its name where there is room; the large ones lie below."""
     seen = [(o, o.box) for o in frame.objects if o.box is not None]
     for o, box in sorted(seen, key=lambda pair: -_area(pair[1])):
-        dashed = {"dash": "3 3", "fill_opacity": 0.07, "title": o.words}
-        yield rimmed("rect", box_shape(box), MUTED, 1.0, None, **dashed)
+        yield rimmed("rect", box_shape(box), MUTED, 1.0, None, dash="3 3", fill_opacity=0.07, title=o.words)
     for o, box in seen:
         name = shorten(o.words, box[2] - box[0] - 6, 10)
         if o.id not in labelled and len(name) > 3 and box[3] - box[1] > 14:
@@ -260,7 +261,7 @@ def _enlarged(
     if frame.image is None:
         return element("g", ground, marks, transform=placed), size, []
     pixels = Image.fromarray(frame.image).resize(size, Image.Resampling.LANCZOS)
-    return element("g", marks or " ", transform=placed), size, [(pixels, (margin, margin))]
+    return element("g", marks, transform=placed), size, [(pixels, (margin, margin))]
 
 
 def _maps(frame: Frame, transcript: Transcript, wide: int) -> tuple[str, int]:
