@@ -1,4 +1,4 @@
-"""The two plainest answers: always the commonest label, and a die."""
+"""Answer relations without looking: always the commonest label, or a die."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Majority:
     def __init__(self) -> None:
         self._labels: dict[Setting, tuple[int, int]] = {}
 
-    def prepare(self, study: RelationsStudy) -> None:
+    def prepare_relations(self, study: RelationsStudy) -> None:
         """Count labels; ConfigError if a setting that will be asked has no training pairs."""
         self._labels = {
             setting: (commonest(t, "depth"), commonest(t, "occlusion")) for setting, t in study.train.items()
@@ -43,12 +43,12 @@ class Majority:
 
     def facts(self) -> dict[str, str]:
         """The label chosen for each setting and aspect, in words."""
-        told: dict[str, str] = {}
+        labels: dict[str, str] = {}
         for setting, (depth, occlusion) in self._labels.items():
-            told[f"{setting} depth"] = words("depth")[depth]
+            labels[f"{setting} depth"] = words("depth")[depth]
             if setting == "within_image":
-                told[f"{setting} occlusion"] = words("occlusion")[occlusion]
-        return told
+                labels[f"{setting} occlusion"] = words("occlusion")[occlusion]
+        return labels
 
     def _require(self, setting: Setting) -> tuple[int, int]:
         if setting not in self._labels:
