@@ -58,4 +58,4 @@ docs: $(DEV)
 
 clean:
 	rm -rf .venv build dist docs/_build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks docs .ci -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks tools docs .ci -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sightline.render.blender.jobs import Settings
+from sightline.render.blender.jobs import BlenderSettings
 from sightline.render.blender.process import render
 from sightline.render.blender.renderer import chosen
 from sightline.render.fast import FastRenderer
@@ -56,7 +56,7 @@ def measure(world: str, scenes: int, views: list[str], seed: int, *, amodal: boo
     made = load_world(world)
     layouts = [arrange(made, seed, index) for index in range(scenes)]
     work = [(layout, chosen(layout, views)) for layout in layouts]
-    seen = render(work, Settings(image=False, passes=True, amodal=amodal))
+    seen = render(work, BlenderSettings(image=False, passes=True, amodal=amodal))
     fast = FastRenderer()
     for layout, shots in work:
         for shot in shots:

@@ -26,11 +26,11 @@ from sightline.generate import scene_from
 from sightline.geometry.cameras import look_at, project
 from sightline.render.canonical import canonical_views
 from sightline.render.fast import FastRenderer, Settings
-from sightline.report.contact.canvas import width_of, write
-from sightline.report.contact.colours import INK
-from sightline.report.contact.exhibit import exhibit
-from sightline.report.contact.panel import panel
 from sightline.scenes import Camera
+from sightline.show.frame import frame_of
+from sightline.show.raster import measure, raster
+from sightline.show.sheet import panel
+from sightline.show.svg import text_line
 from sightline.worlds import Layout, Placed, Shot, arrange, load_world, solid, world_from
 from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN
 
@@ -78,11 +78,11 @@ def tile(image: Image.Image, label: str = "", size: tuple[int, int] | None = Non
     """A picture with round corners and, on a pale chip in its own corner, what it is."""
     made = (image if size is None else image.resize(size, Image.Resampling.LANCZOS)).convert("RGBA")
     if label:
-        wide, high = round(width_of(label, text) + 1.1 * text), round(1.6 * text)
-        chip = Image.new("RGBA", (wide, high), (255, 255, 255))
+        wide, high = round(measure(label, text) + 1.1 * text), round(1.6 * text)
+        words = text_line(wide / 2, high / 2 + 0.36 * text, label, size=text, anchor="middle")
+        chip = raster(words, (wide, high)).convert("RGBA")
         chip.putalpha(rounded(chip.size, 220))
         made.alpha_composite(chip, (8, 8))
-        write(ImageDraw.Draw(made), (8 + wide / 2, 8 + high / 2), label, text, INK, "mm")
     made.putalpha(rounded(made.size, 255))
     return made
 
@@ -105,8 +105,8 @@ def grid(tiles: Sequence[Image.Image], columns: int) -> Image.Image:
 def overlays(layout: Layout, panels: Sequence[str], width: int, *, fine: bool = False) -> list[Image.Image]:
     """The original view with layers laid over it, as `sightline look` does."""
     scene = scene_from(layout, renderer(fine).frames(layout, ["original"]))
-    shown = exhibit(scene, scene.views[0])
-    return [panel(shown, layers.split("+"), width) for layers in panels]
+    shown = frame_of(scene, depth=True)
+    return [panel(shown, layers.split("+"), width).image() for layers in panels]
 
 
 def hero() -> Image.Image:

@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 from sightline.exams.relations.boxed import BoxedPairs, boxed_blocks
-from sightline.exams.relations.matching import score_boxed
+from sightline.exams.relations.matching import count_boxed
 from sightline.exams.relations.protocols import Aspect, Protocol, rates
 from sightline.store.formats.vrd25 import read_scoring_truth
 
@@ -90,7 +90,7 @@ def fast(truth: pl.DataFrame, said: pl.DataFrame) -> list[tuple[float, float, fl
     pairs, answers = boxed_blocks([truth], [said])
     rows: list[tuple[float, float, float]] = []
     for aspect in ASPECTS:
-        counts = score_boxed(pairs, answers, Protocol.OFFICIAL, aspect).sum(axis=0)
+        counts = count_boxed(pairs, answers, Protocol.OFFICIAL, aspect).counts.sum(axis=0)
         scores = rates(counts, protocol=Protocol.OFFICIAL, aspect=aspect, setting=pairs.setting)
         rows += [tuple(row) for row in scores.tolist()]
     return rows
@@ -180,7 +180,7 @@ def weigh(n: int, seed: int) -> dict[str, Any]:
     """Score n pairs of both aspects here and tell this process's peak memory."""
     truth, said = big_set(n, seed)
     held = sum(getattr(p, f).nbytes for p in (truth, said) for f in BoxedPairs.__dataclass_fields__)
-    seconds, _ = timed(lambda: [score_boxed(truth, said, Protocol.OFFICIAL, aspect) for aspect in ASPECTS])
+    seconds, _ = timed(lambda: [count_boxed(truth, said, Protocol.OFFICIAL, aspect) for aspect in ASPECTS])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
         "predictions": len(said),

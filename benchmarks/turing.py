@@ -41,6 +41,7 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +51,10 @@ from numba import njit
 from sightline.exams.turing.annotations.columns import Annotation, Columns
 from sightline.exams.turing.annotations.semantics import answer, walk
 from sightline.exams.turing.estimate.corpus import Corpus
-from sightline.exams.turing.estimate.estimator import Chance
+from sightline.exams.turing.estimate.estimator import Chance, QuestionOptions
 from sightline.exams.turing.estimate.frequencies import Frequencies
+from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.stream.candidates import Candidates
-from sightline.exams.turing.stream.engine import ask
-from sightline.exams.turing.stream.operators import GroundTruth
 from sightline.exams.turing.vocabulary.files import load_vocabulary
 from sightline.exams.turing.vocabulary.questions import History, Question, Truth
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
@@ -297,7 +297,7 @@ class InPandas:
             so[sure.index] = sure >= 1 if told else may == 0
         else:
             so[sure.index] = (sure == 1) & (may == 1) if told else (may == 0) | (sure >= 2)
-        labels, here = (question, told).labels, self._vocabulary.region(question.region)
+        labels, here = question.labels_if(told), self._vocabulary.region(question.region)
         for k, region in enumerate(self._vocabulary.regions):
             if labels or region.meets(here):
                 self._left[k] &= so
@@ -324,7 +324,7 @@ def steps(corpus: Corpus, history: History, asked: Sequence[Question]) -> dict[s
     spent = np.median(runs, axis=0)
     return {
         "candidates": len(asked),
-        "labels": sum(told.labels for told in history),
+        "labels": sum(question.labels_if(said) for question, said in history),
         "median_ms": float(np.median(spent)),
         "worst_ms": float(spent.max()),
         "each_ms": spent.round(2).tolist(),
@@ -366,21 +366,12 @@ def streams(images: int, seed: int, tries: int = 5) -> dict[str, Any]:
     """Whole streams about held-out images, the engine's choices and the operator's answers included."""
     vocabulary = load_vocabulary("worlds")
     columns = made_up(vocabulary, images + tries, seed, by_value=True)
-    estimator, sets = Frequencies(Corpus.build(first_images(columns, images), vocabulary)), Candidates(vocabulary)
+    options = QuestionOptions(questions=STREAM_QUESTIONS)
+    source = QuestionSource(vocabulary, Corpus.build(first_images(columns, images), vocabulary), options)
     rows = []
     for i in range(tries):
-        operator = GroundTruth(columns.image(images + i), vocabulary)
-        seconds, stream = timed(
-            lambda operator=operator, i=i: ask(
-                estimator.fork(),
-                vocabulary,
-                operator,
-                scene_id=str(i),
-                seed=0,
-                questions=STREAM_QUESTIONS,
-                candidates=sets,
-            )
-        )
+        image = replace(columns.image(images + i), id=str(i))
+        seconds, stream = timed(lambda image=image: source.stream(image))
         kinds = Counter(step.question.kind for step in stream.steps)
         joined = sum(len(step.question.attributes) > 1 for step in stream.steps)
         rows.append({"questions": len(stream.steps), "seconds": seconds, **kinds, "conjunctions": joined})

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-import _turing_page
 from sightline.exams.relations import Protocol, RelationsExam, audit, describe_dataset, score_files
 from sightline.exams.relations.boxed import BoxWindow
 from sightline.exams.relations.consistency import label_consistency
@@ -32,6 +31,7 @@ from sightline.store import open_dataset
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "pages"))
 import _geospa
+import _turing_page
 import geospa_tables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -400,7 +400,7 @@ SECTIONS = (
     ),
     (
         "The Turing exam: unpredictable questions",
-        "python benchmarks/turing_results.py page",
+        "python docs/pages/turing_results.py page",
         "No other implementation is public, and the paper prints no such figures: what was asked beforehand, and "
         "the paper's estimate of how many questions there are without its assumptions. {doc}`results/turing` has "
         "intervals, each assumption given up, and the command that measures.",

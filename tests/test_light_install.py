@@ -69,7 +69,7 @@ import torch
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
 from sightline.models.nets.sornet import Sornet, SornetConfig
 from sightline.training.sornet import augmentation, evaluation, layouts, losses, pictures, plan, sources
-from sightline.exams.predicates import tally
+from sightline.exams.predicates import counts
 
 torch.set_num_threads(1)
 net = Sornet(SornetConfig(width=8, depth=1, heads=2, hidden=4, image=(64, 32)))

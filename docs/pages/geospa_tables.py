@@ -148,8 +148,8 @@ def page() -> Iterator[str]:
         by sliding silhouettes over each other. Rows are containers or supporters, columns items. In the triple
         tables the first axis is the container or supporter; the other two, the item and the one already there, may
         be exchanged. A cell of a triple table is judged where both pairs fit by GeoSpa's pair table and by ours,
-        and where it is not −1. Margins are worked out once and kept with the package; `python -m
-        sightline.worlds.bake_margins` does so again, in two minutes of a core."""
+        and where it is not −1. Margins are worked out once and kept with the package; `python
+        tools/bake_margins.py` does so again, in two minutes of a core."""
     )
     yield from ("", "| | pairs | agree | triples judged | agree |", "|---|---:|---:|---:|---:|")
     for (relation, kitchen), c in sets.items():

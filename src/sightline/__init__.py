@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.exams.turing.ask import ask as ask
     from sightline.exams.turing.exam import TuringExam as TuringExam
     from sightline.generate import generate as generate
-    from sightline.generate.open import open_any as open  # noqa: A004, F401 - sightline.open opens datasets
+    from sightline.generate import open_any
     from sightline.models import candidate as candidate
     from sightline.scenes import Depth as Depth
     from sightline.scenes import Object as Object
@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.skills import Verdicts as Verdicts
     from sightline.store import Dataset as Dataset
     from sightline.store import write as write
+
+    open = open_any  # noqa: A001 - sightline.open opens datasets
 
 _LAZY = {
     "sightline.api": "compare examine report score",

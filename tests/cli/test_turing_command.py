@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from sightline.cli.demo_turing import show_turing
 
 import sightline
 from exams.turing.turing_toy import toy_scenes
+from sightline.api import run_folders
+from sightline.cli.demo_command import show_turing
 from sightline.cli.turing_person import PersonAnswers, Session
 from sightline.errors import ConfigError, DataError
+from sightline.exams.run import Run
 from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions, QuestionOptions, named_assumptions
@@ -23,7 +25,7 @@ from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.vocabulary.files import load_vocabulary, parse_vocabulary
 from sightline.exams.turing.vocabulary.questions import Truth
 from sightline.generate import generate
-from sightline.report.turing.stage import stage
+from sightline.show.frame import frame_of
 from sightline.store import write_scenes
 
 Cli = Callable[..., Any]
@@ -201,7 +203,7 @@ def sit_down(generated: Path, first: str, tmp_path: Path) -> Callable[[str], Ses
 
         engine = QuestionSource(words, corpus, QuestionOptions(min_support=2)).engine(first)
         answers = PersonAnswers(tmp_path / "a.jsonl", first, words)
-        return Session(engine, words, answers, stage(data.scene(first)), tmp_path / "a.png", read)
+        return Session(engine, words, answers, frame_of(data.scene(first)), tmp_path / "a.png", read)
 
     return make
 
@@ -249,11 +251,10 @@ def test_answers_of_another_stream_are_refused(sit_down: Callable[[str], Session
         sit_down("q").run()
 
 
-def test_the_demo_asks_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    seen = show_turing(tmp_path, train=40, scenes=2, size="96x64", streams=1)
-    assert all(file.exists() for _, file in seen)
+def test_the_demo_asks_and_examines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs, story = show_turing(tmp_path, tmp_path / "runs", train=40, scenes=2, size="96x64", streams=1)
+    assert story.exists()
     shown = capsys.readouterr().out
-    for words in ("turing ask", "exam turing", "report"):
+    for words in ("turing ask", "exam turing"):
         assert f"$ sightline {words}" in shown
-    told = json.loads((tmp_path / "report.json").read_text())
-    assert {run["name"] for run in told["runs"]} >= {"always_yes", "always_no", "turing_engine"}
+    assert {Run.open(folder).name for folder in run_folders([runs])} >= {"always_yes", "always_no", "turing_engine"}

@@ -11,7 +11,7 @@ from blender_layouts import SIZE, made_layout, shot
 
 from reference.ray_casting import cast
 from sightline.render.blender import BlenderRenderer, status
-from sightline.render.blender.jobs import Settings
+from sightline.render.blender.jobs import BlenderSettings
 from sightline.render.blender.process import render
 from sightline.worlds.layout import Layout, Light
 from sightline.worlds.looks import linear
@@ -64,7 +64,7 @@ def test_nothing_hit_is_nan(place: Path) -> None:
 
 
 def _seen(layout: Layout, place: Path, samples: int = 64) -> np.ndarray:
-    settings = Settings(samples, denoise=False)
+    settings = BlenderSettings(samples, denoise=False)
     [found] = render([(layout, layout.shots[:1])], settings, folder=place)
     return np.array([linear((int(c), int(c), int(c)))[0] for c in found["image"].ravel()]).reshape(
         SIZE[1], SIZE[0], 3
@@ -95,8 +95,8 @@ def test_a_picture_depends_on_nothing_but_its_layout(place: Path) -> None:
     layout = made_layout()
     other = replace(layout.without(1), ambient=(0.3, 0.1, 0.1))
     small = [shot("small", (7.0, -7.0, 10.0), size=(60, 40))]
-    both = list(render([(other, small), (layout, small)], Settings(4, threads=2), folder=place))
-    alone = list(render([(layout, small)], Settings(4, threads=1), folder=place))
+    both = list(render([(other, small), (layout, small)], BlenderSettings(4, threads=2), folder=place))
+    alone = list(render([(layout, small)], BlenderSettings(4, threads=1), folder=place))
     np.testing.assert_array_equal(both[1]["image"], alone[0]["image"])
     assert (both[0]["image"] != alone[0]["image"]).any()
 

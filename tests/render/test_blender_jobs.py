@@ -18,7 +18,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.geometry.cameras import SENSOR_MM, project
 from sightline.render.blender import BlenderRenderer, RenderError
 from sightline.render.blender.environment import python_of
-from sightline.render.blender.jobs import Settings, blender_lens, blender_pose, write
+from sightline.render.blender.jobs import BlenderSettings, blender_lens, blender_pose, write
 from sightline.render.blender.process import render
 from sightline.render.blender.renderer import chosen
 from sightline.worlds.layout import Layout, Placed
@@ -47,7 +47,7 @@ def test_blenders_camera_sees_points_where_opencv_does(shift: tuple[float, float
 def test_a_job_holds_each_mesh_once(tmp_path: Path) -> None:
     layout = made_layout()
     twice = replace(layout, objects=layout.objects + layout.objects)
-    assert write(tmp_path, [(twice, layout.shots), (layout, layout.shots[:1])], Settings()) == 3
+    assert write(tmp_path, [(twice, layout.shots), (layout, layout.shots[:1])], BlenderSettings()) == 3
     job = json.loads((tmp_path / "job.json").read_text())
     names = sorted({placed.shape for placed in layout.objects})
     assert job["meshes"] == len(names)
@@ -59,7 +59,7 @@ def test_a_job_holds_each_mesh_once(tmp_path: Path) -> None:
 
 def test_lights_shine_at_their_target(tmp_path: Path) -> None:
     layout = made_layout()
-    write(tmp_path, [(layout, layout.shots)], Settings())
+    write(tmp_path, [(layout, layout.shots)], BlenderSettings())
     [told] = json.loads((tmp_path / "job.json").read_text())["layouts"]
     for light, written in zip(layout.lights, told["lights"], strict=True):
         pose = np.reshape(written["pose"], (4, 4))
@@ -85,7 +85,7 @@ def _with(placed: Placed) -> Layout:
 )
 def test_what_blender_cannot_render_is_refused(layout: Layout, problem: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=re.escape(problem)):
-        write(tmp_path, [(layout, layout.shots)], Settings())
+        write(tmp_path, [(layout, layout.shots)], BlenderSettings())
 
 
 def test_views_by_name() -> None:
@@ -129,7 +129,7 @@ def _fake(tmp_path: Path, body: str) -> Path:
 class TestProcess:
     def test_views_come_in_order_and_the_folder_goes(self, scratch: Path, tmp_path: Path) -> None:
         layout = made_layout()
-        found = list(render([(layout, layout.shots)], Settings(), folder=_fake(tmp_path, WORKS)))
+        found = list(render([(layout, layout.shots)], BlenderSettings(), folder=_fake(tmp_path, WORKS)))
         assert [arrays["image"].max() for arrays in found] == [0, 1]
         assert not list(scratch.iterdir())
 
@@ -148,7 +148,12 @@ class TestProcess:
         place = _fake(tmp_path, body)
         with pytest.raises(RenderError, match=re.escape(problem)):
             list(
-                render([(layout, layout.shots)], Settings(), folder=place, timeout=0.8 if "0.8" in problem else 60)
+                render(
+                    [(layout, layout.shots)],
+                    BlenderSettings(),
+                    folder=place,
+                    timeout=0.8 if "0.8" in problem else 60,
+                )
             )
         assert not list(scratch.iterdir())
 
@@ -156,7 +161,7 @@ class TestProcess:
         layout = made_layout()
         pid = tmp_path / "pid"
         body = f"open({str(pid)!r}, 'w').write(str(os.getpid()))\n{WORKS}time.sleep(60)"
-        views = render([(layout, layout.shots * 2)], Settings(), folder=_fake(tmp_path, body))
+        views = render([(layout, layout.shots * 2)], BlenderSettings(), folder=_fake(tmp_path, body))
         next(views)
         views.close()
         with pytest.raises(ProcessLookupError):
@@ -166,7 +171,7 @@ class TestProcess:
     def test_a_bad_layout_starts_nothing(self, scratch: Path, tmp_path: Path) -> None:
         layout = _with(Placed("cube", "puce", "rubber", (0, 0, 0), 0.0))
         with pytest.raises(ConfigError, match="puce"):
-            list(render([(layout, layout.shots)], Settings(), folder=_fake(tmp_path, "sys.exit('started')")))
+            list(render([(layout, layout.shots)], BlenderSettings(), folder=_fake(tmp_path, "sys.exit('started')")))
         assert not list(scratch.iterdir())
 
 

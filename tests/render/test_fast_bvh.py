@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from reference import ray_casting
+from sightline.render.fast import columns as col
 from sightline.render.fast.bvh import LEAF, Tree, build
 from sightline.render.fast.pack import MOST_OBJECTS, Bodies, Meshes, Pool
 from sightline.render.fast.rays import FAR, blocker, everything, nearest, normal_at
@@ -176,7 +177,7 @@ def test_blockers_against_every_triangle(objects: list[Placed], seed: int, reach
     for i, (o, d) in enumerate(zip(origins, directions, strict=True)):
         found = blocker(meshes.nodes, meshes.tris, bodies.rows, mask, *o, *d, np.float32(reach))
         truth = next((k for k, t in enumerate(hits) if mask >> k & 1 and t[i] < reach), -1)
-        if found >= 0 and bodies.rows[found, 16] and ray_casting.within(triangles[found], o):
+        if found >= 0 and bodies.rows[found, col.PRISM] and ray_casting.within(triangles[found], o):
             continue  # a prism stops a ray at once that begins in it, a mesh where it leaves
         if found != truth:
             at_the_end = any(abs(t[i] - reach) < 1e-4 or t[i] < 1e-4 for t in hits)
@@ -186,7 +187,7 @@ def test_blockers_against_every_triangle(objects: list[Placed], seed: int, reach
 def test_a_body_taken_away_is_not_met() -> None:
     meshes, bodies = packed([Placed("cube", "red", "rubber", (float(i), 0.0, 0.0), 0.0) for i in range(3)])
     rows = bodies.rows.copy()
-    rows[1, 7] = 0.0
+    rows[1, col.PRESENT] = 0.0
     mask = everything(rows)
     assert mask == 0b101
     ray = np.array((-5.0, 0.1, 0.2, 1.0, 0.0, 0.0), np.float32)

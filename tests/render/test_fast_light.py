@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from reference import light_oracle as oracle
 from reference import ray_casting
+from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import COVERED, bounced, frame_of, table_bounce, table_light
 from sightline.render.fast.lamplight import direct, fresnel, ggx, glance, in_shaft, seen_share, sheen
 from sightline.render.fast.mirrors import glint, mirrored, path, visible_normal
@@ -333,7 +334,7 @@ def test_colour_bleeds() -> None:
     found, touched = bounce(scene, point, UP, FINE.dome)
     sky = np.array((0.05, 0.06, 0.07))
     thrown = found - math.pi * sky * (1 - share)
-    albedo = scene.rows[0, 10:13].astype(float)
+    albedo = scene.rows[0, col.RED : col.METAL].astype(float)
     face = oracle.irradiance(scene.layout.lights[0], np.array((0.0, 0.25, 0.6)), np.array((0.0, -1.0, 0.0)))
     assert touched == 1
     assert 0.1 < share < 0.5
@@ -373,8 +374,7 @@ def mirror(scene: Scene, point: Any, normal: Any, view: Any, *, start: int = 0, 
         FINE.points,
         FINE.lobe,
         scene.mask & ~1,
-        0,
-        *f32(point, normal, view),
+        (0, *f32(point, normal, view)),
         start,
         I32(count),
         I32(4),
@@ -383,9 +383,9 @@ def mirror(scene: Scene, point: Any, normal: Any, view: Any, *, start: int = 0, 
 
 
 def white(scene: Scene, *, alpha: float, body: int = 0) -> Scene:
-    scene.rows[body, 10:13] = 1.0
-    scene.rows[body, 13] = 1.0
-    scene.rows[body, 14] = alpha
+    scene.rows[body, col.RED : col.METAL] = 1.0
+    scene.rows[body, col.METAL] = 1.0
+    scene.rows[body, col.LOBE] = alpha
     return scene
 
 
@@ -450,7 +450,7 @@ def test_mirrors_in_a_row() -> None:
     """A ray between two facing metal walls takes the colour of each as often as it meets it, then ends."""
     walls = [thing("rectangle:large", 0.0, y, metal=True) for y in (-1.75, 1.75)]
     scene = Scene(layout_of(walls, lights=(), ambient=(1.0, 1.0, 1.0)))
-    scene.rows[0, 10:13], scene.rows[1, 10:13] = (0.5, 0.25, 1.0), (0.8, 1.0, 0.1)
+    scene.rows[0, col.RED : col.METAL], scene.rows[1, col.RED : col.METAL] = (0.5, 0.25, 1.0), (0.8, 1.0, 0.1)
 
     def colour(rise: float, depth: int) -> np.ndarray:
         r, g, b, touched = path(
@@ -466,7 +466,10 @@ def test_mirrors_in_a_row() -> None:
         )
         return np.array((r, g, b, touched))
 
-    first, second = scene.rows[1, 10:13].astype(float), scene.rows[0, 10:13].astype(float)
+    first, second = (
+        scene.rows[1, col.RED : col.METAL].astype(float),
+        scene.rows[0, col.RED : col.METAL].astype(float),
+    )
     assert colour(3.0, 4) == pytest.approx((1, 1, 1, 0))  # over both
     assert colour(0.8, 4) == pytest.approx((*first, 2))  # one
     assert colour(0.35, 4) == pytest.approx((*(first * second), 3))  # one, then the other

@@ -11,6 +11,10 @@ import pytest
 from made_runs import Contrary, Mute, boxes_by_scene, dataset, runs
 from sightline.exams.relations.answers import answers_from_records
 from sightline.exams.relations.scores import scores
+from sightline.report import ReportCard, card
+from sightline.report.facts import human_f1
+from sightline.report.failures import unanimity, worst
+from sightline.report.sentences import headline
 
 from sightline.errors import ConfigError
 from sightline.exams.base import Candidate
@@ -19,10 +23,6 @@ from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
-from sightline.report import ReportCard, card
-from sightline.report.facts import human_f1
-from sightline.report.failures import unanimity, worst
-from sightline.report.sentences import headline
 from sightline.stats import human_ceiling
 from sightline.store import Dataset
 

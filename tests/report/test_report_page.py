@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import re
 import shutil
@@ -14,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import HOSTILE, Contrary, Mute, boxes_by_scene, dataset, runs
-from PIL import Image
+from sightline.report import ReportCard, card, render, write_report
 
 from sightline.exams.base import Candidate
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
-from sightline.report import ReportCard, card, render, write_report
-from sightline.report.pictures import photo
-from sightline.scenes import View
+from sightline.scenes import Scene, View
+from sightline.show.frame import frame_of
+from sightline.show.raster import data_uri
 from sightline.store import Dataset, Tables
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
@@ -184,20 +182,17 @@ def test_undefined_scores_are_dashes(tmp_path: Path) -> None:
     assert "No mistake on a labelled pair to show" in page
 
 
-def test_photos_travel_inside_the_page(tmp_path: Path, made: ReportCard) -> None:
+def test_photos_travel_inside_the_page(made: ReportCard) -> None:
     pixels = np.full((900, 1200, 3), 90, dtype=np.uint8)
-    uri = photo(View("v", load_image=lambda: pixels))
-    assert uri is not None
-    assert Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))).size == (640, 480)
-    images = tuple(replace(image, photo=uri, size=(1200, 900)) for image in made.failures[0].images)
+    images = tuple(replace(image, image=pixels, size=(1200, 900)) for image in made.failures[0].images)
     shown = replace(made, failures=(replace(made.failures[0], images=images),))
-    assert Page(render(shown)).links.count(uri) == 1
+    assert Page(render(shown)).links.count(data_uri(pixels)) == len(images) == 1
 
 
 def test_lost_photo_is_left_out(tmp_path: Path) -> None:
     data = dataset(tmp_path)
     gone = View("v", load_image=data.blobs.loader("image", "nowhere.jpg"))
-    assert photo(gone) is None
+    assert frame_of(Scene("s", views=(gone,))).image is None
 
 
 @pytest.mark.browser

@@ -13,15 +13,8 @@ import polars as pl
 import pytest
 from made_turing import Guesser, exam, runs, scenes
 from sightline.cli.turing_writing import write_out
-from sightline.exams.turing.written_exam import WrittenExam
-from test_report_page import Page
-
-from sightline.cli import report_command
-from sightline.errors import ConfigError, DataError
-from sightline.exams.run import Run
-from sightline.exams.runner import run_exam
 from sightline.exams.turing.hues import hue
-from sightline.models.registry import candidate
+from sightline.exams.turing.written_exam import WrittenExam
 from sightline.report.make import of_exam
 from sightline.report.turing import TuringCard, card, render, write_report
 from sightline.report.turing.drawing import asked_picture, transcript_picture
@@ -32,6 +25,13 @@ from sightline.report.turing.sentences import commands
 from sightline.report.turing.stage import Stage, stage
 from sightline.report.turing.transcript import Line, Transcript
 from sightline.report.turing.written import pictures_of
+from test_report_page import Page
+
+from sightline.cli import report_command
+from sightline.errors import ConfigError, DataError
+from sightline.exams.run import Run
+from sightline.exams.runner import run_exam
+from sightline.models.registry import candidate
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store import Dataset
 

@@ -1,4 +1,4 @@
-"""The margins that are kept: all that the built-in shapes can ask for, and what working them out gives."""
+"""The margins that are stored: all that the built-in shapes can ask for, and what working them out gives."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bake_margins import ALL_OF as NAMES
+from bake_margins import PAIRS_OF
 from sightline.worlds import fits, margins, solid
-from sightline.worlds.bake_margins import ALL_OF as NAMES
-from sightline.worlds.bake_margins import PAIRS_OF
-from sightline.worlds.margins import kept
+from sightline.worlds.margins import stored
 from sightline.worlds.solids import Outline
 
 HOLLOW = [name for name in NAMES if solid(name).cavity]
@@ -40,7 +40,7 @@ def test_what_is_kept_is_what_working_it_out_gives() -> None:
     asked = questions(0, 150)
     assert {len(question) for question in asked} == {2, 3}
     for question in asked:
-        assert kept(question) == pytest.approx(fits.work_out(question), abs=1e-9)
+        assert stored(question) == pytest.approx(fits.work_out(question), abs=1e-9)
 
 
 def test_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,9 +65,9 @@ def test_the_file_is_small() -> None:
 
 def test_a_shape_that_has_changed_is_not_known() -> None:
     region = Outline("box", (1.0, 1.0))
-    assert kept((region, Outline("box", (0.5, 0.5)))) == 0.5
-    assert kept((region, Outline("box", (0.5, 0.500001)))) is None
-    assert kept((region, Outline("ellipse", (0.5, 0.4999)))) is None
+    assert stored((region, Outline("box", (0.5, 0.5)))) == 0.5
+    assert stored((region, Outline("box", (0.5, 0.500001)))) is None
+    assert stored((region, Outline("ellipse", (0.5, 0.4999)))) is None
 
 
 def test_answers_survive_the_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from sightline.errors import ConfigError, DataError, MissingExtraError
 from sightline.worlds.shapes import Catalogue, solid
 from sightline.worlds.shapes.meshes import load_mesh
-from sightline.worlds.shapes.surfaces import crease_normals, open_edges, region
+from sightline.worlds.shapes.surfaces import crease_normals, open_edges
 
 trimesh = pytest.importorskip("trimesh", reason="mesh files need trimesh")
 
@@ -155,12 +155,3 @@ def test_creases_are_kept_and_round_parts_smooth() -> None:
     )
     faceted = crease_normals(vertices, faces, crease=10.0)
     assert np.abs(faceted[0] - faceted[0, 0]).max() < 1e-12
-
-
-def test_only_a_round_hull_about_the_origin_is_an_ellipse() -> None:
-    turn = 2 * np.pi * np.arange(48) / 48
-    curve = np.column_stack((2 * np.cos(turn), np.sin(turn)))
-    assert region(curve).kind == "ellipse"
-    assert region(curve).half == pytest.approx((2.0, 1.0))
-    assert region(curve + np.array((0.1, 0.0))).kind == "polygon"
-    assert region(curve[::4]).kind == "polygon"

@@ -12,9 +12,8 @@ from sightline.worlds import load_world
 from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.shapes import INVENTED, KITCHEN, SIZES, solid
 from sightline.worlds.shapes.invented import RECIPES
-from sightline.worlds.shapes.lofts import Surface, volume
 from sightline.worlds.shapes.stacks import opening
-from sightline.worlds.shapes.surfaces import open_edges
+from sightline.worlds.shapes.surfaces import Surface, open_edges, volume
 from sightline.worlds.solids import Solid
 
 HELD_OUT = (*(shape for shape, _ in load_world("geospa/val_shape").shapes), *KITCHEN)

@@ -32,7 +32,7 @@ def assert_alike(a: Outline | None, b: Outline | None) -> None:
 @pytest.mark.parametrize("shape", KITCHEN)
 def test_the_recipe_makes_what_is_committed(shape: str) -> None:
     pytest.importorskip("manifold3d", reason="baking needs manifold3d")
-    from sightline.worlds.shapes.bake import bake
+    from bake_kitchen import bake
 
     fresh, kept = bake(shape), solid(shape)
     assert len(fresh.faces) == len(kept.faces)
@@ -48,7 +48,7 @@ def test_the_recipe_makes_what_is_committed(shape: str) -> None:
 
 def test_baking_twice_makes_the_same_bytes(tmp_path) -> None:
     pytest.importorskip("manifold3d", reason="baking needs manifold3d")
-    from sightline.worlds.shapes.bake import bake
+    from bake_kitchen import bake
 
     for name in ("a.npz", "b.npz"):
         save_solids(tmp_path / name, [bake("mug"), bake("teapot")])
@@ -119,3 +119,15 @@ def apart(hollow: np.ndarray, triangle: np.ndarray) -> float:
     normal = np.column_stack((edge[:, 1], -edge[:, 0])) / np.linalg.norm(edge, axis=1)[:, None]
     normal = np.concatenate((normal, -normal))
     return float(((triangle @ normal.T).min(axis=0) - (hollow @ normal.T).max(axis=0)).max())
+
+
+def test_only_a_round_hull_about_the_origin_is_an_ellipse() -> None:
+    pytest.importorskip("manifold3d", reason="baking needs manifold3d")
+    from bake_kitchen import region
+
+    turn = 2 * np.pi * np.arange(48) / 48
+    curve = np.column_stack((2 * np.cos(turn), np.sin(turn)))
+    assert region(curve).kind == "ellipse"
+    assert region(curve).half == pytest.approx((2.0, 1.0))
+    assert region(curve + np.array((0.1, 0.0))).kind == "polygon"
+    assert region(curve[::4]).kind == "polygon"

@@ -33,7 +33,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Draw scenes onto a contact sheet: pictures with boxes, masks, hidden parts, depth and relations."""
-    from sightline.report.contact import contact_sheet
+    from sightline.show.sheet import contact_sheet
     from sightline.store import open_dataset
 
     made = contact_sheet(

@@ -253,11 +253,12 @@ def _person(answers: Path | None, view: str | None) -> Interview:
 
     def interview(engine: Engine, scene: Scene, vocabulary: Vocabulary) -> Stream:
         from sightline.cli.turing_person import PersonAnswers, Session
-        from sightline.report.turing.stage import stage
+        from sightline.show.frame import frame_of
 
         file = answers or Path(f"answers-{file_name(scene.id)}.jsonl")
-        kept = PersonAnswers(file, scene.id, vocabulary)
-        return Session(engine, vocabulary, kept, stage(scene, view), file.with_suffix(".png")).run()
+        written = PersonAnswers(file, scene.id, vocabulary)
+        frame = frame_of(scene, None if view is None else scene.view(view))
+        return Session(engine, vocabulary, written, frame, file.with_suffix(".png")).run()
 
     return interview
 

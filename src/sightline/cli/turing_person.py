@@ -13,15 +13,15 @@ from rich.text import Text
 from sightline.cli.console import out
 from sightline.cli.turing_print import question
 from sightline.errors import DataError
+from sightline.exams.turing.drawing import question_picture, save_picture
 from sightline.exams.turing.stream.engine import Engine
 from sightline.exams.turing.stream.operators import FromFile, StoppedError, read_lines
 from sightline.exams.turing.stream.steps import Step, Stream
+from sightline.exams.turing.transcript import transcript_of
 from sightline.exams.turing.vocabulary.questions import Truth, question_to_json
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.files import atomic_write
-from sightline.report.turing.drawing import asked_picture, save_picture
-from sightline.report.turing.scripts import transcript_of
-from sightline.report.turing.stage import Stage
+from sightline.show.frame import Frame
 
 Read = Callable[[str], str]
 
@@ -85,7 +85,7 @@ class Session:
         engine: Chooses the questions.
         vocabulary: Their words.
         answers: Where the answers are kept; those of an earlier session are taken up first.
-        stage: The picture.
+        frame: The picture.
         picture: The PNG that is drawn anew for every question.
         read: Asks for a line; `input` by default.
     """
@@ -93,7 +93,7 @@ class Session:
     engine: Engine
     vocabulary: Vocabulary
     answers: PersonAnswers
-    stage: Stage
+    frame: Frame
     picture: Path
     read: Read = field(default=input)
 
@@ -140,7 +140,7 @@ class Session:
         shown = transcript_of(replace(stream, steps=(*stream.steps, step)), self.vocabulary)
         line = shown.lines[-1]
         hue = shown.hue(line)  # one for the region in the whole stream
-        save_picture(asked_picture(self.stage, line.region, hue, shown.labelled), self.picture)
+        save_picture(question_picture(self.frame, line.region, hue, shown.labelled), self.picture)
         out.print(Text.assemble((f"{step.number:>3}. ", "dim"), question(step, self.vocabulary, hue)))
         while True:
             try:

@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from sightline.cli.console import number, out
-from sightline.exams.turing.ask import HALTED, AskedImage
-from sightline.exams.turing.hues import Hue, hues
+from sightline.exams.turing.ask import AskedImage
+from sightline.exams.turing.remarks import HALTED
 from sightline.exams.turing.stream.steps import Step
+from sightline.exams.turing.transcript import Hue, hues
 from sightline.exams.turing.vocabulary.english import REGION_WORD, say
 from sightline.exams.turing.vocabulary.questions import Truth, region_box
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary

@@ -288,15 +288,9 @@ class Exam(ABC, Generic[ItemT]):
 
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002 - a hook
         """Words that tell runs of one model apart, from a manifest's options and facts."""
-        usual = {
-            o.name: plain(f.default)
-            for f, o in zip(dataclasses.fields(self), options_of(self).values(), strict=True)
-        }  # type: ignore[arg-type]
-        return [
-            f"{key.replace('_', ' ')} {value}"
-            for key, value in options.items()
-            if key in usual and value != usual[key]
-        ]
+        usual = {options_of(self)[f.name].name: plain(f.default) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        strange = {key: value for key, value in options.items() if key in usual and value != usual[key]}
+        return [f"{key.replace('_', ' ')} {value}" for key, value in strange.items()]
 
     def standard(self, options: Mapping[str, Any]) -> bool:  # noqa: ARG002 - a hook
         """Whether a run with these options belongs in the main tables of the report."""
@@ -304,6 +298,10 @@ class Exam(ABC, Generic[ItemT]):
 
     def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002
         """Values to be marked in the chart of a figure, with words: what one human rater reaches, say."""
+        return ()
+
+    def cautions(self, card: CardContext) -> Iterable[str]:  # noqa: ARG002 - a hook
+        """What a reader must know before trusting the figures, beside what is said of every exam."""
         return ()
 
     def document(self, card: CardContext) -> dict[str, Any]:  # noqa: ARG002 - a hook
@@ -355,8 +353,9 @@ def run_name(exam: Exam[Any], spec: str, data: Dataset) -> str:
         return f"{parts[0]}@{blake2b(text.encode(), digest_size=4).hexdigest()}"
     for key, value in given_options(exam).items():
         if key in identity and value not in ("", None):
+            before = known[key].folder
             said = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            parts.append(file_name((f"{key}-" if known[key].folder is None else known[key].folder) + said))
+            parts.append(file_name(f"{f'{key}-' if before is None else before}{said}"))
     return "@".join(parts)
 
 

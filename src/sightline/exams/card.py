@@ -25,7 +25,7 @@ from sightline.exams.scoring import RunResult, score_records
 from sightline.hints import did_you_mean
 from sightline.plain import plain
 from sightline.show.chart import DotRow, Kind, dot_intervals
-from sightline.show.page import ExamPart, Example, Figure, FigureRow, Page, Section
+from sightline.show.page import ExamPart, Example, ExampleKind, Figure, FigureRow, Page, Section
 from sightline.show.table import Cell, Row, Table, figure, known, percent, scored, shared
 from sightline.stats import Interval
 from sightline.store import Dataset
@@ -47,7 +47,7 @@ RIVALS: Final = 5
 _NAMED: Final = 3
 """Models named in the title."""
 
-KINDS: Final = {
+KINDS: Final[Mapping[ExampleKind, str]] = {
     "worst": "The lowest share of right answers.",
     "typical": "From the middle of all those with a mistake.",
     "perfect": "Without a mistake, the fullest first.",
@@ -148,7 +148,7 @@ class CardContext:
         head = result.name if result.finished else f"{result.name} (unfinished)"
         return Row(head, tuple(cells), kind)
 
-    def chosen(self, result: RunResult, items: pl.DataFrame | None = None) -> dict[str, tuple[str, ...]]:
+    def chosen(self, result: RunResult, items: pl.DataFrame | None = None) -> dict[ExampleKind, tuple[str, ...]]:
         """Ids of the items to show, by the reason why; the same every time.
 
         Args:
@@ -170,14 +170,14 @@ class CardContext:
 
 
 def judged_items(result: RunResult) -> pl.DataFrame:
-    """Judgements and right ones of every item of a run: item, scene_id, asked, right."""
+    """Judgements that can be right and those that are, of every item of a run: item, scene_id, asked, right."""
     rows = result.records.rows
     return rows.group_by("item", "scene_id", maintain_order=True).agg(
-        asked=pl.len().cast(pl.Int64), right=pl.col("right").cast(pl.Int64).sum()
+        asked=pl.col("right").count().cast(pl.Int64), right=pl.col("right").cast(pl.Int64).sum()
     )
 
 
-def choose(items: pl.DataFrame, *, worst: int, typical: int, perfect: int) -> dict[str, tuple[str, ...]]:
+def choose(items: pl.DataFrame, *, worst: int, typical: int, perfect: int) -> dict[ExampleKind, tuple[str, ...]]:
     """Choose items by their share of right judgements.
 
     Worst are the lowest shares; typical those nearest to the middle of all items with a mistake; perfect those
@@ -195,7 +195,11 @@ def choose(items: pl.DataFrame, *, worst: int, typical: int, perfect: int) -> di
     middle = (shares[(len(shares) - 1) // 2] + shares[len(shares) // 2]) / 2 if shares else 0.0
     rest = sorted(wrong[worst:], key=lambda pair: (abs(pair[0] - middle), pair[1]))
     whole = sorted((-asked, item) for item, asked, right in rows if right == asked)
-    picked = {"worst": wrong[:worst], "typical": rest[:typical], "perfect": whole[:perfect]}
+    picked: dict[ExampleKind, list[tuple[float, str]]] = {
+        "worst": wrong[:worst],
+        "typical": rest[:typical],
+        "perfect": whole[:perfect],
+    }
     return {kind: tuple(item for _, item in pairs) for kind, pairs in picked.items() if pairs}
 
 
@@ -383,7 +387,7 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
         lead=tuple(headline(context)),
         facts=tuple((name, value) for name, value in facts if value),
         sections=(*_score_sections(context), *exam.sections(context)),
-        warnings=tuple(_warnings(context)),
+        warnings=(*_warnings(context), *exam.cautions(context)),
         commands=tuple(_commands(context)),
         document=_document(context, examples),
         kinds=KINDS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -15,7 +15,7 @@ from sightline.exams.base import Exam, Measures, Name, options_of
 from sightline.exams.run import Run, RunRecords, require_alike
 from sightline.plain import plain
 from sightline.show.table import Cell, Row, Table, scored
-from sightline.stats import Comparisons, Interval, compare, holm, intervals
+from sightline.stats import Comparisons, Interval, compare, holm_by_family, intervals
 from sightline.store import Dataset
 
 RESAMPLES: Final = 2000
@@ -237,7 +237,9 @@ def compare_records(
             rows += _compared(one, other, resamples, seed)
             compared |= set(one.units) & asked
     rows.sort(key=lambda pair: pair[0].rank)
-    return _holm_by_family(rows), len(asked - compared)
+    corrected = holm_by_family([row.p_value for _, row in rows], [str(name.family) for name, _ in rows])
+    pairs = zip(rows, corrected.tolist(), strict=True)
+    return Comparisons(replace(row, p_holm=p) for (_, row), p in pairs), len(asked - compared)
 
 
 def _compared(one: Measures, other: Measures, resamples: int, seed: int) -> list[tuple[Name, Any]]:
@@ -251,15 +253,6 @@ def _compared(one: Measures, other: Measures, resamples: int, seed: int) -> list
     counts_a, counts_b = one.counts[rows_a], other.counts[rows_b]
     rows = compare(counts_a, counts_b, one.statistic, labels, resamples=resamples, seed=seed)
     return [(name, row) for name, row in zip(one.names, rows, strict=True) if name.family is not None]
-
-
-def _holm_by_family(rows: Sequence[tuple[Name, Any]]) -> Comparisons:
-    """Correct p-values within each family, over all measures; figures without a family keep their own."""
-    p = np.array([row.p_value for _, row in rows], dtype=np.float64)
-    for family in {name.family for name, _ in rows} - {"", None}:
-        members = [i for i, (name, _) in enumerate(rows) if name.family == family]
-        p[members] = holm(p[members])
-    return Comparisons(replace(row, p_holm=float(p[i])) for i, (_, row) in enumerate(rows))
 
 
 def scoring_options(exam: Exam[Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ MOST_PIXELS = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class DatasetRecipe:
     """What decides every byte of a generated dataset but the number of its scenes.
 
     Attributes:
@@ -73,7 +73,7 @@ class Recipe:
         return json.dumps(self.to_dict())
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any], file: Path | None = None) -> Recipe:
+    def from_dict(cls, stored: Mapping[str, Any], file: Path | None = None) -> DatasetRecipe:
         """The recipe of a manifest; a DataError where it is another kind of recipe, or damaged."""
         names = [f.name for f in fields(cls)]
         missing = [name for name in names if name not in stored]
@@ -101,7 +101,7 @@ def recipe_for(
     renderer: RendererName = "fast",
     render: Mapping[str, Any] | None = None,
     canonical: int = 0,
-) -> tuple[Recipe, bytes]:
+) -> tuple[DatasetRecipe, bytes]:
     """Check what is asked for; give the recipe, and the bytes of the world's own meshes, for `save_meshes`.
 
     Raises:
@@ -122,7 +122,7 @@ def recipe_for(
         raise ConfigError(f"unknown image format {image!r}: choose one of {', '.join(FORMS['image'])}, none")
     if depth is not None and depth not in FORMS["depth"]:
         raise ConfigError(f"unknown depth format {depth!r}: choose one of {', '.join(FORMS['depth'])}")
-    recipe = Recipe(
+    recipe = DatasetRecipe(
         world.name,
         _as_json(settings),
         seed,
@@ -177,11 +177,11 @@ def _checked_views(world: World, views: str | Sequence[str] | None) -> tuple[str
     return tuple(chosen)
 
 
-def differences(first: Recipe, second: Recipe) -> list[str]:
+def differences(first: DatasetRecipe, second: DatasetRecipe) -> list[str]:
     """Where two recipes differ, as ``field: this, that``.
 
     >>> from dataclasses import replace
-    >>> one = Recipe("w", {"gap": 1}, 0, 0, ("original",), "png", "png", "fast", {}, 0, "1")
+    >>> one = DatasetRecipe("w", {"gap": 1}, 0, 0, ("original",), "png", "png", "fast", {}, 0, "1")
     >>> differences(one, replace(one, seed=3, settings={"gap": 2}))
     ['settings.gap: 1, 2', 'seed: 0, 3']
     """

@@ -23,7 +23,7 @@ from sightline.errors import ConfigError, SightlineError
 from sightline.files import atomic_write, open_locked
 from sightline.generate.canonical import missing_looks, save
 from sightline.generate.open import open_any
-from sightline.generate.recipe import Recipe, RendererName, differences, recipe_for, save_meshes
+from sightline.generate.recipe import DatasetRecipe, RendererName, differences, recipe_for, save_meshes
 from sightline.generate.scene import SceneMaker
 from sightline.generate.shards import RECIPE, finished, make_shard, missing
 from sightline.store import Dataset, is_dataset
@@ -135,7 +135,7 @@ def generate(
     return open_any(folder)
 
 
-def cache_folder(recipe: Recipe, scenes: int) -> Path:
+def cache_folder(recipe: DatasetRecipe, scenes: int) -> Path:
     """Where a dataset lies that was generated without a folder: named by its world and a hash of its recipe."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     cache = Path(os.environ.get("SIGHTLINE_CACHE") or Path(home) / "sightline")
@@ -143,7 +143,7 @@ def cache_folder(recipe: Recipe, scenes: int) -> Path:
     return cache.resolve() / "worlds" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', recipe.world)}-{digest[:16]}"
 
 
-def default_workers(recipe: Recipe, scenes: int) -> int:
+def default_workers(recipe: DatasetRecipe, scenes: int) -> int:
     """One for each core we may use, where there is enough to do; Blender takes all cores by itself."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     width, height = recipe.settings["resolution"]
@@ -177,7 +177,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _resumable(folder: Path, recipe: Recipe, scenes: int, *, overwrite: bool) -> list[ShardInfo]:
+def _resumable(folder: Path, recipe: DatasetRecipe, scenes: int, *, overwrite: bool) -> list[ShardInfo]:
     """The finished shards to go on from; with `overwrite` none where they are not of this recipe."""
     try:
         return _finished(folder, recipe, scenes)
@@ -188,7 +188,7 @@ def _resumable(folder: Path, recipe: Recipe, scenes: int, *, overwrite: bool) ->
         return []
 
 
-def _finished(folder: Path, recipe: Recipe, scenes: int) -> list[ShardInfo]:
+def _finished(folder: Path, recipe: DatasetRecipe, scenes: int) -> list[ShardInfo]:
     """What is finished in a folder; a ConfigError where it is not to be gone on with."""
     names = {p.name for p in folder.iterdir()} - {p.name for p in folder.glob(_TEMPORARY)}
     note = folder / PARTIAL / RECIPE
@@ -200,7 +200,7 @@ def _finished(folder: Path, recipe: Recipe, scenes: int) -> list[ShardInfo]:
     done = finished(folder, manifest.shards if manifest else ())
     if manifest is not None or done:
         stored = manifest.recipe if manifest else json.loads(note.read_bytes())
-        _refuse_other(folder, Recipe.from_dict(stored or {}, note), recipe)
+        _refuse_other(folder, DatasetRecipe.from_dict(stored or {}, note), recipe)
     held = sum(shard.scenes for shard in done)
     if held > scenes:
         raise ConfigError(f"{folder} holds {held} scenes already, more than the {scenes} asked for")
@@ -214,7 +214,7 @@ def _is_generated(folder: Path) -> bool:
     return (folder / PARTIAL / RECIPE).exists() or (is_dataset(folder) and read_manifest(folder).recipe is not None)
 
 
-def _begin(folder: Path, recipe: Recipe, meshes: bytes, *, anew: bool) -> None:
+def _begin(folder: Path, recipe: DatasetRecipe, meshes: bytes, *, anew: bool) -> None:
     """Note the recipe down for the next run."""
     if anew:
         _clear(folder)
@@ -223,7 +223,7 @@ def _begin(folder: Path, recipe: Recipe, meshes: bytes, *, anew: bool) -> None:
     save_meshes(folder, recipe.settings, meshes)
 
 
-def _refuse_other(folder: Path, old: Recipe, new: Recipe) -> None:
+def _refuse_other(folder: Path, old: DatasetRecipe, new: DatasetRecipe) -> None:
     more = old.canonical < new.canonical  # they change no scene
     differing = differences(replace(old, canonical=new.canonical) if more else old, new)
     if differing:
@@ -344,7 +344,7 @@ def _all_shards(folder: Path) -> list[ShardInfo]:
     return finished(folder, read_manifest(folder).shards if is_dataset(folder) else ())
 
 
-def _close(folder: Path, recipe: Recipe) -> None:
+def _close(folder: Path, recipe: DatasetRecipe) -> None:
     """Write the manifest over all shards; from then on the folder is a dataset, or the larger one."""
     old = read_manifest(folder) if is_dataset(folder) else None
     shards = tuple(_all_shards(folder))

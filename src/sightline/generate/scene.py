@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.generate.recipe import Recipe, located
+from sightline.generate.recipe import DatasetRecipe, located
 from sightline.render.blender import BlenderRenderer
 from sightline.render.fast import FastRenderer, Settings
 from sightline.render.frames import Frame
@@ -120,10 +120,10 @@ class SceneMaker:
         recipe: How scenes are made.
     """
 
-    def __init__(self, folder: Path, recipe: Recipe) -> None:
+    def __init__(self, folder: Path, recipe: DatasetRecipe) -> None:
         self.folder, self.recipe = folder, recipe
 
-    def __reduce__(self) -> tuple[type[SceneMaker], tuple[Path, Recipe]]:
+    def __reduce__(self) -> tuple[type[SceneMaker], tuple[Path, DatasetRecipe]]:
         return SceneMaker, (self.folder, self.recipe)  # a worker builds its own world and renderer
 
     @cached_property
@@ -212,7 +212,7 @@ class SceneMaker:
 @lru_cache(maxsize=2)
 def scene_maker(folder: Path, recipe: str) -> SceneMaker:
     """The maker of a stored recipe, given as JSON; kept, for scenes are asked for one by one."""
-    return SceneMaker(folder, Recipe.from_dict(json.loads(recipe), folder))
+    return SceneMaker(folder, DatasetRecipe.from_dict(json.loads(recipe), folder))
 
 
 @dataclass(frozen=True)

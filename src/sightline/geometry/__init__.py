@@ -4,6 +4,6 @@ Boxes are xyxy, float, half-open, origin top left; the functions here do not car
 pixel or the whole image, as long as both operands agree.
 """
 
-from sightline.geometry.boxes import area, centre, clip, intersection, iou, iou_matrix
+from sightline.geometry.boxes import area, centre, intersection, iou, iou_matrix
 
-__all__ = ["area", "centre", "clip", "intersection", "iou", "iou_matrix"]
+__all__ = ["area", "centre", "intersection", "iou", "iou_matrix"]

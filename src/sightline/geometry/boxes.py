@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Boxes = NDArray[np.float64]
 Floats = NDArray[np.float64]
 
 
@@ -64,13 +63,3 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
     array([[1., 0.]])
     """
     return iou(np.asarray(a, dtype=np.float64)[:, None, :], np.asarray(b, dtype=np.float64)[None, :, :])
-
-
-def clip(boxes: ArrayLike, width: float, height: float) -> Boxes:
-    """Boxes cut to the image ``[0, width] × [0, height]``.
-
-    >>> clip([[-1.0, 0.0, 5.0, 9.0]], width=4, height=8)
-    array([[0., 0., 4., 8.]])
-    """
-    b = np.asarray(boxes, dtype=np.float64)
-    return np.clip(b, 0.0, np.array([width, height, width, height], dtype=np.float64))

@@ -44,7 +44,7 @@ def mask_from_counts(counts: ArrayLike, height: int, width: int) -> Mask:
 
 
 def encode(mask: ArrayLike) -> bytes:
-    """Compressed string of a (H, W) mask.
+    """Compress a (H, W) mask, for those who bring scenes with masks of their own; `decode` reads it.
 
     >>> encode([[0, 1], [1, 1]])
     b'13'

@@ -20,7 +20,7 @@ from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
 from sightline.scenes.types import Camera
 from sightline.worlds import World, load_world, solid
-from sightline.worlds.arranging import directions
+from sightline.worlds.arrangement import directions
 from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
 from sightline.worlds.looks import COLORS, MATERIALS
 from sightline.worlds.shapes import split_name

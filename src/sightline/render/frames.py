@@ -1,4 +1,4 @@
-"""What a back end gives for one view."""
+"""One drawn view: picture, ids, depth, normals and masks, as every back end gives them."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _sighting(frame: Frame, index: int, name: str) -> Sighting | None:
     box = tight_box(visible)
     area, shown = int(amodal.sum()), int(visible.sum())
     height, width = amodal.shape
-    told = {
+    states = {
         "hidden": shown == 0,
         "occluded": shown < area,
         "truncated": whole[0] == 0 or whole[1] == 0 or whole[2] == width or whole[3] == height,
@@ -67,7 +67,7 @@ def _sighting(frame: Frame, index: int, name: str) -> Sighting | None:
         visible_mask=_run_lengths(visible, box),
         amodal_mask=_run_lengths(amodal, whole),
         occluded_fraction=1.0 - shown / area,
-        flags=frozenset(flag for flag, holds in told.items() if holds),
+        flags=frozenset(flag for flag, holds in states.items() if holds),
     )
 
 

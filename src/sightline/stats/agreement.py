@@ -194,8 +194,8 @@ def human_ceiling(
         right, wrong = totals[:, :, 0].sum(axis=1), totals[:, :, 1].sum(axis=1)
         return np.asarray(right / (right + wrong))
 
-    found = intervals(counts, accuracy, level=level, resamples=resamples, seed=seed)[0]
-    return HumanCeiling(found, counts)
+    interval = intervals(counts, accuracy, level=level, resamples=resamples, seed=seed)[0]
+    return HumanCeiling(interval, counts)
 
 
 def leave_one_out_counts(votes: NDArray[Any], *, undecided: Undecided = "leave_out") -> Floats:

@@ -68,15 +68,15 @@ def symmetry(
     order = np.argsort(key)
     back = pairs.second * n_objects + pairs.first
     at = np.searchsorted(key, back, sorter=order)
-    found = order[np.minimum(at, len(order) - 1)] if len(order) else order
-    both = key[found] == back
-    there, back_label = pairs.label[both], pairs.label[found[both]]
+    reverse = order[np.minimum(at, len(order) - 1)] if len(order) else order
+    both = key[reverse] == back
+    forth_label, back_label = pairs.label[both], pairs.label[reverse[both]]
     if aspect == "depth" and not exact:
-        case = _not_farther(there)
+        case = _not_farther(forth_label)
         violated = case & (back_label == Depth.CLOSER)
     else:
-        case = np.ones(len(there), dtype=bool)
-        violated = back_label != np.array(REVERSE)[there]
+        case = np.ones(len(forth_label), dtype=bool)
+        violated = back_label != np.array(REVERSE)[forth_label]
     of = pairs.cluster_of[pairs.first[both]]
     return np.column_stack([_tally(of, violated, pairs.n_clusters), _tally(of, case, pairs.n_clusters)])
 
@@ -113,10 +113,10 @@ def transitivity(
             some = same_size[i : i + at_once]
             slot = np.full(pairs.n_clusters, -1)
             slot[some] = np.arange(len(some))
-            here = np.flatnonzero(slot[of_pair] >= 0)
-            of = of_pair[here]
-            at = slot[of], pairs.first[here] - start[of], pairs.second[here] - start[of]
-            counts[some] = _triples(at, pairs.label[here], (len(some), int(m), int(m)))
+            rows = np.flatnonzero(slot[of_pair] >= 0)
+            of = of_pair[rows]
+            at = slot[of], pairs.first[rows] - start[of], pairs.second[rows] - start[of]
+            counts[some] = _triples(at, pairs.label[rows], (len(some), int(m), int(m)))
     return counts
 
 

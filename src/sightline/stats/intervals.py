@@ -8,6 +8,7 @@ two agree to a few hundredths of their width, and the bootstrap would only cost 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -57,6 +58,12 @@ class Interval:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; NaN becomes None."""
         return {name: plain(value) for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Interval:
+        """The interval that `to_dict` made plain."""
+        numbers = [math.nan if values[name] is None else float(values[name]) for name in ("value", "low", "high")]
+        return cls(*numbers, n=values["n"], method=values["method"])
 
     def __str__(self) -> str:
         if math.isnan(self.value):
@@ -207,5 +214,6 @@ def _effective(
         clusters, held = judgements_unmoved(counts, statistic)
         n = np.where(unmoved, np.maximum(n, clusters), n)
         variance = np.where(unmoved & (n > 1), 0.0, variance)
-        judgements = np.where(unmoved, np.where(held > 0, held, n), judgements)
+        # A statistic that is defined for a cluster alone, though it holds nothing of it, counts it as one.
+        judgements = np.where(unmoved, n - clusters + held, judgements)
     return Linearised(value, variance, n), judgements

@@ -18,7 +18,7 @@ from sightline.store.fingerprint import Fingerprint, fingerprint
 from sightline.store.formats import detect
 from sightline.store.manifest import MANIFEST, PARTIAL, Manifest, ShardInfo, is_dataset, read_manifest
 from sightline.store.schema import LATER, SCHEMA_VERSION, SCHEMAS
-from sightline.store.shards import DiskShard, MemoryShard, Shard, read_shard
+from sightline.store.shards import DiskShard, MemoryShard, read_shard
 from sightline.store.tables import Tables
 
 OnError = Literal["raise", "skip"] | Callable[[DataError], None]
@@ -41,7 +41,7 @@ class Dataset:
 
     def __init__(
         self,
-        parts: Sequence[Shard],
+        parts: Sequence[DiskShard | MemoryShard],
         blobs: Blobs,
         manifest: Manifest | None = None,
         completed: Completed | None = None,

@@ -7,7 +7,6 @@ import io
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -24,31 +23,7 @@ SCENES_PER_GROUP = 2_000
 """Scenes in a Parquet row group: opening one scene decodes one group of each table."""
 
 
-class Shard(Protocol):
-    """A run of scenes that can be read."""
-
-    @property
-    def info(self) -> ShardInfo:
-        """What the shard should hold."""
-
-    @property
-    def scenes(self) -> int:
-        """How many scenes."""
-
-    def may_hold(self, scene_id: str) -> bool:
-        """Whether the scene can be in this shard, without reading it."""
-
-    def frame(self, table: str) -> pl.DataFrame:
-        """One whole table."""
-
-    def scannable(self, table: str) -> Path | pl.DataFrame:
-        """What a lazy scan of one table starts from."""
-
-    def rows_of(self, scene_id: str) -> Tables:
-        """The rows of one scene; empty tables where it is not here."""
-
-
-def read_shard(shard: Shard, split: str | None = None) -> Tables:
+def read_shard(shard: DiskShard | MemoryShard, split: str | None = None) -> Tables:
     """All tables of a shard, or those rows of them that belong to one split."""
     views = shard.frame("views")
     if split is None:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sightline.worlds.arranging import arrange
+    from sightline.worlds.arrangement import arrange
     from sightline.worlds.files import presets
     from sightline.worlds.fits import can_contain, can_support
     from sightline.worlds.labels import PREDICATES, relations
@@ -20,26 +20,6 @@ if TYPE_CHECKING:
     from sightline.worlds.shapes import SHAPES, SIZES, solid
     from sightline.worlds.solids import Solid
     from sightline.worlds.spec import World, load_world, world_from
-
-_HOMES = {
-    "arrange": "arranging",
-    "presets": "files",
-    "can_contain": "fits",
-    "can_support": "fits",
-    "PREDICATES": "labels",
-    "relations": "labels",
-    "Layout": "layout",
-    "Light": "layout",
-    "Placed": "layout",
-    "Shot": "layout",
-    "SHAPES": "shapes",
-    "SIZES": "shapes",
-    "solid": "shapes",
-    "Solid": "solids",
-    "World": "spec",
-    "load_world": "spec",
-    "world_from": "spec",
-}
 
 __all__ = [
     "PREDICATES",
@@ -62,11 +42,24 @@ __all__ = [
 ]
 
 
+_LAZY = {
+    "arrangement": ("arrange",),
+    "files": ("presets",),
+    "fits": ("can_contain", "can_support"),
+    "labels": ("PREDICATES", "relations"),
+    "layout": ("Layout", "Light", "Placed", "Shot"),
+    "shapes": ("SHAPES", "SIZES", "solid"),
+    "solids": ("Solid",),
+    "spec": ("World", "load_world", "world_from"),
+}
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sightline.worlds' has no attribute {name!r}")
-    return getattr(import_module(f"sightline.worlds.{_HOMES[name]}"), name)
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -143,22 +143,22 @@ def perches(supporter: str, item: str, stability: float) -> Floats:
 
 @njit(cache=True)
 def _turns(host: Body, guest: Body, clearance: float) -> Floats:
-    found = np.empty(360)
+    turns = np.empty(360)
     n = 0
     item = np.empty_like(guest.outline)
     moves, spare = np.empty((len(host.cavity) + 4, 2)), np.empty((len(host.cavity) + 4, 2))
     for k in range(round(2.0 * math.pi / STEP)):
         turned(guest.outline, k * STEP, 0.0, 0.0, item)
         if shifts(item, len(item), host.cavity, host.cavity_sides, clearance, moves, spare) > 0:
-            found[n] = k * STEP
+            turns[n] = k * STEP
             n += 1
-    return found[:n].copy()
+    return turns[:n].copy()
 
 
 @njit(cache=True)
 def _perches(host: Body, guest: Body, stability: float) -> Floats:
     poses = round(2.0 * math.pi / STEP) * _PLACES * _PLACES
-    found = np.empty((_ENOUGH, 3))
+    perches = np.empty((_ENOUGH, 3))
     n = 0
     footing = np.empty((footing_rows(host, guest), 2))
     for k in range(poses):
@@ -167,11 +167,11 @@ def _perches(host: Body, guest: Body, stability: float) -> Floats:
         u, v = place // _PLACES * 2.0 / (_PLACES - 1) - 1.0, place % _PLACES * 2.0 / (_PLACES - 1) - 1.0
         fits, x, y = on_top(host, guest, turn, u, v)
         if fits and stands(host, guest, turn, x, y, stability, footing) > 0:
-            found[n, 0], found[n, 1], found[n, 2] = turn, u, v
+            perches[n, 0], perches[n, 1], perches[n, 2] = turn, u, v
             n += 1
             if n == _ENOUGH:
                 break
-    return found[:n].copy()
+    return perches[:n].copy()
 
 
 @njit(cache=True)

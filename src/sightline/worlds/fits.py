@@ -25,8 +25,8 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from sightline.errors import ConfigError
-from sightline.geometry import fitting
-from sightline.worlds.margins import Question, kept
+from sightline.geometry import clearance
+from sightline.worlds.margins import Question, stored
 from sightline.worlds.shapes import solid
 from sightline.worlds.solids import Outline, Solid
 
@@ -36,7 +36,7 @@ TOLERANCE: Final = 1e-6
 """Metres by which a thing may be too large and still fit."""
 
 _SLACK = 1e-8  # walls move out by this much of their size, lest rounding turns a tie into an empty room
-_KINDS: Final = {"box": fitting.BOX, "ellipse": fitting.ELLIPSE, "polygon": fitting.POLYGON}
+_KINDS: Final = {"box": clearance.BOX, "ellipse": clearance.ELLIPSE, "polygon": clearance.POLYGON}
 _KEPT = 1 << 17
 
 
@@ -138,7 +138,7 @@ def _in_units(outline: Outline, scale: float) -> Outline:
 
 @lru_cache(maxsize=_KEPT)
 def _margin(question: Question) -> float:
-    known = kept(question)
+    known = stored(question)
     return work_out(question) if known is None else known
 
 
@@ -149,13 +149,13 @@ def work_out(question: Question) -> float:
 
 
 @lru_cache(maxsize=1 << 14)
-def _footprint(outline: Outline) -> fitting.Footprint:
-    return fitting.Footprint(_KINDS[outline.kind], *outline.half, outline.polygon(segments=0))
+def _footprint(outline: Outline) -> clearance.Footprint:
+    return clearance.Footprint(_KINDS[outline.kind], *outline.half, outline.polygon(segments=0))
 
 
 @lru_cache(maxsize=1 << 14)
 def _room(region: Outline, body: Outline) -> tuple[float, float]:
-    margin, turn = fitting.room(_footprint(region), _footprint(body))
+    margin, turn = clearance.room(_footprint(region), _footprint(body))
     return margin, turn
 
 
@@ -164,16 +164,16 @@ def _growth(region: Outline, body: Outline) -> float:
 
 
 @lru_cache(maxsize=1 << 13)
-def _table(region: Outline, body: Outline) -> fitting.SideReach:
+def _table(region: Outline, body: Outline) -> clearance.SideReach:
     """Made for bodies that fit alone, if only within the tolerance."""
-    made: fitting.SideReach = fitting.table(
+    made: clearance.SideReach = clearance.table(
         _footprint(region), _growth(region, body), _footprint(body), _room(region, body)[1]
     )
     return made
 
 
 def _gap(region: Outline, one: Outline, two: Outline) -> float:
-    widest: float = fitting.widest_gap(
+    widest: float = clearance.widest_gap(
         _footprint(region),
         _footprint(one),
         _growth(region, one),

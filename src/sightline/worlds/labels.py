@@ -44,8 +44,8 @@ def relations(layout: Layout) -> list[Relation]:
 
     >>> from sightline.worlds import arrange, load_world
     >>> layout = arrange(load_world("geospa/train"), seed=0, index=0)
-    >>> found = set(relations(layout))
-    >>> all((j, "right", i) in found for i, predicate, j in found if predicate == "left")
+    >>> facts = set(relations(layout))
+    >>> all((j, "right", i) in facts for i, predicate, j in facts if predicate == "left")
     True
     """
     objects = layout.objects
@@ -54,50 +54,50 @@ def relations(layout: Layout) -> list[Relation]:
     below = [_ancestors(objects, i) for i in range(len(objects))]
     lefts = [_along(layout.left, o) for o in objects]
     behinds = [_along(layout.behind, o) for o in objects]
-    found: list[Relation] = []
+    facts: list[Relation] = []
     for i, subject in enumerate(objects):
         for j, other in enumerate(objects):
             if i == j:
                 continue
             left, behind = lefts[i] - lefts[j], behinds[i] - behinds[j]
             if abs(left) > EPSILON:
-                found.append((i, "left" if left > 0.0 else "right", j))
+                facts.append((i, "left" if left > 0.0 else "right", j))
             if abs(behind) > EPSILON:
-                found.append((i, "behind" if behind > 0.0 else "front", j))
+                facts.append((i, "behind" if behind > 0.0 else "front", j))
             if other.parent == i:
-                found.append((i, "contains" if other.how == "contained" else "supports", j))
+                facts.append((i, "contains" if other.how == "contained" else "supports", j))
             movable = j not in below[i] and not above[j]
             enters = movable and layout.containment
             if j in inside[i] or (enters and _fits(can_contain, subject, other, objects, inside[i])):
-                found.append((i, "can_contain", j))
+                facts.append((i, "can_contain", j))
             if j in above[i] or (movable and _fits(can_support, subject, other, objects, above[i])):
-                found.append((i, "can_support", j))
-    return found
+                facts.append((i, "can_support", j))
+    return facts
 
 
-def _fits(can: Fits, subject: Placed, item: Placed, objects: tuple[Placed, ...], there: list[int]) -> bool:
+def _fits(can: Fits, subject: Placed, item: Placed, objects: tuple[Placed, ...], residents: list[int]) -> bool:
     """Rules 4 and 5."""
-    if not there:
+    if not residents:
         return can(subject.shape, item.shape, None)
-    return all(can(subject.shape, item.shape, objects[e].shape) for e in there)
+    return all(can(subject.shape, item.shape, objects[e].shape) for e in residents)
 
 
 def _children(objects: tuple[Placed, ...], how: str) -> list[list[int]]:
     """For every object the ones directly in, or on, it."""
-    found: list[list[int]] = [[] for _ in objects]
+    children: list[list[int]] = [[] for _ in objects]
     for i, placed in enumerate(objects):
         if placed.parent >= 0 and placed.how == how:
-            found[placed.parent].append(i)
-    return found
+            children[placed.parent].append(i)
+    return children
 
 
 def _ancestors(objects: tuple[Placed, ...], i: int) -> list[int]:
     """The objects that object i stands in or on, the nearest first."""
-    found: list[int] = []
+    below: list[int] = []
     while objects[i].parent >= 0:
         i = objects[i].parent
-        found.append(i)
-    return found
+        below.append(i)
+    return below
 
 
 def _along(direction: tuple[float, float], placed: Placed) -> float:

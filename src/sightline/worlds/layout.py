@@ -128,8 +128,8 @@ class Layout:
         What stood on or in that object stays where it was, in the air if need be: a counterfactual changes one
         thing.
         """
-        kept = [o for i, o in enumerate(self.objects) if i != index]
-        return replace(self, objects=tuple(_reparent(o, index) for o in kept))
+        others = [o for i, o in enumerate(self.objects) if i != index]
+        return replace(self, objects=tuple(_reparent(o, index) for o in others))
 
 
 def _reparent(placed: Placed, gone: int) -> Placed:

@@ -1,7 +1,7 @@
 """Margins of the built-in shapes, worked out once and kept beside this file: every process starts with them.
 
 An outline is known by a digest of its numbers: one that has changed, or that comes from a mesh file, is not in here
-and is worked out when it is asked for. ``python -m sightline.worlds.bake_margins`` makes the file.
+and is worked out when it is asked for. ``python tools/bake_margins.py`` makes the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Question = tuple[Outline, ...]
 
 
 class Margins(NamedTuple):
-    """What the file holds.
+    """Margins by question, as the file holds them.
 
     Attributes:
         numbers: The number, from 1, of every outline by its digest.
@@ -38,10 +38,10 @@ class Margins(NamedTuple):
     answers: NDArray[np.float64]
 
 
-def kept(question: Question) -> float | None:
-    """The margin that the file has; None if it has none.
+def stored(question: Question) -> float | None:
+    """Look a margin up in the file; None if it has none.
 
-    >>> kept((Outline("box", (1.0, 1.0)), Outline("box", (0.5, 0.5))))
+    >>> stored((Outline("box", (1.0, 1.0)), Outline("box", (0.5, 0.5))))
     0.5
     """
     known = load()
@@ -50,8 +50,8 @@ def kept(question: Question) -> float | None:
         return None
     code = _code(numbers, len(known.numbers) + 1)
     at = int(np.searchsorted(known.questions, code))
-    found = at < len(known.questions) and known.questions[at] == code
-    return float(known.answers[at]) if found else None
+    listed = at < len(known.questions) and known.questions[at] == code
+    return float(known.answers[at]) if listed else None
 
 
 @cache

@@ -20,19 +20,19 @@ import numpy as np
 from sightline.errors import ConfigError
 from sightline.worlds.bodies import body, perches, turns_within
 from sightline.worlds.layout import How, Placed
-from sightline.worlds.solids import Floats
-from sightline.worlds.spec import World
-from sightline.worlds.stage import (
+from sightline.worlds.poses import (
     COLLIDES,
     FALLS,
     UNSEEN,
-    Rules,
-    Stage,
+    PlacementRules,
+    PlacementStage,
     empty,
     settle_inside,
     settle_on_table,
     settle_on_top,
 )
+from sightline.worlds.solids import Floats
+from sightline.worlds.spec import World
 
 _BATCH = 50
 """Poses drawn at a time."""
@@ -45,8 +45,8 @@ _REDRAWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What an object is, before it has a place."""
+class ObjectKind:
+    """Shape, size, colour and material of an object, before it has a place."""
 
     shape: str
     solid: str
@@ -62,7 +62,7 @@ class Failures:
     wrong: np.ndarray = field(default_factory=lambda: np.zeros(3, np.int64))
 
 
-def place(world: World, rng: np.random.Generator, rules: Rules) -> tuple[Placed, ...]:
+def place(world: World, rng: np.random.Generator, rules: PlacementRules) -> tuple[Placed, ...]:
     """The objects of one scene, each at rest and clear of the others.
 
     Raises:
@@ -81,7 +81,7 @@ def place(world: World, rng: np.random.Generator, rules: Rules) -> tuple[Placed,
     raise ConfigError(_impossible(world, wanted, failures))
 
 
-def _draw(world: World, deck: _Deck, rng: np.random.Generator, present: list[Kind]) -> Kind:
+def _draw(world: World, deck: _Deck, rng: np.random.Generator, present: list[ObjectKind]) -> ObjectKind:
     """A combination that is not there yet, by the world's weights and co-occurrence."""
     weights = deck.weights
     if deck.factors is not None:
@@ -91,7 +91,7 @@ def _draw(world: World, deck: _Deck, rng: np.random.Generator, present: list[Kin
     for _ in range(_REDRAWS):
         u, size, color, material = rng.random(4).tolist()
         shape = deck.shapes[min(bisect_right(steps, u * steps[-1]), len(steps) - 1)]
-        kind = Kind(
+        kind = ObjectKind(
             shape,
             f"{shape}:{world.sizes[int(size * len(world.sizes))]}",
             world.colors[int(color * len(world.colors))],
@@ -126,16 +126,16 @@ def _deck(world: World) -> _Deck:
 class _Scene:
     """A scene that is being laid."""
 
-    def __init__(self, world: World, rules: Rules, stage: Stage) -> None:
+    def __init__(self, world: World, rules: PlacementRules, stage: PlacementStage) -> None:
         self.world, self.rules, self.stage = world, rules, stage
-        self.kinds: list[Kind] = []
+        self.kinds: list[ObjectKind] = []
         self.objects: list[Placed] = []
         self.poses: list[Floats] = []
         self.depth: list[int] = []
         self.children: list[int] = []
         self.carries: list[bool] = []
 
-    def add(self, kind: Kind, rng: np.random.Generator, failures: Failures) -> bool:
+    def add(self, kind: ObjectKind, rng: np.random.Generator, failures: Failures) -> bool:
         """Place one more object; False if there was no place for it."""
         odds = self.world.placement
         ways: dict[How, float] = {"independent": odds.independent}
@@ -149,10 +149,10 @@ class _Scene:
             way = _choose(ways, rng.random())
             del ways[way]
             if way == "independent":
-                found = self._on_table(kind, rng, wrong)
+                placed = self._on_table(kind, rng, wrong)
             else:
-                found = self._at_parent(kind, rng, wrong, way, containers if way == "contained" else supporters)
-            if found:
+                placed = self._at_parent(kind, rng, wrong, way, containers if way == "contained" else supporters)
+            if placed:
                 return True
         failures.solids[kind.solid] += 1
         return False
@@ -169,7 +169,7 @@ class _Scene:
         holders = [i for i, host in hollow if len(turns_within(host, solid, world.clearance))]
         return holders, [i for i, host in free if len(perches(host, solid, world.stability))]
 
-    def _on_table(self, kind: Kind, rng: np.random.Generator, wrong: np.ndarray) -> bool:
+    def _on_table(self, kind: ObjectKind, rng: np.random.Generator, wrong: np.ndarray) -> bool:
         item = body(kind.solid)
         for start in range(0, self.world.tries, _BATCH):
             draws = rng.random((min(_BATCH, self.world.tries - start), 3))
@@ -180,7 +180,7 @@ class _Scene:
         return False
 
     def _at_parent(
-        self, kind: Kind, rng: np.random.Generator, wrong: np.ndarray, way: How, parents: list[int]
+        self, kind: ObjectKind, rng: np.random.Generator, wrong: np.ndarray, way: How, parents: list[int]
     ) -> bool:
         item, rest = body(kind.solid), list(parents)
         while rest:
@@ -197,7 +197,7 @@ class _Scene:
                 return True
         return False
 
-    def _enter(self, kind: Kind, pose: Floats, how: How, parent: int) -> None:
+    def _enter(self, kind: ObjectKind, pose: Floats, how: How, parent: int) -> None:
         x, y, z, yaw = pose.tolist()
         self.objects.append(Placed(kind.solid, kind.color, kind.material, (x, y, z), yaw, how, parent))
         self.kinds.append(kind)
@@ -228,9 +228,9 @@ def _impossible(world: World, wanted: int, failures: Failures) -> str:
         FALLS: f"tip what is below (stability {world.stability:g})",
     }
     counts = {why: int(failures.wrong[why]) for why in sorted(reasons, key=lambda why: -failures.wrong[why])}
-    told = ", ".join(f"{n:,} {reasons[why]}" for why, n in counts.items() if n)
+    causes = ", ".join(f"{n:,} {reasons[why]}" for why, n in counts.items() if n)
     return (
         f"world {world.name!r} cannot be filled with {wanted} objects in {world.attempts} attempts; most often "
         f"there was no free place for {worst} ({times} times, {world.tries:,} tries each). "
-        f"Of {sum(counts.values()):,} poses {told}"
+        f"Of {sum(counts.values()):,} poses {causes}"
     )

@@ -82,9 +82,9 @@ def test_every_ordered_pair_is_asked_once(data: Dataset) -> None:
 
 def test_items_carry_the_votes_of_their_labels(data: Dataset) -> None:
     for item in RelationsExam().items(data):
-        majority = item.depth_votes.max(axis=1) * 2 > item.depth_votes.sum(axis=1)
-        assert (majority == (item.depth >= 0)).all()
-        assert (item.depth_votes.argmax(axis=1)[majority] == item.depth[majority]).all()
+        majority = item.table.depth_votes.max(axis=1) * 2 > item.table.depth_votes.sum(axis=1)
+        assert (majority == (item.table.depth >= 0)).all()
+        assert (item.table.depth_votes.argmax(axis=1)[majority] == item.table.depth[majority]).all()
 
 
 def test_a_model_is_never_shown_truth(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reference import official, other_protocols
 from reference.official import Row
 from sightline.exams.relations.boxed import BoxedPairs, BoxWindow, boxed_blocks, group_by_images, sort_rows
-from sightline.exams.relations.matching import MatchedPairs, MatchOutcome, match_boxed, score_boxed, summarise_boxed
+from sightline.exams.relations.matching import MatchedPairs, MatchOutcome, count_boxed, match_boxed
 from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol, rates, tally
 from sightline.skills import SILENT
 from sightline.store.formats.vrd25 import read_predictions, read_scoring_truth
@@ -87,7 +87,7 @@ def test_greedy_order(truth: list[Row], said: list[Row]) -> None:
         (Protocol.DEFAULT, other_protocols.score_default),
         (Protocol.PAPER, other_protocols.score_paper),
     ):
-        counts = score_boxed(pairs, answered, protocol, "depth")
+        counts = count_boxed(pairs, answered, protocol, "depth").counts
         assert {("a", "a"): counts[0].tolist()} == slow(truth, said, "depth")
 
 
@@ -98,7 +98,7 @@ def test_official_is_the_authors_evaluator(truth: list[Row], said: list[Row]) ->
     for aspect in ASPECTS:
         expected = official.score(truth, said, aspect)
         found = match_boxed(pairs, answered, Protocol.OFFICIAL, aspect)
-        counts = score_boxed(pairs, answered, Protocol.OFFICIAL, aspect)
+        counts = count_boxed(pairs, answered, Protocol.OFFICIAL, aspect).counts
         assert by_images(pairs, found, counts) == expected
         scores = rates(counts.sum(axis=0), protocol=Protocol.OFFICIAL, aspect=aspect, setting=pairs.setting)
         assert [tuple(row) for row in scores.tolist()] == official.table(expected)
@@ -112,7 +112,7 @@ def test_default_and_paper_are_their_oracles(truth: list[Row], said: list[Row], 
     for aspect in ASPECTS:
         expected = slow(truth, said, aspect)
         found = match_boxed(pairs, answered, protocol, aspect)
-        counts = score_boxed(pairs, answered, protocol, aspect)
+        counts = count_boxed(pairs, answered, protocol, aspect).counts
         assert by_images(pairs, found, counts) == expected
         pool = other_protocols.paper_pool(truth, aspect) if protocol is Protocol.PAPER else {0, 1, 2, 3}
         scores = rates(counts.sum(axis=0), protocol=protocol, aspect=aspect, setting=pairs.setting)
@@ -127,12 +127,12 @@ def test_explaining_changes_no_count_and_leaves_nothing_to_pair(
     pairs, answered = boxed_pairs(frame(truth), frame(said))
     found = match_boxed(pairs, answered, protocol, aspect)
     how = {"protocol": protocol, "aspect": aspect, "setting": pairs.setting}
-    counts = tally(found.truth, found.answer, found.cluster, found.n_clusters, **how)
-    np.testing.assert_array_equal(counts, score_boxed(pairs, answered, protocol, aspect))
-    summary = summarise_boxed(pairs, answered, protocol, aspect)
+    counts = tally(found.truth, found.answer, found.cluster, len(found.clusters), **how)
+    np.testing.assert_array_equal(counts, count_boxed(pairs, answered, protocol, aspect).counts)
+    summary = count_boxed(pairs, answered, protocol, aspect, explain=True)
     np.testing.assert_array_equal(summary.counts, counts)
     assert summary.outcomes == {outcome: found.outcome.tolist().count(outcome) for outcome in MatchOutcome}
-    assert (summary.n_unseen, summary.setting) == (found.n_unseen, found.setting)
+    assert (summary.n_unseen, summary.setting) == (found.n_unseen, pairs.setting)
 
     both = official.doubled(truth)
     assert sorted(found.truth_row[found.truth_row >= 0]) == list(range(len(both)))  # each truth once
@@ -189,7 +189,7 @@ def test_the_first_free_truth_is_taken_not_the_best() -> None:
 
 def test_silence_takes_nobody_elses_place() -> None:
     pairs = boxed_pairs(frame([within(X, Y, -1)]), frame([within(X, Y, -1), within(X, Y, 1)]))
-    assert not score_boxed(*pairs, Protocol.DEFAULT, "depth").any()
+    assert not count_boxed(*pairs, Protocol.DEFAULT, "depth").counts.any()
 
 
 @settings(deadline=None)  # the first example compiles
@@ -222,7 +222,7 @@ def test_window_looks_at_ordered_pairs(
     window = BoxWindow(attribute, (first, 0.6), (0.0, second))  # type: ignore[arg-type]
     pairs, answered = boxed_pairs(frame(truth), frame(said))
     found = match_boxed(pairs, answered, Protocol.OFFICIAL, "depth", window=window)
-    counts = score_boxed(pairs, answered, Protocol.OFFICIAL, "depth", window=window)
+    counts = count_boxed(pairs, answered, Protocol.OFFICIAL, "depth", window=window).counts
     assert by_images(pairs, found, counts) == official.score(truth, said, "depth", keep=keep)
 
 
@@ -270,10 +270,12 @@ def test_take_picks_rows() -> None:
 def test_nothing_true_or_nothing_said(protocol: Protocol) -> None:
     nothing_true = boxed_pairs(frame([]), frame([within(X, Y, 1)]))
     assert match_boxed(*nothing_true, protocol, "depth").n_unseen == 1
-    assert score_boxed(*nothing_true, protocol, "depth").shape == (0, 4, 3)
+    assert count_boxed(*nothing_true, protocol, "depth").counts.shape == (0, 4, 3)
     nothing_said = boxed_pairs(frame([within(X, Y, 1)]), frame([]))
-    assert score_boxed(*nothing_said, protocol, "depth").tolist() == [[[0, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]]]
-    assert score_boxed(*boxed_pairs(frame([]), frame([])), protocol, "depth").shape == (0, 4, 3)
+    assert count_boxed(*nothing_said, protocol, "depth").counts.tolist() == [
+        [[0, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    ]
+    assert count_boxed(*boxed_pairs(frame([]), frame([])), protocol, "depth").counts.shape == (0, 4, 3)
 
 
 @pytest.mark.realdata
@@ -298,7 +300,7 @@ def test_evaluator_case(
     scores = np.concatenate(
         [
             rates(
-                score_boxed(*pairs, Protocol.OFFICIAL, aspect, window=window).sum(axis=0),
+                count_boxed(*pairs, Protocol.OFFICIAL, aspect, window=window).counts.sum(axis=0),
                 protocol=Protocol.OFFICIAL,
                 aspect=aspect,
                 setting="across_images",
@@ -330,7 +332,7 @@ def test_perfect_answers_on_the_validation_set(real_data: Path, setting: str, re
     )
     everything = {
         protocol: rates(
-            score_boxed(pairs, said, protocol, "depth").sum(axis=0),
+            count_boxed(pairs, said, protocol, "depth").counts.sum(axis=0),
             protocol=protocol,
             aspect="depth",
             setting=pairs.setting,

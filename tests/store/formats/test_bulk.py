@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.store.formats.bulk import ObjectIndex, Vocabulary, extend
+from sightline.store.formats.bulk import ObjectIndex, TextNumbers, extend
 
 WORDS = st.sampled_from(["a", "b", "ab", "", "ä", "0", "00"])
 
@@ -16,12 +16,12 @@ WORDS = st.sampled_from(["a", "b", "ab", "", "ä", "0", "00"])
 @given(st.lists(st.lists(WORDS, max_size=6), max_size=4))
 def test_numbers_follow_first_use_whatever_the_blocks(blocks: list[list[str]]) -> None:
     known: dict[str, int] = {}
-    words = Vocabulary()
+    words = TextNumbers()
     for block in blocks:
         expected = [known.setdefault(word, len(known)) for word in block]
         assert words.numbers(pl.Series(block, dtype=pl.String)).tolist() == expected
     assert (list(words), len(words)) == (list(known), len(known))
-    assert list(Vocabulary(known)) == list(known)
+    assert list(TextNumbers(known)) == list(known)
 
 
 PLACES = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=8)

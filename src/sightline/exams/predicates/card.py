@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from sightline.errors import DataError, ModelError
 from sightline.exams.card import CardContext
-from sightline.exams.predicates.drawing import scene_example
+from sightline.exams.predicates.drawing import KINDS, PHRASES, SceneExample, attention_of, scene_example
 from sightline.exams.predicates.measures import ANSWERS, AXES
 from sightline.exams.runner import items_of
 from sightline.exams.scoring import RunResult
 from sightline.scenes.labels import GEOMETRIC, PREDICATES, SPATIAL
-from sightline.show.page import Example, Figure, FigureRow, Section
+from sightline.show.markup import part_style, render_part
+from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, scored, shared
 from sightline.show.xy import Series, by_part, common_domain, xy_chart
 from sightline.stats import Interval
@@ -64,6 +65,7 @@ HIDDEN_NOTE: Final = (
     "itself."
 )
 
+_PACKAGE: Final = "sightline.exams.predicates"
 _ORDERED: Final = frozenset({"n_objects", "hidden"})
 _HIDDEN: Final = {"0–0.25": "0–25", "0.25–0.5": "25–50", "0.5–0.75": "50–75", "0.75–<1": "75–99", "1": "100"}
 _AS: Final[dict[str, Callable[[Interval | None], Cell]]] = {"f1": scored}
@@ -152,7 +154,7 @@ def _chart(
 def examples(exam: PredicatesExam, card: CardContext, result: RunResult) -> Iterator[Example]:
     """Single scenes: views, what was asked about, and what became of the judgements."""
     items = {item.id: item for item in items_of(exam.settled(card.data), card.data)}
-    looking = _attentive(card, result) if card.options.attention and result is card.focus else None
+    model = _attentive(card, result) if card.options.attention and result is card.focus else None
     shown_views = tuple(map(str, result.run.manifest.get("views") or ()))
     for kind, ids in card.chosen(result).items():
         for name in ids:
@@ -160,15 +162,45 @@ def examples(exam: PredicatesExam, card: CardContext, result: RunResult) -> Iter
             records = result.records.rows.filter(pl.col("item") == name)
             # A blind model was shown no view; the reader sees all of them.
             queries = item.queries(shown_views or tuple(item.views))
-            yield scene_example(
+            example = scene_example(
                 card.data.scene(item.scene_id),
                 queries,
-                item.facts,
+                item.facts.truth,
                 verdicts_of(records, item.facts.objects),
-                model=result.name,
-                kind=kind,
-                attention=looking,
+                hidden=item.facts.hidden,
+                attention=None if model is None else attention_of(model, queries, result.name),
             )
+            yield _example(exam, result, kind, example)
+
+
+def _example(exam: PredicatesExam, result: RunResult, kind: ExampleKind, example: SceneExample) -> Example:
+    whole = f"all {example.asked:,} judgements right"
+    counts = [whole if not example.wrong else f"{example.wrong:,} of {example.asked:,} judgements wrong"]
+    for outcome, (mark, meaning) in KINDS.items():
+        if outcome != "true_positive" and example.count(outcome):
+            counts.append(f"{mark} {example.count(outcome)} {meaning}")
+    note = " · ".join(counts)
+    html = render_part(_PACKAGE, "example.html.j2", scene=example, kinds=KINDS, phrases=PHRASES)
+    return Example(exam.name, result.name, kind, example.scene_id, example.scene_id, html, note, example.to_dict())
+
+
+def examples_page() -> dict[str, Any]:
+    """What the page says of the scenes on show."""
+    lead = (
+        "What a model said of single scenes, mistakes first. Numbers stand on the objects, dashed where one is "
+        "wholly hidden; the patches are what the model was asked about. A line tells all of one subject: “1 left "
+        "of 3, 4” is two judgements. Facts rightly denied are not listed. Where attention is shown, the glow runs "
+        "from the least to the most the model drew from any place for one object, on one scale for all views."
+    )
+    legend = render_part(_PACKAGE, "legend.html.j2", kinds=KINDS)
+    return {"examples_lead": (lead,), "examples_legend": legend, "style": part_style(_PACKAGE, "example.css")}
+
+
+def cautions(card: CardContext) -> Iterator[str]:
+    """A warning where the model whose attention is shown has changed since the run."""
+    run = card.focus.run
+    if card.options.attention and card.load(run).fingerprint != run.manifest["identity"]["model_fingerprint"]:
+        yield f"{run.name} has changed since it took the exam: the attention shown is of the model as it is now."
 
 
 def verdicts_of(records: pl.DataFrame, objects: Sequence[str]) -> NDArray[np.int8]:

@@ -41,7 +41,7 @@ class PredicatesExam(Exam[PredicatesItem]):
     name: ClassVar[str] = "predicates"
     title: ClassVar[str] = "Geometric predicates"
     baselines: ClassVar[Mapping[str, str]] = BASELINES
-    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("predicates",),)  # type: ignore[misc]
+    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("predicates",),)
 
     def questions(self, data: Dataset) -> Questions:
         """All scenes with a pair; DataError where there is none, or the dataset is of another kind."""
@@ -123,6 +123,18 @@ class PredicatesExam(Exam[PredicatesItem]):
         from sightline.exams.predicates.card import examples
 
         return examples(self, card, result)
+
+    def examples_page(self) -> dict[str, Any]:
+        """What the page says of the scenes on show."""
+        from sightline.exams.predicates.card import examples_page
+
+        return examples_page()
+
+    def cautions(self, card: CardContext) -> Iterable[str]:
+        """Whether the model whose attention is shown has changed."""
+        from sightline.exams.predicates.card import cautions
+
+        return cautions(card)
 
     def _wanted(self, model: Any, common: tuple[str, ...]) -> tuple[str, ...]:
         """Views to show of those that all scenes have: the exam's, the model's, or all."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sightline import geometry
 from sightline.exams.relations.protocols import Aspect
 from sightline.skills import Setting
-from sightline.store.formats.bulk import Vocabulary, extend
+from sightline.store.formats.bulk import TextNumbers, extend
 
 Ints = NDArray[np.int32]
 Attribute = Literal["vertical", "horizontal", "area"]
@@ -71,12 +71,12 @@ def boxed_blocks(
         truth: Consecutive parts of what `store.formats.vrd25.read_scoring_truth` gives; none of them is kept.
         predictions: The same of `read_predictions` there.
     """
-    images = Vocabulary()
+    images = TextNumbers()
     true = _arrays(truth, images)
     # Numbered anew, so that the order of clusters, hence of a bootstrap's draws, does not depend on the blocks.
     order = _by_first_use(true["image_a"], true["image_b"], len(images))
     names = list(images)
-    images = Vocabulary(names[i] for i in order)
+    images = TextNumbers(names[i] for i in order)
     rank = np.argsort(order).astype(np.int32)
     for end in _IMAGES:
         true[end] = rank[true[end]]
@@ -98,7 +98,7 @@ def _by_first_use(first: Ints, second: Ints, size: int) -> NDArray[np.int64]:
     return np.argsort(place)
 
 
-def _arrays(blocks: Iterable[pl.DataFrame], images: Vocabulary) -> dict[str, Any]:
+def _arrays(blocks: Iterable[pl.DataFrame], images: TextNumbers) -> dict[str, Any]:
     """The fields of `BoxedPairs` but for the images, whose numbers are those of `images`."""
     arrays: dict[str, NDArray[Any]] = {
         **{end: np.empty(0, dtype=np.int32) for end in _IMAGES},

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from sightline.exams.card import CardContext
+import polars as pl
+
+from sightline.exams.card import WORST_OF_OTHERS, CardContext, named_scenes
 from sightline.exams.relations.analyses import (
     AccuracySlice,
     ByDifficulty,
@@ -29,6 +31,7 @@ from sightline.exams.relations.distributions import (
     labels_by_class,
     labels_by_class_pair,
 )
+from sightline.exams.relations.drawing import worst_examples
 from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam
 from sightline.exams.relations.grids import Grid, grids
 from sightline.exams.relations.marks import SUBTASKS, Marks, mark_pairs, of_setting
@@ -38,7 +41,8 @@ from sightline.exams.relations.protocols import Protocol
 from sightline.exams.scoring import RunResult
 from sightline.plain import plain
 from sightline.show.chart import DotRow, bars, dot_intervals, heat_grid, stacked_bars
-from sightline.show.page import Example, Figure, FigureRow, Section
+from sightline.show.markup import render_part
+from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
 from sightline.skills import Setting
 from sightline.stats import Interval
@@ -81,6 +85,7 @@ OUTCOMES: Final = {
     "undecided": "no majority",
 }
 
+_PACKAGE: Final = "sightline.exams.relations"
 _SHOWN: Final = 25
 """Classes and class pairs in a frequency chart."""
 _AGREEMENT: Final = 500
@@ -254,8 +259,9 @@ def sections(card: CardContext) -> Iterator[Section]:
     yield Section("tasks", "Sub-task by sub-task", (*text, *_human_paragraph(card)), tuple(tables))
     behaviour = [_difficulty_table(card), _heuristic_table(card), _consistency_table(card), _silence_table(card)]
     figures = _outcome_figures(card)
-    detected = [_detected_table(card), *([FigureRow("How judgements ended", figures)] if figures else [])]
-    yield Section("behaviour", "Behaviour", (), (*behaviour, *_transfer_tables(card), *detected))
+    ended = (FigureRow("How judgements ended", figures),) if figures else ()
+    detected = _detected_table(card)
+    yield Section("behaviour", "Behaviour", (), (*behaviour, *_transfer_tables(card), detected, *ended))
     rows = tuple(_grid_rows(made.grids))
     if rows:
         yield Section("grids", "Size and place", (_grid_sentence(card),), rows)
@@ -655,5 +661,32 @@ def _settings_of(mappings: Iterable[Mapping[Setting, object]]) -> list[Setting]:
 
 
 def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
-    """PLACEHOLDER."""
-    return iter(())
+    """The scenes where the model errs most although the raters agree, each with its plainest mistake."""
+    if "outcome" in result.records.rows.columns:
+        return
+    options, each = card.options, 4 if card.options.examples is None else card.options.examples
+    marks = marks_of(card, result)
+    wanted: set[str] = set()
+    if options.scenes:
+        scenes = result.records.rows["scene_id"].unique(maintain_order=True).to_list()
+        chosen = named_scenes(options.scenes, scenes, card.data, result.name)
+        rows = result.records.rows.filter(pl.col("scene_id").is_in(chosen))
+        wanted = set(rows["cluster_id"])
+    if result is not card.focus:
+        each = min(each, WORST_OF_OTHERS)
+    kind: ExampleKind = "chosen" if wanted else "worst"
+    for example in worst_examples(marks, card.data, each=each, clusters=wanted):
+        title = f"{TASK_TITLES[example.subtask]}: {example.cluster}"
+        html = render_part(_PACKAGE, "example.html.j2", svg=example.svg)
+        facts = example.to_dict()
+        yield Example("relations", result.name, kind, example.cluster, title, html, example.note, facts)
+
+
+def examples_page() -> dict[str, Any]:
+    """What the page says of the scenes on show."""
+    lead = (
+        "Where a model errs most although the raters agree: the raters’ unanimity on its wrong answers, as a share "
+        "of all answers in the scene, scenes with few answers held back. Each is drawn with its plainest mistake. "
+        "Silence is not counted, nor pairs the raters could not tell."
+    )
+    return {"examples_lead": (lead,)}

@@ -109,7 +109,7 @@ def _truth_rows(item: RelationsItem) -> BoxedPairs:
     """The annotated pairs, each once: matching adds the reverses itself."""
     written = slice(None) if item.pairs.setting == "across_images" else slice(0, len(item.pairs) // 2)
     once = replace(item.pairs, boxes_a=item.pairs.boxes_a[written], boxes_b=item.pairs.boxes_b[written])
-    return _boxed(once, item.depth[written], item.occlusion[written])
+    return _boxed(once, item.table.depth[written], item.table.occlusion[written])
 
 
 def _boxed(pairs: Pairs, depth: NDArray[np.int8], occlusion: NDArray[np.int8]) -> BoxedPairs:
@@ -135,9 +135,10 @@ def _rows(item: RelationsItem, aspect: Aspect, matched: MatchedPairs, perfect: b
         predicted = matched.prediction_row[asked] >= 0
         ideal = np.where(truth == ABSENT, _NEUTRAL[aspect], np.maximum(truth, SILENT))
         answer = np.where(predicted, ideal, SILENT).astype(np.int8)
+    subjects, objects = item.subjects, item.objects
     return {
-        "subject": [item.subjects[r] if r >= 0 else None for r in row],
-        "object": [item.objects[r] if r >= 0 else None for r in row],
+        "subject": [subjects[r] if r >= 0 else None for r in row],
+        "object": [objects[r] if r >= 0 else None for r in row],
         "reverse": np.where(row >= 0, item.reverse[row], item.reverse.all()).tolist(),
         "aspect": [aspect] * len(row),
         "truth": truth_words(aspect, truth),

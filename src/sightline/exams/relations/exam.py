@@ -177,7 +177,7 @@ class RelationsExam(Exam[RelationsItem]):
 
     def standard(self, options: Mapping[str, Any]) -> bool:
         """Whether a run judged given boxes and learned each setting from its own pairs."""
-        return options.get("boxes", "truth") == "truth" and options.get("study", "same") == "same"
+        return (options.get("boxes", "truth"), options.get("study", "same")) == ("truth", "same")
 
     def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:
         """What one rater reaches, judged by the others."""
@@ -203,6 +203,12 @@ class RelationsExam(Exam[RelationsItem]):
         from sightline.exams.relations.card import examples
 
         return examples(card, result)
+
+    def examples_page(self) -> dict[str, Any]:
+        """What the page says of the scenes on show."""
+        from sightline.exams.relations.card import examples_page
+
+        return examples_page()
 
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002 - a hook
         """Whose boxes a run judged, and from which setting it learned, where that is unusual."""
@@ -245,11 +251,11 @@ def planned(
 
 def item_records(item: RelationsItem, judgements: Judgements) -> ItemRecords:
     """Records of one item on given boxes: one row per ordered pair and aspect."""
-    asked = [(aspect, getattr(item, aspect), getattr(judgements, aspect)) for aspect in item.aspects]
-    n = len(item.subjects)
+    asked = [(aspect, getattr(item.table, aspect), getattr(judgements, aspect)) for aspect in item.aspects]
+    n = len(item.pairs)
     columns = {
-        "subject": list(item.subjects) * len(asked),
-        "object": list(item.objects) * len(asked),
+        "subject": item.subjects * len(asked),
+        "object": item.objects * len(asked),
         "reverse": item.reverse.tolist() * len(asked),
         "aspect": [aspect for aspect, _, _ in asked for _ in range(n)],
         "truth": [word for aspect, truth, _ in asked for word in truth_words(aspect, truth)],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sightline.exams.relations.boxed import BoxWindow, boxed_blocks
-from sightline.exams.relations.matching import score_boxed, summarise_boxed
+from sightline.exams.relations.matching import count_boxed
 from sightline.exams.relations.protocols import Aspect, Counts, Protocol, lenient, rates
 from sightline.plain import plain
 from sightline.scenes import words
@@ -88,11 +88,11 @@ def score_files(
     """Score a predictions CSV; intervals are by image, or by image pair across images."""
     pairs = boxed_blocks(scoring_truth_blocks(objects, truth), prediction_blocks(predictions))
     give_back()
-    occlusion = score_boxed(*pairs, protocol, "occlusion", window=window)
+    occlusion = count_boxed(*pairs, protocol, "occlusion", window=window)
     give_back()
-    depth = summarise_boxed(*pairs, protocol, "depth", window=window)
+    depth = count_boxed(*pairs, protocol, "depth", window=window, explain=True)
     del pairs  # before the intervals, which need room of their own
-    counts = {"occlusion": occlusion, "depth": depth.counts}
+    counts = {"occlusion": occlusion.counts, "depth": depth.counts}
     rows = [
         row
         for relationship, aspect in _ORDER
@@ -119,4 +119,5 @@ def _rows(
     named = [(cell, label.word, int(label)) for cell, label in _CELLS[aspect].items()] + [
         ("all", "", len(words(aspect)))
     ]
-    return [FileRow(relationship, cell, word, *micro[3 * i : 3 * i + 3], macro[i]) for cell, word, i in named]
+    by_label = [(micro[3 * i], micro[3 * i + 1], micro[3 * i + 2], macro[i]) for i in range(len(macro))]
+    return [FileRow(relationship, cell, word, *by_label[i]) for cell, word, i in named]

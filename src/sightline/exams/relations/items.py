@@ -28,11 +28,9 @@ class RelationsItem:
         scene_id: Scene of the subjects; `other_scene` of the objects.
         cluster_id: The scene, or the unordered pair of scenes.
         pairs: What the model sees.
+        table: The same n ordered pairs with labels and votes.
         aspects: What is asked: depth, and within an image occlusion where the data has it.
         reverse: (n,) True where the pair is the reverse of the annotated one.
-        subjects: Object ids; `objects` likewise.
-        depth: Truth codes; `occlusion` likewise (−1: no majority, or not asked).
-        depth_votes: (n, 4) rater counts by code; `occlusion_votes` likewise.
         truth_boxes_a: (m, 4) every annotated box of the first image, also of objects in no pair; `truth_boxes_b`.
     """
 
@@ -41,16 +39,21 @@ class RelationsItem:
     other_scene: str
     cluster_id: str
     pairs: Pairs
+    table: PairTable
     aspects: tuple[Aspect, ...]
     reverse: NDArray[np.bool_]
-    subjects: tuple[str, ...]
-    objects: tuple[str, ...]
-    depth: NDArray[np.int8]
-    occlusion: NDArray[np.int8]
-    depth_votes: NDArray[np.int16]
-    occlusion_votes: NDArray[np.int16]
     truth_boxes_a: NDArray[np.float64]
     truth_boxes_b: NDArray[np.float64]
+
+    @property
+    def subjects(self) -> list[str]:
+        """(n,) object ids of the first objects."""
+        return list(self.table.object_ids[self.table.first])
+
+    @property
+    def objects(self) -> list[str]:
+        """(n,) object ids of the second ones."""
+        return list(self.table.object_ids[self.table.second])
 
 
 def relations_items(table: PairTable, views: Mapping[str, View]) -> list[RelationsItem]:
@@ -99,14 +102,9 @@ def _item(
         other_scene=other,
         cluster_id=cluster,
         pairs=pairs,
+        table=part,
         aspects=aspects,
         reverse=rows >= len(table) // 2,
-        subjects=tuple(part.object_ids[part.first]),
-        objects=tuple(part.object_ids[part.second]),
-        depth=part.depth,
-        occlusion=part.occlusion,
-        depth_votes=part.depth_votes,
-        occlusion_votes=part.occlusion_votes,
         truth_boxes_a=table.boxes[by_scene[a]],
         truth_boxes_b=table.boxes[by_scene[b]],
     )

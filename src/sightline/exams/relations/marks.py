@@ -376,8 +376,8 @@ def rightness(truth: NDArray[Any], answer: NDArray[Any]) -> list[bool | None]:
     >>> rightness(np.array([1, 1, 1, -1, -2]), np.array([1, 2, -1, 1, 1]))
     [True, False, False, None, False]
     """
-    right = (truth == answer) & (truth >= 0)
-    return np.where(truth == NO_MAJORITY, None, right).tolist()
+    right = ((truth == answer) & (truth >= 0)).tolist()
+    return [None if label == NO_MAJORITY else good for label, good in zip(truth.tolist(), right, strict=True)]
 
 
 def truth_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:

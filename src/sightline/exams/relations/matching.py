@@ -63,9 +63,7 @@ class MatchedPairs:
         outcome: (k,) codes of `MatchOutcome`.
         truth_row: (k,) ordered truth (n + i is row i reversed), −1 for none.
         prediction_row: (k,) row of the predictions, −1 for none.
-        n_clusters: How many clusters the truth has.
-        clusters: (n_clusters, 2) index of the two images of each, into ``truth.images``.
-        setting: Within one image or across two.
+        clusters: (c, 2) the clusters of the truth: index of the two images of each, into ``truth.images``.
         n_unseen: Predictions never looked at: on image pairs without truth, or outside the window.
     """
 
@@ -75,9 +73,7 @@ class MatchedPairs:
     outcome: Codes
     truth_row: Ints
     prediction_row: Ints
-    n_clusters: int
     clusters: Ints
-    setting: Setting
     n_unseen: int
 
 
@@ -115,40 +111,18 @@ def match_boxed(
         outcome=_outcomes(labels, answers, len(seen)),
         truth_row=np.concatenate([pairing.partner[seen], alone]),
         prediction_row=np.concatenate([seen, np.full(len(alone), UNMATCHED, dtype=np.int32)]),
-        n_clusters=len(pairing.groups.clusters),
         clusters=pairing.groups.clusters,
-        setting=truth.setting,
         n_unseen=len(predictions) - len(seen),
     )
 
 
-def score_boxed(
-    truth: BoxedPairs,
-    predictions: BoxedPairs,
-    protocol: Protocol,
-    aspect: Aspect,
-    *,
-    threshold: float = 0.5,
-    window: BoxWindow | None = None,
-) -> Counts:
-    """Counts of predictions on predicted boxes: (clusters, 4, 3) tp, fp, fn of labels 0…3.
-
-    The same as `tally` of `match_boxed`, without the explanation. Clusters are the unordered image pairs of the
-    truth, in the order of `MatchedPairs.clusters`.
-    """
-    pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=False)
-    n_clusters, codes = len(pairing.groups.clusters), _aligned(pairing)
-    del pairing  # as large as the counting that follows
-    return tally(*codes, n_clusters, protocol=protocol, aspect=aspect, setting=truth.setting)
-
-
 @dataclass(frozen=True)
-class MatchSummary:
-    """What is left of `MatchedPairs` once its judgements are counted.
+class BoxedCounts:
+    """What is left of matched pairs once they are counted.
 
     Attributes:
-        counts: (clusters, 4, 3) as `score_boxed` gives them.
-        outcomes: Judgements that ended so.
+        counts: (clusters, 4, 3) tp, fp, fn of labels 0…3; the clusters are those of `MatchedPairs.clusters`.
+        outcomes: How many judgements ended so; empty where that was not asked.
         n_unseen: Predictions never looked at.
         setting: Within one image or across two.
     """
@@ -159,7 +133,7 @@ class MatchSummary:
     setting: Setting
 
 
-def summarise_boxed(
+def count_boxed(
     truth: BoxedPairs,
     predictions: BoxedPairs,
     protocol: Protocol,
@@ -167,20 +141,29 @@ def summarise_boxed(
     *,
     threshold: float = 0.5,
     window: BoxWindow | None = None,
-) -> MatchSummary:
-    """Counts and outcomes of `match_boxed`, without the rows: for ten million predictions they are too much."""
-    pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=True)
+    explain: bool = False,
+) -> BoxedCounts:
+    """Count predictions on predicted boxes: `match_boxed` without the rows, too many for ten million predictions.
+
+    Args:
+        truth: As for `match_boxed`; so are the others.
+        predictions: Ordered pairs.
+        protocol: The rules.
+        aspect: Which label to compare.
+        threshold: IoU that both boxes must exceed.
+        window: Look only at ordered pairs inside it.
+        explain: Also count outcomes, which takes another pass.
+    """
+    pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=explain)
     n_seen = int(np.count_nonzero(pairing.partner != UNSEEN))
-    n_clusters, codes = len(pairing.groups.clusters), _aligned(pairing)
-    del pairing
-    ended = _outcomes(*codes[:2], n_seen)
-    setting = truth.setting
-    return MatchSummary(
-        counts=tally(*codes, n_clusters, protocol=protocol, aspect=aspect, setting=setting),
-        outcomes={outcome: int(np.count_nonzero(ended == outcome)) for outcome in MatchOutcome},
-        n_unseen=len(predictions) - n_seen,
-        setting=setting,
-    )
+    n_clusters, codes, setting = len(pairing.groups.clusters), _aligned(pairing), truth.setting
+    del pairing  # as large as the counting that follows
+    outcomes = {}
+    if explain:
+        ended = _outcomes(*codes[:2], n_seen)
+        outcomes = {outcome: int(np.count_nonzero(ended == outcome)) for outcome in MatchOutcome}
+    counts = tally(*codes, n_clusters, protocol=protocol, aspect=aspect, setting=setting)
+    return BoxedCounts(counts, outcomes, len(predictions) - n_seen, setting)
 
 
 def _outcomes(labels: Codes, answers: Codes, n_seen: int) -> Codes:
@@ -221,16 +204,16 @@ def _pairing(
     if window is not None:
         partner[~window.keeps(predictions.boxes_a, predictions.boxes_b)] = UNSEEN
     n_groups = len(groups.cluster)
-    said = _side(predictions, sort_rows(groups.prediction, n_groups))
+    predicted = _side(predictions, sort_rows(groups.prediction, n_groups))
     pair = _side(truth, _by_label(groups, written))
     # No label is wanted in both of these passes, so whole passes equal one prediction at a time.
-    _pair_up(_SAME_LABEL, threshold, said, answers, pair, state, partner)
+    _pair_up(_SAME_LABEL, threshold, predicted, answers, pair, state, partner)
     if rule.leaves_out:
-        _pair_up(_NO_MAJORITY, threshold, said, answers, pair, state, partner)
+        _pair_up(_NO_MAJORITY, threshold, predicted, answers, pair, state, partner)
     if explain:
         del pair  # there is room for one
         pair = _side(truth, sort_rows(groups.truth, n_groups))
-        _pair_up(_ANY_LABEL, threshold, said, answers, pair, state, partner)
+        _pair_up(_ANY_LABEL, threshold, predicted, answers, pair, state, partner)
     return _Pairing(np.concatenate([written, _REVERSE[written]]), answers, state, partner, groups)
 
 
@@ -295,7 +278,9 @@ def _overlap(boxes: Boxes, i: int, others: Boxes, j: int, threshold: float) -> b
 
 
 @numba.njit(cache=True)
-def _first_fit(said: _Side, row: int, pair: _Side, kind: int, shift: int, state: States, threshold: float) -> int:
+def _first_fit(
+    predicted: _Side, row: int, pair: _Side, kind: int, shift: int, state: States, threshold: float
+) -> int:
     """The first free truth of that kind with the prediction's images and boxes; −1 if there is none.
 
     Truth i stands at ``i + shift`` in the state; for reversed truths `pair` comes with its ends swapped.
@@ -304,9 +289,9 @@ def _first_fit(said: _Side, row: int, pair: _Side, kind: int, shift: int, state:
         i = pair.order[k]
         if (
             state[i + shift] == _FREE
-            and said.image_b[row] == pair.image_b[i]  # in a group that settles the first image too
-            and _overlap(said.boxes_a, row, pair.boxes_a, i, threshold)
-            and _overlap(said.boxes_b, row, pair.boxes_b, i, threshold)
+            and predicted.image_b[row] == pair.image_b[i]  # in a group that settles the first image too
+            and _overlap(predicted.boxes_a, row, pair.boxes_a, i, threshold)
+            and _overlap(predicted.boxes_b, row, pair.boxes_b, i, threshold)
         ):
             return int(i + shift)
     return UNMATCHED
@@ -314,7 +299,7 @@ def _first_fit(said: _Side, row: int, pair: _Side, kind: int, shift: int, state:
 
 @numba.njit(cache=True)
 def _pair_up(
-    wanted: int, threshold: float, said: _Side, answers: Codes, pair: _Side, state: States, partner: Ints
+    wanted: int, threshold: float, predicted: _Side, answers: Codes, pair: _Side, state: States, partner: Ints
 ) -> None:
     """One greedy pass: each unmatched prediction takes the first free truth that fits; updates state and partner.
 
@@ -322,9 +307,9 @@ def _pair_up(
     """
     n = len(pair.image_a)
     turned = _Side(pair.image_b, pair.image_a, pair.boxes_b, pair.boxes_a, pair.order, pair.start)
-    for group in range(len(said.start) - 1):
-        for k in range(said.start[group], said.start[group + 1]):
-            row = said.order[k]
+    for group in range(len(predicted.start) - 1):
+        for k in range(predicted.start[group], predicted.start[group + 1]):
+            row = predicted.order[k]
             if partner[row] != UNMATCHED or (answers[row] == SILENT and wanted != _ANY_LABEL):
                 continue
             if wanted == _ANY_LABEL:
@@ -333,9 +318,9 @@ def _pair_up(
                 label = int(answers[row]) if wanted == _SAME_LABEL else NO_MAJORITY
                 kind = group * _KINDS + label - NO_MAJORITY
                 kind_turned = group * _KINDS + int(_REVERSE[label]) - NO_MAJORITY
-            taken = _first_fit(said, row, pair, kind, 0, state, threshold)
+            taken = _first_fit(predicted, row, pair, kind, 0, state, threshold)
             if taken == UNMATCHED:
-                taken = _first_fit(said, row, turned, kind_turned, n, state, threshold)
+                taken = _first_fit(predicted, row, turned, kind_turned, n, state, threshold)
             if taken != UNMATCHED:
                 state[taken] = _TAKEN
                 partner[row] = taken

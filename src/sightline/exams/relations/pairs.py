@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -306,33 +306,21 @@ def _refuse_unknown(labels: pl.DataFrame, field: str) -> None:
 
 def concat_pairs(tables: list[PairTable]) -> PairTable:
     """Pairs of several tables in one, everything renumbered; the setting is the first one's."""
-    vocabulary = sorted({name for table in tables for name in table.categories})
-    code = {name: i for i, name in enumerate(vocabulary)}
-    objects = np.cumsum([0, *(len(t.boxes) for t in tables)])
-    scenes = np.cumsum([0, *(len(t.scenes) for t in tables)])
-    clusters = np.cumsum([0, *(len(t.clusters) for t in tables)])
+    categories = tuple(sorted({name for table in tables for name in table.categories}))
+    code = {name: i for i, name in enumerate(categories)}
+    objects, scenes, clusters = (
+        np.cumsum([0, *(len(getattr(table, name)) for table in tables)]) for name in ("boxes", "scenes", "clusters")
+    )
+    shifts = {"cluster": clusters, "object_scene": scenes, "first": objects, "second": objects}
 
-    def join(name: str, shift: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        parts = [getattr(t, name) for t in tables]
-        if shift is not None:
-            parts = [(part + by).astype(np.int32) for part, by in zip(parts, shift[:-1], strict=True)]
+    def join(name: str) -> NDArray[Any]:
+        parts = [getattr(table, name) for table in tables]
+        if name in shifts:
+            parts = [(part + by).astype(np.int32) for part, by in zip(parts, shifts[name][:-1], strict=True)]
         return np.concatenate(parts)
 
     renamed = [np.array([code[n] for n in t.categories], dtype=np.int32)[t.category] for t in tables]
-    return PairTable(
-        setting=tables[0].setting,
-        clusters=join("clusters"),
-        cluster=join("cluster", clusters),
-        scenes=join("scenes"),
-        object_ids=join("object_ids"),
-        object_scene=join("object_scene", scenes),
-        boxes=join("boxes"),
-        categories=tuple(vocabulary),
-        category=np.concatenate(renamed),
-        first=join("first", objects),
-        second=join("second", objects),
-        depth=join("depth"),
-        occlusion=join("occlusion"),
-        depth_votes=join("depth_votes"),
-        occlusion_votes=join("occlusion_votes"),
-    )
+    whole: dict[str, Any] = {"setting": tables[0].setting, "categories": categories}
+    whole["category"] = np.concatenate(renamed)
+    whole |= {field.name: join(field.name) for field in fields(PairTable) if field.name not in whole}
+    return PairTable(**whole)

@@ -1,6 +1,6 @@
 """What the two class names alone say about a pair: the blind class-pair prior.
 
-Both label sets have the same shape: two labels that swap when the pair is told the other way round (codes 1 and 2:
+Both label sets have the same shape: two labels that swap when the pair is read the other way round (codes 1 and 2:
 closer/farther, occludes/occluded) and two that do not (0 and 3). So the prior has two parts. The *kind* of a pair
 (label 0, ordered, label 3) is estimated for the unordered class pair, the *direction* of an ordered one for the
 ordered class pair; each starts from what the two classes do in general and lets the pair's own counts take over.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,12 @@ from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import subset
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.estimator import Assumptions, QuestionOptions
+from sightline.exams.turing.remarks import HALTED
 from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.stream.engine import Engine, ask_all
 from sightline.exams.turing.stream.operators import FromFile, GroundTruth, Operator
 from sightline.exams.turing.stream.steps import Stream, steps_to_json
+from sightline.exams.turing.transcript import transcript_of
 from sightline.exams.turing.vocabulary.census import check_types
 from sightline.exams.turing.vocabulary.english import say
 from sightline.exams.turing.vocabulary.files import named_vocabulary
@@ -29,13 +30,6 @@ from sightline.scenes import Scene
 from sightline.show.table import Cell, Row, Table, figure
 from sightline.store import Dataset
 from sightline.text import counted
-
-HALTED: Final = {
-    "exhausted": "nothing unpredictable left",
-    "limit": "as many questions as were wanted",
-    "operator": "the operator stopped",
-}
-"""Why a stream ended → in words."""
 
 Interview = Callable[[Engine, Scene, Vocabulary], Stream]
 """Asks by itself, answer by answer: an operator that may take answers back."""
@@ -79,17 +73,21 @@ class AskedImage:
             cells = (text, answer, figure(step.p_yes, 2), f"of {step.support:,}")
             rows.append(Row(f"{step.number}.", tuple(Cell(cell) for cell in cells)))
             if step.label is not None:
-                rows.append(Row("", (Cell(f"   (Label this {step.label})"), *(Cell("") for _ in cells[1:]))))
+                rows.append(Row("", (Cell(f"(Label this {step.label})"), *(Cell("") for _ in cells[1:]))))
         ended = HALTED.get(self.stream.halted, self.stream.halted)
         columns = ("", "question", "answer", "p", "support")
         note = f"{counted(len(self.stream.history), 'question')}; ended: {ended}"
         return Table(
-            f"{self.scene.id}  {self.facts}", columns, tuple(rows), note=note, words=("question", "answer")
+            f"{self.scene.id}: {self.facts}", columns, tuple(rows), note=note, words=("question", "answer")
         )
 
     def save(self, path: str | Path) -> None:
         """Draw picture and questions into a PNG."""
-        import_module("sightline.report.turing.scripts").save_asked(self, Path(path))
+        from sightline.exams.turing.drawing import save_picture, stream_picture
+        from sightline.show.frame import frame_of
+
+        frame = frame_of(self.scene, None if self.view is None else self.scene.view(self.view))
+        save_picture(stream_picture(frame, transcript_of(self.stream, self.vocabulary)), Path(path))
 
     def __str__(self) -> str:
         return str(self.table())

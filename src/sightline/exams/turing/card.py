@@ -5,18 +5,30 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
 
 from sightline.exams.card import CardContext
 from sightline.exams.scoring import RunResult
 from sightline.exams.turing.conversation import REPLIES
+from sightline.exams.turing.drawing import MARKS, StreamExample, stream_example
 from sightline.exams.turing.measures import KINDS, stream_rows
 from sightline.exams.turing.monitor import GUESSED
+from sightline.exams.turing.remarks import HALTED
+from sightline.exams.turing.transcript import transcripts
 from sightline.show.chart import histogram
-from sightline.show.page import Figure, FigureRow, Section
+from sightline.show.frame import frame_of
+from sightline.show.markup import part_style, render_part
+from sightline.show.page import Example, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, percent, shared
 from sightline.show.xy import FEWEST, Point, band_chart, by_part, calibration_chart, common_domain, xy_chart
 from sightline.stats import Interval
+
+if TYPE_CHECKING:
+    from sightline.exams.turing.exam import TuringExam
+
+_PACKAGE: Final = "sightline.exams.turing"
 
 TYPES: Final = {
     "all": "all questions",
@@ -33,13 +45,6 @@ AXES: Final = {
     "by_support": "By support of the estimate",
 }
 """Place in the scores → its heading."""
-
-HALTED: Final = {
-    "exhausted": "nothing unpredictable left",
-    "limit": "as many questions as were wanted",
-    "operator": "the operator stopped",
-}
-"""Why a stream ended → in words."""
 
 SCORES_TEXT: Final = (
     "Every question is a yes or a no, chosen so that its true answer cannot be told from the questions and answers "
@@ -59,7 +64,7 @@ def sections(card: CardContext) -> Iterator[Section]:
     """Accuracy in parts, whether it could be guessed, how the streams were made."""
     if card.answered:
         figures = FigureRow("", (_type_figure(card), *_axis_figures(card)), small=True)
-        tables = (_overview_table(card), *(_axis_table(card, axis) for axis in AXES))
+        tables = [_overview_table(card), *(_axis_table(card, axis) for axis in AXES)]
         yield Section("types", "By question and step", (SCORES_TEXT,), (figures, *tables))
     watched = card.shared["monitor"]
     content = (FigureRow("", tuple(_monitor_figures(card)), small=True), *_monitor_tables(watched))
@@ -132,7 +137,11 @@ def _monitor_tables(watched: Mapping[str, Any]) -> Iterator[Table]:
     bins = [
         Row(
             f"{100 * one['bin'][0]:.0f}–{100 * one['bin'][1]:.0f} %",
-            (Cell(f"{100 * one['estimated']:.1f} %"), shared(_interval(one["seen"])), Cell(f"{one['n']:,}")),
+            (
+                Cell(f"{100 * one['estimated']:.1f} %"),
+                shared(Interval.from_dict(one["seen"])),
+                Cell(f"{one['n']:,}"),
+            ),
         )
         for one in watched["calibration"]
     ]
@@ -144,7 +153,7 @@ def _monitor_figures(card: CardContext) -> Iterator[Figure]:
     """The share of yes at every step, calibration of the estimates, and how long streams are."""
     watched = card.shared["monitor"]
     epsilon = watched["epsilon"]
-    steps = [Point(one["step"], _interval(one), f"step {one['step']}") for one in watched["yes_by_step"]]
+    steps = [Point(one["step"], Interval.from_dict(one), f"step {one['step']}") for one in watched["yes_by_step"]]
     low, high = 100 * (0.5 - epsilon), 100 * (0.5 + epsilon)
     yield Figure(
         "Share of yes, step by step",
@@ -155,7 +164,7 @@ def _monitor_figures(card: CardContext) -> Iterator[Figure]:
     bins = []
     for one in watched["calibration"]:
         words = f"{one['n']:,} questions, estimated {100 * one['estimated']:.0f} %"
-        bins.append(Point(one["estimated"], _interval(one["seen"]), words))
+        bins.append(Point(one["estimated"], Interval.from_dict(one["seen"]), words))
     yield Figure(
         "Are the estimates right?",
         calibration_chart(bins, title="Share of yes against the chance estimated beforehand"),
@@ -220,16 +229,10 @@ def _lengths(card: CardContext) -> dict[int, int]:
     return dict(sorted(Counter(stream_rows(card.focus.records)["length"].to_list()).items()))
 
 
-def _interval(values: Mapping[str, Any]) -> Interval:
-    """An interval from its JSON."""
-    value, low, high = (math.nan if values[key] is None else values[key] for key in ("value", "low", "high"))
-    return Interval(value, low, high, values["n"], values["method"])
-
-
 def _share_cells(values: Mapping[str, Any] | None) -> tuple[Cell, Cell]:
     if values is None:
         return Cell("–"), Cell("–")
-    return shared(_interval(values)), Cell(f"{values['n']:,}")
+    return shared(Interval.from_dict(values)), Cell(f"{values['n']:,}")
 
 
 def _share(result: RunResult, word: str) -> float:
@@ -240,3 +243,42 @@ def _share(result: RunResult, word: str) -> float:
 def _length(value: float | None) -> str:
     """A number of questions, with a decimal only where it is no whole one."""
     return "–" if value is None else f"{value:,.1f}".removesuffix(".0")
+
+
+def examples(exam: TuringExam, card: CardContext, result: RunResult) -> Iterator[Example]:
+    """Single streams: the picture with what was found on it, and every question with its answers."""
+    by_item = {f"{t.scene_id}#{t.stream}": t for t in transcripts(result.records.rows)}
+    columns = {"item": [*by_item], "scene_id": [t.scene_id for t in by_item.values()]}
+    counts = {"asked": [t.asked for t in by_item.values()], "right": [t.right for t in by_item.values()]}
+    schema = {"item": pl.String, "scene_id": pl.String, "asked": pl.Int64, "right": pl.Int64}
+    for kind, ids in card.chosen(result, pl.DataFrame(columns | counts, schema=schema)).items():
+        for name in ids:
+            transcript = by_item[name]
+            scene = card.data.scene(transcript.scene_id)
+            view = result.run.options.get("view")
+            frame = frame_of(scene, None if view is None else scene.view(view))
+            stream = stream_example(frame, transcript)
+            html = render_part(_PACKAGE, "example.html.j2", stream=stream, marks=MARKS)
+            note = _stream_note(stream)
+            yield Example(exam.name, result.name, kind, name, name, html, note, stream.to_dict())
+
+
+def _stream_note(stream: StreamExample) -> str:
+    transcript = stream.transcript
+    whole = f"all {transcript.asked} answers right" if transcript.asked else "nobody was asked"
+    parts = [f"{stream.wrong} of {transcript.asked} answers not right" if stream.wrong else whole]
+    parts += [f"{transcript.ambiguous} ambiguous"] if transcript.ambiguous else []
+    parts += [f"ended: {HALTED.get(transcript.halted, transcript.halted)}"] if transcript.halted else []
+    return " · ".join(parts)
+
+
+def examples_page() -> dict[str, Any]:
+    """What the page says of the streams on show."""
+    lead = (
+        "What a model answered, question by question. The regions in which an object was labelled are drawn on the "
+        "picture, and so are the labelled objects; the small maps show where every other question looks. A region "
+        "stands for “partially visible in the designated region of the image”, and every search is for objects not "
+        "labelled before."
+    )
+    legend = render_part(_PACKAGE, "legend.html.j2", marks=MARKS)
+    return {"examples_lead": (lead,), "examples_legend": legend, "style": part_style(_PACKAGE, "example.css")}

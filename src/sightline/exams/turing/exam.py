@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from dataclasses import replace as changed
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import polars as pl
 
 from sightline.errors import ConfigError
-from sightline.exams.base import Entrants, Exam, Measures, check_split, given_options, option
+from sightline.exams.base import Entrants, Exam, Measures, Name, check_split, given_options, option
 from sightline.exams.hooks import call_hook
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.turing.annotations.annotation import annotate
@@ -24,6 +23,7 @@ from sightline.exams.turing.conversation import TimedModel, ask_model, check_dea
 from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
 from sightline.exams.turing.measures import asked_rows, item_records, same_questions, turing_measures
 from sightline.exams.turing.monitor import monitor
+from sightline.exams.turing.remarks import idle_replies, monitor_remarks, stream_remarks
 from sightline.exams.turing.source import EngineStreams, QuestionSource, StreamSource, TrainingStudy, WrittenStreams
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.stream.written import MARKER, read_key, read_test, write_test
@@ -31,14 +31,16 @@ from sightline.exams.turing.vocabulary.census import check_against
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, named_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.generate import open_any
+from sightline.plain import plain
 from sightline.scenes import View
 from sightline.skills import TuringSpec
-from sightline.stats import Interval
 from sightline.store import Dataset, Tables, scenes_from_tables
 from sightline.text import counted
 
 if TYPE_CHECKING:
+    from sightline.exams.card import CardContext
     from sightline.exams.scoring import RunResult
+    from sightline.show.page import Example, Section
     from sightline.show.table import Table
 
 BASELINES: Final[Mapping[str, str]] = {
@@ -140,7 +142,7 @@ class TuringExam(Exam[TuringItem]):
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "stream"
-    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("answer",),)  # type: ignore[misc]
+    skills: ClassVar[tuple[tuple[str, ...], ...]] = (("answer",),)
 
     def __post_init__(self) -> None:
         for name, least in (("streams", 1), ("questions", 1), ("min_support", 1), ("seed", 0)):
@@ -192,10 +194,11 @@ class TuringExam(Exam[TuringItem]):
 
     def source(self, data: Dataset) -> StreamSource:
         """Where the streams come from; made once for an opened dataset."""
-        written = self.test is not None
-        make = self._written_streams if written else partial(self._engine_streams, data)
-        source: StreamSource = data.memo((self, "streams"), make)
-        return source
+
+        def make() -> StreamSource:
+            return self._engine_streams(data) if self.test is None else self._written_streams()
+
+        return data.memo((self, "streams"), make)
 
     def training_data(self, data: Dataset) -> Dataset:
         """The dataset to learn from."""
@@ -277,23 +280,47 @@ class TuringExam(Exam[TuringItem]):
         withheld = ["true answers withheld"] if options.get("withhold") else []
         return withheld + ([f"{deadline:g} s a question"] if deadline else [])
 
-    def across(self, results: Sequence[RunResult]) -> dict[str, Any]:
+    def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:
         """The monitor: whether the answers could have been guessed."""
         accuracy = {result.run.spec: result.scores.at("accuracy", "all") for result in results}
-        blind = {name: found for name in BLIND if (found := accuracy.get(name)) is not None}
+        blind = {name: share for name in BLIND if (share := accuracy.get(name)) is not None}
         epsilon = float(results[0].run.options.get("epsilon") or self.epsilon)
-        return {"monitor": monitor(asked_rows(results[0].records.rows), blind, epsilon=epsilon).to_dict()}
+        asked = asked_rows(results[0].records.rows)
+        return {"monitor": plain(monitor(asked, blind, epsilon=epsilon, resamples=resamples, seed=seed))}
+
+    def document(self, card: CardContext) -> dict[str, Any]:
+        """How the streams were made, and how long they are."""
+        from sightline.exams.turing.card import document
+
+        return document(card)
+
+    def sections(self, card: CardContext) -> Iterable[Section]:
+        """Accuracy in parts, whether it could be guessed, how the streams were made."""
+        from sightline.exams.turing.card import sections
+
+        return sections(card)
+
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
+        """Single streams, question by question."""
+        from sightline.exams.turing.card import examples
+
+        return examples(self, card, result)
+
+    def examples_page(self) -> dict[str, Any]:
+        """What the page says of the streams on show."""
+        from sightline.exams.turing.card import examples_page
+
+        return examples_page()
+
+    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002 - a hook
+        """What a coin reaches."""
+        return [(0.5, "a coin")]
 
     def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:
         """Replies that are no answer, the length of the streams, and what the monitor saw."""
-        yield from _idle_replies(results)
-        facts, streams = results[0].scores.facts, results[0].scores.facts["streams"]
-        yield f"{counted(facts['n_questions'], 'question')} about {counted(facts['n_images'], 'image')}"
-        lengths = ", ".join(f"{name} {_number(streams[name], int(name == 'mean'))}" for name in _LENGTHS)
-        ended = ", ".join(f"{why} {n:,}" for why, n in streams["halted"].items())
-        yield f"streams: {facts['n_streams']:,}; questions each: {lengths}; ended: {ended}"
-        yield f"ambiguous questions, never asked: {_number(streams['ambiguous'])} of those drawn"
-        yield from _monitored(shared["monitor"])
+        yield from idle_replies(results)
+        yield from stream_remarks(results[0].scores.facts)
+        yield from monitor_remarks(shared["monitor"])
 
     def _ask(self, model: TimedModel, item: TuringItem) -> ItemRecords:
         words = item.source.vocabulary
@@ -406,45 +433,3 @@ def half_of(scene_id: str) -> int:
     [0, 1, 1, 1, 1, 1, 1, 1]
     """
     return blake2b(scene_id.encode(), digest_size=1).digest()[0] & 1
-
-
-_LENGTHS: Final = ("mean", "min", "median", "max")
-
-
-def _idle_replies(results: Sequence[RunResult]) -> Iterable[Table]:
-    """Share of replies that were no answer, where there are any."""
-    from sightline.show.table import Row, Table, scored
-
-    shares = {word: [result.scores.at("replies", word) for result in results] for word in IDLE}
-    rows = [
-        Row(word, tuple(scored(share) for share in of_word))
-        for word, of_word in shares.items()
-        if any(share is not None and share.value > 0 for share in of_word)
-    ]
-    if rows:
-        yield Table("replies that are no answer (share)", ("", *(result.name for result in results)), tuple(rows))
-
-
-def _monitored(facts: Mapping[str, Any]) -> Iterable[str | Table]:
-    """Share of yes by type and step, calibration, blind accuracy, and the verdict."""
-    from sightline.show.table import Row, Table, scored
-
-    def cell(seen: Mapping[str, Any]) -> Any:
-        return scored(Interval(**{key: math.nan if value is None else value for key, value in seen.items()}))
-
-    rows = [Row(name, (cell(seen),)) for name, seen in facts["yes_by_type"].items()]
-    rows += [Row(f"steps {name}", (cell(seen),)) for name, seen in facts["yes_by_steps"].items()]
-    title = f"share of true answers that are yes, to lie within 0.5 ± {facts['epsilon']:g}"
-    yield Table(title, ("", "yes"), tuple(rows))
-    blind = ", ".join(f"{name} {cell(seen)}" for name, seen in facts["blind"].items())
-    error = _number(facts["calibration_error"])
-    yield f"without looking: {blind or 'nobody was examined'}; calibration error {error}"
-    yield "leaky: " + "; ".join(facts["reasons"]) if facts["leaky"] else "not leaky"
-
-
-IDLE: Final = ("abstain", "unparsed", "late")
-"""Replies that are no answer."""
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"

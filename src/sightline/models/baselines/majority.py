@@ -43,12 +43,12 @@ class Majority:
 
     def facts(self) -> dict[str, str]:
         """The label chosen for each setting and aspect, in words."""
-        labels: dict[str, str] = {}
+        facts: dict[str, str] = {}
         for setting, (depth, occlusion) in self._labels.items():
-            labels[f"{setting} depth"] = words("depth")[depth]
+            facts[f"{setting} depth"] = words("depth")[depth]
             if setting == "within_image":
-                labels[f"{setting} occlusion"] = words("occlusion")[occlusion]
-        return labels
+                facts[f"{setting} occlusion"] = words("occlusion")[occlusion]
+        return facts
 
     def _require(self, setting: Setting) -> tuple[int, int]:
         if setting not in self._labels:

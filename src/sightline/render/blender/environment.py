@@ -35,19 +35,19 @@ LIBRARIES: Final = {
 
 _PROBE = """
 import ctypes, json, sys
-found = {"bpy": None, "missing": [], "problem": None}
+report = {"bpy": None, "missing": [], "problem": None}
 try:
     import bpy, numpy
-    found["bpy"] = bpy.app.version_string
+    report["bpy"] = bpy.app.version_string
 except Exception as error:
-    found["problem"] = f"{type(error).__name__}: {error}"
+    report["problem"] = f"{type(error).__name__}: {error}"
     if sys.platform == "linux" and not isinstance(error, ModuleNotFoundError):
         for name in sys.argv[1:]:
             try:
                 ctypes.CDLL(name)
             except OSError:
-                found["missing"].append(name)
-print("\\n" + json.dumps(found))
+                report["missing"].append(name)
+print("\\n" + json.dumps(report))
 """
 _NO_NETWORK = ("connection broken", "name resolution", "getaddrinfo", "Network is unreachable", "timed out")
 """pip says in the end that there is no such package, whatever kept it from looking."""
@@ -84,16 +84,16 @@ def status(folder: Path | None = None) -> Status:
         return Status(place, problem=f"there is no Blender in {place}: {hint}")
     ran = subprocess.run([python, "-I", "-c", _PROBE, *LIBRARIES], capture_output=True, text=True, errors="replace")  # noqa: S603
     try:
-        found = json.loads(ran.stdout.splitlines()[-1])
+        report = json.loads(ran.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         return Status(place, problem=f"the Python in {place} does not run: {tail(ran.stderr)}")
-    if found["missing"]:
-        return Status(place, problem=_missing(found["missing"]))
-    if found["problem"]:
-        return Status(place, problem=f"Blender in {place} does not load: {found['problem']}")
-    if not found["bpy"].startswith(f"{RELEASE}."):
-        return Status(place, problem=f"Blender in {place} is {found['bpy']}; Sightline needs {RELEASE}")
-    return Status(place, bpy=found["bpy"])
+    if report["missing"]:
+        return Status(place, problem=_missing(report["missing"]))
+    if report["problem"]:
+        return Status(place, problem=f"Blender in {place} does not load: {report['problem']}")
+    if not report["bpy"].startswith(f"{RELEASE}."):
+        return Status(place, problem=f"Blender in {place} is {report['bpy']}; Sightline needs {RELEASE}")
+    return Status(place, bpy=report["bpy"])
 
 
 def install(folder: Path | None = None, *, python: str | None = None) -> Path:
@@ -119,9 +119,9 @@ def install(folder: Path | None = None, *, python: str | None = None) -> Path:
         if new:
             shutil.rmtree(place, ignore_errors=True)
         raise
-    found = status(place)
-    if found.problem:
-        raise ConfigError(found.problem)
+    state = status(place)
+    if state.problem:
+        raise ConfigError(state.problem)
     return place
 
 
@@ -170,11 +170,11 @@ def _find_python() -> str:
     if sys.version_info[:2] == PYTHON:
         return sys.executable
     name = "python{}.{}".format(*PYTHON)
-    found = shutil.which(name)
-    if found is None:
+    program = shutil.which(name)
+    if program is None:
         here = "{}.{}".format(*sys.version_info[:2])
         raise ConfigError(f"Blender {RELEASE} needs {name}; this is Python {here} and no {name} is on the path")
-    return found
+    return program
 
 
 def _missing(names: list[str]) -> str:

@@ -27,7 +27,7 @@ _FLIP = np.diag((1.0, -1.0, -1.0))
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BlenderSettings:
     """How Cycles renders a job. Paths have at most 8 bounces, 4 of each kind; no caustics, nothing clamped.
 
     Attributes:
@@ -52,7 +52,7 @@ class Settings:
 def write(
     folder: Path,
     work: Sequence[tuple[Layout, Sequence[Shot]]],
-    settings: Settings,
+    settings: BlenderSettings,
     solid: Callable[[str], Solid] = built_in,
 ) -> int:
     """Write a job: `work` lists layouts with the shots to take, `solid` knows the shapes they name.

@@ -35,7 +35,7 @@ class RenderError(SightlineError):
 
 def render(
     work: Sequence[tuple[Layout, Sequence[Shot]]],
-    settings: jobs.Settings,
+    settings: jobs.BlenderSettings,
     *,
     folder: Path | None = None,
     timeout: float = 3600.0,
@@ -85,9 +85,9 @@ def _listen(place: Path, scratch: Path, views: int, timeout: float) -> Iterator[
             _await(f"view {number}\n", lines, said, process, timeout, place)
             path = scratch / f"{number}.npz"
             with np.load(path) as arrays:
-                found = {name: arrays[name] for name in arrays.files}
+                view = {name: arrays[name] for name in arrays.files}
             path.unlink()
-            yield found
+            yield view
     finally:
         process.kill()
         process.wait()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.hints import hint
-from sightline.render.blender.jobs import Settings
+from sightline.render.blender.jobs import BlenderSettings
 from sightline.render.blender.process import Arrays, render
 from sightline.render.frames import Frame
 from sightline.worlds.layout import Layout, Shot
@@ -103,8 +103,8 @@ class BlenderRenderer:
         """
         shots = chosen(layout, views)
         settings = replace(self._settings(), image=False, passes=True, amodal=amodal)
-        found = self._render([(layout, shots)], settings)
-        return [Passes(shot.name, **arrays) for shot, arrays in zip(shots, found, strict=True)]
+        rendered = self._render([(layout, shots)], settings)
+        return [Passes(shot.name, **arrays) for shot, arrays in zip(shots, rendered, strict=True)]
 
     def _take(
         self, work: Work, *, shade: bool = True, progress: Callable[[int, int], None] | None = None
@@ -124,11 +124,11 @@ class BlenderRenderer:
                     progress(done, total)
             yield frames
 
-    def _render(self, work: Work, settings: Settings) -> Iterator[Arrays]:
+    def _render(self, work: Work, settings: BlenderSettings) -> Iterator[Arrays]:
         return render(work, settings, folder=self.environment, timeout=self.timeout, solid=self.solid)
 
-    def _settings(self) -> Settings:
-        return Settings(self.samples, self.denoise, self.threads, self.seed)
+    def _settings(self) -> BlenderSettings:
+        return BlenderSettings(self.samples, self.denoise, self.threads, self.seed)
 
 
 def chosen(layout: Layout, views: Sequence[str] | None) -> list[Shot]:

@@ -42,15 +42,15 @@ def main(folder: Path) -> None:
         solids = [add_mesh(arrays, i) for i in range(job["meshes"])]
     for number, layout, shot in shots(job, solids):
         place_camera(shot)
-        found: dict[str, NDArray[Any]] = {}
+        drawn: dict[str, NDArray[Any]] = {}
         if job["settings"]["image"]:
-            found["image"] = picture(folder, job["settings"])
+            drawn["image"] = picture(folder, job["settings"])
         if job["settings"]["passes"]:
-            found |= passes(folder)
+            drawn |= passes(folder)
         if job["settings"]["amodal"]:
-            found["amodal"] = amodal(folder, len(layout["objects"]), shot["size"])
+            drawn["amodal"] = amodal(folder, len(layout["objects"]), shot["size"])
         partial = folder / f"{number}.partial.npz"
-        np.savez(partial, **found)  # type: ignore[arg-type]
+        np.savez(partial, **drawn)  # type: ignore[arg-type]
         partial.rename(folder / f"{number}.npz")
         sys.stdout.write(f"view {number}\n")
         sys.stdout.flush()

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, glance, lamp_factor
 from sightline.render.fast.rays import FAR, nearest, normal_at
@@ -32,8 +33,8 @@ COVERED = 1 << 62
 def _between_cells(lit, lit_by, lamps, x, y, c):
     """Channels c to c + 2 of the lit map, between its cells: (whether it reaches there, r, g, b, touched)."""
     cells = lit.shape[0]
-    u = (x / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
-    v = (y / lamps[0, 9] + _ONE) * _HALF * np.float32(cells) - _HALF
+    u = (x / lamps[0, col.MAP_HALF] + _ONE) * _HALF * np.float32(cells) - _HALF
+    v = (y / lamps[0, col.MAP_HALF] + _ONE) * _HALF * np.float32(cells) - _HALF
     if u < _ZERO or v < _ZERO or u >= np.float32(cells - 1) or v >= np.float32(cells - 1):
         return False, _ZERO, _ZERO, _ZERO, 0
     p, q = int(v), int(u)
@@ -55,12 +56,12 @@ def table_light(lit, lit_by, lamps, x, y):
     known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, 0)
     if known:
         return red, green, blue, touched
-    red, green, blue = lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI
+    red, green, blue = (lamps[0, col.SKY_RED] * _PI, lamps[0, col.SKY_GREEN] * _PI, lamps[0, col.SKY_BLUE] * _PI)
     for i in range(1, lamps.shape[0]):
-        amount = lamp_factor(lamps, i, x, y, _ZERO, _ZERO, _ZERO, _ONE, _ZERO, _ZERO) * lamps[i, 15]
-        red += amount * lamps[i, 12]
-        green += amount * lamps[i, 13]
-        blue += amount * lamps[i, 14]
+        amount = lamp_factor(lamps, i, x, y, _ZERO, _ZERO, _ZERO, _ONE, _ZERO, _ZERO) * lamps[i, col.AREA]
+        red += amount * lamps[i, col.LAMP_RED]
+        green += amount * lamps[i, col.LAMP_GREEN]
+        blue += amount * lamps[i, col.LAMP_BLUE]
     return red, green, blue, 0
 
 
@@ -70,7 +71,7 @@ def table_bounce(lit, lit_by, lamps, x, y):
     known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, 3)
     if known:
         return red, green, blue, touched
-    return lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI, 0
+    return (lamps[0, col.SKY_RED] * _PI, lamps[0, col.SKY_GREEN] * _PI, lamps[0, col.SKY_BLUE] * _PI, 0)
 
 
 @small
@@ -91,13 +92,18 @@ def bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, mask, px, py, pz, nx,
     near = 0
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1:
-            cx, cy, cz, r = bodies[k, 0] - px, bodies[k, 1] - py, bodies[k, 5] - pz, bodies[k, 6]
+            cx, cy, cz, r = (
+                bodies[k, col.X] - px,
+                bodies[k, col.Y] - py,
+                bodies[k, col.MIDDLE_Z] - pz,
+                bodies[k, col.RADIUS],
+            )
             # Too small a part of the sky to matter: decided body by body, so others may come and go.
             if r * r >= _APART2 * (cx * cx + cy * cy + cz * cz) and (nx * cx + ny * cy + nz * cz > -r):
                 near |= 1 << k
     table = nz < np.float32(0.999)
     if near == 0 and not table:
-        return lamps[0, 3] * _PI, lamps[0, 4] * _PI, lamps[0, 5] * _PI, 0
+        return (lamps[0, col.SKY_RED] * _PI, lamps[0, col.SKY_GREEN] * _PI, lamps[0, col.SKY_BLUE] * _PI, 0)
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
     red = green = blue = _ZERO
     touched, count = 0, dome.shape[0]
@@ -122,20 +128,25 @@ def matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, 
     t, k, face, u, v = nearest(nodes, tris, bodies, near, px, py, pz, dx, dy, dz, reach)
     if k < 0:
         if reach == FAR:
-            return lamps[0, 3], lamps[0, 4], lamps[0, 5], 0
+            return lamps[0, col.SKY_RED], lamps[0, col.SKY_GREEN], lamps[0, col.SKY_BLUE], 0
         r, g, b, touched = table_light(lit, lit_by, lamps, px + t * dx, py + t * dy)
-        return r / _PI * lamps[0, 0], g / _PI * lamps[0, 1], b / _PI * lamps[0, 2], touched
+        return (
+            r / _PI * lamps[0, col.TABLE_RED],
+            g / _PI * lamps[0, col.TABLE_GREEN],
+            b / _PI * lamps[0, col.TABLE_BLUE],
+            touched,
+        )
     touched = 1 << k
-    matte = _ONE - bodies[k, 13]
+    matte = _ONE - bodies[k, col.METAL]
     if matte <= _ZERO:
         return _ZERO, _ZERO, _ZERO, touched
     nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
     qx, qy, qz = px + t * dx + _OFFSET * nx, py + t * dy + _OFFSET * ny, pz + t * dz + _OFFSET * nz
     r, g, b, met = glance(nodes, tris, bodies, lamps, mask, qx, qy, qz, nx, ny, nz)
     return (
-        (r / _PI + lamps[0, 3]) * bodies[k, 10] * matte,
-        (g / _PI + lamps[0, 4]) * bodies[k, 11] * matte,
-        (b / _PI + lamps[0, 5]) * bodies[k, 12] * matte,
+        (r / _PI + lamps[0, col.SKY_RED]) * bodies[k, col.RED] * matte,
+        (g / _PI + lamps[0, col.SKY_GREEN]) * bodies[k, col.GREEN] * matte,
+        (b / _PI + lamps[0, col.SKY_BLUE]) * bodies[k, col.BLUE] * matte,
         touched | met,
     )
 
@@ -143,11 +154,24 @@ def matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, 
 @device
 def table_cell(nodes, tris, bodies, lamps, lit, lit_by, points, wide, numbers, mask, i, j):
     """Work out one cell of the lit map: all its light, and the part of it that bounced."""
-    half = lamps[0, 9]
+    half = lamps[0, col.MAP_HALF]
     step = _TWO * half / np.float32(lit.shape[0])
     x, y = (np.float32(j) + _HALF) * step - half, (np.float32(i) + _HALF) * step - half
     r, g, b, touched = direct(
-        nodes, tris, bodies, lamps, points, mask, x, y, _OFFSET, _ZERO, _ZERO, _ONE, numbers[2], numbers[3]
+        nodes,
+        tris,
+        bodies,
+        lamps,
+        points,
+        mask,
+        x,
+        y,
+        _OFFSET,
+        _ZERO,
+        _ZERO,
+        _ONE,
+        numbers[col.TABLE_FIRST],
+        numbers[col.TABLE_MOST],
     )
     # Rays from the table never meet it again, so this does not read the map.
     ir, ig, ib, met = bounced(

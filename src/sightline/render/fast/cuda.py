@@ -24,9 +24,10 @@ from numba import config, cuda
 
 from sightline.errors import ConfigError
 from sightline.kernels import keep
+from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import fill_covered, table_cell
 from sightline.render.fast.jit import STAMP
-from sightline.render.fast.pack import Packed, Pool, eye, packed
+from sightline.render.fast.pack import Packed, Pool, check_camera, eye, packed
 from sightline.render.fast.pixels import (
     BETWEEN,
     UNKNOWN,
@@ -39,8 +40,8 @@ from sightline.render.fast.pixels import (
     on_edge,
     ray,
     sparkling,
+    surface_at,
 )
-from sightline.render.fast.places import check_camera
 from sightline.render.fast.rays import FAR, everything, nearest, normal_at
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import TONES
@@ -311,8 +312,10 @@ def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
     dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
     reach = FAR
     if dz < np.float32(-1e-6):
-        reach = -cam[15] / dz
-    t, k, face, u, v = nearest(nodes, tris, mine, everything(mine), cam[13], cam[14], cam[15], dx, dy, dz, reach)
+        reach = -cam[col.EYE_Z] / dz
+    t, k, face, u, v = nearest(
+        nodes, tris, mine, everything(mine), cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
+    )
     ids[view, y, x] = k + 1
     faces[view, y, x] = face
     how[view, y, x] = UNKNOWN
@@ -347,7 +350,7 @@ def _choose(bodies, ids, depth, normals, light, how, tolerance, step, first, wor
             return
     how[view, y, x] = WORKED_OUT
     k = ids[view, y, x] - 1
-    if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, 13] >= _ONE):
+    if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, col.METAL] >= _ONE):
         light[view, y, x, 0] = light[view, y, x, 1] = light[view, y, x, 2] = _ZERO
         return
     work[cuda.atomic.add(counts, level, 1)] = (view * height + y) * width + x
@@ -379,26 +382,10 @@ def _light(
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
+        surface = surface_at(ids[view], faces[view], depth[view], normals[view], y, x)
+        mask, cam = everything(mine), cams[view]
         r, g, b, _ = arriving(
-            nodes,
-            tris,
-            mine,
-            lamps[view],
-            lit[view],
-            lit_by[view],
-            points,
-            dome,
-            numbers,
-            cams[view],
-            everything(mine),
-            ids[view, y, x] - 1,
-            faces[view, y, x],
-            depth[view, y, x],
-            normals[view, y, x, 0],
-            normals[view, y, x, 1],
-            normals[view, y, x, 2],
-            y,
-            x,
+            nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, dome, numbers, cam, mask, surface
         )
         light[view, y, x, 0], light[view, y, x, 1], light[view, y, x, 2] = r, g, b
 
@@ -411,7 +398,7 @@ def _metal(bodies, ids, work, counts, level):
     if at < ids.size:
         view = at // (height * width)
         k = ids[view, at // width % height, at % width] - 1
-        if k >= 0 and bodies[view, k, 13] > _ZERO:
+        if k >= 0 and bodies[view, k, col.METAL] > _ZERO:
             work[cuda.atomic.add(counts, level, 1)] = at
 
 
@@ -424,24 +411,9 @@ def _glints(
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
-        r, g, b, _ = sparkling(
-            nodes,
-            tris,
-            mine,
-            lamps[view],
-            points,
-            numbers,
-            cams[view],
-            everything(mine),
-            ids[view, y, x] - 1,
-            faces[view, y, x],
-            depth[view, y, x],
-            normals[view, y, x, 0],
-            normals[view, y, x, 1],
-            normals[view, y, x, 2],
-            y,
-            x,
-        )
+        surface = surface_at(ids[view], faces[view], depth[view], normals[view], y, x)
+        mask, cam = everything(mine), cams[view]
+        r, g, b, _ = sparkling(nodes, tris, mine, lamps[view], points, numbers, cam, mask, surface)
         glints[view, y, x, 0], glints[view, y, x, 1], glints[view, y, x, 2] = r, g, b
 
 
@@ -471,26 +443,10 @@ def _mirrors(
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
+        surface = surface_at(ids[view], faces[view], depth[view], normals[view], y, x)
+        mask, cam = everything(mine), cams[view]
         r, g, b, _ = mirroring(
-            nodes,
-            tris,
-            mine,
-            lamps[view],
-            lit[view],
-            lit_by[view],
-            points,
-            lobe,
-            numbers,
-            cams[view],
-            everything(mine),
-            ids[view, y, x] - 1,
-            faces[view, y, x],
-            depth[view, y, x],
-            normals[view, y, x, 0],
-            normals[view, y, x, 1],
-            normals[view, y, x, 2],
-            y,
-            x,
+            nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, lobe, numbers, cam, mask, surface
         )
         mirror[view, y, x, 0], mirror[view, y, x, 1], mirror[view, y, x, 2] = r, g, b
 

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.rays import blocker
 
@@ -29,23 +30,28 @@ _BROAD = np.float32(0.25)
 @small
 def in_shaft(bodies, k, px, py, pz, lamps, i):
     """Whether a body can stand between a point and some part of a lamp: its sphere meets the cone between them."""
-    ax, ay, az = lamps[i, 0] - px, lamps[i, 1] - py, lamps[i, 2] - pz
-    cx, cy, cz, r = bodies[k, 0] - px, bodies[k, 1] - py, bodies[k, 5] - pz, bodies[k, 6]
+    ax, ay, az = lamps[i, col.LAMP_X] - px, lamps[i, col.LAMP_Y] - py, lamps[i, col.LAMP_Z] - pz
+    cx, cy, cz, r = (
+        bodies[k, col.X] - px,
+        bodies[k, col.Y] - py,
+        bodies[k, col.MIDDLE_Z] - pz,
+        bodies[k, col.RADIUS],
+    )
     s = (cx * ax + cy * ay + cz * az) / (ax * ax + ay * ay + az * az)
     s = min(max(s, _ZERO), _ONE)
     dx, dy, dz = cx - s * ax, cy - s * ay, cz - s * az
-    reach = (r + lamps[i, 16] * s) * _SLACK
+    reach = (r + lamps[i, col.LAMP_RADIUS] * s) * _SLACK
     return dx * dx + dy * dy + dz * dz <= reach * reach
 
 
 @small
 def lamp_factor(lamps, i, px, py, pz, nx, ny, nz, su, sv):
     """Cos · cos / r² between a surface point and a point (su, sv) in [−1, 1]² of a lamp; 0 where turned away."""
-    dx = lamps[i, 0] + su * lamps[i, 3] + sv * lamps[i, 6] - px
-    dy = lamps[i, 1] + su * lamps[i, 4] + sv * lamps[i, 7] - py
-    dz = lamps[i, 2] + su * lamps[i, 5] + sv * lamps[i, 8] - pz
+    dx = lamps[i, col.LAMP_X] + su * lamps[i, col.U_X] + sv * lamps[i, col.V_X] - px
+    dy = lamps[i, col.LAMP_Y] + su * lamps[i, col.U_Y] + sv * lamps[i, col.V_Y] - py
+    dz = lamps[i, col.LAMP_Z] + su * lamps[i, col.U_Z] + sv * lamps[i, col.V_Z] - pz
     here = nx * dx + ny * dy + nz * dz
-    there = -(lamps[i, 9] * dx + lamps[i, 10] * dy + lamps[i, 11] * dz)
+    there = -(lamps[i, col.FACING_X] * dx + lamps[i, col.FACING_Y] * dy + lamps[i, col.FACING_Z] * dz)
     if here <= _ZERO or there <= _ZERO:
         return _ZERO
     r2 = dx * dx + dy * dy + dz * dz
@@ -69,9 +75,9 @@ def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, p
             break
         at = (turn + j) % points.shape[0]
         su, sv = points[at, 0], points[at, 1]
-        dx = lamps[i, 0] + su * lamps[i, 3] + sv * lamps[i, 6] - px
-        dy = lamps[i, 1] + su * lamps[i, 4] + sv * lamps[i, 7] - py
-        dz = lamps[i, 2] + su * lamps[i, 5] + sv * lamps[i, 8] - pz
+        dx = lamps[i, col.LAMP_X] + su * lamps[i, col.U_X] + sv * lamps[i, col.V_X] - px
+        dy = lamps[i, col.LAMP_Y] + su * lamps[i, col.U_Y] + sv * lamps[i, col.V_Y] - py
+        dz = lamps[i, col.LAMP_Z] + su * lamps[i, col.U_Z] + sv * lamps[i, col.V_Z] - pz
         if nx * dx + ny * dy + nz * dz <= _ZERO:
             continue
         tried += 1
@@ -124,11 +130,11 @@ def sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
         su, sv = points[j, 0], points[j, 1]
         if count == 4:  # the middles of its quarters: the first points of the plan are its corners
             su, sv = _HALF if j & 1 else -_HALF, _HALF if j & 2 else -_HALF
-        dx = lamps[i, 0] + su * lamps[i, 3] + sv * lamps[i, 6] - px
-        dy = lamps[i, 1] + su * lamps[i, 4] + sv * lamps[i, 7] - py
-        dz = lamps[i, 2] + su * lamps[i, 5] + sv * lamps[i, 8] - pz
+        dx = lamps[i, col.LAMP_X] + su * lamps[i, col.U_X] + sv * lamps[i, col.V_X] - px
+        dy = lamps[i, col.LAMP_Y] + su * lamps[i, col.U_Y] + sv * lamps[i, col.V_Y] - py
+        dz = lamps[i, col.LAMP_Z] + su * lamps[i, col.U_Z] + sv * lamps[i, col.V_Z] - pz
         nl = nx * dx + ny * dy + nz * dz
-        there = -(lamps[i, 9] * dx + lamps[i, 10] * dy + lamps[i, 11] * dz)
+        there = -(lamps[i, col.FACING_X] * dx + lamps[i, col.FACING_Y] * dy + lamps[i, col.FACING_Z] * dz)
         if nl <= _ZERO or there <= _ZERO:
             continue
         r2 = dx * dx + dy * dy + dz * dz
@@ -140,9 +146,9 @@ def sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
         amount = ggx(alpha, nh) * hidden_share(alpha, nv, nl) * nl * there * inverse / r2
         total += amount
         edge += amount * fresnel(_ZERO, vh)
-        if j == 0 and amount * lamps[i, 12] * lamps[i, 15] < _FAINT * np.float32(0.1):
+        if j == 0 and amount * lamps[i, col.LAMP_RED] * lamps[i, col.AREA] < _FAINT * np.float32(0.1):
             break
-    weight = lamps[i, 15] / np.float32(count)
+    weight = lamps[i, col.AREA] / np.float32(count)
     return total * weight, edge * weight
 
 
@@ -165,16 +171,16 @@ def direct_coated(
             continue
         share, met = seen_share(nodes, tris, bodies, mask, lamps, i, points, 0, first, most, px, py, pz, nx, ny, nz)
         touched |= met
-        amount = factor * lamps[i, 15] * share
-        red += amount * lamps[i, 12]
-        green += amount * lamps[i, 13]
-        blue += amount * lamps[i, 14]
+        amount = factor * lamps[i, col.AREA] * share
+        red += amount * lamps[i, col.LAMP_RED]
+        green += amount * lamps[i, col.LAMP_GREEN]
+        blue += amount * lamps[i, col.LAMP_BLUE]
         if coat > _ZERO and share > _ZERO:
             total, edge = sheen(lamps, i, points, 4, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
             amount = share * (coat * (total - edge) + edge)
-            shiny_red += amount * lamps[i, 12]
-            shiny_green += amount * lamps[i, 13]
-            shiny_blue += amount * lamps[i, 14]
+            shiny_red += amount * lamps[i, col.LAMP_RED]
+            shiny_green += amount * lamps[i, col.LAMP_GREEN]
+            shiny_blue += amount * lamps[i, col.LAMP_BLUE]
     return red, green, blue, shiny_red, shiny_green, shiny_blue, touched
 
 
@@ -215,13 +221,23 @@ def glance(nodes, tris, bodies, lamps, mask, px, py, pz, nx, ny, nz):
         if factor <= _ZERO:
             continue
         k = blocker(
-            nodes, tris, bodies, mask, px, py, pz, lamps[i, 0] - px, lamps[i, 1] - py, lamps[i, 2] - pz, _ONE
+            nodes,
+            tris,
+            bodies,
+            mask,
+            px,
+            py,
+            pz,
+            lamps[i, col.LAMP_X] - px,
+            lamps[i, col.LAMP_Y] - py,
+            lamps[i, col.LAMP_Z] - pz,
+            _ONE,
         )
         if k >= 0:
             touched |= 1 << k
             continue
-        amount = factor * lamps[i, 15]
-        red += amount * lamps[i, 12]
-        green += amount * lamps[i, 13]
-        blue += amount * lamps[i, 14]
+        amount = factor * lamps[i, col.AREA]
+        red += amount * lamps[i, col.LAMP_RED]
+        green += amount * lamps[i, col.LAMP_GREEN]
+        blue += amount * lamps[i, col.LAMP_BLUE]
     return red, green, blue, touched

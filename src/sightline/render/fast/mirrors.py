@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import frame_of, table_light
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import glance, seen_share, sheen
@@ -31,20 +32,20 @@ def glint(
     nodes, tris, bodies, lamps, points, mask, k, px, py, pz, nx, ny, nz, vx, vy, vz, alpha, count, turn, rays
 ):
     """Radiance of the lamps mirrored towards v by metal k with a lobe of width alpha: (r, g, b, touched)."""
-    f0, f1, f2 = bodies[k, 10], bodies[k, 11], bodies[k, 12]
+    f0, f1, f2 = bodies[k, col.RED], bodies[k, col.GREEN], bodies[k, col.BLUE]
     red = green = blue = _ZERO
     touched = 0
     for i in range(1, lamps.shape[0]):
         total, edge = sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
-        if total * lamps[i, 12] < _FAINT:
+        if total * lamps[i, col.LAMP_RED] < _FAINT:
             continue
         share, met = seen_share(
             nodes, tris, bodies, mask, lamps, i, points, turn, rays, 4 * rays, px, py, pz, nx, ny, nz
         )
         touched |= met
-        red += share * lamps[i, 12] * (f0 * (total - edge) + edge)
-        green += share * lamps[i, 13] * (f1 * (total - edge) + edge)
-        blue += share * lamps[i, 14] * (f2 * (total - edge) + edge)
+        red += share * lamps[i, col.LAMP_RED] * (f0 * (total - edge) + edge)
+        green += share * lamps[i, col.LAMP_GREEN] * (f1 * (total - edge) + edge)
+        blue += share * lamps[i, col.LAMP_BLUE] * (f2 * (total - edge) + edge)
     return red, green, blue, touched
 
 
@@ -73,32 +74,13 @@ def visible_normal(alpha, vx, vy, vz, u, v):
 
 
 @device
-def mirrored(
-    nodes,
-    tris,
-    bodies,
-    lamps,
-    lit,
-    lit_by,
-    points,
-    lobe,
-    mask,
-    k,
-    px,
-    py,
-    pz,
-    nx,
-    ny,
-    nz,
-    vx,
-    vy,
-    vz,
-    start,
-    count,
-    depth,
-):
-    """Radiance of the surroundings mirrored by metal k towards v, lamps left to `glint`: (r, g, b, touched)."""
-    alpha = bodies[k, 14]
+def mirrored(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, mask, place, start, count, depth):
+    """Radiance of the surroundings mirrored by metal towards v, lamps left to `glint`: (r, g, b, touched).
+
+    `place` is the metal's body k, a point of it, the normal there, and v.
+    """
+    k, px, py, pz, nx, ny, nz, vx, vy, vz = place
+    alpha = bodies[k, col.LOBE]
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
     lx, ly, lz = (
         vx * tx + vy * ty + vz * tz,
@@ -119,9 +101,9 @@ def mirrored(
         m = _ONE - vh
         edge = m * m * m * m * m
         r, g, b, met = path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, i, depth)
-        red += kept * r * (bodies[k, 10] + (_ONE - bodies[k, 10]) * edge)
-        green += kept * g * (bodies[k, 11] + (_ONE - bodies[k, 11]) * edge)
-        blue += kept * b * (bodies[k, 12] + (_ONE - bodies[k, 12]) * edge)
+        red += kept * r * (bodies[k, col.RED] + (_ONE - bodies[k, col.RED]) * edge)
+        green += kept * g * (bodies[k, col.GREEN] + (_ONE - bodies[k, col.GREEN]) * edge)
+        blue += kept * b * (bodies[k, col.BLUE] + (_ONE - bodies[k, col.BLUE]) * edge)
         touched |= met
     scale = _ONE / np.float32(count)
     return red * scale, green * scale, blue * scale, touched
@@ -143,12 +125,17 @@ def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, 
         t, k, face, u, v = nearest(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, reach)
         if k < 0:
             if reach == FAR:
-                return red + wr * lamps[0, 3], green + wg * lamps[0, 4], blue + wb * lamps[0, 5], touched
+                return (
+                    red + wr * lamps[0, col.SKY_RED],
+                    green + wg * lamps[0, col.SKY_GREEN],
+                    blue + wb * lamps[0, col.SKY_BLUE],
+                    touched,
+                )
             r, g, b, met = table_light(lit, lit_by, lamps, px + t * dx, py + t * dy)
             return (
-                red + wr * r / _PI * lamps[0, 0],
-                green + wg * g / _PI * lamps[0, 1],
-                blue + wb * b / _PI * lamps[0, 2],
+                red + wr * r / _PI * lamps[0, col.TABLE_RED],
+                green + wg * g / _PI * lamps[0, col.TABLE_GREEN],
+                blue + wb * b / _PI * lamps[0, col.TABLE_BLUE],
                 touched | met,
             )
         touched |= 1 << k
@@ -157,22 +144,26 @@ def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, 
         if facing > _ZERO:  # a smooth normal that leans away at the rim
             return red, green, blue, touched
         px, py, pz = px + t * dx + _OFFSET * nx, py + t * dy + _OFFSET * ny, pz + t * dz + _OFFSET * nz
-        if bodies[k, 13] < _HALF:
+        if bodies[k, col.METAL] < _HALF:
             r, g, b, met = glance(nodes, tris, bodies, lamps, mask, px, py, pz, nx, ny, nz)
             # A stand-in for the light that reaches it from the lit table.
-            around = _HALF * (_ONE - nz) * lamps[0, 0]
+            around = _HALF * (_ONE - nz) * lamps[0, col.TABLE_RED]
             return (
-                red + wr * bodies[k, 10] * (r / _PI + lamps[0, 3] + around * lamps[0, 6]),
-                green + wg * bodies[k, 11] * (g / _PI + lamps[0, 4] + around * lamps[0, 7]),
-                blue + wb * bodies[k, 12] * (b / _PI + lamps[0, 5] + around * lamps[0, 8]),
+                red + wr * bodies[k, col.RED] * (r / _PI + lamps[0, col.SKY_RED] + around * lamps[0, col.BARE_RED]),
+                green
+                + wg
+                * bodies[k, col.GREEN]
+                * (g / _PI + lamps[0, col.SKY_GREEN] + around * lamps[0, col.BARE_GREEN]),
+                blue
+                + wb * bodies[k, col.BLUE] * (b / _PI + lamps[0, col.SKY_BLUE] + around * lamps[0, col.BARE_BLUE]),
                 touched | met,
             )
         # A sharp highlight seen in another mirror would come out as speckles: few rays find it.
-        soft = max(bodies[k, 14], _SOFT)
+        soft = max(bodies[k, col.LOBE], _SOFT)
         r, g, b, met = glint(
             nodes, tris, bodies, lamps, points, mask, k, px, py, pz, nx, ny, nz, -dx, -dy, -dz, soft, 4, turn, 1
         )
         red, green, blue, touched = red + wr * r, green + wg * g, blue + wb * b, touched | met
         dx, dy, dz = dx - _TWO * facing * nx, dy - _TWO * facing * ny, dz - _TWO * facing * nz
-        wr, wg, wb = wr * bodies[k, 10], wg * bodies[k, 11], wb * bodies[k, 12]
+        wr, wg, wb = wr * bodies[k, col.RED], wg * bodies[k, col.GREEN], wb * bodies[k, col.BLUE]
     return red, green, blue, touched

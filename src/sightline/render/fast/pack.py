@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
+from sightline.render.fast import columns as col
 from sightline.render.fast.bvh import build
 from sightline.worlds.layout import MOST_OBJECTS, Layout, Light, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS, linear
@@ -28,10 +29,8 @@ class Meshes(NamedTuple):
     """The pool.
 
     Attributes:
-        nodes: (N, 8) float32, half a cache line each: box (low x, y, z, high x, y, z), skip link, and eight times
-            the first triangle plus the number of triangles (0: inner node), counted in the pool.
-        tris: (F, 19) float32: a corner and the edges to the other two; a unit normal for each corner; and 1 where
-            the whole solid lies behind the face, so that no ray leaving it meets the solid again.
+        nodes: (N, 8) float32, half a cache line each; tris: (F, 19) float32; see `columns`. Triangles and nodes
+            are counted in the pool.
         vertices: (V, 3) float32.
         faces: (F, 3) int32 into `vertices`.
     """
@@ -46,11 +45,7 @@ class Bodies(NamedTuple):
     """The objects of a layout.
 
     Attributes:
-        rows: (n, 25) float32: x, y, z of the base's middle, cos yaw, sin yaw, middle z and radius of the bounding
-            sphere, whether the object is there (1) or taken away (0), first node, end of its nodes; linear RGB,
-            metallic, width of the lobe (roughness squared), reflectance of the coat. Where the solid is an
-            upright prism less its cavity: 1 for a box or 2 for an ellipse (0: it is none), half x, half y, height;
-            then the same for the cavity, with its depth.
+        rows: (n, 25) float32, see `columns`.
         ranges: (n, 4) int32 into the pool: first vertex, end, first face, end.
     """
 
@@ -103,7 +98,9 @@ class Pool:
         entries = [self._entry(o.shape) for o in layout.objects]
         rows = [_row(o, e) for o, e in zip(layout.objects, entries, strict=True)]
         ranges = [(e.start[1], e.end[1], e.start[2], e.end[2]) for e in entries]
-        return Bodies(np.array(rows, np.float32).reshape(n, 25), np.array(ranges, np.int32).reshape(n, 4))
+        return Bodies(
+            np.array(rows, np.float32).reshape(n, col.BODY_COLUMNS), np.array(ranges, np.int32).reshape(n, 4)
+        )
 
     @property
     def meshes(self) -> Meshes:
@@ -214,17 +211,12 @@ def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
 
 
 def lamps(layout: Layout, half: float) -> F32:
-    """The lights, (1 + n, 18) float32.
-
-    Row 0: albedo of the table, radiance of the sky, radiance of a white table in the middle with nothing on it, and
-    the half side of the lit map in metres. Then a row a lamp: centre, half side along u, half side along v, normal,
-    radiance RGB, area, radius.
-    """
-    rows = np.array([_lamp(light) for light in layout.lights], np.float64).reshape(-1, 18)
+    """The lights, (1 + n, 18) float32: what they light, then a row a lamp; see `columns`."""
+    rows = np.array([_lamp(light) for light in layout.lights], np.float64).reshape(-1, col.LAMP_COLUMNS)
     away2 = (rows[:, :3] ** 2).sum(axis=1)
     # A lamp that shines the other way, or from below, gives the table nothing.
-    facing = np.maximum(-(rows[:, 9:12] * rows[:, :3]).sum(axis=1), 0.0) * np.maximum(rows[:, 2], 0.0)
-    bare = (rows[:, 12:15] * (rows[:, 15] * facing / away2**2 / math.pi)[:, None]).sum(axis=0)
+    facing = np.maximum(-(rows[:, 9:12] * rows[:, :3]).sum(axis=1), 0.0) * np.maximum(rows[:, col.LAMP_Z], 0.0)
+    bare = (rows[:, 12:15] * (rows[:, col.AREA] * facing / away2**2 / math.pi)[:, None]).sum(axis=0)
     head = np.concatenate((layout.table, layout.ambient, bare, (half,), np.zeros(8)))
     return np.concatenate((head[None], rows)).astype(np.float32)
 
@@ -282,3 +274,34 @@ def camera_row(eye: Eye) -> F32:
     return np.concatenate(
         ((1 / k[0, 0], 1 / k[1, 1], k[0, 2], k[1, 2]), eye.pose[:, :3].ravel(), eye.centre)
     ).astype(np.float32)
+
+
+def check_camera(pool: Pool, layout: Layout, shot: Shot, bodies: Bodies, camera: Eye) -> None:
+    """A DataError for a camera under the table or inside the matter of an object."""
+    if camera.centre[2] <= 0.0:
+        raise DataError("camera under the table", row=shot.name, expected="z > 0", found=float(camera.centre[2]))
+    away2 = ((camera.centre - bodies.rows[:, [col.X, col.Y, col.MIDDLE_Z]]) ** 2).sum(axis=1)
+    for k in np.flatnonzero(away2 <= bodies.rows[:, col.RADIUS] ** 2).tolist():
+        if _inside(pool, bodies, k, camera.centre):
+            raise DataError(
+                "camera inside an object", row=shot.name, found=f"object {k}, {layout.objects[k].shape}"
+            )
+
+
+def _inside(pool: Pool, bodies: Bodies, k: int, point: NDArray[np.float64]) -> bool:
+    """Whether a point lies within a body: a ray upwards leaves it once more than it enters."""
+    row = bodies.rows[k].astype(np.float64)
+    x, y, z = point - row[:3]
+    c, s = row[col.COS], row[col.SIN]
+    x, y = c * x + s * y, c * y - s * x
+    first, last = bodies.ranges[k, 2:]
+    t = pool.meshes.tris[first:last].astype(np.float64)
+    # Slightly off the vertical, so that the ray meets no edge of an upright prism.
+    d = np.array((1.234e-3, 0.567e-3, 1.0))
+    p = np.cross(d, t[:, 6:9])
+    det = (p * t[:, 3:6]).sum(axis=1)
+    det[det == 0.0] = np.inf
+    away = np.array((x, y, z)) - t[:, :3]
+    q = np.cross(away, t[:, 3:6])
+    u, v, w = (p * away).sum(axis=1) / det, (q @ d) / det, (q * t[:, 6:9]).sum(axis=1) / det
+    return bool(((u >= 0) & (v >= 0) & (u + v <= 1) & (w > 0)).sum() % 2)

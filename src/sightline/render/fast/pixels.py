@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import bounced, table_bounce
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, direct_coated
@@ -44,137 +45,85 @@ def ray(cam, x, y):
 @small
 def without_self(tris, mask, k, face):
     """An object does not stand in the light of a face that has all of it behind."""
-    if k >= 0 and tris[face, 18] != _ZERO:
+    if k >= 0 and tris[face, col.OPEN] != _ZERO:
         return mask & ~(1 << k)
     return mask
 
 
+@small
+def surface_at(ids, faces, depth, normals, y, x):
+    """What a pixel shows: (body or −1 for the table, face, depth, nx, ny, nz, y, x)."""
+    return (ids[y, x] - 1, faces[y, x], depth[y, x], normals[y, x, 0], normals[y, x, 1], normals[y, x, 2], y, x)
+
+
+@small
+def _looked_at(cam, surface):
+    """The ray to a pixel's surface, and a point a little above it: (dx, dy, dz, px, py, pz)."""
+    _, _, depth, nx, ny, nz, y, x = surface
+    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
+    px = cam[col.EYE_X] + depth * dx + _OFFSET * nx
+    py = cam[col.EYE_Y] + depth * dy + _OFFSET * ny
+    pz = cam[col.EYE_Z] + depth * dz + _OFFSET * nz
+    return dx, dy, dz, px, py, pz
+
+
 @device
-def arriving(
-    nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam, mask, k, face, depth, nx, ny, nz, y, x
-):
+def arriving(nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam, mask, surface):
     """Irradiance of a pixel's surface: (r, g, b, touched).
 
     The image of the lamps in a matte object's coat is broad, so it is worked out here too, as the irradiance that
     would give the same radiance.
     """
-    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
-    px, py, pz = (
-        cam[13] + depth * dx + _OFFSET * nx,
-        cam[14] + depth * dy + _OFFSET * ny,
-        cam[15] + depth * dz + _OFFSET * nz,
-    )
+    k, face, _, nx, ny, nz, _, _ = surface
+    dx, dy, dz, px, py, pz = _looked_at(cam, surface)
     if k < 0:
-        r, g, b, touched = direct(
-            nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, numbers[0], numbers[1]
-        )
+        first, most = numbers[col.SHADOW_FIRST], numbers[col.SHADOW_MOST]
+        r, g, b, touched = direct(nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, first, most)
         ir, ig, ib, met = table_bounce(lit, lit_by, lamps, px, py)
         return r + ir, g + ig, b + ib, touched | met
     others = without_self(tris, mask, k, face)
     back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    vx, vy, vz = dx * back, dy * back, dz * back
+    coat, lobe = bodies[k, col.COAT], bodies[k, col.LOBE]
+    first, most = numbers[col.OBJECTS_FIRST], numbers[col.OBJECTS_MOST]
     r, g, b, cr, cg, cb, touched = direct_coated(
-        nodes,
-        tris,
-        bodies,
-        lamps,
-        points,
-        others,
-        px,
-        py,
-        pz,
-        nx,
-        ny,
-        nz,
-        dx * back,
-        dy * back,
-        dz * back,
-        bodies[k, 15],
-        bodies[k, 14],
-        numbers[9],
-        numbers[10],
+        nodes, tris, bodies, lamps, points, others, px, py, pz, nx, ny, nz, vx, vy, vz, coat, lobe, first, most
     )
     ir, ig, ib, met = bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, others, px, py, pz, nx, ny, nz)
     return (
-        r + ir + cr * _PI / max(bodies[k, 10], _DARK),
-        g + ig + cg * _PI / max(bodies[k, 11], _DARK),
-        b + ib + cb * _PI / max(bodies[k, 12], _DARK),
+        r + ir + cr * _PI / max(bodies[k, col.RED], _DARK),
+        g + ig + cg * _PI / max(bodies[k, col.GREEN], _DARK),
+        b + ib + cb * _PI / max(bodies[k, col.BLUE], _DARK),
         touched | met,
     )
 
 
 @device
-def sparkling(nodes, tris, bodies, lamps, points, numbers, cam, mask, k, face, depth, nx, ny, nz, y, x):
+def sparkling(nodes, tris, bodies, lamps, points, numbers, cam, mask, surface):
     """The image of the lamps in a pixel's metal: (r, g, b, touched)."""
-    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
-    px, py, pz = (
-        cam[13] + depth * dx + _OFFSET * nx,
-        cam[14] + depth * dy + _OFFSET * ny,
-        cam[15] + depth * dz + _OFFSET * nz,
-    )
+    k, face, _, nx, ny, nz, _, _ = surface
+    dx, dy, dz, px, py, pz = _looked_at(cam, surface)
     back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    vx, vy, vz = dx * back, dy * back, dz * back
     others = without_self(tris, mask, k, face)
+    lobe, count, rays = bodies[k, col.LOBE], numbers[col.GLINT_POINTS], numbers[col.GLINT_RAYS]
     return glint(
-        nodes,
-        tris,
-        bodies,
-        lamps,
-        points,
-        others,
-        k,
-        px,
-        py,
-        pz,
-        nx,
-        ny,
-        nz,
-        dx * back,
-        dy * back,
-        dz * back,
-        bodies[k, 14],
-        numbers[8],
-        0,
-        numbers[6],
+        nodes, tris, bodies, lamps, points, others, k, px, py, pz, nx, ny, nz, vx, vy, vz, lobe, count, 0, rays
     )
 
 
 @device
-def mirroring(
-    nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, mask, k, face, depth, nx, ny, nz, y, x
-):
+def mirroring(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, mask, surface):
     """The image of everything else in a pixel's metal, this pixel's share of the rays: (r, g, b, touched)."""
-    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
-    px, py, pz = (
-        cam[13] + depth * dx + _OFFSET * nx,
-        cam[14] + depth * dy + _OFFSET * ny,
-        cam[15] + depth * dz + _OFFSET * nz,
-    )
+    k, face, _, nx, ny, nz, y, x = surface
+    dx, dy, dz, px, py, pz = _looked_at(cam, surface)
     back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    vx, vy, vz = dx * back, dy * back, dz * back
     others = without_self(tris, mask, k, face)
-    start = (y % PATTERN * PATTERN + x % PATTERN) * numbers[4]
-    return mirrored(
-        nodes,
-        tris,
-        bodies,
-        lamps,
-        lit,
-        lit_by,
-        points,
-        lobe,
-        others,
-        k,
-        px,
-        py,
-        pz,
-        nx,
-        ny,
-        nz,
-        dx * back,
-        dy * back,
-        dz * back,
-        start,
-        numbers[4],
-        numbers[5],
-    )
+    count, depth = numbers[col.MIRROR_RAYS], numbers[col.MIRROR_DEPTH]
+    start = (y % PATTERN * PATTERN + x % PATTERN) * count
+    place = (k, px, py, pz, nx, ny, nz, vx, vy, vz)
+    return mirrored(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, others, place, start, count, depth)
 
 
 @small
@@ -223,14 +172,18 @@ def composed(ids, depth, normals, bodies, lamps, light, mirror, glints, y, x):
     k = ids[y, x] - 1
     if k < 0:
         if math.isnan(depth[y, x]):
-            return lamps[0, 3], lamps[0, 4], lamps[0, 5]
-        r, g, b = lamps[0, 0] * _BY_PI, lamps[0, 1] * _BY_PI, lamps[0, 2] * _BY_PI
+            return lamps[0, col.SKY_RED], lamps[0, col.SKY_GREEN], lamps[0, col.SKY_BLUE]
+        r, g, b = (
+            lamps[0, col.TABLE_RED] * _BY_PI,
+            lamps[0, col.TABLE_GREEN] * _BY_PI,
+            lamps[0, col.TABLE_BLUE] * _BY_PI,
+        )
         return light[y, x, 0] * r, light[y, x, 1] * g, light[y, x, 2] * b
-    metal = bodies[k, 13]
+    metal = bodies[k, col.METAL]
     matte = (_ONE - metal) * _BY_PI
-    r = matte * light[y, x, 0] * bodies[k, 10]
-    g = matte * light[y, x, 1] * bodies[k, 11]
-    b = matte * light[y, x, 2] * bodies[k, 12]
+    r = matte * light[y, x, 0] * bodies[k, col.RED]
+    g = matte * light[y, x, 1] * bodies[k, col.GREEN]
+    b = matte * light[y, x, 2] * bodies[k, col.BLUE]
     if metal > _ZERO:
         mr, mg, mb = _mean_mirror(ids, normals, mirror, y, x)
         r, g, b = (
@@ -296,8 +249,10 @@ def edge_colour(nodes, tris, bodies, inside, cam, ids, normals, colour, y, x):
         dx, dy, dz = ray(cam, sx, sy)
         reach = FAR
         if dz < np.float32(-1e-6):
-            reach = -cam[15] / dz
-        _, k, face, fu, fv = nearest(nodes, tris, bodies, mask, cam[13], cam[14], cam[15], dx, dy, dz, reach)
+            reach = -cam[col.EYE_Z] / dz
+        _, k, face, fu, fv = nearest(
+            nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
+        )
         nx, ny, nz = _ZERO, _ZERO, _ONE
         if k >= 0:
             nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.render.fast import columns as col
 from sightline.render.fast.jit import kernel
 from sightline.render.fast.pack import Bodies, Eye, Meshes
 
@@ -60,7 +61,7 @@ def _raster(tris, vertices, mesh_faces, rows, ranges, kay, pose, centre, ids, de
         most = max(most, ranges[k, 1] - ranges[k, 0])
     seen = np.empty((most, 3), np.float64)
     for k in range(rows.shape[0]):
-        if rows[k, 7] != 0.0:
+        if rows[k, col.PRESENT] != 0.0:
             y0, y1, x0, x1 = _draw(vertices, mesh_faces, rows, ranges, kay, pose, k, seen, scratch, shown)
             _lay(k, y0, y1, x0, x1, scratch, shown, nearest, ids, faces, amodal, sums)
     _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals)
@@ -260,8 +261,8 @@ def _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals)
 @kernel
 def _normal(tris, rows, k, centre, dx, dy, dz, face, normals, y, x):
     """The smooth normal where a camera ray meets a triangle, in world axes."""
-    c, s = float(rows[k, 3]), float(rows[k, 4])
-    ox, oy, oz = centre[0] - rows[k, 0], centre[1] - rows[k, 1], centre[2] - rows[k, 2]
+    c, s = float(rows[k, col.COS]), float(rows[k, col.SIN])
+    ox, oy, oz = centre[0] - rows[k, col.X], centre[1] - rows[k, col.Y], centre[2] - rows[k, col.Z]
     ox, oy = c * ox + s * oy, -s * ox + c * oy
     dx, dy = c * dx + s * dy, -s * dx + c * dy
     tx, ty, tz = ox - tris[face, 0], oy - tris[face, 1], oz - tris[face, 2]

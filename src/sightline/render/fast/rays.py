@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 
 FAR = np.float32(1e9)
@@ -30,7 +31,7 @@ def everything(bodies):
     """The mask of all bodies that are there."""
     mask = 0
     for k in range(bodies.shape[0]):
-        if bodies[k, 7] != _ZERO:
+        if bodies[k, col.PRESENT] != _ZERO:
             mask |= 1 << k
     return mask
 
@@ -38,7 +39,12 @@ def everything(bodies):
 @small
 def near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
     """Whether a ray (from o on, without end) passes through a body's bounding sphere; length2 = d · d."""
-    cx, cy, cz, r = bodies[k, 0] - ox, bodies[k, 1] - oy, bodies[k, 5] - oz, bodies[k, 6]
+    cx, cy, cz, r = (
+        bodies[k, col.X] - ox,
+        bodies[k, col.Y] - oy,
+        bodies[k, col.MIDDLE_Z] - oz,
+        bodies[k, col.RADIUS],
+    )
     along = cx * dx + cy * dy + cz * dz
     away2 = cx * cx + cy * cy + cz * cz
     if away2 <= r * r:
@@ -66,21 +72,25 @@ def _span(kind, a, b, ox, oy, dx, dy, ix, iy):
 @small
 def meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
     """Whether a ray meets body k, a prism less its cavity, at 0 < t < reach."""
-    c, s = bodies[k, 3], bodies[k, 4]
-    px, py, oz = ox - bodies[k, 0], oy - bodies[k, 1], oz - bodies[k, 2]
+    c, s = bodies[k, col.COS], bodies[k, col.SIN]
+    px, py, oz = ox - bodies[k, col.X], oy - bodies[k, col.Y], oz - bodies[k, col.Z]
     ox, oy = c * px + s * py, c * py - s * px
     px, py = dx, dy
     dx, dy = c * px + s * py, c * py - s * px
     ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
-    enter, leave = _span(bodies[k, 16], bodies[k, 17], bodies[k, 18], ox, oy, dx, dy, ix, iy)
-    z0, z1 = -oz * iz, (bodies[k, 19] - oz) * iz
+    enter, leave = _span(
+        bodies[k, col.PRISM], bodies[k, col.PRISM_X], bodies[k, col.PRISM_Y], ox, oy, dx, dy, ix, iy
+    )
+    z0, z1 = -oz * iz, (bodies[k, col.HEIGHT] - oz) * iz
     enter, leave = max(max(enter, min(z0, z1)), _ZERO), min(min(leave, max(z0, z1)), reach)
     if enter >= leave:
         return False
-    if bodies[k, 20] == _ZERO:
+    if bodies[k, col.HOLLOW] == _ZERO:
         return True
-    into, out = _span(bodies[k, 20], bodies[k, 21], bodies[k, 22], ox, oy, dx, dy, ix, iy)
-    floor = (bodies[k, 19] - bodies[k, 23] - oz) * iz  # the cavity has no lid
+    into, out = _span(
+        bodies[k, col.HOLLOW], bodies[k, col.HOLLOW_X], bodies[k, col.HOLLOW_Y], ox, oy, dx, dy, ix, iy
+    )
+    floor = (bodies[k, col.HEIGHT] - bodies[k, col.DEPTH] - oz) * iz  # the cavity has no lid
     if dz >= _ZERO:  # as `inverse` takes it
         into = max(into, floor)
     else:
@@ -94,7 +104,7 @@ def blocker(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
     length2 = dx * dx + dy * dy + dz * dz
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
-            if bodies[k, 16] != _ZERO:
+            if bodies[k, col.PRISM] != _ZERO:
                 if meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
                     return k
                 continue
@@ -112,7 +122,7 @@ def nearest(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
     bu = bv = _ZERO
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
-            if bodies[k, 16] != _ZERO and not meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, best):
+            if bodies[k, col.PRISM] != _ZERO and not meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, best):
                 continue
             t, f, u, v = walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, best, False)
             if t < best:
@@ -123,15 +133,15 @@ def nearest(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
 @small
 def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
     """One body's hierarchy: (t, face, u, v) of the nearest meeting, or of any; t = reach where there is none."""
-    c, s = bodies[k, 3], bodies[k, 4]
-    px, py, oz = ox - bodies[k, 0], oy - bodies[k, 1], oz - bodies[k, 2]
+    c, s = bodies[k, col.COS], bodies[k, col.SIN]
+    px, py, oz = ox - bodies[k, col.X], oy - bodies[k, col.Y], oz - bodies[k, col.Z]
     ox, oy = c * px + s * py, c * py - s * px
     px, py = dx, dy
     dx, dy = c * px + s * py, c * py - s * px
     ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
     best, face = reach, -1
     bu = bv = _ZERO
-    node, end = int(bodies[k, 8]), int(bodies[k, 9])
+    node, end = int(bodies[k, col.FIRST_NODE]), int(bodies[k, col.END_NODE])
     while node < end:
         x0, x1 = (nodes[node, 0] - ox) * ix, (nodes[node, 3] - ox) * ix
         y0, y1 = (nodes[node, 1] - oy) * iy, (nodes[node, 4] - oy) * iy
@@ -139,9 +149,9 @@ def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
         enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), _ZERO))
         leave = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), best))
         if enter > leave:
-            node = int(nodes[node, 6])
+            node = int(nodes[node, col.SKIP])
             continue
-        leaf = int(nodes[node, 7])
+        leaf = int(nodes[node, col.LEAF])
         for f in range(leaf >> 3, (leaf >> 3) + (leaf & 7)):
             t, u, v = _meet(tris, f, ox, oy, oz, dx, dy, dz)
             if _ZERO < t < best:
@@ -187,5 +197,5 @@ def normal_at(tris, bodies, k, face, u, v):
     ny = w * tris[face, 10] + u * tris[face, 13] + v * tris[face, 16]
     nz = w * tris[face, 11] + u * tris[face, 14] + v * tris[face, 17]
     scale = _ONE / math.sqrt(nx * nx + ny * ny + nz * nz)
-    c, s = bodies[k, 3], bodies[k, 4]
+    c, s = bodies[k, col.COS], bodies[k, col.SIN]
     return (c * nx - s * ny) * scale, (s * nx + c * ny) * scale, nz * scale

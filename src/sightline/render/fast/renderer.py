@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
-from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, eye, lamps
-from sightline.render.fast.places import check_camera
+from sightline.render.fast import columns as col
+from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, check_camera, eye, lamps
 from sightline.render.fast.raster import Surfaces, raster
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import Ground, State, light_table, new_state, shade
@@ -78,7 +78,7 @@ class FastRenderer:
             raise DataError("no such object to take away", expected=f"0 … {len(layout.objects) - 1}", found=index)
         before = self._work_out(layout, shot)
         rows = before.bodies.rows.copy()
-        rows[index, 7] = 0.0
+        rows[index, col.PRESENT] = 0.0
         bodies = Bodies(rows, before.bodies.ranges)
         meshes, plan = self._pool.meshes, self._plan
         ground = light_table(meshes, bodies, before.lamps, plan, self.settings.map_cells, before.ground, index)

@@ -52,13 +52,13 @@ class Settings:
     map_cells: int = 48
     map_half: float = 4.5
 
-    def plan(self) -> Plan:
+    def plan(self) -> RenderPlan:
         """The fixed directions and points of all rays."""
         count = PATTERN * PATTERN * self.mirror
         # The points of one pixel must be spread as well as those of the square: deal them out in turn.
         lobe = _spread(count).reshape(self.mirror, PATTERN * PATTERN, 2).swapaxes(0, 1).reshape(count, 2)
         most = max(self.shadow_most, self.table_most, self.glint_points, 5)
-        return Plan(
+        return RenderPlan(
             points=_corners_first(2.0 * _spread(most) - 1.0).astype(np.float32),
             dome=_dome(_spread(self.dome)).astype(np.float32),
             wide=_dome(_spread(self.table_dome)).astype(np.float32),
@@ -84,7 +84,7 @@ class Settings:
         )
 
 
-class Plan(NamedTuple):
+class RenderPlan(NamedTuple):
     """Settings as arrays.
 
     Attributes:

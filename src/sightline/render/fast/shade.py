@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import fill_covered, table_cell
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.pack import Bodies, Meshes
@@ -29,10 +30,11 @@ from sightline.render.fast.pixels import (
     mirroring,
     on_edge,
     sparkling,
+    surface_at,
 )
 from sightline.render.fast.raster import Surfaces
 from sightline.render.fast.rays import everything
-from sightline.render.fast.settings import Plan
+from sightline.render.fast.settings import RenderPlan
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -72,7 +74,7 @@ class State(NamedTuple):
 
 
 def new_state(height: int, width: int) -> State:
-    """Room for a view."""
+    """Make the empty arrays of a view."""
     colours = [np.zeros((height, width, 3), np.float32) for _ in range(5)]
     masks = [np.zeros((height, width), np.int64) for _ in range(3)]
     how = np.zeros((height, width), np.uint8)
@@ -80,7 +82,7 @@ def new_state(height: int, width: int) -> State:
 
 
 def light_table(
-    meshes: Meshes, bodies: Bodies, lamps: F32, plan: Plan, cells: int, old: Ground | None, gone: int
+    meshes: Meshes, bodies: Bodies, lamps: F32, plan: RenderPlan, cells: int, old: Ground | None, gone: int
 ) -> Ground:
     """The lit map; cells of `old` that body `gone` (−1: none) did not touch are taken over."""
     ground = Ground(np.zeros((cells, cells, 6), np.float32), np.zeros((cells, cells), np.int64))
@@ -103,7 +105,7 @@ def shade(
     meshes: Meshes,
     bodies: Bodies,
     lamps: F32,
-    plan: Plan,
+    plan: RenderPlan,
     cam: F32,
     ground: Ground,
     seen: Surfaces,
@@ -206,7 +208,7 @@ def _light(
 ):
     height, width = ids.shape
     mask = everything(bodies)
-    step = int(numbers[7])
+    step = int(numbers[col.LATTICE])
     start = True
     how[:] = UNKNOWN
     while True:
@@ -228,7 +230,7 @@ def _light(
                         continue
                 how[y, x] = WORKED_OUT
                 k = ids[y, x] - 1
-                if math.isnan(depth[y, x]) or (k >= 0 and bodies[k, 13] >= _ONE):
+                if math.isnan(depth[y, x]) or (k >= 0 and bodies[k, col.METAL] >= _ONE):
                     light[y, x, 0] = light[y, x, 1] = light[y, x, 2] = _ZERO
                     touched[y, x] = 0
                 elif same[y, x] and old_how[y, x] == WORKED_OUT and not old_touched[y, x] & bit:
@@ -236,26 +238,9 @@ def _light(
                         light[y, x, c] = old_light[y, x, c]
                     touched[y, x] = old_touched[y, x]
                 else:
+                    surface = surface_at(ids, faces, depth, normals, y, x)
                     light[y, x, 0], light[y, x, 1], light[y, x, 2], touched[y, x] = arriving(
-                        nodes,
-                        tris,
-                        bodies,
-                        lamps,
-                        lit,
-                        lit_by,
-                        points,
-                        dome,
-                        numbers,
-                        cam,
-                        mask,
-                        k,
-                        faces[y, x],
-                        depth[y, x],
-                        normals[y, x, 0],
-                        normals[y, x, 1],
-                        normals[y, x, 2],
-                        y,
-                        x,
+                        nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam, mask, surface
                     )
         if start:
             start = False
@@ -331,31 +316,16 @@ def _gloss(
     for y in range(height):
         for x in range(width):
             k = ids[y, x] - 1
-            if k < 0 or bodies[k, 13] <= _ZERO:
+            if k < 0 or bodies[k, col.METAL] <= _ZERO:
                 continue
-            nx, ny, nz = normals[y, x, 0], normals[y, x, 1], normals[y, x, 2]
+            surface = surface_at(ids, faces, depth, normals, y, x)
             if same[y, x] and not old_glints_by[y, x] & bit:
                 for c in range(3):
                     glints[y, x, c] = old_glints[y, x, c]
                 glints_by[y, x] = old_glints_by[y, x]
             else:
                 glints[y, x, 0], glints[y, x, 1], glints[y, x, 2], glints_by[y, x] = sparkling(
-                    nodes,
-                    tris,
-                    bodies,
-                    lamps,
-                    points,
-                    numbers,
-                    cam,
-                    mask,
-                    k,
-                    faces[y, x],
-                    depth[y, x],
-                    nx,
-                    ny,
-                    nz,
-                    y,
-                    x,
+                    nodes, tris, bodies, lamps, points, numbers, cam, mask, surface
                 )
             if same[y, x] and not old_mirror_by[y, x] & bit:
                 for c in range(3):
@@ -363,32 +333,18 @@ def _gloss(
                 mirror_by[y, x] = old_mirror_by[y, x]
             else:
                 mirror[y, x, 0], mirror[y, x, 1], mirror[y, x, 2], mirror_by[y, x] = mirroring(
-                    nodes,
-                    tris,
-                    bodies,
-                    lamps,
-                    lit,
-                    lit_by,
-                    points,
-                    lobe,
-                    numbers,
-                    cam,
-                    mask,
-                    k,
-                    faces[y, x],
-                    depth[y, x],
-                    nx,
-                    ny,
-                    nz,
-                    y,
-                    x,
+                    nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, mask, surface
                 )
 
 
 @device
 def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour):
     height, width = ids.shape
-    red, green, blue = lamps[0, 0] * _BY_PI, lamps[0, 1] * _BY_PI, lamps[0, 2] * _BY_PI
+    red, green, blue = (
+        lamps[0, col.TABLE_RED] * _BY_PI,
+        lamps[0, col.TABLE_GREEN] * _BY_PI,
+        lamps[0, col.TABLE_BLUE] * _BY_PI,
+    )
     for y in range(height):
         for x in range(width):
             # Most pixels show the table, for which a call costs more than the work.

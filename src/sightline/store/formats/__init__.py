@@ -51,12 +51,13 @@ class Format:
     @property
     def write(self) -> Callable[..., object] | None:
         """Export, or None where there is none."""
-        return self._function("write")
+        write: Callable[..., object] | None = self._function("write")
+        return write
 
     def notes(self, path: Path) -> list[str]:
         """What an import of a path will leave out and why; nothing unless the format has its own."""
         notes = self._function("notes")
-        return [] if notes is None else notes(path)
+        return [] if notes is None else list(notes(path))
 
     def _function(self, name: str) -> Any:
         return getattr(import_module(f"{__name__}.{self.module}"), name, None)

@@ -45,7 +45,7 @@ from sightline.geometry import masks
 from sightline.scenes import Object, Occlusion, Relation, Scene, Sighting, View
 from sightline.store.convert import tables_from_scenes
 from sightline.store.encodings import UNREADABLE
-from sightline.store.formats.jsonio import Entry, is_text, names_keys, numbered, parse
+from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, numbered, parse
 from sightline.store.tables import Tables
 
 __all__ = ["EDGE", "HIDES", "detect", "notes", "read"]
@@ -119,15 +119,15 @@ def _scenes(path: Path, split: str) -> Iterator[Scene]:
         yield _scene(annotation, scene_id, place[0])
 
 
-def _annotation(file: Path) -> Entry:
+def _annotation(file: Path) -> JsonEntry:
     content = parse(file, encodings=("utf-8", "latin-1"))  # names were typed by hand, in both
     annotation = content.get("annotation") if isinstance(content, dict) else None
     if not isinstance(annotation, dict):
         raise DataError("not an annotation of ADE20K", file=file, field="annotation", expected="a JSON object")
-    return Entry(file, "annotation", annotation)
+    return JsonEntry(file, "annotation", annotation)
 
 
-def _place(annotation: Entry, split: str) -> tuple[str, ...]:
+def _place(annotation: JsonEntry, split: str) -> tuple[str, ...]:
     """The split, then the folders below it: what kind of scene it is."""
     parts = annotation.text("folder", default="").split("/")
     for name, ours in _SPLITS.items():
@@ -136,7 +136,7 @@ def _place(annotation: Entry, split: str) -> tuple[str, ...]:
     return (split,)
 
 
-def _scene(annotation: Entry, scene_id: str, split: str) -> Scene:
+def _scene(annotation: JsonEntry, scene_id: str, split: str) -> Scene:
     size = _size(annotation)
     things = _things(annotation)
     outlines = [_outline(thing, size) for thing in things]
@@ -156,14 +156,14 @@ def _scene(annotation: Entry, scene_id: str, split: str) -> Scene:
     )
 
 
-def _size(annotation: Entry) -> tuple[int, int]:
+def _size(annotation: JsonEntry) -> tuple[int, int]:
     sides = annotation.get("imsize")
     if not isinstance(sides, list) or len(sides) < 2 or any(type(v) is not int or not 0 < v < 2**31 for v in sides):
         raise annotation.error("not an image size", "imsize", "[height, width, 3] in pixels", sides)
     return sides[1], sides[0]
 
 
-def _photo(annotation: Entry, size: tuple[int, int]) -> str | None:
+def _photo(annotation: JsonEntry, size: tuple[int, int]) -> str | None:
     """The photo beside the annotation, if it is there."""
     name = annotation.text("filename")
     photo = annotation.file.with_name(Path(name).name)
@@ -175,7 +175,7 @@ def _photo(annotation: Entry, size: tuple[int, int]) -> str | None:
     return str(photo.resolve())
 
 
-def _opened(file: Path, entry: Entry, field: str) -> Image.Image:
+def _opened(file: Path, entry: JsonEntry, field: str) -> Image.Image:
     try:
         return Image.open(file)
     except FileNotFoundError:
@@ -189,12 +189,12 @@ def _several(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _things(annotation: Entry) -> list[Entry]:
+def _things(annotation: JsonEntry) -> list[JsonEntry]:
     """The objects, each called by its id; ids are whole numbers and unique."""
     return [entry for _, entry in numbered(_several(annotation.get("object")), "object", annotation.file, "object")]
 
 
-def _words(thing: Entry, key: str, *, cut: str | None = None) -> list[str]:
+def _words(thing: JsonEntry, key: str, *, cut: str | None = None) -> list[str]:
     """The words of a key, which may be missing; the files write one word without a list, and none as ``[]``."""
     words = []
     for value in _several(thing.values.get(key, [])):
@@ -206,7 +206,7 @@ def _words(thing: Entry, key: str, *, cut: str | None = None) -> list[str]:
     return [word for word in words if word]
 
 
-def _named(thing: Entry) -> tuple[str, Mapping[str, str]]:
+def _named(thing: JsonEntry) -> tuple[str, Mapping[str, str]]:
     """Category and attributes."""
     name, raw = ("; ".join(_words(thing, key)) for key in ("name", "raw_name"))
     category = (name or raw).split(",")[0].strip()
@@ -224,14 +224,14 @@ def _named(thing: Entry) -> tuple[str, Mapping[str, str]]:
     return category, dict.fromkeys(marks, "yes") | {key: value for key, value in facts.items() if value}
 
 
-def _is_cropped(thing: Entry) -> bool:
+def _is_cropped(thing: JsonEntry) -> bool:
     value = thing.values.get("crop", "0")
     if str(value) not in ("0", "1", "[]"):
         raise thing.error("not a mark", "crop", "0 or 1", value)
     return str(value) == "1"
 
 
-def _occluded(thing: Entry) -> str:
+def _occluded(thing: JsonEntry) -> str:
     """``yes``, ``no`` or, where nobody said, nothing."""
     value = "".join(_words(thing, "occluded"))
     if value not in ("yes", "no", ""):
@@ -239,7 +239,7 @@ def _occluded(thing: Entry) -> str:
     return value
 
 
-def _outline(thing: Entry, size: tuple[int, int]) -> Outline:
+def _outline(thing: JsonEntry, size: tuple[int, int]) -> MaskOutline:
     name = thing.text("instance_mask")
     folder = thing.file.parent.resolve()
     file = (folder / name).resolve()
@@ -261,7 +261,7 @@ def _outline(thing: Entry, size: tuple[int, int]) -> Outline:
     return outline(pixels, box[0], size)
 
 
-def _sighting(object_id: str, thing: Entry, outline: Outline, size: tuple[int, int]) -> Sighting:
+def _sighting(object_id: str, thing: JsonEntry, outline: MaskOutline, size: tuple[int, int]) -> Sighting:
     seen, whole = masks.area(outline.seen), masks.area(outline.whole)
     x0, y0, x1, y1 = around = masks.box(outline.whole, size[1])
     at_edge = min(x0, y0, size[0] - x1, size[1] - y1) <= EDGE
@@ -284,7 +284,7 @@ def _sighting(object_id: str, thing: Entry, outline: Outline, size: tuple[int, i
     )
 
 
-def _parts(things: Sequence[Entry], ids: Sequence[str]) -> Iterator[Relation]:
+def _parts(things: Sequence[JsonEntry], ids: Sequence[str]) -> Iterator[Relation]:
     """Relations from wholes to their parts, told by either of the two or by both."""
     pairs: dict[tuple[str, str], None] = {}
     for thing, object_id in zip(things, ids, strict=True):
@@ -299,7 +299,9 @@ def _parts(things: Sequence[Entry], ids: Sequence[str]) -> Iterator[Relation]:
     return (Relation(whole, part, "part", "has_part") for whole, part in pairs)
 
 
-def _occlusions(things: Sequence[Entry], ids: Sequence[str], outlines: Sequence[Outline]) -> Iterator[Relation]:
+def _occlusions(
+    things: Sequence[JsonEntry], ids: Sequence[str], outlines: Sequence[MaskOutline]
+) -> Iterator[Relation]:
     """Who hides whom among the objects that are no parts, each pair once, the earlier object first."""
     alone = [k for k, thing in enumerate(things) if not _several(thing.values.get("parts", {}).get("ispartof", []))]
     for i, j, label in hiding([outlines[k] for k in alone]):
@@ -307,14 +309,14 @@ def _occlusions(things: Sequence[Entry], ids: Sequence[str], outlines: Sequence[
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class MaskOutline:
     """Run lengths of an object's mask, both of the image's size: what is seen of it, and the whole outline."""
 
     seen: masks.Counts
     whole: masks.Counts
 
 
-def outline(pixels: NDArray[np.uint8], left: int, size: tuple[int, int]) -> Outline:
+def outline(pixels: NDArray[np.uint8], left: int, size: tuple[int, int]) -> MaskOutline:
     """The outline in a mask of which only some columns are given; the others are 0.
 
     Args:
@@ -323,15 +325,15 @@ def outline(pixels: NDArray[np.uint8], left: int, size: tuple[int, int]) -> Outl
         size: (width, height) of the image, pixels.
 
     >>> outline(np.array([[128], [255]], dtype=np.uint8), 1, (3, 2))
-    Outline(seen=array([3, 1, 2]), whole=array([2, 2, 2]))
+    MaskOutline(seen=array([3, 1, 2]), whole=array([2, 2, 2]))
     """
-    return Outline(_widened(pixels == _SEEN, left, size), _widened(pixels > 0, left, size))
+    return MaskOutline(_widened(pixels == _SEEN, left, size), _widened(pixels > 0, left, size))
 
 
-def hiding(outlines: Sequence[Outline]) -> Iterator[tuple[int, int, Occlusion]]:
+def hiding(outlines: Sequence[MaskOutline]) -> Iterator[tuple[int, int, Occlusion]]:
     """Pairs of which one hides at least `HIDES` of the other's outline: the places of both, the earlier first.
 
-    >>> cat, fence = Outline(np.array([0, 2, 4]), np.array([0, 4, 2])), Outline(*[np.array([2, 4])] * 2)
+    >>> cat, fence = MaskOutline(np.array([0, 2, 4]), np.array([0, 4, 2])), MaskOutline(*[np.array([2, 4])] * 2)
     >>> [(i, j, label.word) for i, j, label in hiding([cat, fence])]
     [(0, 1, 'occluded')]
     """

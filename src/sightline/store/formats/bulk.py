@@ -43,10 +43,10 @@ def give_back() -> None:
         trim(0)
 
 
-class Vocabulary:
+class TextNumbers:
     """Distinct texts, numbered from 0 in order of first use.
 
-    >>> seen = Vocabulary()
+    >>> seen = TextNumbers()
     >>> seen.numbers(pl.Series(["b", "b", "a"])).tolist(), seen.numbers(pl.Series(["a", "c"])).tolist()
     ([0, 0, 1], [1, 2])
     >>> list(seen)
@@ -87,7 +87,7 @@ class ObjectIndex:
     """
 
     def __init__(self, blocks: Iterable[pl.DataFrame]) -> None:
-        self._images, self._ids = Vocabulary(), Vocabulary()
+        self._images, self._ids = TextNumbers(), TextNumbers()
         keys = np.empty(0, dtype=np.int64)
         for block in blocks:
             extend(keys, self._keys(block["image_id"], block["object_id"]))

@@ -31,7 +31,7 @@ from sightline.scenes import Camera, Object, Relation, Scene, Sighting, View, va
 from sightline.scenes.labels import PREDICATES, SPATIAL
 from sightline.store.convert import tables_from_scenes
 from sightline.store.formats.clevr_write import ASPECTS, EXTENSION, LOOKS, height_of, middle, own_attributes, write
-from sightline.store.formats.jsonio import Entry, dump, is_text, load, names_keys, object_entry
+from sightline.store.formats.jsonio import JsonEntry, dump, is_text, load, names_keys, object_entry
 from sightline.store.formats.photos import find_photos, picture_size
 from sightline.store.schema import UNITS
 from sightline.store.tables import Tables
@@ -82,7 +82,7 @@ def _files(path: Path) -> list[Path]:
 def _scenes(file: Path, split: str, photos: Mapping[str, str] | None, known: set[str]) -> Iterator[Scene]:
     content = load(file, ("scenes",), "CLEVR scenes")
     info = content.get("info")
-    named = Entry(file, "info", info if isinstance(info, dict) else {}).text("split", default="")
+    named = JsonEntry(file, "info", info if isinstance(info, dict) else {}).text("split", default="")
     for i, values in enumerate(content["scenes"]):
         entry = object_entry(values, file, f"scene {i}", "scenes")
         scene = _scene(entry, named or split, photos)
@@ -96,10 +96,10 @@ def _scenes(file: Path, split: str, photos: Mapping[str, str] | None, known: set
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A part of a scene's entry: reads keys like an Entry, with the way to them in the error's field."""
+class _Part:
+    """A part of a scene's entry: reads keys like an JsonEntry, with the way to them in the error's field."""
 
-    entry: Entry
+    entry: JsonEntry
     way: str
     values: Mapping[str, Any]
 
@@ -131,7 +131,7 @@ class _Place:
         return tuple(value)
 
 
-def _places(entry: Entry, values: Mapping[str, Any], key: str, way: str) -> list[_Place]:
+def _parts(entry: JsonEntry, values: Mapping[str, Any], key: str, way: str) -> list[_Part]:
     """The objects of a list, which may be missing."""
     given = values.get(key, [])
     if not isinstance(given, list):
@@ -139,11 +139,11 @@ def _places(entry: Entry, values: Mapping[str, Any], key: str, way: str) -> list
     for i, value in enumerate(given):
         if not isinstance(value, dict):
             raise entry.error("entry is not an object", f"{way}[{i}]", "a JSON object", value)
-    return [_Place(entry, f"{way}[{i}]", value) for i, value in enumerate(given)]
+    return [_Part(entry, f"{way}[{i}]", value) for i, value in enumerate(given)]
 
 
-def _scene(entry: Entry, split: str, photos: Mapping[str, str] | None) -> Scene:
-    things = _places(entry, {"objects": entry.get("objects")}, "objects", "objects")
+def _scene(entry: JsonEntry, split: str, photos: Mapping[str, str] | None) -> Scene:
+    things = _parts(entry, {"objects": entry.get("objects")}, "objects", "objects")
     split = entry.text("split", default=split)
     if EXTENSION in entry.values:
         return _extended(entry, things, split, photos)
@@ -160,13 +160,13 @@ def _scene(entry: Entry, split: str, photos: Mapping[str, str] | None) -> Scene:
     )
 
 
-def _looks(place: _Place) -> dict[str, Any]:
+def _looks(place: _Part) -> dict[str, Any]:
     """CLEVR's keys of an object, checked."""
     looks: dict[str, Any] = {name: place.text(name) for name in ("shape", *LOOKS)}
     return looks | {"rotation": place.number("rotation")}
 
 
-def _plain_object(number: int, place: _Place) -> Object:
+def _plain_object(number: int, place: _Part) -> Object:
     looks = _looks(place)
     x, y, z = place.numbers("3d_coords", 3)
     turn = math.radians(looks["rotation"])
@@ -176,7 +176,7 @@ def _plain_object(number: int, place: _Place) -> Object:
     return Object(str(number), looks["shape"], own_attributes(looks) | seen, pose)
 
 
-def _listed(entry: Entry, ids: Sequence[str]) -> Iterator[Relation]:
+def _listed(entry: JsonEntry, ids: Sequence[str]) -> Iterator[Relation]:
     """The relations in CLEVR's lists, in the order of `ASPECTS`."""
     given = entry.values.get("relationships", {})
     if not isinstance(given, dict):
@@ -190,7 +190,7 @@ def _listed(entry: Entry, ids: Sequence[str]) -> Iterator[Relation]:
                 yield Relation(ids[subject], ids[other], ASPECTS[name], name)
 
 
-def _lists(entry: Entry, name: str, given: Any, count: int) -> list[list[int]]:
+def _lists(entry: JsonEntry, name: str, given: Any, count: int) -> list[list[int]]:
     field = f"relationships.{name}"
     if not isinstance(given, list) or len(given) != count:
         found = len(given) if isinstance(given, list) else given
@@ -208,7 +208,7 @@ def _lists(entry: Entry, name: str, given: Any, count: int) -> list[list[int]]:
     return given
 
 
-def _picture(entry: Entry, view: View, name: str, photos: Mapping[str, str] | None) -> View:
+def _picture(entry: JsonEntry, view: View, name: str, photos: Mapping[str, str] | None) -> View:
     """The view with its picture, found by name, and its size from there where it is not told."""
     if photos is None or not name:
         return view
@@ -219,22 +219,22 @@ def _picture(entry: Entry, view: View, name: str, photos: Mapping[str, str] | No
     return View(view.id, photo, view.size or size, view.units, view.camera)
 
 
-def _extended(entry: Entry, things: Sequence[_Place], split: str, photos: Mapping[str, str] | None) -> Scene:
+def _extended(entry: JsonEntry, things: Sequence[_Part], split: str, photos: Mapping[str, str] | None) -> Scene:
     values = entry.values[EXTENSION]
     if not isinstance(values, dict):
         raise entry.error("not an object", EXTENSION, "a JSON object", values)
-    extra = _Place(entry, EXTENSION, values)
-    rest = _places(entry, values, "objects", f"{EXTENSION}.objects")
+    extra = _Part(entry, EXTENSION, values)
+    rest = _parts(entry, values, "objects", f"{EXTENSION}.objects")
     if len(rest) != len(things):
         raise entry.error("not one entry an object", f"{EXTENSION}.objects", f"{len(things)} entries", len(rest))
     objects = [_extended_object(*pair) for pair in zip(things, rest, strict=True)]
     ids = [thing.id for thing in objects]
-    views = [_view(place, photos) for place in _places(entry, values, "views", f"{EXTENSION}.views")]
+    views = [_view(place, photos) for place in _parts(entry, values, "views", f"{EXTENSION}.views")]
     if not views:
         raise entry.error("scene has no view", f"{EXTENSION}.views", "at least one")
     sizes = {view.id: view.size for view in views}
-    sightings = _places(entry, values, "sightings", f"{EXTENSION}.sightings")
-    relations = _places(entry, values, "relations", f"{EXTENSION}.relations")
+    sightings = _parts(entry, values, "sightings", f"{EXTENSION}.sightings")
+    relations = _parts(entry, values, "relations", f"{EXTENSION}.relations")
     return Scene(
         id=extra.text("id"),
         split=split,
@@ -246,7 +246,7 @@ def _extended(entry: Entry, things: Sequence[_Place], split: str, photos: Mappin
     )
 
 
-def _extended_object(place: _Place, rest: _Place) -> Object:
+def _extended_object(place: _Part, rest: _Part) -> Object:
     looks = _looks(place)
     more = rest.values.get("attributes", {})
     if not isinstance(more, dict) or not all(map(is_text, (*more, *more.values()))):
@@ -265,7 +265,7 @@ def _extended_object(place: _Place, rest: _Place) -> Object:
     return thing
 
 
-def _view(place: _Place, photos: Mapping[str, str] | None) -> View:
+def _view(place: _Part, photos: Mapping[str, str] | None) -> View:
     size = None
     if place.values.get("size") is not None:
         width, height = place.values["size"] if _is_size(place.values["size"]) else (0, 0)
@@ -279,7 +279,7 @@ def _view(place: _Place, photos: Mapping[str, str] | None) -> View:
     if matrices is not None:
         if not isinstance(matrices, dict):
             raise place.error("not a camera", "camera", "k and world_to_camera", matrices)
-        parts = _Place(place.entry, f"{place.way}.camera", matrices)
+        parts = _Part(place.entry, f"{place.way}.camera", matrices)
         camera = Camera(parts.numbers("k", 9), parts.numbers("world_to_camera", 12))
     view = View(place.text("id"), None, size, "normalised" if units == "normalised" else "pixels", camera)
     return _picture(place.entry, view, place.optional("image") or "", photos)
@@ -289,7 +289,7 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(type(v) is int and v < 2**31 for v in value)
 
 
-def _sighting(place: _Place, ids: Sequence[str], sizes: Mapping[str, tuple[int, int] | None]) -> Sighting:
+def _sighting(place: _Part, ids: Sequence[str], sizes: Mapping[str, tuple[int, int] | None]) -> Sighting:
     index, view = place.values.get("object"), place.text("view")
     if type(index) is not int or not 0 <= index < len(ids):
         raise place.error("not an object index", "object", f"a whole number from 0 to {len(ids) - 1}", index)
@@ -303,7 +303,7 @@ def _sighting(place: _Place, ids: Sequence[str], sizes: Mapping[str, tuple[int, 
     return Sighting(view, ids[index], (x0, y0, x1, y1), visible, amodal, hidden, frozenset(place.texts("flags")))
 
 
-def _mask(place: _Place, key: str, size: tuple[int, int] | None) -> bytes | None:
+def _mask(place: _Part, key: str, size: tuple[int, int] | None) -> bytes | None:
     given = place.optional(key)
     if given is None:
         return None
@@ -317,7 +317,7 @@ def _mask(place: _Place, key: str, size: tuple[int, int] | None) -> bytes | None
     return rle
 
 
-def _relation(place: _Place) -> Relation:
+def _relation(place: _Part) -> Relation:
     return Relation(
         place.text("subject"),
         place.text("object"),

@@ -37,7 +37,7 @@ from sightline.geometry import masks
 from sightline.scenes import ASPECTS, words
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.formats.coco_write import EXTENSION, write
-from sightline.store.formats.jsonio import Entry, dump, entries, is_text, load, names_keys
+from sightline.store.formats.jsonio import JsonEntry, dump, entries, is_text, load, names_keys
 from sightline.store.schema import SCHEMAS
 from sightline.store.tables import Tables
 
@@ -71,7 +71,7 @@ class _File:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ViewPlace:
     """The view an image is; `camera` as the views table has it, `extended` where the file tells more than COCO."""
 
     scene: str
@@ -84,7 +84,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Image:
-    place: _Place
+    place: _ViewPlace
     width: int
     height: int
     picture: str | None
@@ -98,11 +98,11 @@ class _Index:
     split: str
     images: dict[int, _Image]
     categories: dict[int, tuple[str, str]]  # name, supercategory
-    annotations: dict[int, list[tuple[int, Entry]]]  # by image
+    annotations: dict[int, list[tuple[int, JsonEntry]]]  # by image
     owner: dict[int, int]  # annotation → image
     things: dict[int, dict[str, Any]]  # rows of the objects table, of annotations that tell more than COCO does
     views: dict[str, list[str]]  # by scene
-    relations: dict[int, list[Entry]]  # by image
+    relations: dict[int, list[JsonEntry]]  # by image
 
 
 def detect(path: Path) -> bool:
@@ -221,7 +221,7 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
     return index
 
 
-def _known(entry: Entry, key: str, numbers: dict[int, Any]) -> int:
+def _known(entry: JsonEntry, key: str, numbers: dict[int, Any]) -> int:
     """The id under a key, which must be one of the numbers."""
     number = entry.integer(key)
     if number not in numbers:
@@ -229,7 +229,7 @@ def _known(entry: Entry, key: str, numbers: dict[int, Any]) -> int:
     return number
 
 
-def _relation_key(entry: Entry) -> tuple[object, ...]:
+def _relation_key(entry: JsonEntry) -> tuple[object, ...]:
     """What may be said once: the answer to a 2.5D question, in either direction, or one of many predicates."""
     aspect = entry.text("aspect")
     ends = (entry.integer("subject_id"), entry.integer("object_id"))
@@ -239,7 +239,7 @@ def _relation_key(entry: Entry) -> tuple[object, ...]:
     return *ends, aspect, view, repr(entry.values.get("predicate"))
 
 
-def _image(number: int, entry: Entry, pictures: Path | None, split: str) -> _Image:
+def _image(number: int, entry: JsonEntry, pictures: Path | None, split: str) -> _Image:
     width, height = (entry.integer(key, low=1, high=2**31 - 1) for key in ("width", "height"))
     if width * height > _MOST_PIXELS:
         raise entry.error("image is too large", "width, height", f"at most {_MOST_PIXELS} pixels", (width, height))
@@ -249,13 +249,13 @@ def _image(number: int, entry: Entry, pictures: Path | None, split: str) -> _Ima
     return _Image(place, width, height, picture, None if place.extended else entry.rest(_IMAGE_KEYS))
 
 
-def _place(entry: Entry, number: int, split: str) -> _Place:
+def _place(entry: JsonEntry, number: int, split: str) -> _ViewPlace:
     """The view of an image entry; an image that tells nothing is a scene of its own."""
     if EXTENSION not in entry.values:
-        return _Place(f"{split}/{number}" if split else str(number), "0", split, "coco")
+        return _ViewPlace(f"{split}/{number}" if split else str(number), "0", split, "coco")
     inner = _inner(entry)
     camera = inner.values.get("camera")
-    return _Place(
+    return _ViewPlace(
         inner.text("scene"),
         inner.text("view"),
         inner.text("split", default=split),
@@ -268,7 +268,7 @@ def _place(entry: Entry, number: int, split: str) -> _Place:
 def _views(file: Path, images: Mapping[int, _Image]) -> dict[str, list[str]]:
     """The views of every scene; a DataError where one stands twice or they contradict each other."""
     views: dict[str, list[str]] = defaultdict(list)
-    firsts: dict[str, _Place] = {}
+    firsts: dict[str, _ViewPlace] = {}
     for number, place in ((number, image.place) for number, image in images.items()):
         row = f"image {number}"
         first = firsts.setdefault(place.scene, place)
@@ -283,7 +283,7 @@ def _views(file: Path, images: Mapping[int, _Image]) -> dict[str, list[str]]:
     return views
 
 
-def _thing(entry: Entry) -> dict[str, Any]:
+def _thing(entry: JsonEntry) -> dict[str, Any]:
     """Columns of the objects table that an annotation of ours tells."""
     inner = _inner(entry)
     attributes = inner.values.get("attributes", {})
@@ -300,14 +300,14 @@ def _thing(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _inner(entry: Entry) -> Entry:
+def _inner(entry: JsonEntry) -> JsonEntry:
     values = entry.values[EXTENSION]
     if not isinstance(values, dict):
         raise entry.error("not an object", EXTENSION, "a JSON object", values)
-    return Entry(entry.file, entry.row, values)
+    return JsonEntry(entry.file, entry.row, values)
 
 
-def _camera(inner: Entry, given: Any) -> str:
+def _camera(inner: JsonEntry, given: Any) -> str:
     counts = {"k": 9, "world_to_camera": 12}
     if not isinstance(given, dict) or given.keys() != counts.keys():
         raise inner.error("not a camera", f"{EXTENSION}.camera", " and ".join(counts), given)
@@ -317,7 +317,7 @@ def _camera(inner: Entry, given: Any) -> str:
     return dump({name: list(map(float, given[name])) for name in counts})
 
 
-def _picture(entry: Entry, pictures: Path) -> str:
+def _picture(entry: JsonEntry, pictures: Path) -> str:
     name = entry.text("file_name")
     inside = PurePosixPath(name)
     if inside.is_absolute() or ".." in inside.parts or "\\" in name or not inside.parts:
@@ -331,12 +331,12 @@ def _picture(entry: Entry, pictures: Path) -> str:
     return str(pictures / inside)
 
 
-def _is_empty(entry: Entry) -> bool:
+def _is_empty(entry: JsonEntry) -> bool:
     x, y, width, height = _xywh(entry)
     return x + width <= x or y + height <= y
 
 
-def _xywh(entry: Entry) -> Sequence[float]:
+def _xywh(entry: JsonEntry) -> Sequence[float]:
     box = entry.numbers(entry.get("bbox"), "bbox")
     if len(box) != 4 or min(box[2:]) < 0:
         raise entry.error("not a box", "bbox", "x, y, width ≥ 0, height ≥ 0", box)
@@ -391,7 +391,7 @@ def _append(columns: Table, **values: Any) -> None:
         column.append(values.get(name))
 
 
-def _object(number: int, entry: Entry, index: _Index, image: _Image, extra: str | None) -> dict[str, Any]:
+def _object(number: int, entry: JsonEntry, index: _Index, image: _Image, extra: str | None) -> dict[str, Any]:
     category = _known(entry, "category_id", index.categories)
     name, above = index.categories[category]
     if number in index.things:
@@ -413,7 +413,7 @@ def _object(number: int, entry: Entry, index: _Index, image: _Image, extra: str 
     }
 
 
-def _sighting(object_id: str, entry: Entry, image: _Image) -> dict[str, Any]:
+def _sighting(object_id: str, entry: JsonEntry, image: _Image) -> dict[str, Any]:
     x, y, width, height = _xywh(entry)
     if _is_empty(entry):
         raise entry.error("box is empty", "bbox", "width > 0, height > 0", entry.values["bbox"])
@@ -441,7 +441,7 @@ def _sighting(object_id: str, entry: Entry, image: _Image) -> dict[str, Any]:
     }
 
 
-def _share(entry: Entry, key: str) -> float | None:
+def _share(entry: JsonEntry, key: str) -> float | None:
     if entry.values.get(key) is None:
         return None
     share = entry.number(entry.values[key], key)
@@ -450,7 +450,7 @@ def _share(entry: Entry, key: str) -> float | None:
     return share
 
 
-def _mask(entry: Entry, image: _Image, key: str) -> bytes | None:
+def _mask(entry: JsonEntry, image: _Image, key: str) -> bytes | None:
     """A segmentation as compressed RLE; None where there is none."""
     given = entry.values.get(key)
     if given is None or given == []:
@@ -466,7 +466,7 @@ def _mask(entry: Entry, image: _Image, key: str) -> bytes | None:
         raise entry.error(error.problem, key, error.expected, error.found) from None
 
 
-def _run_lengths(entry: Entry, given: Any, image: _Image, key: str) -> Any:
+def _run_lengths(entry: JsonEntry, given: Any, image: _Image, key: str) -> Any:
     if not isinstance(given, dict) or not {"size", "counts"} <= given.keys():
         raise entry.error("not polygons or run lengths", key, "a list, or size and counts", given)
     if given["size"] != [image.height, image.width]:
@@ -479,7 +479,7 @@ def _run_lengths(entry: Entry, given: Any, image: _Image, key: str) -> Any:
     return counts
 
 
-def _relation(entry: Entry, index: _Index, image: int) -> dict[str, Any]:
+def _relation(entry: JsonEntry, index: _Index, image: int) -> dict[str, Any]:
     other = _known(entry, "object_image_id", index.images) if "object_image_id" in entry.values else image
     for key, home in (("subject_id", image), ("object_id", other)):
         number = _known(entry, key, index.owner)
@@ -507,7 +507,7 @@ def _object_id(index: _Index, annotation: int) -> str:
     return index.things[annotation]["object_id"] if annotation in index.things else str(annotation)
 
 
-def _relation_view(entry: Entry, index: _Index, scene: str) -> str | None:
+def _relation_view(entry: JsonEntry, index: _Index, scene: str) -> str | None:
     if entry.values.get("view") is None:
         return None
     view, known = entry.text("view"), index.views[scene]
@@ -516,7 +516,7 @@ def _relation_view(entry: Entry, index: _Index, scene: str) -> str | None:
     return view
 
 
-def _check_answer(entry: Entry, aspect: str, predicate: str | None, votes: list[str]) -> None:
+def _check_answer(entry: JsonEntry, aspect: str, predicate: str | None, votes: list[str]) -> None:
     """A 2.5D answer: of two objects, in the aspect's words, and what most raters said."""
     if entry.values["subject_id"] == entry.values["object_id"]:
         raise entry.error("object related to itself", "object_id", found=entry.values["object_id"])

@@ -101,7 +101,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JsonEntry:
     """One object of a section.
 
     Attributes:
@@ -167,21 +167,21 @@ class Entry:
             raise self.error("value cannot be kept as JSON", ", ".join(map(reprlib.repr, extra))) from None
 
 
-def object_entry(value: Any, file: Path, row: str, field: str) -> Entry:
+def object_entry(value: Any, file: Path, row: str, field: str) -> JsonEntry:
     """The entry of a value that must be an object; `field` is what the error calls it."""
-    entry = Entry(file, row, value if isinstance(value, dict) else {})
+    entry = JsonEntry(file, row, value if isinstance(value, dict) else {})
     if entry.values is not value:
         raise entry.error("entry is not an object", field, "a JSON object", value)
     return entry
 
 
-def entries(content: dict[str, Any], section: str, file: Path) -> Iterator[tuple[int, Entry]]:
+def entries(content: dict[str, Any], section: str, file: Path) -> Iterator[tuple[int, JsonEntry]]:
     """(id, entry) of a section, in order; ids are whole numbers and unique in the section."""
     kind = {"categories": "category"}.get(section, section.removesuffix("s"))
     return numbered(content[section], section, file, kind)
 
 
-def numbered(values: Collection[Any], section: str, file: Path, kind: str) -> Iterator[tuple[int, Entry]]:
+def numbered(values: Collection[Any], section: str, file: Path, kind: str) -> Iterator[tuple[int, JsonEntry]]:
     """(id, entry) of objects with a unique whole ``id``; errors call them ``<kind> <id>``."""
     seen: set[int] = set()
     for index, value in enumerate(values):
@@ -190,7 +190,7 @@ def numbered(values: Collection[Any], section: str, file: Path, kind: str) -> It
         if number in seen:
             raise entry.error("id stands twice", "id", "an id of its own", number)
         seen.add(number)
-        yield number, Entry(file, f"{kind} {number}", value)
+        yield number, JsonEntry(file, f"{kind} {number}", value)
 
 
 def dump(value: object, *, ascii_only: bool = True) -> str:

@@ -27,7 +27,7 @@ from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_from_scenes
-from sightline.store.formats.jsonio import Entry, is_text, names_keys, object_entry, parse
+from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, object_entry, parse
 from sightline.store.formats.photos import find_photos, picture_size
 from sightline.store.tables import Tables
 
@@ -47,7 +47,7 @@ Triple = tuple[int, int, int]
 class _Photo:
     """What is told of one photo: every number checked, nothing dropped yet."""
 
-    entry: Entry
+    entry: JsonEntry
     split: str
     image: str
     things: Sequence[tuple[int, Box]]
@@ -171,19 +171,19 @@ def _words(value: Any, file: Path, field: str) -> list[str]:
     return value
 
 
-def _list(entry: Entry, value: Any, field: str) -> list[Any]:
+def _list(entry: JsonEntry, value: Any, field: str) -> list[Any]:
     if not isinstance(value, list):
         raise entry.error("not a list", field, "a list", value)
     return value
 
 
-def _number(entry: Entry, value: Any, field: str, names: Sequence[str], what: str) -> int:
+def _number(entry: JsonEntry, value: Any, field: str, names: Sequence[str], what: str) -> int:
     if type(value) is not int or not 0 <= value < len(names):
         raise entry.error(f"unknown {what} number", field, f"an integer from 0 to {len(names) - 1}", value)
     return value
 
 
-def _box(entry: Entry, value: Any, field: str, order: Sequence[int], form: str) -> Box:
+def _box(entry: JsonEntry, value: Any, field: str, order: Sequence[int], form: str) -> Box:
     """The box as x0, y0, x1, y1, which stand at the places `order` of the value."""
     numbers = entry.numbers(value, field)
     if len(numbers) != 4:
@@ -196,7 +196,7 @@ def _box(entry: Entry, value: Any, field: str, order: Sequence[int], form: str) 
     return x0, y0, x1, y1
 
 
-def _image(entry: Entry, name: Any) -> str:
+def _image(entry: JsonEntry, name: Any) -> str:
     if not is_text(name) or not Path(name).stem:
         raise entry.error("not a file name", "image", "a string", name)
     return str(name)
@@ -217,7 +217,7 @@ def _of_one_file(file: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _N
             yield _listed(object_entry(value, file, f"{split}[{i}]", split), split, names), names
 
 
-def _listed(entry: Entry, split: str, names: _Names) -> _Photo:
+def _listed(entry: JsonEntry, split: str, names: _Names) -> _Photo:
     classes, boxes, triples = (
         _list(entry, entry.get(key), key) for key in ("classes", "boxes_xyxy", "relations_s_p_o")
     )
@@ -231,7 +231,7 @@ def _listed(entry: Entry, split: str, names: _Names) -> _Photo:
     return _Photo(entry, split, image, list(zip(numbers, placed, strict=True)), between)
 
 
-def _triple(entry: Entry, value: Any, field: str, count: int, names: _Names) -> Triple:
+def _triple(entry: JsonEntry, value: Any, field: str, count: int, names: _Names) -> Triple:
     if not isinstance(value, list) or len(value) != 3:
         raise entry.error("not a triple", field, "[subject, predicate, object]", value)
     subject, predicate, thing = value
@@ -248,7 +248,7 @@ def _of_release(file: Path, split: str, names: _Names) -> Iterator[_Photo]:
             "not annotations", file=file, expected="a JSON object by file name", found=type(content).__name__
         )
     for image, value in content.items():
-        entry = Entry(file, image, {})
+        entry = JsonEntry(file, image, {})
         things: dict[tuple[int, Box], int] = {}
         between = []
         for i, item in enumerate(_list(entry, value, "relations")):
@@ -261,7 +261,7 @@ def _of_release(file: Path, split: str, names: _Names) -> Iterator[_Photo]:
         yield _Photo(entry, split, _image(entry, image), list(things), between)
 
 
-def _end(relation: Entry, role: str, field: str, names: _Names) -> tuple[int, Box]:
+def _end(relation: JsonEntry, role: str, field: str, names: _Names) -> tuple[int, Box]:
     thing = object_entry(relation.get(role), relation.file, relation.row, field)
     number = _number(thing, thing.get("category"), f"{field}.category", names.classes, "class")
     return number, _box(thing, thing.get("bbox"), f"{field}.bbox", (2, 0, 3, 1), "[ymin, ymax, xmin, xmax]")

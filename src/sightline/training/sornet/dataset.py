@@ -28,7 +28,7 @@ from sightline.store.encodings import Kind
 from sightline.training.batches import made_ahead, shuffled
 from sightline.training.sornet.layouts import FACTS, LENGTHS, measures
 from sightline.training.sornet.pictures import SceneBatch, chosen_patches, coarse
-from sightline.worlds.arranging import directions
+from sightline.worlds.arrangement import directions
 
 ORIGINAL: Final = "original"
 """The view whose camera says what is left and behind."""

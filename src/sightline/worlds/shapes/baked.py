@@ -18,9 +18,9 @@ ARRAYS = {"vertices": np.float32, "faces": np.int32, "normals": np.float32}
 
 def save_solids(path: str | Path, solids: Iterable[Solid]) -> None:
     """Write solids to `path`, whole or not at all; the same solids make the same bytes."""
-    kept = list(solids)
-    arrays = {f"{i}/{key}": getattr(solid, key) for i, solid in enumerate(kept) for key in ARRAYS}
-    arrays["facts"] = np.array(json.dumps([_facts(solid) for solid in kept]))
+    listed = list(solids)
+    arrays = {f"{i}/{key}": getattr(solid, key) for i, solid in enumerate(listed) for key in ARRAYS}
+    arrays["facts"] = np.array(json.dumps([_facts(solid) for solid in listed]))
     save_arrays(Path(path), arrays)
 
 

@@ -23,7 +23,7 @@ CARRIES: Final = 0.85
 """A top at least so wide, against the widest place below it, is one that things can stand on."""
 
 
-class Recipe(NamedTuple):
+class Form(NamedTuple):
     """A shape in medium size, in model units.
 
     Attributes:
@@ -64,68 +64,68 @@ def _waisted(height: float, waist: float, high: float = 1.0, levels: int = 7) ->
     )
 
 
-RECIPES: Final[dict[str, Recipe]] = {
+RECIPES: Final[dict[str, Form]] = {
     # upright, without a hollow
-    "slab": Recipe("box", 3.4, 2.6, _upright(0.6)),
-    "plank": Recipe("box", 4.6, 1.2, _upright(0.9)),
-    "pillar": Recipe("box", 1.1, 1.1, _upright(3.4)),
-    "panel": Recipe("box", 2.8, 0.7, _upright(2.8)),
-    "pole": Recipe("ellipse", 0.9, 0.9, _upright(3.6)),
-    "disc": Recipe("ellipse", 3.2, 3.2, _upright(0.45)),
-    "lozenge": Recipe("ellipse", 4.4, 1.5, _upright(1.2)),
-    "tri_prism": Recipe(3, 2.4, 2.2, _upright(1.9)),
-    "tri_slab": Recipe(3, 3.6, 3.0, _upright(0.7)),
-    "tri_tower": Recipe(3, 1.5, 1.5, _upright(3.0)),
-    "penta_slab": Recipe(5, 2.8, 2.8, _upright(0.75)),
-    "hexa_tower": Recipe(6, 1.1, 1.1, _upright(3.3)),
-    "hexa_bar": Recipe(6, 4.0, 1.6, _upright(1.3)),
-    "octa_slab": Recipe(8, 3.0, 2.4, _upright(0.55)),
+    "slab": Form("box", 3.4, 2.6, _upright(0.6)),
+    "plank": Form("box", 4.6, 1.2, _upright(0.9)),
+    "pillar": Form("box", 1.1, 1.1, _upright(3.4)),
+    "panel": Form("box", 2.8, 0.7, _upright(2.8)),
+    "pole": Form("ellipse", 0.9, 0.9, _upright(3.6)),
+    "disc": Form("ellipse", 3.2, 3.2, _upright(0.45)),
+    "lozenge": Form("ellipse", 4.4, 1.5, _upright(1.2)),
+    "tri_prism": Form(3, 2.4, 2.2, _upright(1.9)),
+    "tri_slab": Form(3, 3.6, 3.0, _upright(0.7)),
+    "tri_tower": Form(3, 1.5, 1.5, _upright(3.0)),
+    "penta_slab": Form(5, 2.8, 2.8, _upright(0.75)),
+    "hexa_tower": Form(6, 1.1, 1.1, _upright(3.3)),
+    "hexa_bar": Form(6, 4.0, 1.6, _upright(1.3)),
+    "octa_slab": Form(8, 3.0, 2.4, _upright(0.55)),
     # narrowing, widening, bulging
-    "pyramid_stump": Recipe("box", 2.6, 2.6, ((0.0, 1.0), (1.9, 0.4))),
-    "wedge_block": Recipe("box", 3.6, 1.8, ((0.0, 1.0), (1.6, 0.55))),
-    "anvil": Recipe("box", 2.8, 1.8, ((0.0, 0.55), (0.8, 0.55), (1.5, 1.0), (2.0, 1.0))),
-    "steps": Recipe("box", 2.8, 2.8, ((0.0, 1.0), (0.7, 1.0), (0.7, 0.66), (1.4, 0.66), (1.4, 0.33), (2.1, 0.33))),
-    "column": Recipe("box", 1.9, 1.9, ((0.0, 1.0), (0.4, 1.0), (0.4, 0.6), (2.2, 0.6), (2.2, 0.95), (2.6, 0.95))),
-    "cone_stump": Recipe("ellipse", 2.4, 2.4, ((0.0, 1.0), (2.2, 0.25))),
-    "funnel": Recipe("ellipse", 2.5, 2.5, ((0.0, 0.35), (1.9, 1.0), (2.2, 1.0))),
-    "dome": Recipe("ellipse", 2.6, 2.6, tuple((1.3 * math.sin(a), math.cos(a)) for a in np.linspace(0, 1.45, 8))),
-    "barrel": Recipe("ellipse", 2.4, 2.4, _bulging(2.4, 0.45, 0.45)),
-    "spool": Recipe("ellipse", 2.0, 2.0, _waisted(2.2, 0.45)),
-    "pawn": Recipe("ellipse", 1.7, 1.7, (*_waisted(1.8, 0.35, 0.4), (2.0, 0.62), (2.4, 0.72), (2.8, 0.5))),
-    "tri_stump": Recipe(3, 3.0, 2.7, ((0.0, 1.0), (2.0, 0.45))),
-    "hexa_bulge": Recipe(6, 2.8, 2.4, _bulging(1.9, 0.35, 0.35)),
-    "octa_waist": Recipe(8, 2.3, 2.0, _waisted(2.0, 0.6)),
+    "pyramid_stump": Form("box", 2.6, 2.6, ((0.0, 1.0), (1.9, 0.4))),
+    "wedge_block": Form("box", 3.6, 1.8, ((0.0, 1.0), (1.6, 0.55))),
+    "anvil": Form("box", 2.8, 1.8, ((0.0, 0.55), (0.8, 0.55), (1.5, 1.0), (2.0, 1.0))),
+    "steps": Form("box", 2.8, 2.8, ((0.0, 1.0), (0.7, 1.0), (0.7, 0.66), (1.4, 0.66), (1.4, 0.33), (2.1, 0.33))),
+    "column": Form("box", 1.9, 1.9, ((0.0, 1.0), (0.4, 1.0), (0.4, 0.6), (2.2, 0.6), (2.2, 0.95), (2.6, 0.95))),
+    "cone_stump": Form("ellipse", 2.4, 2.4, ((0.0, 1.0), (2.2, 0.25))),
+    "funnel": Form("ellipse", 2.5, 2.5, ((0.0, 0.35), (1.9, 1.0), (2.2, 1.0))),
+    "dome": Form("ellipse", 2.6, 2.6, tuple((1.3 * math.sin(a), math.cos(a)) for a in np.linspace(0, 1.45, 8))),
+    "barrel": Form("ellipse", 2.4, 2.4, _bulging(2.4, 0.45, 0.45)),
+    "spool": Form("ellipse", 2.0, 2.0, _waisted(2.2, 0.45)),
+    "pawn": Form("ellipse", 1.7, 1.7, (*_waisted(1.8, 0.35, 0.4), (2.0, 0.62), (2.4, 0.72), (2.8, 0.5))),
+    "tri_stump": Form(3, 3.0, 2.7, ((0.0, 1.0), (2.0, 0.45))),
+    "hexa_bulge": Form(6, 2.8, 2.4, _bulging(1.9, 0.35, 0.35)),
+    "octa_waist": Form(8, 2.3, 2.0, _waisted(2.0, 0.6)),
     # with a hollow
-    "tray": Recipe("box", 4.2, 3.0, _upright(0.7), ("box", 3.8, 2.6, 0.5)),
-    "trough": Recipe("box", 4.8, 1.9, _upright(1.4), ("box", 4.3, 1.4, 1.2)),
-    "shaft": Recipe("box", 1.6, 1.6, _upright(3.0), ("box", 1.3, 1.3, 2.7)),
-    "block_slot": Recipe("box", 2.6, 2.6, _upright(1.6), ("box", 1.9, 0.9, 1.2)),
-    "block_bore": Recipe("box", 3.0, 3.0, _upright(1.3), ("ellipse", 1.6, 1.6, 1.1)),
-    "hexa_cup": Recipe(6, 3.0, 3.0, _upright(1.0), ("ellipse", 2.0, 2.0, 0.8)),
-    "hexa_box": Recipe(6, 3.6, 2.8, _upright(1.9), ("box", 1.9, 1.7, 1.7)),
-    "tri_pot": Recipe(3, 3.6, 3.3, _upright(1.7), ("ellipse", 1.2, 1.2, 1.5)),
-    "octa_pan": Recipe(8, 3.8, 3.2, _upright(0.8), ("box", 2.4, 2.0, 0.6)),
-    "hod": Recipe("box", 3.0, 2.4, ((0.0, 0.7), (2.0, 1.0)), ("box", 1.9, 1.5, 1.8)),
-    "kiln": Recipe("box", 2.6, 2.6, ((0.0, 1.0), (2.1, 0.86)), ("ellipse", 1.5, 1.5, 1.9)),
-    "urn": Recipe("ellipse", 2.6, 2.6, _bulging(2.9, 0.25, 0.86, 0.7), ("box", 1.1, 1.1, 1.6)),
-    "planter": Recipe("ellipse", 3.2, 2.4, ((0.0, 0.6), (1.6, 1.0)), ("box", 1.3, 1.0, 1.2)),
-    "penta_pot": Recipe(5, 3.0, 3.0, ((0.0, 0.7), (1.8, 1.0)), ("ellipse", 1.4, 1.4, 1.6)),
+    "tray": Form("box", 4.2, 3.0, _upright(0.7), ("box", 3.8, 2.6, 0.5)),
+    "trough": Form("box", 4.8, 1.9, _upright(1.4), ("box", 4.3, 1.4, 1.2)),
+    "shaft": Form("box", 1.6, 1.6, _upright(3.0), ("box", 1.3, 1.3, 2.7)),
+    "block_slot": Form("box", 2.6, 2.6, _upright(1.6), ("box", 1.9, 0.9, 1.2)),
+    "block_bore": Form("box", 3.0, 3.0, _upright(1.3), ("ellipse", 1.6, 1.6, 1.1)),
+    "hexa_cup": Form(6, 3.0, 3.0, _upright(1.0), ("ellipse", 2.0, 2.0, 0.8)),
+    "hexa_box": Form(6, 3.6, 2.8, _upright(1.9), ("box", 1.9, 1.7, 1.7)),
+    "tri_pot": Form(3, 3.6, 3.3, _upright(1.7), ("ellipse", 1.2, 1.2, 1.5)),
+    "octa_pan": Form(8, 3.8, 3.2, _upright(0.8), ("box", 2.4, 2.0, 0.6)),
+    "hod": Form("box", 3.0, 2.4, ((0.0, 0.7), (2.0, 1.0)), ("box", 1.9, 1.5, 1.8)),
+    "kiln": Form("box", 2.6, 2.6, ((0.0, 1.0), (2.1, 0.86)), ("ellipse", 1.5, 1.5, 1.9)),
+    "urn": Form("ellipse", 2.6, 2.6, _bulging(2.9, 0.25, 0.86, 0.7), ("box", 1.1, 1.1, 1.6)),
+    "planter": Form("ellipse", 3.2, 2.4, ((0.0, 0.6), (1.6, 1.0)), ("box", 1.3, 1.0, 1.2)),
+    "penta_pot": Form(5, 3.0, 3.0, ((0.0, 0.7), (1.8, 1.0)), ("ellipse", 1.4, 1.4, 1.6)),
     # look-alikes: the same outside, with and without a hollow, or with another one
-    "low_drum": Recipe("ellipse", 2.6, 2.6, _upright(0.9)),
-    "low_pot": Recipe("ellipse", 2.6, 2.6, _upright(0.9), ("ellipse", 2.2, 2.2, 0.75)),
-    "low_socket": Recipe("ellipse", 2.6, 2.6, _upright(0.9), ("box", 1.3, 1.3, 0.75)),
-    "pipe": Recipe("ellipse", 0.9, 0.9, _upright(3.6), ("ellipse", 0.65, 0.65, 3.2)),
-    "lozenge_pot": Recipe("ellipse", 4.4, 1.5, _upright(1.2), ("ellipse", 3.9, 1.2, 1.0)),
-    "lozenge_slot": Recipe("ellipse", 4.4, 1.5, _upright(1.2), ("box", 2.4, 0.9, 1.0)),
-    "block": Recipe("box", 2.6, 2.6, _upright(1.6)),
-    "block_well": Recipe("box", 2.6, 2.6, _upright(1.6), ("ellipse", 1.9, 1.9, 1.2)),
-    "beam_bore": Recipe("box", 4.8, 1.9, _upright(1.4), ("ellipse", 3.0, 1.3, 1.2)),
-    "beam": Recipe("box", 4.8, 1.9, _upright(1.4)),
-    "low_box": Recipe("box", 2.4, 2.4, _upright(0.9)),
-    "low_crate": Recipe("box", 2.4, 2.4, _upright(0.9), ("box", 2.0, 2.0, 0.75)),
-    "hexa_slab": Recipe(6, 3.0, 3.0, _upright(1.0)),
-    "hexa_tray": Recipe(6, 3.0, 3.0, _upright(1.0), ("box", 1.8, 1.5, 0.8)),
-    "tri_block": Recipe(3, 3.6, 3.3, _upright(1.7)),
+    "low_drum": Form("ellipse", 2.6, 2.6, _upright(0.9)),
+    "low_pot": Form("ellipse", 2.6, 2.6, _upright(0.9), ("ellipse", 2.2, 2.2, 0.75)),
+    "low_socket": Form("ellipse", 2.6, 2.6, _upright(0.9), ("box", 1.3, 1.3, 0.75)),
+    "pipe": Form("ellipse", 0.9, 0.9, _upright(3.6), ("ellipse", 0.65, 0.65, 3.2)),
+    "lozenge_pot": Form("ellipse", 4.4, 1.5, _upright(1.2), ("ellipse", 3.9, 1.2, 1.0)),
+    "lozenge_slot": Form("ellipse", 4.4, 1.5, _upright(1.2), ("box", 2.4, 0.9, 1.0)),
+    "block": Form("box", 2.6, 2.6, _upright(1.6)),
+    "block_well": Form("box", 2.6, 2.6, _upright(1.6), ("ellipse", 1.9, 1.9, 1.2)),
+    "beam_bore": Form("box", 4.8, 1.9, _upright(1.4), ("ellipse", 3.0, 1.3, 1.2)),
+    "beam": Form("box", 4.8, 1.9, _upright(1.4)),
+    "low_box": Form("box", 2.4, 2.4, _upright(0.9)),
+    "low_crate": Form("box", 2.4, 2.4, _upright(0.9), ("box", 2.0, 2.0, 0.75)),
+    "hexa_slab": Form(6, 3.0, 3.0, _upright(1.0)),
+    "hexa_tray": Form(6, 3.0, 3.0, _upright(1.0), ("box", 1.8, 1.5, 0.8)),
+    "tri_block": Form(3, 3.6, 3.3, _upright(1.7)),
 }
 """By name."""
 
@@ -134,12 +134,12 @@ INVENTED: Final = tuple(RECIPES)
 
 def build(shape: str, name: str, scale: float) -> Solid:
     """The shape with `scale` metres to the model unit."""
-    recipe = RECIPES[shape]
-    outline = _outline(recipe.sides, recipe.x, recipe.y, scale)
-    profile = [(height * scale, factor) for height, factor in recipe.profile]
+    form = RECIPES[shape]
+    outline = _outline(form.sides, form.x, form.y, scale)
+    profile = [(height * scale, factor) for height, factor in form.profile]
     cavity = None
-    if recipe.hollow is not None:
-        sides, x, y, depth = recipe.hollow
+    if form.hollow is not None:
+        sides, x, y, depth = form.hollow
         cavity = Cavity(_outline(sides, x, y, scale), depth * scale)
     mesh = stack(outline, profile, cavity)
     factors = [factor for _, factor in profile]

@@ -12,8 +12,7 @@ import numpy as np
 from sightline.errors import ConfigError, DataError, MissingExtraError
 from sightline.geometry.footprints import area
 from sightline.worlds.shapes.baked import load_solids
-from sightline.worlds.shapes.lofts import Surface, volume
-from sightline.worlds.shapes.surfaces import crease_normals, flat_top, level, open_edges, polygon
+from sightline.worlds.shapes.surfaces import Surface, crease_normals, flat_top, level, open_edges, polygon, volume
 from sightline.worlds.solids import Floats, Outline, Solid
 
 UP: Final[dict[str, Literal["y", "z"]]] = {".obj": "z", ".glb": "y", ".stl": "z", ".off": "z"}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.geometry.footprints import hull
-from sightline.worlds.shapes.lofts import Surface, unit
-from sightline.worlds.shapes.prisms import Indices, Mesh
+from sightline.worlds.shapes.prisms import Indices
 from sightline.worlds.solids import Floats, Outline
 
 CREASE: Final = 35.0
@@ -19,9 +18,11 @@ LEVEL: Final = 1e-4
 """Vertices this close in height, relative to that of the whole, are level."""
 
 
-def shaded(surface: Surface) -> Mesh:
-    """The surface with its normals."""
-    return Mesh(*surface, crease_normals(*surface))
+class Surface(NamedTuple):
+    """A closed surface: (V, 3) float64 vertices and (F, 3) int64 faces, counter-clockwise seen from outside."""
+
+    vertices: Floats
+    faces: Indices
 
 
 def crease_normals(vertices: Floats, faces: Indices, crease: float = CREASE) -> Floats:
@@ -80,14 +81,6 @@ def polygon(points: Floats) -> Outline:
     return Outline("polygon", (float(a), float(b)), tuple((float(x), float(y)) for x, y in corners))
 
 
-def region(points: Floats) -> Outline:
-    """The convex hull of (n, 2) points: an ellipse if its corners, many of them, lie on one about the origin."""
-    outline = polygon(points)
-    corners = np.array(outline.points)
-    off = np.abs(np.linalg.norm(corners / outline.half, axis=1) - 1.0).max()
-    return Outline("ellipse", outline.half) if len(corners) >= 32 and off < 1e-4 else outline
-
-
 def level(vertices: Floats, z: float, tolerance: float = LEVEL) -> NDArray[np.bool_]:
     """Which vertices lie at height `z`."""
     return np.abs(vertices[:, 2] - z) < tolerance * np.ptp(vertices[:, 2])
@@ -99,3 +92,16 @@ def flat_top(vertices: Floats, faces: Indices) -> float:
     a, b, c = vertices[faces[high[faces].all(axis=1)], :2].transpose(1, 0, 2)
     u, v = b - a, c - a
     return float(np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]).sum() / 2.0)
+
+
+def volume(surface: Surface) -> float:
+    """Signed volume: negative if the faces look inwards."""
+    a, b, c = surface.vertices[surface.faces].astype(np.float64).transpose(1, 0, 2)
+    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+
+def unit(v: Floats) -> Floats:
+    """Vectors along the last axis at length one; zero stays zero."""
+    length = np.linalg.norm(v, axis=-1, keepdims=True)
+    scaled: Floats = v / np.where(length > 0.0, length, 1.0)
+    return scaled

@@ -1,6 +1,6 @@
 """Which answers follow from the history by logic alone, so that asking would test nothing.
 
-Estimates over pooled objects forget what the search for an object told of it; these rules do not. They are few, and
+Estimates over pooled objects forget what the search for an object said of it; these rules do not. They are few, and
 each holds of every image the history holds of: where such an image decides the question, it decides it so.
 Regions are rectangles, so whoever is seen in one is seen in every region around it.
 """
@@ -89,19 +89,19 @@ class Knowledge:
             self._lacks[label].append(names)
 
     def _learn_from_search(self, label: Label) -> None:
-        """What the search for a labelled object told of it."""
+        """Add what the search for a labelled object says of it."""
         searches = self._searches[label.type]
-        found = next(s for s in searches if s.unique and s.answer and s.before == label.number - 1)
+        labelling = next(s for s in searches if s.unique and s.answer and s.before == label.number - 1)
         # It is the only one that fits; so is whoever was said to exist by narrower words since the label before.
-        same = [s for s in searches if s.answer and s.before == found.before]
-        same = [s for s in same if s.narrower(found.attributes, found.region)]
+        same = [s for s in searches if s.answer and s.before == labelling.before]
+        same = [s for s in same if s.narrower(labelling.attributes, labelling.region)]
         for search in same:
             self._has[label] |= search.attributes
         # It stood there unlabelled when nobody, or nobody else, was found to fit: so it did not.
         self._lacks[label] += [
             s.attributes
             for s in searches
-            if s.leaves_none and s is not found and s.before < label.number
+            if s.leaves_none and s is not labelling and s.before < label.number
             if any(where.region.within(s.region) for where in same)
         ]
 

@@ -86,13 +86,13 @@ def _relations(
 ) -> tuple[dict[str, dict[str, int]], dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]]]:
     """Predicates by aspect, and between which categories, within one image each."""
     rows = dataset.scan("relations").filter(pl.col("object_scene").is_null()).drop_nulls("predicate")
-    told = rows.select("scene_id", "subject", "object", "aspect", "predicate").collect()
+    relations = rows.select("scene_id", "subject", "object", "aspect", "predicate").collect()
     for end in ("subject", "object"):
         named = place.rename({"object_id": end, "category": f"{end}_category"})
-        told = told.join(named, on=["scene_id", end], how="left")
+        relations = relations.join(named, on=["scene_id", end], how="left")
     aspects: dict[str, dict[str, int]] = defaultdict(dict)
     pairs = {}
-    groups = told.group_by("aspect", "predicate").agg(
+    groups = relations.group_by("aspect", "predicate").agg(
         pl.len(), pl.col("subject_category").unique(), pl.col("object_category").unique()
     )
     for aspect, predicate, n, subjects, objects in groups.sort("aspect", "predicate").iter_rows():
@@ -128,16 +128,16 @@ def check_against(vocabulary: Vocabulary, dataset: Dataset, *, strict: bool = Fa
 
 def check_types(vocabulary: Vocabulary, dataset: Dataset) -> None:
     """Refuse a vocabulary without a type for any object of the data: every search would find nothing."""
-    told = {category for kind in vocabulary.types for category in kind.categories}
+    typed = {category for kind in vocabulary.types for category in kind.categories}
     counts = dataset.scan("objects").group_by("category").len().sort("len", "category", descending=[True, False])
-    found = counts.collect()["category"].to_list()
-    if told.isdisjoint(found):
+    categories = counts.collect()["category"].to_list()
+    if typed.isdisjoint(categories):
         raise DataError(
             f"no object belongs to a type of the vocabulary {vocabulary.name!r}",
             file=dataset.path,
             field="category",
             expected=", ".join([c for k in vocabulary.types for c in k.categories][:5]) + " …",
-            found=", ".join(found[:5]),
+            found=", ".join(categories[:5]),
         )
 
 
@@ -145,12 +145,12 @@ def fitted(vocabulary: Vocabulary, census: Census) -> Vocabulary:
     """The vocabulary without the words that nothing in the data bears out: nobody could ask for them."""
     types = []
     for kind in vocabulary.types:
-        own = [c for c in kind.categories if c in census.categories]
-        kept = tuple(a for a in kind.attributes if not _missing(a.source, own, census))
-        sizes = Counter(a.group for a in kept)
-        if own:
+        categories = [c for c in kind.categories if c in census.categories]
+        attributes = tuple(a for a in kind.attributes if not _missing(a.source, categories, census))
+        sizes = Counter(a.group for a in attributes)
+        if categories:
             exclusive = frozenset(group for group in kind.exclusive if sizes[group] > 1)
-            types.append(replace(kind, attributes=kept, exclusive=exclusive))
+            types.append(replace(kind, attributes=attributes, exclusive=exclusive))
     names = {kind.name for kind in types}
     links = []
     for link in vocabulary.links:
@@ -172,12 +172,12 @@ def _said(link: RelationType, census: Census) -> bool:
 def _absent(vocabulary: Vocabulary, census: Census) -> Iterator[tuple[str, str]]:
     """Fields of the vocabulary that the data has nothing for, with what is missing."""
     for kind in vocabulary.types:
-        where, own = f"types[{kind.name}]", [c for c in kind.categories if c in census.categories]
-        if not own:
+        where, categories = f"types[{kind.name}]", [c for c in kind.categories if c in census.categories]
+        if not categories:
             yield f"{where}.categories", "the data has no object of them"
             continue
         for attribute in kind.attributes:
-            missing = _missing(attribute.source, own, census)
+            missing = _missing(attribute.source, categories, census)
             if missing:
                 yield f"{where}.attributes[{attribute.name}].source", missing
     for link in vocabulary.links:
@@ -185,17 +185,23 @@ def _absent(vocabulary: Vocabulary, census: Census) -> Iterator[tuple[str, str]]
             yield f"relations[{link.name}]", f"the data never says {', '.join((*link.values, *link.reverse))}"
 
 
-def _missing(source: AttributeSource, own: Iterable[str], census: Census) -> str:
+def _missing(source: AttributeSource, categories: Iterable[str], census: Census) -> str:
     """What of a source never occurs with these categories; empty where something does."""
     if source.kind == "attribute":
-        values = {v for category in own for v in census.values.get((category, source.key), ())}
+        values = {v for category in categories for v in census.values.get((category, source.key), ())}
         if not values:
             return f"no object has the attribute {source.key!r}"
         return "" if values & set(source.values) else f"{source.key!r} is never {' or '.join(source.values)}"
     if source.kind == "category":
-        return "" if set(own) & set(source.values) else f"no object is of category {' or '.join(source.values)}"
+        return (
+            "" if set(categories) & set(source.values) else f"no object is of category {' or '.join(source.values)}"
+        )
     if source.kind == "flag":
-        return "" if any((c, source.key) in census.flags for c in own) else f"no object has the flag {source.key!r}"
+        return (
+            ""
+            if any((c, source.key) in census.flags for c in categories)
+            else f"no object has the flag {source.key!r}"
+        )
     if source.kind == "occluded":
         return "" if census.shares else "the data does not tell how much of an object is hidden"
     words = (*source.values, *source.reverse)
@@ -211,10 +217,10 @@ def _check_exclusive(vocabulary: Vocabulary, dataset: Dataset) -> None:
     """Refuse an object with two attributes of an exclusive group."""
     kinds = {category: kind for kind in vocabulary.types if kind.exclusive for category in kind.categories}
     things = dataset.scan("objects").filter(pl.col("category").is_in(list(kinds)))
-    for scene, thing, category, told in (
+    for scene, thing, category, attributes in (
         things.select("scene_id", "object_id", "category", "attributes").collect().iter_rows()
     ):
-        facts, kind = json.loads(told) if told else {}, kinds[category]
+        facts, kind = json.loads(attributes) if attributes else {}, kinds[category]
         for group in kind.exclusive:
             has = [a.name for a in kind.attributes if a.group == group and _has(a.source, category, facts)]
             if len(has) > 1:

@@ -145,13 +145,13 @@ def _valued(category: str, census: Census) -> Iterator[tuple[str, str, str, Attr
         group = _words(key)
         if of != category or group in ("", REGION):
             continue
-        kept = [value for value, n in sorted(values.items()) if n >= census.enough and value.strip()]
+        frequent = [value for value, n in sorted(values.items()) if n >= census.enough and value.strip()]
         if set(values) <= _YES | _NO:
-            agreeing = tuple(value for value in kept if value in _YES)
+            agreeing = tuple(value for value in frequent if value in _YES)
             if agreeing:
                 yield group, group, group, AttributeSource("attribute", key, agreeing)
-        elif len(kept) > 1 and len(values) <= MOST_VALUES and not any(_is_number(value) for value in values):
-            for value in kept:
+        elif len(frequent) > 1 and len(values) <= MOST_VALUES and not any(_is_number(value) for value in values):
+            for value in frequent:
                 yield f"{group} {value}", group, value, AttributeSource("attribute", key, (value,))
 
 

@@ -1,0 +1,453 @@
+"""Contact sheets: many views at a glance, with what is known of them laid over, as PNG or as HTML.
+
+>>> panels("boxes+ids,depth")
+(('boxes', 'ids'), ('depth',))
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from PIL import Image
+
+from sightline.errors import ConfigError, DataError
+from sightline.hints import hint
+from sightline.scenes import Scene, View
+from sightline.show.drawing import LAYERS, definitions, layers, ramp_stops, scale_bar
+from sightline.show.frame import Arrow, Frame, Point, frame_of
+from sightline.show.raster import Placed, data_uri, depth_picture, depth_range, measure, png, raster
+from sightline.show.svg import GROUND, INK, MUTED, RULE, element, line, number, shorten, text_line
+from sightline.store import Dataset, atomic_write
+
+MARGIN: Final = 32
+GUTTER: Final = 10
+GAP: Final = 32
+"""Between views, pixels; GUTTER is between the panels of one view."""
+
+HEADER: Final = 64
+TALLEST: Final = 12_000
+"""Pixels of one PNG's height: more rows go into another, so that memory does not grow with the sheet."""
+
+ACROSS: Final = 2080
+VIEWS_A_PAGE: Final = 200
+"""Of an HTML page: more go on another, so that neither memory nor the reader's browser pays for a large sheet."""
+
+TITLES: Final = {
+    "boxes": "boxes",
+    "masks": "visible masks",
+    "amodal": "hidden parts",
+    "depth": "depth",
+    "relations": "relations",
+    "ids": "ids",
+    "none": "picture",
+}
+_USUAL: Final = (("boxes",), ("masks", "amodal"), ("depth",), ("relations",))
+_SAMPLE: Final = 8
+_LINE: Final = 18
+_MOST_LINES: Final = 16
+_PAGE_WIDTH: Final = 480.0
+"""Units across every drawing of a page, whatever the picture's pixels, so that labels are of one size."""
+
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("sightline.show"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+Panels = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContactSheet:
+    """What a contact sheet shows and where it was written."""
+
+    files: tuple[Path, ...]
+    scenes: int
+    views: int
+    panels: Panels
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "written": [str(file) for file in self.files],
+            "scenes": self.scenes,
+            "views": self.views,
+            "overlays": ["+".join(layers) for layers in self.panels],
+            "notes": list(self.notes),
+        }
+
+
+def panels(text: str) -> Panels:
+    """Read panels from words: a comma begins another panel, a plus lays another layer over the same one.
+
+    >>> panels("box")
+    Traceback (most recent call last):
+    sightline.errors.ConfigError: unknown overlay 'box', did you mean 'boxes'?
+    """
+    made = []
+    for part in text.split(","):
+        names = tuple(name.strip() for name in part.split("+"))
+        for name in names:
+            if name not in LAYERS:
+                raise ConfigError(f"unknown overlay {name!r}{hint(name, LAYERS)}")
+        made.append(names)
+    return tuple(made)
+
+
+def contact_sheet(
+    data: Dataset,
+    out: str | Path,
+    *,
+    overlay: str = "",
+    scenes: int = 24,
+    ids: Sequence[str] = (),
+    split: str = "",
+    views: Sequence[str] = (),
+    columns: int | None = None,
+    width: int = 480,
+) -> ContactSheet:
+    """Draw scenes of a dataset onto a sheet.
+
+    Memory is bounded: pixels are loaded view by view, and a sheet too tall for one file goes on in
+    ``<name>-2.png``, ``<name>-3.png`` and so on. All files appear together when the last is done.
+
+    Args:
+        data: Any dataset; views without a picture are drawn on a blank.
+        out: ``*.png``, or ``*.html`` for a page on which layers can be turned on and off.
+        overlay: See `panels`; by default whatever there is among boxes, masks, depth and relations.
+        scenes: How many, from the first.
+        ids: Show these scenes instead.
+        split: Of one split only.
+        views: Names of the views to show; by default all.
+        columns: Views side by side; by default as many as fit.
+        width: Width of a panel of a PNG, pixels.
+
+    Raises:
+        ConfigError: For an overlay, view or file type that does not exist.
+        DataError: For a scene that does not exist, or where there is nothing to show.
+    """
+    path = Path(out)
+    kind = path.suffix.lower()
+    if kind not in (".png", ".html", ".htm"):
+        raise ConfigError(f"a contact sheet is a .png or .html file, not {path.name!r}")
+    wanted = panels(overlay) if overlay else None
+    chosen = _Choice(data, scenes, tuple(ids), split, tuple(views))
+    title = data.source or data.path.name
+    plan = SheetPlan(wanted or _usual(chosen), width, columns, title, _subtitle(chosen, data))
+    depth = any("depth" in names for names in plan.panels) or kind != ".png"
+    tally = _Tally()
+    frames = tally.counting(frame_of(scene, view, depth=depth) for scene, view in chosen)
+    if kind == ".png":
+        made = png_pages(frames, plan)
+    else:
+        on = {name for names in wanted or (("boxes",),) for name in names}
+        made = html_pages(frames, plan, on, lambda page: _numbered(path, page).name)
+    written = _publish(made, path)
+    return ContactSheet(written, len(tally.scenes), tally.views, plan.panels, tuple(tally.notes))
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The views to show, again and again."""
+
+    data: Dataset
+    scenes: int
+    ids: tuple[str, ...]
+    split: str
+    views: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[tuple[Scene, View]]:
+        seen: dict[str, None] = {}
+        nothing = True
+        for scene in self._scenes():
+            seen.update(dict.fromkeys(view.id for view in scene.views))
+            for view in scene.views:
+                if not self.views or view.id in self.views:
+                    nothing = False
+                    yield scene, view
+        if nothing and seen:
+            raise ConfigError(f"no scene has a view {', '.join(self.views)} (there are {', '.join(seen)})")
+        if nothing:
+            raise DataError("there is no scene to show", file=self.data.path)
+
+    def _scenes(self) -> Iterable[Scene]:
+        if self.ids:
+            return map(self.data.scene, self.ids)
+        return islice(self.data.scenes(self.split or None), self.scenes)
+
+
+@dataclass
+class _Tally:
+    """Counts what passes by."""
+
+    scenes: set[str] = field(default_factory=set)
+    views: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def counting(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+        for frame in frames:
+            self.scenes.add(frame.scene)
+            self.views += 1
+            self.notes += frame.notes
+            yield frame
+
+
+def _usual(chosen: _Choice) -> Panels:
+    """The usual panels less the layers for which the first views have nothing."""
+    first = [frame_of(scene, view, depth=True) for scene, view in islice(chosen, _SAMPLE)]
+    usual = (tuple(name for name in names if any(frame.has(name) for frame in first)) for names in _USUAL)
+    return tuple(names for names in usual if names) or (("none",),)
+
+
+def _subtitle(chosen: _Choice, data: Dataset) -> str:
+    scenes = len(chosen.ids) or min(chosen.scenes, len(data))
+    if chosen.split:
+        return f"up to {scenes:,} scenes of {chosen.split}"
+    return f"{scenes:,} of {len(data):,} scenes"
+
+
+def _numbered(path: Path, page: int) -> Path:
+    return path if page == 0 else path.with_stem(f"{path.stem}-{page + 1}")
+
+
+def _publish(made: Iterable[bytes], path: Path) -> tuple[Path, ...]:
+    """Write the files under hidden names, then give all of them their own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged: list[Path] = []
+    token = secrets.token_hex(6)
+    try:
+        for page, content in enumerate(made):
+            final = _numbered(path, page)
+            staged.append(final.with_name(f".{final.name}.{token}.tmp"))
+            atomic_write(staged[-1], content)
+        written = tuple(_numbered(path, page) for page in range(len(staged)))
+        for temporary, final in zip(staged, written, strict=True):
+            temporary.replace(final)
+    finally:
+        for temporary in staged:
+            temporary.unlink(missing_ok=True)
+    return written
+
+
+@dataclass(frozen=True, slots=True)
+class SheetPlan:
+    """How a sheet is laid out: layers of each panel, panel width in pixels, views side by side; and its words."""
+
+    panels: Panels
+    width: int = 480
+    columns: int | None = None
+    title: str = ""
+    subtitle: str = ""
+
+    @property
+    def across(self) -> int:
+        """Views side by side: as told, or as many as fit `ACROSS` pixels."""
+        return self.columns or max(1, (ACROSS - 2 * MARGIN + GAP) // (self.cell + GAP))
+
+    @property
+    def cell(self) -> int:
+        """Width of one view's panels together."""
+        return len(self.panels) * (self.width + GUTTER) - GUTTER
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One view with some layers: pixels to paste, or None, and marks over them in the same pixels."""
+
+    size: tuple[int, int]
+    base: Image.Image | None
+    marks: str
+
+    def image(self) -> Image.Image:
+        """The panel by itself."""
+        return raster(definitions() + self.marks, self.size, [(self.base, (0, 0))] if self.base else ())
+
+
+def panel(frame: Frame, names: Sequence[str], width: int) -> Panel:
+    """Draw a view with the layers laid over it; at most `width` pixels wide and high."""
+    scale = width / max(frame.size)
+    size = (max(1, round(frame.size[0] * scale)), max(1, round(frame.size[1] * scale)))
+    base, ground = _base(frame, names, size)
+    wanted = {*names, "ids"} if "relations" in names else set(names)  # arrows need ends
+    marks = "".join(layers(frame.scaled(scale), wanted).values())
+    span = depth_range(frame.depth) if "depth" in names and frame.depth is not None else None
+    return Panel(size, base, ground + marks + (scale_bar(span, size) if span else ""))
+
+
+def _base(frame: Frame, names: Sequence[str], size: tuple[int, int]) -> tuple[Image.Image | None, str]:
+    """The pixels of a panel, or else a blank drawn that says why there are none."""
+    if "depth" in names and frame.depth is not None:
+        coloured = depth_picture(frame.depth, *(depth_range(frame.depth) or (0.0, 1.0))).convert("RGB")
+        return coloured.resize(size, Image.Resampling.BILINEAR), ""
+    if frame.image is not None:
+        picture = Image.fromarray(frame.image).resize(size, Image.Resampling.LANCZOS)
+        if {"masks", "amodal"} & set(names):  # almost without colour, so that the masks' colours are their own
+            picture = Image.blend(picture, picture.convert("L").convert("RGB"), 0.85)
+        return picture, ""
+    missing = "depth map" if tuple(names) == ("depth",) else "picture"
+    reason = "picture unreadable" if frame.notes else f"no {missing}{'' if frame.sized else ', size unknown'}"
+    ground = element("rect", x=0.5, y=0.5, width=size[0] - 1, height=size[1] - 1, fill=GROUND, stroke=RULE)
+    return None, ground + text_line(size[0] / 2, size[1] - 10, reason, fill=MUTED, anchor="middle")
+
+
+def png_pages(frames: Iterable[Frame], plan: SheetPlan) -> Iterator[bytes]:
+    """Draw PNG files, one after the other; in memory is one file's pixels."""
+    rows: list[Image.Image] = []
+    height = HEADER
+    rest = iter(frames)
+    while shown := list(islice(rest, plan.across)):
+        row = _row(shown, plan)
+        if rows and height + row.height > TALLEST:
+            yield _page(rows, plan)
+            rows, height = [], HEADER
+        rows.append(row)
+        height += row.height
+    yield _page(rows, plan)
+
+
+def _page(rows: Sequence[Image.Image], plan: SheetPlan) -> bytes:
+    wide = max((row.width for row in rows), default=640)
+    room = wide - 2 * MARGIN
+    title = shorten(plan.title, room, 24)
+    after = room - measure(title, 24) - 16
+    words = text_line(MARGIN, 44, title, size=24)
+    if after > 60:
+        words += text_line(wide - MARGIN - after, 44, shorten(plan.subtitle, after, 15), size=15, fill=MUTED)
+    sheet = Image.new("RGB", (wide, HEADER + sum(row.height for row in rows) + MARGIN - GAP), "#ffffff")
+    sheet.paste(raster(words, (wide, HEADER)))
+    top = HEADER
+    for row in rows:
+        sheet.paste(row, (0, top))
+        top += row.height
+    return png(sheet)
+
+
+def _row(frames: Sequence[Frame], plan: SheetPlan) -> Image.Image:
+    """Some views side by side."""
+    pictures: list[Placed] = []
+    marks, tallest = [definitions()], 0
+    for i, frame in enumerate(frames):
+        left = MARGIN + i * (plan.cell + GAP)
+        drawn, height = _cell(frame, plan, left, pictures)
+        marks.append(element("g", drawn, transform=f"translate({left} 0)"))
+        tallest = max(tallest, height)
+    wide = 2 * MARGIN + plan.across * (plan.cell + GAP) - GAP
+    return raster("".join(marks), (wide, tallest + GAP), pictures)
+
+
+def _cell(frame: Frame, plan: SheetPlan, at: int, pictures: list[Placed]) -> tuple[str, int]:
+    """A view: what it is, a rule, its panels with their titles, and beneath them its relations in words.
+
+    Its pixels are added to `pictures`, from `at` pixels on; its marks and its height are returned.
+    """
+    drawn = [panel(frame, names, plan.width) for names in plan.panels]
+    listed = any("relations" in names for names in plan.panels)
+    arrows, rest = _lines(frame) if listed else ((), "")
+    rows = -(-len(arrows) // len(drawn))
+    top, high = 34, max(one.size[1] for one in drawn)
+    foot = top + high + 24
+    marks = [_heading(frame, plan.cell)]
+    for i, (names, one) in enumerate(zip(plan.panels, drawn, strict=True)):
+        left = i * (plan.width + GUTTER)
+        if one.base is not None:
+            pictures.append((one.base, (at + left, top)))
+        frames = element("svg", one.marks or " ", x=left, y=top, width=one.size[0], height=one.size[1])
+        title = ", ".join(TITLES[name] for name in names)
+        marks += [frames, text_line(left, foot - 7, title, size=13, fill=MUTED)]
+        for k, arrow in enumerate(arrows[i * rows : (i + 1) * rows]):
+            marks.append(_sentence(frame, arrow, (left, foot - 1 + _LINE * (k + 1)), plan.width))
+    lines = rows + bool(rest)
+    marks.append(text_line(0, foot - 1 + _LINE * lines, shorten(rest, plan.cell, 13), size=13, fill=MUTED))
+    return "".join(marks), foot + (6 + _LINE * lines if lines else 0)
+
+
+def _heading(frame: Frame, wide: int) -> str:
+    objects = len(frame.objects)
+    facts = ["" if frame.view == "0" else frame.view, f"{objects} object{'s' * (objects != 1)}", frame.split]
+    right = " · ".join(fact for fact in facts if fact)
+    name = shorten(frame.scene, wide, 16)
+    words = text_line(0, 18, name, size=16)
+    if measure(name, 16) + measure(right, 13) + 16 <= wide:
+        words += text_line(wide, 18, right, size=13, fill=MUTED, anchor="end")
+    return words + line(0, 26.5, wide, 26.5)
+
+
+def _lines(frame: Frame) -> tuple[Sequence[Arrow], str]:
+    """The relations that are told one by one, and a line about the rest."""
+    more = len(frame.arrows) - _MOST_LINES
+    rest = [f"{more} more drawn"] if more > 0 else []
+    rest += [f"{count} {word.replace('_', ' ')}" for word, count in frame.others.items()]
+    return frame.arrows[:_MOST_LINES], "and " + ", ".join(rest) if rest else ""
+
+
+def _sentence(frame: Frame, arrow: Arrow, place: Point, room: int) -> str:
+    x, y = place
+    dash = element("rect", x=float(x), y=y - 7.0, width=14, height=4, rx=2, fill=arrow.colour)
+    ends = [frame.objects[end] for end in (arrow.subject, arrow.object)]
+    subject, other = (f"{o.tag} {o.category.replace('_', ' ')}" for o in ends)
+    words = f"{subject}  {arrow.predicate.replace('_', ' ')}  {other}"
+    return dash + text_line(x + 22, y, shorten(words, room - 22, 13), size=13, fill=INK)
+
+
+def html_pages(
+    frames: Iterable[Frame], plan: SheetPlan, on: Collection[str], names: Callable[[int], str]
+) -> Iterator[bytes]:
+    """Write HTML files that need nothing else, one after the other.
+
+    Args:
+        frames: The views.
+        plan: Columns, title and subtitle of it are used.
+        on: Layers that are turned on when the page opens.
+        names: Number of a page, from 0 → its file name, for links between pages.
+    """
+    toggles = {name: title.capitalize() for name, title in TITLES.items() if name != "none"}
+    style = files("sightline.show").joinpath("templates", "sheet.css").read_text(encoding="utf-8")
+    rest, page = iter(frames), 0
+    cards = list(map(_card, islice(rest, VIEWS_A_PAGE)))
+    while True:
+        coming = next(rest, None)
+        text = _TEMPLATES.get_template("sheet.html.j2").render(
+            title=plan.title,
+            subtitle=plan.subtitle,
+            cards=cards,
+            columns=plan.columns,
+            before=names(page - 1) if page else "",
+            after=names(page + 1) if coming else "",
+            style=style,
+            toggles=[(k, title, k in on) for k, title in toggles.items() if any(card["has"][k] for card in cards)],
+            definitions=definitions(),
+            gradient=f"linear-gradient(to right, {', '.join(ramp_stops())})",
+            drawn=Markup,
+        )
+        yield text.encode("utf-8", errors="replace")
+        if coming is None:
+            return
+        cards, page = [_card(coming), *map(_card, islice(rest, VIEWS_A_PAGE - 1))], page + 1
+
+
+def _card(frame: Frame) -> dict[str, Any]:
+    """What the template shows of one view."""
+    span = None if frame.depth is None else depth_range(frame.depth)
+    shown = frame.scaled(_PAGE_WIDTH / frame.size[0])
+    groups = [element("g", marks, class_=name) for name, marks in layers(shown).items()]
+    view_box = f"0 0 {number(shown.size[0])} {number(shown.size[1])}"
+    depth = None if frame.depth is None or span is None else depth_picture(frame.depth, *span)
+    return {
+        "frame": replace(frame, image=None, depth=None),  # pixels of a whole page would not fit into memory
+        "photo": None if frame.image is None else data_uri(frame.image, longest=960),
+        "depth": depth and data_uri(depth, longest=960, form="png", resample=Image.Resampling.NEAREST),
+        "span": span,
+        "overlay": element("svg", *groups, viewBox=view_box, aria_hidden="true") if groups else "",
+        "has": {name: frame.has(name) for name in LAYERS},
+    }

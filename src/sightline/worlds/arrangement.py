@@ -1,0 +1,133 @@
+"""One scene of a world: cameras and lights jittered, objects placed; a function of (world, seed, index) alone."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from sightline.errors import ConfigError
+from sightline.geometry.cameras import intrinsics, look_at
+from sightline.geometry.footprints import holds
+from sightline.scenes.types import Camera
+from sightline.worlds.bodies import body
+from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
+from sightline.worlds.placement import place
+from sightline.worlds.poses import PlacementRules
+from sightline.worlds.solids import Floats
+from sightline.worlds.spec import CameraSpec, LightSpec, World
+
+_WHOLE = {"whole": 2, "centre": 1, "any": 0}
+
+
+def arrange(world: World, seed: int, index: int) -> Layout:
+    """Scene number `index` of a world.
+
+    Objects come from one stream of random numbers and jitter from another, so that cameras and lights do not depend
+    on how many poses were tried.
+
+    Raises:
+        ConfigError: The scene cannot be filled, or a camera stands inside an object.
+
+    >>> from sightline.worlds.spec import load_world
+    >>> layout = arrange(load_world("geospa/train"), seed=0, index=7)
+    >>> layout == arrange(load_world("geospa/train"), seed=0, index=7)
+    True
+    >>> [shot.name for shot in layout.shots]
+    ['original', 'side_1', 'side_2', 'side_3', 'side_4', 'top']
+    """
+    if seed < 0 or index < 0:
+        raise ConfigError(f"seed and index of a scene are 0 or more, found seed {seed}, index {index}")
+    sequence = np.random.SeedSequence([seed, index, world.stream] if world.stream else [seed, index])
+    (shaking,) = sequence.spawn(1)
+    shake = np.random.default_rng(shaking)
+    size = world.resolution
+    eyes = [_moved(c.position, c.jitter * world.jitter, shake) for c in world.cameras]
+    shots = tuple(Shot(c.name, _camera(c, eye, size), size) for c, eye in zip(world.cameras, eyes, strict=True))
+    lights = tuple(_light(light, world.jitter, shake) for light in world.lights)
+    rules = _rules(world, shots[0])
+    try:
+        objects = place(world, np.random.default_rng(sequence), rules)
+    except ConfigError as error:
+        raise ConfigError(f"scene {index} of seed {seed}: {error}") from None
+    for camera, eye in zip(world.cameras, eyes, strict=True):
+        _check_outside(camera.name, eye, objects, f"scene {index} of seed {seed}")
+    left, behind = directions(shots[0].camera)
+    return Layout(
+        world=world.name,
+        seed=seed,
+        index=index,
+        split=world.split,
+        objects=objects,
+        shots=shots,
+        lights=lights,
+        table=world.table,
+        ambient=world.ambient,
+        left=left,
+        behind=behind,
+        containment=world.containment,
+    )
+
+
+def directions(camera: Camera) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Left and behind of a camera: unit vectors on the table.
+
+    Behind is where it looks; for a camera that looks straight down, what is up in its picture.
+
+    >>> above = look_at((0, 0, 13), (0, 0, 0), up=(0, 1, 0))
+    >>> directions(Camera((), tuple(above.ravel().tolist())))
+    ((-1.0, 0.0), (0.0, 1.0))
+    """
+    right, down, forward = (camera.world_to_camera[4 * row : 4 * row + 2] for row in range(3))
+    ahead = forward if math.hypot(*forward) > 1e-6 else (-down[0], -down[1])
+    return _unit(-right[0], -right[1]), _unit(ahead[0], ahead[1])
+
+
+def _unit(x: float, y: float) -> tuple[float, float]:
+    length = math.hypot(x, y)
+    return x / length + 0.0, y / length + 0.0  # no −0
+
+
+def _moved(position: Point, jitter: float, rng: np.random.Generator) -> Point:
+    """The position shaken; numbers are drawn even without jitter, so that one camera's does not move the next."""
+    x, y, z = (p + jitter * (2.0 * u - 1.0) for p, u in zip(position, rng.random(3).tolist(), strict=True))
+    return x, y, z
+
+
+def _camera(camera: CameraSpec, eye: Point, size: tuple[int, int]) -> Camera:
+    pose = look_at(eye, camera.target, camera.up)
+    return Camera(_k(camera.focal_mm, size), tuple(pose.ravel().tolist()))
+
+
+@lru_cache(maxsize=256)
+def _k(focal_mm: float, size: tuple[int, int]) -> tuple[float, ...]:
+    return tuple(intrinsics(focal_mm, *size).ravel().tolist())
+
+
+def _light(light: LightSpec, factor: float, rng: np.random.Generator) -> Light:
+    position = _moved(light.position, light.jitter * factor, rng)
+    return Light(light.name, position, light.size, light.power, light.target, light.color)
+
+
+def _rules(world: World, original: Shot) -> PlacementRules:
+    k, pose = np.array(original.camera.k).reshape(3, 3), np.array(original.camera.world_to_camera).reshape(3, 4)
+    lens: Floats = k @ pose
+    x0, x1, y0, y1 = (float(end) for side in world.area for end in side)
+    width, height = map(float, original.size)
+    whole = _WHOLE[world.in_view]
+    return PlacementRules((x0, x1, y0, y1), world.gap, world.clearance, world.stability, lens, width, height, whole)
+
+
+def _check_outside(camera: str, eye: Point, objects: tuple[Placed, ...], scene: str) -> None:
+    """Refuse a camera inside the matter of an object; one in its cavity sees something."""
+    for i, placed in enumerate(objects):
+        (x, y, z), shape = placed.position, body(placed.shape)
+        if not z <= eye[2] <= z + shape.height:
+            continue
+        c, s = math.cos(placed.yaw), math.sin(placed.yaw)
+        dx, dy = eye[0] - x, eye[1] - y
+        u, v = c * dx + s * dy, c * dy - s * dx
+        in_cavity = eye[2] > z + shape.floor and holds(shape.cavity, len(shape.cavity), u, v, 0.0)
+        if holds(shape.outline, len(shape.outline), u, v, 0.0) and not in_cavity:
+            raise ConfigError(f"{scene}: camera {camera!r} stands inside object {i}, {placed.shape}")
