@@ -324,7 +324,7 @@ def steps(corpus: Corpus, history: History, asked: Sequence[Question]) -> dict[s
     spent = np.median(runs, axis=0)
     return {
         "candidates": len(asked),
-        "labels": sum(told.labels for told in history),
+        "labels": sum(question.labels_if(said) for question, said in history),
         "median_ms": float(np.median(spent)),
         "worst_ms": float(spent.max()),
         "each_ms": spent.round(2).tolist(),

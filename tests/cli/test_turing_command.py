@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from sightline.report.turing.stage import stage
 
 import sightline
 from exams.turing.turing_toy import toy_scenes
@@ -26,6 +25,7 @@ from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.vocabulary.files import load_vocabulary, parse_vocabulary
 from sightline.exams.turing.vocabulary.questions import Truth
 from sightline.generate import generate
+from sightline.show.frame import frame_of
 from sightline.store import write_scenes
 
 Cli = Callable[..., Any]
@@ -203,7 +203,7 @@ def sit_down(generated: Path, first: str, tmp_path: Path) -> Callable[[str], Ses
 
         engine = QuestionSource(words, corpus, QuestionOptions(min_support=2)).engine(first)
         answers = PersonAnswers(tmp_path / "a.jsonl", first, words)
-        return Session(engine, words, answers, stage(data.scene(first)), tmp_path / "a.png", read)
+        return Session(engine, words, answers, frame_of(data.scene(first)), tmp_path / "a.png", read)
 
     return make
 

@@ -13,6 +13,9 @@ from made_predicates import Noisy, Staring, renamed, runs, scenes
 from made_runs import Contrary, dataset
 from made_runs import runs as relation_runs
 from sightline.exams.predicates.records import score_records
+from sightline.report.make import of_exam
+from sightline.report.predicates import PredicatesCard, card, render, write_report
+from sightline.report.predicates.sentences import commands
 from test_report_page import Page
 
 from sightline.errors import ConfigError, ModelError
@@ -20,9 +23,6 @@ from sightline.exams.base import Candidate
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.runner import run_exam
 from sightline.models.registry import candidate
-from sightline.report.make import of_exam
-from sightline.report.predicates import PredicatesCard, card, render, write_report
-from sightline.report.predicates.sentences import commands
 from sightline.store import Dataset
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"&'{{ 7*7 }}|_`"

@@ -7,7 +7,6 @@ import xml.etree.ElementTree as ET
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from sightline.report.sketch import SketchImage, scene_sketch, spoken
 
 SVG = "{http://www.w3.org/2000/svg}"

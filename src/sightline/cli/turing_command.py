@@ -256,14 +256,9 @@ def _person(answers: Path | None, view: str | None) -> Interview:
         from sightline.show.frame import frame_of
 
         file = answers or Path(f"answers-{file_name(scene.id)}.jsonl")
-        kept = PersonAnswers(file, scene.id, vocabulary)
-        return Session(
-            engine,
-            vocabulary,
-            kept,
-            frame_of(scene, None if view is None else scene.view(view)),
-            file.with_suffix(".png"),
-        ).run()
+        written = PersonAnswers(file, scene.id, vocabulary)
+        frame = frame_of(scene, None if view is None else scene.view(view))
+        return Session(engine, vocabulary, written, frame, file.with_suffix(".png")).run()
 
     return interview
 

@@ -116,7 +116,7 @@ def _relations(vocabulary: Vocabulary) -> list[Question]:
         Question("relation", subject=Label(a, 1), object=Label(b, 12), relation=link.name)
         for link in vocabulary.links
         for a, b in product(names, names)
-        if link.asked_rows(a, b)
+        if link.asked_of(a, b)
     ]
 
 

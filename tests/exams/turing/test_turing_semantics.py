@@ -147,7 +147,7 @@ def test_a_history_is_walked_in_order() -> None:
     other = (Question("unique", "person"), True)
     assert walk(two, (left, tall, other), WORDS) == (True, {ONE: 0, TWO: 1})
     assert walk(two, (other, left), WORDS) == (False, {})  # two of them before one is labelled
-    assert walk(two, (left, tall._replace(answer=False)), WORDS) == (False, {ONE: 0})
+    assert walk(two, (left, (tall[0], False)), WORDS) == (False, {ONE: 0})
     wet = (Question("attribute", attributes=("wet",), subject=ONE), True)
     assert walk(two, (left, wet, other), WORDS) == (None, {ONE: 0})
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clevr_cases import PUBLISHED, SIZE, generated, put
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -277,8 +277,12 @@ VALUES = st.sampled_from(
 )
 
 
+EMPTY: dict[str, Any] = {}
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PATHS), VALUES), min_size=1, max_size=2))
+@example([(("info",), EMPTY), (("info", "view"), EMPTY)])
 def test_spoilt_files_are_read_or_refused(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     content = copy.deepcopy(EXTENDED)
     for way, value in changes:
@@ -286,7 +290,7 @@ def test_spoilt_files_are_read_or_refused(changes: list[tuple[tuple[Any, ...], A
         with suppress(TypeError, KeyError, IndexError):  # an earlier change took the place away
             for step in way[:-1]:
                 place = place[step]
-            place[way[-1]] = value
+            place[way[-1]] = copy.deepcopy(value)  # a later change may go into it; drawn values are shared
     with tempfile.TemporaryDirectory() as folder:
         path = put(Path(folder) / "in.json", content)
         try:

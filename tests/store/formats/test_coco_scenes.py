@@ -190,7 +190,7 @@ def test_spoilt_extensions_are_read_or_refused(changes: list[tuple[tuple[str, tu
         place = content[section][row]
         for step in way[:-1]:
             place = place[step] if isinstance(place.get(step), dict) else {}
-        place[way[-1]] = value
+        place[way[-1]] = copy.deepcopy(value)  # a later change may go into it; drawn values are shared
     with tempfile.TemporaryDirectory() as folder:
         try:
             tables = Tables.concat(coco.read(put(Path(folder) / "c.json", content)))

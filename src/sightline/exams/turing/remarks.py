@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from sightline.show.table import Cell, Row, Table, figure, scored
+from sightline.show.table import Row, Table, figure, scored
 from sightline.stats import Interval
 from sightline.text import counted
 
@@ -50,16 +49,13 @@ def stream_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def monitor_remarks(facts: Mapping[str, Any]) -> Iterator[str | Table]:
     """Share of yes by type and step, calibration, blind accuracy, and the verdict, from the monitor's JSON."""
-    rows = [Row(name, (_cell(seen),)) for name, seen in facts["yes_by_type"].items()]
-    rows += [Row(f"steps {name}", (_cell(seen),)) for name, seen in facts["yes_by_steps"].items()]
+    rows = [Row(name, (scored(Interval.from_dict(seen)),)) for name, seen in facts["yes_by_type"].items()]
+    rows += [
+        Row(f"steps {name}", (scored(Interval.from_dict(seen)),)) for name, seen in facts["yes_by_steps"].items()
+    ]
     title = f"share of true answers that are yes, to lie within 0.5 ± {facts['epsilon']:g}"
     yield Table(title, ("", "yes"), tuple(rows))
-    blind = ", ".join(f"{name} {_cell(seen)}" for name, seen in facts["blind"].items())
+    blind = ", ".join(f"{name} {scored(Interval.from_dict(seen))}" for name, seen in facts["blind"].items())
     error = figure(facts["calibration_error"])
     yield f"without looking: {blind or 'nobody was examined'}; calibration error {error}"
     yield "leaky: " + "; ".join(facts["reasons"]) if facts["leaky"] else "not leaky"
-
-
-def _cell(seen: Mapping[str, Any]) -> Cell:
-    value, low, high = (math.nan if seen[key] is None else seen[key] for key in ("value", "low", "high"))
-    return scored(Interval(value, low, high, seen["n"], seen["method"]))
