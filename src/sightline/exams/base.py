@@ -58,6 +58,7 @@ class Item(Protocol):
 
 
 ItemT = TypeVar("ItemT", bound=Item)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -325,10 +326,11 @@ class Exam(ABC, Generic[ItemT]):
         """What the page says about the examples: fields of `show.page.ExamPart` that begin with examples, style."""
         return self._from_card("examples_page", {})
 
-    def _from_card(self, name: str, default: Any, *arguments: object) -> Any:
+    def _from_card(self, name: str, default: T, *arguments: object) -> T:
         """What a function of the exam's card module gives; the default where there is none."""
         function = getattr(import_module(self.card), name, None) if self.card else None
-        return default if function is None else function(*arguments)
+        value: T = default if function is None else function(*arguments)
+        return value
 
 
 def exam_of(kind: type[Exam[Any]], options: Mapping[str, Any]) -> Exam[Any]:
