@@ -24,7 +24,7 @@ from sightline.exams.turing.transcript import Line, Transcript
 from sightline.exams.turing.words.questions import Truth
 from sightline.exams.turing.words.structured import to_json
 from sightline.exams.turing.words.vocabulary import Vocabulary
-from sightline.show.frame import Frame
+from sightline.show.frame import ImageFrame
 
 Read = Callable[[str], str]
 
@@ -96,7 +96,7 @@ class Session:
     engine: Engine
     vocabulary: Vocabulary
     answers: Answers
-    frame: Frame
+    frame: ImageFrame
     picture: Path
     read: Read = field(default=input)
 
