@@ -206,8 +206,13 @@ class _Tally:
 
 def _usual(chosen: _Choice) -> Panels:
     """The usual panels less the layers for which the first views have nothing."""
-    first = [frame_of(scene, view, depth=True) for scene, view in islice(chosen, _SAMPLE)]
-    usual = (tuple(name for name in names if any(frame.has(name) for frame in first)) for names in _USUAL)
+    missing = {name for names in _USUAL for name in names}
+    for scene, view in islice(chosen, _SAMPLE):
+        frame = frame_of(scene, view, depth=True)
+        missing = {name for name in missing if not frame.has(name)}
+        if not missing:
+            break
+    usual = (tuple(name for name in names if name not in missing) for names in _USUAL)
     return tuple(names for names in usual if names) or (("none",),)
 
 

@@ -49,7 +49,7 @@ class RelationsItem:
 
     @cached_property
     def asked(self) -> dict[str, list[Any]]:
-        """What its records have in common whoever answers: a column each of subject, object, reverse, aspect, truth."""
+        """Columns that its records have whoever answers: subject, object, reverse, aspect and truth."""
         n, times = len(self.pairs), len(self.aspects)
         return {
             "subject": self.subjects * times,

@@ -280,7 +280,7 @@ def _maps(frame: ImageFrame, transcript: Transcript, wide: int) -> tuple[str, in
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _PrintedLine:
     """One printed line of the sheet: a question, the second half of a long one, or what it labelled."""
 
     text: str
@@ -303,27 +303,27 @@ class _Row:
         return "".join([*parts, text_line(right, y, self.answer, size=_SIZE, fill=self.ink, anchor="end")])
 
 
-def _rows(transcript: Transcript) -> list[_Row]:
+def _rows(transcript: Transcript) -> list[_PrintedLine]:
     """All lines of the sheet, a blank one between story lines."""
     room = _TEXT - 40 - max(measure(_answer(line)[0], _SIZE) for line in transcript.lines) - 16
-    rows: list[_Row] = []
+    rows: list[_PrintedLine] = []
     for story in transcript.stories:
-        rows += [_Row("")] if rows else []
+        rows += [_PrintedLine("")] if rows else []
         for line in story:
             rows += _lines(transcript, line, room)
     return rows
 
 
-def _lines(transcript: Transcript, line: Line, room: float) -> Iterator[_Row]:
+def _lines(transcript: Transcript, line: Line, room: float) -> Iterator[_PrintedLine]:
     """One question: its words, the answer behind the last of them, and what it labelled."""
     hue = transcript.hue(line)
     pieces = _wrapped(transcript.said(line), room, f"{hue.name} region" if hue is not None else "")
     answer, ink = _answer(line)
     for i, piece in enumerate(pieces):
         first, last = i == 0, i == len(pieces) - 1
-        yield _Row(piece, f"{line.number}." if first else "", answer if last else "", ink, hue)
+        yield _PrintedLine(piece, f"{line.number}." if first else "", answer if last else "", ink, hue)
     if line.label is not None:
-        yield _Row(f"(Label this {line.label})", aside=True)
+        yield _PrintedLine(f"(Label this {line.label})", aside=True)
 
 
 def _answer(line: Line) -> tuple[str, str]:
