@@ -20,7 +20,7 @@ from sightline.exams.hooks import model_call
 from sightline.scenes import Scene
 from sightline.scenes.labels import PREDICATES
 from sightline.show.drawing import WHITE, disc, picture, spread
-from sightline.show.frame import Frame, frame_of
+from sightline.show.frame import DrawnFrame, frame_of
 from sightline.show.raster import data_uri
 from sightline.show.svg import MUTED, document, text_line
 from sightline.skills import UNKNOWN, Queries
@@ -240,7 +240,7 @@ def _words(look: Mapping[str, str]) -> str:
     return " ".join(look[key] for key in _LOOKS if key in look).replace("_", " ") or "object"
 
 
-def _numbered(frame: Frame, names: Sequence[str]) -> str:
+def _numbered(frame: DrawnFrame, names: Sequence[str]) -> str:
     """The photo with a disc and a number on every object that can be seen in it."""
     drawn = frame.scaled(_WIDTH / frame.size[0])
     bounds = (0.0, 0.0, *drawn.size)
@@ -261,7 +261,7 @@ def _patch(pixels: NDArray[np.uint8]) -> str:
     return data_uri(Image.fromarray(pixels).resize((_PATCH, _PATCH), Image.Resampling.NEAREST), form="png")
 
 
-def _heat(frames: Sequence[Frame], weights: NDArray[np.float64]) -> tuple[str, ...]:
+def _heat(frames: Sequence[DrawnFrame], weights: NDArray[np.float64]) -> tuple[str, ...]:
     """One object's attention over each view that has a picture."""
     return tuple(
         data_uri(heated(_small(frame.image), share))

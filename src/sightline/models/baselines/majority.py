@@ -1,4 +1,4 @@
-"""The two plainest answers: always the commonest label, and a die."""
+"""Answer relations without looking: always the commonest label, or a die."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Majority:
     def __init__(self) -> None:
         self._labels: dict[Setting, tuple[int, int]] = {}
 
-    def prepare(self, study: RelationsStudy) -> None:
+    def prepare_relations(self, study: RelationsStudy) -> None:
         """Count labels; ConfigError if a setting that will be asked has no training pairs."""
         self._labels = {
             setting: (commonest(t, "depth"), commonest(t, "occlusion")) for setting, t in study.train.items()

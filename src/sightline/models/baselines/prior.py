@@ -1,4 +1,4 @@
-"""What the two class names alone give away: the paper's *Object class*, and a cross-fitted prior.
+"""Answer relations from the two class names alone: the paper's *Object class*, and a cross-fitted prior.
 
 Class names cannot order two objects of the same class, and elsewhere counts may tie. Where closer and farther (or
 occludes and occluded) are equally likely, a coin decides that knows the pair but not its order: the object whose
@@ -37,7 +37,7 @@ class ObjectClass:
     def __init__(self) -> None:
         self._counts: dict[tuple[Setting, Aspect], dict[tuple[str, str], Floats]] = {}
 
-    def prepare(self, study: RelationsStudy) -> None:
+    def prepare_relations(self, study: RelationsStudy) -> None:
         """Count labels by class pair; ConfigError if a setting that will be asked has no training pairs."""
         self._counts = {
             (s, aspect): class_pair_counts(t, aspect) for s, t in study.train.items() for aspect in _ASPECTS
@@ -63,7 +63,7 @@ class ObjectClass:
 
 
 class BlindClassPrior:
-    """The likeliest label given the two classes, learned from other clusters of the split being sat.
+    """The likeliest label given the two classes, learned from other clusters of the split examined.
 
     Cross-fitted: the clusters are dealt into folds, and a cluster is answered by the prior that never saw its
     fold. A cluster that is in no fold is answered by a prior fitted on all of them.
@@ -86,8 +86,8 @@ class BlindClassPrior:
         """Folds and seed."""
         return {"folds": self.folds, "seed": self.seed}
 
-    def prepare(self, study: RelationsStudy) -> None:
-        """Fit one prior a fold, setting and aspect, on the split being sat."""
+    def prepare_relations(self, study: RelationsStudy) -> None:
+        """Fit one prior a fold, setting and aspect, on the split examined."""
         self._fitted = {
             (setting, aspect): _cross_fitted(table, aspect, self.folds, self.seed)
             for setting, table in study.test.items()
@@ -169,5 +169,5 @@ def _asked(pairs: Pairs) -> tuple[Aspect, ...]:
 
 def _judge(pairs: Pairs, weights: Mapping[Aspect, Floats]) -> Judgements:
     coin = pairs.boxes_b[:, 0] - pairs.boxes_a[:, 0]
-    said = {aspect: likeliest(weights[aspect], aspect, coin) for aspect in weights}
-    return Judgements(said["depth"], said.get("occlusion", np.full(len(pairs), SILENT, dtype=np.int8)))
+    labels = {aspect: likeliest(weights[aspect], aspect, coin) for aspect in weights}
+    return Judgements(labels["depth"], labels.get("occlusion", np.full(len(pairs), SILENT, dtype=np.int8)))

@@ -94,7 +94,7 @@ class Rule(ABC):
     def table_lead(self, table: PairTable) -> Floats:
         """The same for annotated pairs, to tune on."""
 
-    def prepare(self, study: RelationsStudy) -> None:
+    def prepare_relations(self, study: RelationsStudy) -> None:
         """Tune what is to be tuned on the within-image pairs of the training split."""
         table = study.train.get("within_image")
         if table is None:
