@@ -16,7 +16,7 @@ from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.protocols import Aspect, Protocol, rates, tally
 from sightline.geometry import area, centre, intersection
-from sightline.models.baselines.majority import no_training
+from sightline.models.baselines.labels import no_training
 from sightline.scenes import Depth, Occlusion
 from sightline.skills import SILENT, Judgements, Pairs, RelationsStudy, Setting
 
