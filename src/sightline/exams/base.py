@@ -356,11 +356,12 @@ def given_options(exam: Exam[Any]) -> dict[str, Any]:
 def run_name(exam: Exam[Any], spec: str, data: Dataset) -> str:
     """Folder name of a model's run, telling apart what must not be mixed.
 
-    Options that are fields stand there by name; where the identity holds more than those, a hash of it.
+    Options that are fields stand there by name; where the identity says more than those, a hash of it.
     """
     identity, known = exam.identity(data), {o.name: o for o in options_of(exam).values()}
+    given = {o.name: plain(getattr(exam, name)) for name, o in options_of(exam).items()}
     parts = [file_name(spec) or "model"]
-    if set(identity) - set(known):
+    if any(key not in known or plain(value) != given[key] for key, value in identity.items()):
         text = dumps(plain(identity), sort_keys=True)
         return f"{parts[0]}@{blake2b(text.encode(), digest_size=4).hexdigest()}"
     for key, value in given_options(exam).items():
