@@ -48,3 +48,10 @@ def test_importing_sightline_imports_nothing_heavy() -> None:
     code = "import sys, sightline; print([m for m in ('polars', 'numba', 'pyarrow', 'typer') if m in sys.modules])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == "[]"
+
+
+def test_generate_can_be_called_whatever_was_imported_before() -> None:
+    """`sightline.generate` is a function and a package."""
+    code = "import sightline as sl; print(callable(sl.generate)); import sightline.generate; print(callable(sl.generate))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "True\nTrue"

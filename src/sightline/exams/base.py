@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
+from importlib import import_module
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
@@ -57,6 +58,7 @@ class Item(Protocol):
 
 
 ItemT = TypeVar("ItemT", bound=Item)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,8 @@ class Exam(ABC, Generic[ItemT]):
 
     Class attributes: `name` on the command line and in manifests, `title` on the report card, `baselines` (name in
     tables → model spec) that take part in every run unless told otherwise, `blind` those of them that see all but
-    the picture, `unit` what intervals are by.
+    the picture, `unit` what intervals are by, `unit_of_items` what an item is, `card` the module with what the exam
+    shows on the report card.
     """
 
     name: ClassVar[str]
@@ -195,6 +198,7 @@ class Exam(ABC, Generic[ItemT]):
     baselines: ClassVar[Mapping[str, str]] = {}
     unit: ClassVar[str] = "scene"
     unit_of_items: ClassVar[str] = "scene"
+    card: ClassVar[str] = ""
 
     @property
     @abstractmethod
@@ -296,29 +300,37 @@ class Exam(ABC, Generic[ItemT]):
         """Whether a run with these options belongs in the main tables of the report."""
         return True
 
-    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002
+    # The report card. An exam may name a module, `card`, whose functions of these names are called instead.
+
+    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:
         """Values to be marked in the chart of a figure, with words: what one human rater reaches, say."""
-        return ()
+        return self._from_card("reference_lines", (), card, name)
 
-    def cautions(self, card: CardContext) -> Iterable[str]:  # noqa: ARG002 - a hook
+    def cautions(self, card: CardContext) -> Iterable[str]:
         """What a reader must know before trusting the figures, beside what is said of every exam."""
-        return ()
+        return self._from_card("cautions", (), card)
 
-    def document(self, card: CardContext) -> dict[str, Any]:  # noqa: ARG002 - a hook
+    def document(self, card: CardContext) -> dict[str, Any]:
         """JSON of the exam's own in the report, beside what every exam has."""
-        return {}
+        return self._from_card("document", {}, card)
 
-    def sections(self, card: CardContext) -> Iterable[Section]:  # noqa: ARG002 - a hook
+    def sections(self, card: CardContext) -> Iterable[Section]:
         """Tables and figures of the exam's own on the report card."""
-        return ()
+        return self._from_card("sections", (), card)
 
-    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:  # noqa: ARG002 - a hook
+    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
         """Single items of one run on show; `card.chosen` picks the worst, typical and perfect ones."""
-        return ()
+        return self._from_card("examples", (), card, result)
 
     def examples_page(self) -> Mapping[str, Any]:
         """What the page says about the examples: fields of `show.page.ExamPart` that begin with examples, style."""
-        return {}
+        return self._from_card("examples_page", {})
+
+    def _from_card(self, name: str, default: T, *arguments: object) -> T:
+        """What a function of the exam's card module gives; the default where there is none."""
+        function = getattr(import_module(self.card), name, None) if self.card else None
+        value: T = default if function is None else function(*arguments)
+        return value
 
 
 def exam_of(kind: type[Exam[Any]], options: Mapping[str, Any]) -> Exam[Any]:
@@ -344,11 +356,12 @@ def given_options(exam: Exam[Any]) -> dict[str, Any]:
 def run_name(exam: Exam[Any], spec: str, data: Dataset) -> str:
     """Folder name of a model's run, telling apart what must not be mixed.
 
-    Options that are fields stand there by name; where the identity holds more than those, a hash of it.
+    Options that are fields stand there by name; where the identity says more than those, a hash of it.
     """
     identity, known = exam.identity(data), {o.name: o for o in options_of(exam).values()}
+    given = {o.name: plain(getattr(exam, name)) for name, o in options_of(exam).items()}
     parts = [file_name(spec) or "model"]
-    if set(identity) - set(known):
+    if any(key not in known or plain(value) != given[key] for key, value in identity.items()):
         text = dumps(plain(identity), sort_keys=True)
         return f"{parts[0]}@{blake2b(text.encode(), digest_size=4).hexdigest()}"
     for key, value in given_options(exam).items():

@@ -7,7 +7,6 @@ off a torn last line and goes on. Scores are never kept in memory: they are comp
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import platform
@@ -23,12 +22,13 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.errors import ConfigError, DataError
-from sightline.files import atomic_write
+from sightline.files import atomic_write, differences, open_locked
 
 MANIFEST: Final = "manifest.json"
 RECORDS: Final = "records.jsonl"
 METRICS: Final = "metrics.json"
 _SYNC_SECONDS: Final = 2.0
+_APPENDING: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RunIdentity:
 
     def conflict(self, other: Mapping[str, Any]) -> str | None:
         """Name of the first field in which a stored identity differs, or None."""
-        return next((key for key, value in asdict(self).items() if other.get(key) != value), None)
+        return next((key for key, *_ in differences(asdict(self), dict(other), depth=1)), None)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ class Run:
     def start(cls, folder: Path, identity: RunIdentity, *, data_path: Path | None = None) -> Run:
         """Create a run, or resume the one in the folder if it is the same one."""
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = _lock(folder)
+        descriptor = open_locked(
+            folder / RECORDS, busy=f"{folder}: another process is writing this run", flags=_APPENDING
+        )
         try:
             known = (folder / MANIFEST).exists()
             if not known and (folder / RECORDS).stat().st_size:
@@ -265,17 +267,6 @@ def require_alike(a: Run, b: Run, options: Iterable[str]) -> None:
     for key, of_a, of_b in pairs:
         if of_a != of_b:
             raise ConfigError(f"runs cannot be compared: {key} is {of_a!r} in one and {of_b!r} in the other")
-
-
-def _lock(folder: Path) -> int:
-    """The records, open for appending; a second writer is refused, the lock dies with the process."""
-    descriptor = os.open(folder / RECORDS, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise ConfigError(f"{folder}: another process is writing this run") from None
-    return descriptor
 
 
 def _whole_lines(path: Path) -> bytes:

@@ -5,7 +5,9 @@ Opening a dataset must not cost the import of a renderer, so the names are impor
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,3 +25,15 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+
+
+class _Callable(ModuleType):
+    """This package, called like its function: ``sightline.generate`` is both, whichever was imported first."""
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        from sightline.generate.run import generate
+
+        return generate(*given, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -22,9 +22,6 @@ from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, scored, shared
 from sightline.show.xy import Series, by_part, common_domain, xy_chart
 from sightline.stats import Interval
-
-if TYPE_CHECKING:
-    from sightline.exams.predicates.exam import PredicatesExam
 
 GROUPS: Final = {"all": "all predicates", "spatial": "spatial", "geometric": "geometric"}
 """Groups of predicates, as a reader is told of them."""
@@ -151,9 +148,9 @@ def _chart(
     return xy_chart(lines, title=title, x_names=names, y_domain=domain, joined=joined)
 
 
-def examples(exam: PredicatesExam, card: CardContext, result: RunResult) -> Iterator[Example]:
+def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
     """Single scenes: views, what was asked about, and what became of the judgements."""
-    items = {item.id: item for item in items_of(exam.settled(card.data), card.data)}
+    items = {item.id: item for item in items_of(card.exam.settled(card.data), card.data)}
     model = _attentive(card, result) if card.options.attention and result is card.focus else None
     shown_views = tuple(map(str, result.run.manifest.get("views") or ()))
     for kind, ids in card.chosen(result).items():
@@ -170,10 +167,10 @@ def examples(exam: PredicatesExam, card: CardContext, result: RunResult) -> Iter
                 hidden=item.facts.hidden,
                 attention=None if model is None else attention_of(model, queries, result.name),
             )
-            yield _example(exam, result, kind, example)
+            yield _example(result, kind, example)
 
 
-def _example(exam: PredicatesExam, result: RunResult, kind: ExampleKind, example: SceneExample) -> Example:
+def _example(result: RunResult, kind: ExampleKind, example: SceneExample) -> Example:
     whole = f"all {example.asked:,} judgements right"
     counts = [whole if not example.wrong else f"{example.wrong:,} of {example.asked:,} judgements wrong"]
     for outcome, (mark, meaning) in KINDS.items():
@@ -181,7 +178,9 @@ def _example(exam: PredicatesExam, result: RunResult, kind: ExampleKind, example
             counts.append(f"{mark} {example.count(outcome)} {meaning}")
     note = " · ".join(counts)
     html = render_part(_PACKAGE, "example.html.j2", scene=example, kinds=KINDS, phrases=PHRASES)
-    return Example(exam.name, result.name, kind, example.scene_id, example.scene_id, html, note, example.to_dict())
+    return Example(
+        result.exam.name, result.name, kind, example.scene_id, example.scene_id, html, note, example.to_dict()
+    )
 
 
 def examples_page() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -17,9 +17,7 @@ from sightline.skills import PredicatesStudy, QuerySpec, Verdicts
 from sightline.store import Dataset
 
 if TYPE_CHECKING:
-    from sightline.exams.card import CardContext
-    from sightline.exams.scoring import RunResult
-    from sightline.show.page import Example, Section
+    pass
 
 BASELINES: Final[Mapping[str, str]] = {
     "majority": "predicates_majority",
@@ -39,6 +37,7 @@ class PredicatesExam(Exam[PredicatesItem]):
     split: str | None = option(None, "Split to examine on; by default all scenes.", folder="")
 
     name: ClassVar[str] = "predicates"
+    card: ClassVar[str] = "sightline.exams.predicates.card"
     title: ClassVar[str] = "Geometric predicates"
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     skills: ClassVar[tuple[tuple[str, ...], ...]] = (("predicates",),)
@@ -111,30 +110,6 @@ class PredicatesExam(Exam[PredicatesItem]):
         """The views a run was shown."""
         views = facts.get("views") or []
         return [", ".join(map(str, views))] if views else []
-
-    def sections(self, card: CardContext) -> Iterable[Section]:
-        """Tables by predicate, and accuracy by slices."""
-        from sightline.exams.predicates.card import sections
-
-        return sections(card)
-
-    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
-        """Single scenes with what became of the judgements."""
-        from sightline.exams.predicates.card import examples
-
-        return examples(self, card, result)
-
-    def examples_page(self) -> dict[str, Any]:
-        """What the page says of the scenes on show."""
-        from sightline.exams.predicates.card import examples_page
-
-        return examples_page()
-
-    def cautions(self, card: CardContext) -> Iterable[str]:
-        """Whether the model whose attention is shown has changed."""
-        from sightline.exams.predicates.card import cautions
-
-        return cautions(card)
 
     def _wanted(self, model: Any, common: tuple[str, ...]) -> tuple[str, ...]:
         """Views to show of those that all scenes have: the exam's, the model's, or all."""

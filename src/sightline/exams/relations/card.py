@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from sightline.exams.base import Name
 from sightline.exams.card import WORST_OF_OTHERS, CardContext, named_scenes
 from sightline.exams.relations.analyses import (
     AccuracySlice,
@@ -244,6 +245,12 @@ def document(card: CardContext) -> dict[str, Any]:
         "behaviour": plain(made.runs),
         "grids": plain(made.grids),
     }
+
+
+def reference_lines(card: CardContext, name: Name) -> Sequence[tuple[float, str]]:
+    """What one rater reaches, judged by the others."""
+    human = analyses(card).data.human_value("average" if name.path == ("average",) else name.path[1])
+    return [(human, f"one rater {human:.3f}")] if math.isfinite(human) else []
 
 
 def sections(card: CardContext) -> Iterator[Section]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.base import Entrants, Exam, Measures, Name, check_split, option
+from sightline.exams.base import Entrants, Exam, Measures, check_split, option
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.detected import detected_records
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
-from sightline.exams.relations.marks import answer_words, mark_pairs, rightness, truth_words
+from sightline.exams.relations.marks import answer_words, mark_pairs, rightness
 from sightline.exams.relations.measures import relations_measures
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, tables_of
 from sightline.exams.relations.protocols import Protocol
@@ -22,9 +21,7 @@ from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStu
 from sightline.store import Dataset
 
 if TYPE_CHECKING:
-    from sightline.exams.card import CardContext
-    from sightline.exams.scoring import RunResult
-    from sightline.show.page import Example, Section
+    pass
 
 BoxSource = Literal["truth", "detected", "perfect"]
 StudyPlan = Literal["same", "within_image", "across_images", "joint"]
@@ -76,6 +73,7 @@ class RelationsExam(Exam[RelationsItem]):
     detections: Path | None = option(None, "CSV of boxes, instead of a model's own.", identity=False)
 
     name: ClassVar[str] = "relations"
+    card: ClassVar[str] = "sightline.exams.relations.card"
     title: ClassVar[str] = "2.5D relations"
     baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
 
@@ -179,37 +177,6 @@ class RelationsExam(Exam[RelationsItem]):
         """Whether a run judged given boxes and learned each setting from its own pairs."""
         return (options.get("boxes", "truth"), options.get("study", "same")) == ("truth", "same")
 
-    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:
-        """What one rater reaches, judged by the others."""
-        from sightline.exams.relations.card import analyses
-
-        human = analyses(card).data.human_value("average" if name.path == ("average",) else name.path[1])
-        return [(human, f"one rater {human:.3f}")] if math.isfinite(human) else []
-
-    def document(self, card: CardContext) -> dict[str, Any]:
-        """Behaviour of the runs, grids of the focus, and what the data is like."""
-        from sightline.exams.relations.card import document
-
-        return document(card)
-
-    def sections(self, card: CardContext) -> Iterable[Section]:
-        """Sub-tasks, behaviour, size and place, the data."""
-        from sightline.exams.relations.card import sections
-
-        return sections(card)
-
-    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
-        """The scenes with the plainest mistakes."""
-        from sightline.exams.relations.card import examples
-
-        return examples(card, result)
-
-    def examples_page(self) -> dict[str, Any]:
-        """What the page says of the scenes on show."""
-        from sightline.exams.relations.card import examples_page
-
-        return examples_page()
-
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002 - a hook
         """Whose boxes a run judged, and from which setting it learned, where that is unusual."""
         plan = options.get("study", "same")
@@ -251,15 +218,6 @@ def planned(
 
 def item_records(item: RelationsItem, judgements: Judgements) -> ItemRecords:
     """Records of one item on given boxes: one row per ordered pair and aspect."""
-    asked = [(aspect, getattr(item.table, aspect), getattr(judgements, aspect)) for aspect in item.aspects]
-    n = len(item.pairs)
-    columns = {
-        "subject": item.subjects * len(asked),
-        "object": item.objects * len(asked),
-        "reverse": item.reverse.tolist() * len(asked),
-        "aspect": [aspect for aspect, _, _ in asked for _ in range(n)],
-        "truth": [word for aspect, truth, _ in asked for word in truth_words(aspect, truth)],
-        "answer": [word for aspect, _, answer in asked for word in answer_words(aspect, answer)],
-        "right": [right for _, truth, answer in asked for right in rightness(truth, answer)],
-    }
+    answers = [word for aspect in item.aspects for word in answer_words(aspect, getattr(judgements, aspect))]
+    columns = item.asked | {"answer": answers, "right": rightness(item.asked["truth"], answers)}
     return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import polars as pl
 
+from sightline.exams.base import Name
 from sightline.exams.card import CardContext
 from sightline.exams.scoring import RunResult
 from sightline.exams.turing.conversation import REPLIES
@@ -24,9 +25,6 @@ from sightline.show.page import Example, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, percent, shared
 from sightline.show.xy import FEWEST, Point, band_chart, by_part, calibration_chart, common_domain, xy_chart
 from sightline.stats import Interval
-
-if TYPE_CHECKING:
-    from sightline.exams.turing.exam import TuringExam
 
 _PACKAGE: Final = "sightline.exams.turing"
 
@@ -60,6 +58,11 @@ def document(card: CardContext) -> dict[str, Any]:
     return {"options": options, "lengths": {str(n): count for n, count in _lengths(card).items()}}
 
 
+def reference_lines(card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG001 - a hook
+    """What a coin reaches."""
+    return [(0.5, "a coin")]
+
+
 def sections(card: CardContext) -> Iterator[Section]:
     """Accuracy in parts, whether it could be guessed, how the streams were made."""
     if card.answered:
@@ -67,8 +70,8 @@ def sections(card: CardContext) -> Iterator[Section]:
         tables = [_overview_table(card), *(_axis_table(card, axis) for axis in AXES)]
         yield Section("types", "By question and step", (SCORES_TEXT,), (figures, *tables))
     watched = card.shared["monitor"]
-    content = (FigureRow("", tuple(_monitor_figures(card)), small=True), *_monitor_tables(watched))
-    yield Section("guessed", "Could it be guessed?", (verdict(watched),), content)
+    figures = FigureRow("", tuple(_monitor_figures(card)), small=True)
+    yield Section("guessed", "Could it be guessed?", (verdict(watched),), (figures, *_monitor_tables(watched)))
     streams = (_streams_table(card), _options_table(card))
     yield Section("streams", "How the streams were made", (), streams, folded=True)
 
@@ -245,7 +248,7 @@ def _length(value: float | None) -> str:
     return "–" if value is None else f"{value:,.1f}".removesuffix(".0")
 
 
-def examples(exam: TuringExam, card: CardContext, result: RunResult) -> Iterator[Example]:
+def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
     """Single streams: the picture with what was found on it, and every question with its answers."""
     by_item = {f"{t.scene_id}#{t.stream}": t for t in transcripts(result.records.rows)}
     columns = {"item": [*by_item], "scene_id": [t.scene_id for t in by_item.values()]}
@@ -260,7 +263,7 @@ def examples(exam: TuringExam, card: CardContext, result: RunResult) -> Iterator
             stream = stream_example(frame, transcript)
             html = render_part(_PACKAGE, "example.html.j2", stream=stream, marks=MARKS)
             note = _stream_note(stream)
-            yield Example(exam.name, result.name, kind, name, name, html, note, stream.to_dict())
+            yield Example(card.exam.name, result.name, kind, name, name, html, note, stream.to_dict())
 
 
 def _stream_note(stream: StreamExample) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import polars as pl
 
 from sightline.errors import ConfigError
-from sightline.exams.base import Entrants, Exam, Measures, Name, check_split, given_options, option
+from sightline.exams.base import Entrants, Exam, Measures, check_split, given_options, option
 from sightline.exams.hooks import call_hook
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.turing.annotations.annotation import annotate
@@ -38,9 +38,7 @@ from sightline.store import Dataset, Tables, scenes_from_tables
 from sightline.text import counted
 
 if TYPE_CHECKING:
-    from sightline.exams.card import CardContext
     from sightline.exams.scoring import RunResult
-    from sightline.show.page import Example, Section
     from sightline.show.table import Table
 
 BASELINES: Final[Mapping[str, str]] = {
@@ -138,6 +136,7 @@ class TuringExam(Exam[TuringItem]):
     train_split: str | None = option(None, "Split to learn from; by default all of --train.")
 
     name: ClassVar[str] = "turing"
+    card: ClassVar[str] = "sightline.exams.turing.card"
     title: ClassVar[str] = "Turing test"
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     unit: ClassVar[str] = "image"
@@ -287,34 +286,6 @@ class TuringExam(Exam[TuringItem]):
         epsilon = float(results[0].run.options.get("epsilon") or self.epsilon)
         asked = asked_rows(results[0].records.rows)
         return {"monitor": plain(monitor(asked, blind, epsilon=epsilon, resamples=resamples, seed=seed))}
-
-    def document(self, card: CardContext) -> dict[str, Any]:
-        """How the streams were made, and how long they are."""
-        from sightline.exams.turing.card import document
-
-        return document(card)
-
-    def sections(self, card: CardContext) -> Iterable[Section]:
-        """Accuracy in parts, whether it could be guessed, how the streams were made."""
-        from sightline.exams.turing.card import sections
-
-        return sections(card)
-
-    def examples(self, card: CardContext, result: RunResult) -> Iterable[Example]:
-        """Single streams, question by question."""
-        from sightline.exams.turing.card import examples
-
-        return examples(self, card, result)
-
-    def examples_page(self) -> dict[str, Any]:
-        """What the page says of the streams on show."""
-        from sightline.exams.turing.card import examples_page
-
-        return examples_page()
-
-    def reference_lines(self, card: CardContext, name: Name) -> Sequence[tuple[float, str]]:  # noqa: ARG002 - a hook
-        """What a coin reaches."""
-        return [(0.5, "a coin")]
 
     def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:
         """Replies that are no answer, the length of the streams, and what the monitor saw."""

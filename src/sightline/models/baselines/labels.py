@@ -229,7 +229,7 @@ def likeliest(weights: Floats, aspect: Aspect, coin: Floats) -> Codes:
     """
     order = weights[:, 1] - weights[:, 2]
     order = np.where(np.abs(order) > 1e-12 * weights.sum(axis=1), order, coin)
-    first = np.select([order > 0, order < 0], [1, 2], 0)
+    first = np.where(order > 0, 1, np.where(order < 0, 2, 0))
     kinds = {0: weights[:, 0], 1: np.maximum(weights[:, 1], weights[:, 2]), 3: weights[:, 3]}
     preference = (1, 3, 0) if aspect == "depth" else (0, 1, 3)
     best = np.array(preference)[np.argmax([kinds[kind] for kind in preference], axis=0)]

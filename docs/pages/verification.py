@@ -1,7 +1,7 @@
 """Our figures beside the paper's and the evaluator's, from the real labels; writes docs/verification.md.
 
-    python benchmarks/verification.py            # print the page
-    python benchmarks/verification.py --write    # and replace docs/verification.md
+    python docs/pages/verification.py            # print the page
+    python docs/pages/verification.py --write    # and replace docs/verification.md
 
 Needs the real 2.5VRD labels and GeoSpa's tables (SIGHTLINE_DATA, else ../shared/data). The paper's figures are
 typed in here from its tables; those of the evaluator and of the blind rules were measured apart from this code.
@@ -16,7 +16,6 @@ import json
 import math
 import os
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,17 +23,15 @@ from typing import Any
 
 import numpy as np
 
+import _geospa
+import _turing_page
+import geospa_tables
 from sightline.exams.relations import Protocol, RelationsExam, audit, describe_dataset, score_files
 from sightline.exams.relations.boxed import BoxWindow
 from sightline.exams.relations.consistency import label_consistency
 from sightline.store import open_dataset
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "pages"))
-import _geospa
-import _turing_page
-import geospa_tables
-
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WORLDS = ROOT / "docs" / "results" / "worlds"
 DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data")) / "2.5vrd"
 
@@ -347,7 +344,7 @@ SECTIONS = (
     ),
     (
         "Consistency of the labels",
-        "python benchmarks/verification.py",
+        "python docs/pages/verification.py",
         "Test split, labels by majority. The paper gives 0.5 % “of all cases” without naming the cases. Ours "
         "counts ordered triples that satisfy both premises, first with *same* among them, then without.",
         consistency_rows,
@@ -417,7 +414,7 @@ SECTIONS = (
 HEAD = """# Verification
 
 Our figures beside those of the paper or of another program. *Difference* is ours minus theirs. This page is the
-output of `python benchmarks/verification.py --write`, run with the real labels in `data/2.5vrd` and GeoSpa's
+output of `python docs/pages/verification.py --write`, run with the real labels in `data/2.5vrd` and GeoSpa's
 tables in `data/geospa`; the last column has the command that shows the same figure alone. More on speed is on the
 pages under {doc}`results/index`.
 """

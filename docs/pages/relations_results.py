@@ -1,7 +1,7 @@
 """The blind baselines on the real 2.5VRD test split; writes docs/results/relations.md.
 
-    python benchmarks/relations_results.py            # print the page
-    python benchmarks/relations_results.py --write    # and replace docs/results/relations.md
+    python docs/pages/relations_results.py            # print the page
+    python docs/pages/relations_results.py --write    # and replace docs/results/relations.md
 
 Needs the real 2.5VRD labels (SIGHTLINE_DATA, else ../shared/data); takes one to two minutes. Every figure is
 computed here but those of the paper's Tables 5, 8 and 9, which are typed in below and named so on the page.
@@ -38,7 +38,7 @@ from sightline.scenes import words as label_words
 from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
 from sightline.stats import Interval
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data")) / "2.5vrd"
 
 PAPER_GIVEN_BOXES = 0.782  # Table 5: average of the MLP with all cues on annotated boxes
@@ -315,7 +315,7 @@ def page(folder: Path) -> str:
         "without photos, so no model that looks has sat here; the paper's figures stand beside ours where they are "
         f"comparable. Annotated pairs: {pairs}, each asked in both directions. Data fingerprint "
         f"`{examined.data.fingerprint[:12]}`.",
-        "```console\n$ python benchmarks/relations_results.py --write               # this page\n"
+        "```console\n$ python docs/pages/relations_results.py --write               # this page\n"
         "$ sightline exam relations --data data/2.5vrd --protocol paper # the scores alone\n```",
     )
     parts = (

@@ -1,8 +1,8 @@
 """The pictures of worlds in the documentation, drawn by the fast back end.
 
-    python benchmarks/gallery.py                          # draw all, tell how large they are
-    python benchmarks/gallery.py --write                  # and keep them in docs/_static/worlds/
-    python benchmarks/gallery.py --write --only kitchen   # one of them
+    python docs/pages/gallery.py                          # draw all, tell how large they are
+    python docs/pages/gallery.py --write                  # and keep them in docs/_static/worlds/
+    python docs/pages/gallery.py --write --only kitchen   # one of them
 
 Scenes of a sheet are the first ones of seed 0, none picked out. Sheets, views and overlays have the default
 settings; the README's picture, the shapes and the counterfactual have more rays (`FINE`), being looked at closely.
@@ -34,7 +34,7 @@ from sightline.show.svg import text_line
 from sightline.worlds import Layout, Placed, Shot, arrange, load_world, solid, world_from
 from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[1]
 OUT = DOCS / "_static" / "worlds"
 CYCLES = DOCS / "results" / "worlds"
 BREAKFAST = DOCS / "howto" / "breakfast.yaml"
@@ -106,7 +106,7 @@ def overlays(layout: Layout, panels: Sequence[str], width: int, *, fine: bool = 
     """The original view with layers laid over it, as `sightline look` does."""
     scene = scene_from(layout, renderer(fine).frames(layout, ["original"]))
     shown = frame_of(scene, depth=True)
-    return [panel(shown, layers.split("+"), width).image() for layers in panels]
+    return [panel(shown, layers.split("+"), width) for layers in panels]
 
 
 def hero() -> Image.Image:
