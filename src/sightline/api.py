@@ -180,31 +180,33 @@ def _examine_all(
     opened = data if isinstance(data, Dataset) else open_any(_path(data))
     taken: list[ExamResults] = []
     skipped: dict[str, str] = {}
-    loaded = [candidate(model) for model in dict.fromkeys(models)]
+    loaded = {model: candidate(model) for model in models}
     for name in exam_names():
-        exam = _made(name, train)
         try:
+            exam = _made(name, train)
             able = _able(exam.settled(opened), loaded, opened)
         except SightlineError as reason:
             skipped[name] = str(reason)
             continue
-        taken.append(run_models(exam, able, opened, folder, **how))
+        # A worker process loads models by itself, for not every model can be sent.
+        chosen = list(able) if how["workers"] else list(able.values())
+        taken.append(run_models(exam, chosen, opened, folder, **how))
     if not taken:
         raise ConfigError("no exam can be taken: " + "; ".join(f"{name}: {why}" for name, why in skipped.items()))
     return Results(tuple(taken), skipped)
 
 
-def _able(exam: Exam[Any], loaded: Sequence[Candidate], data: Dataset) -> list[object]:
+def _able(exam: Exam[Any], loaded: Mapping[object, Candidate], data: Dataset) -> dict[object, Candidate]:
     """Those that can take the exam over this data; the first reason why nobody can is raised."""
     if not loaded:
         items_of(exam, data)
     reasons: list[SightlineError] = []
-    able: list[object] = []
-    for who in loaded:
+    able: dict[object, Candidate] = {}
+    for model, who in loaded.items():
         try:
             require_skills(exam, who)
             exam.check(who.model, data)
-            able.append(who)
+            able[model] = who
         except SightlineError as reason:
             reasons.append(reason)
     if reasons and not able:
