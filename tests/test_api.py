@@ -182,7 +182,7 @@ def test_questions_about_one_image(tmp_path: Path) -> None:
 
 def test_every_exam_that_model_and_data_allow(data: sl.Dataset, tmp_path: Path) -> None:
     both = Both()
-    made = sl.examine([both, "coin"], data, out=tmp_path, limit=3)
+    made = sl.examine([both, both, "coin"], data, out=tmp_path, limit=3)
     taken = {exam.exam.name: exam for exam in made.exams}
     assert {"relations", "predicates"} <= set(taken)
     for name in ("relations", "predicates"):

@@ -187,9 +187,9 @@ def _examine_all(
     skipped: dict[str, str] = {}
     loaded = [model if isinstance(model, Candidate) else candidate(model) for model in models]
     for name in exam_names():
-        exam = _made(name, train)
-        exam = (exam.for_workers(folder) if how["workers"] else exam).settled(opened)
         try:
+            exam = _made(name, train)
+            exam = (exam.for_workers(folder) if how["workers"] else exam).settled(opened)
             items_of(exam, opened)  # data without a question for this exam is refused here
             able, refused = _able(exam, loaded, opened)
         except SightlineError as reason:
@@ -316,7 +316,8 @@ def _by_spec(models: Sequence[object]) -> dict[str, object]:
     for model in models:
         spec = _spec(model)
         other = named.setdefault(spec, model)
-        if other is not model and not (_is_loadable(other) and _is_loadable(model)):
+        same = _object(other) is _object(model) or (_is_loadable(other) and _is_loadable(model))
+        if not same:
             raise ConfigError(f"two models are called {spec!r}: give one of them another `name`")
     return named
 
@@ -325,6 +326,10 @@ def _spec(model: object) -> str:
     if isinstance(model, Candidate):
         return model.spec
     return model if isinstance(model, str) else candidate(model).spec
+
+
+def _object(model: object) -> object:
+    return model.model if isinstance(model, Candidate) else model
 
 
 def _is_loadable(model: object) -> bool:
@@ -496,15 +501,10 @@ def _runs(given: object) -> list[Run]:
 
 def run_folders(places: Sequence[Path]) -> list[Path]:
     """Every run at or below the given places, sorted; DataError where there is none."""
-    folders = sorted({path.parent for place in places for path in place.rglob(MANIFEST) if _is_run(path.parent)})
+    folders = sorted({path.parent for place in places for path in place.rglob(MANIFEST)})
     if not folders:
         raise DataError("no run here", file=places[0], expected="folders written by `sightline exam`")
     return folders
-
-
-def _is_run(folder: Path) -> bool:
-    """A folder with a manifest that is a run's, not a dataset's."""
-    return (folder / "records.jsonl").exists() or not (folder / "data").is_dir()
 
 
 def _data_of(runs: Sequence[Run], data: Dataset | str | Path | None) -> Callable[[], Dataset]:
