@@ -19,7 +19,7 @@ from sightline.exams.predicates.records import counts_of
 from sightline.exams.predicates.scores import NAMES, scene_accuracy_of
 
 import sightline
-from sightline.generate import generate
+from sightline.generation import generate
 from sightline.models.sornet import SHIPPED, shipped
 
 CARD = SHIPPED.parent / "README.md"

@@ -226,7 +226,7 @@ class Exam(ABC, Generic[ItemT]):
 
     def open(self, path: Path | None) -> Dataset:
         """Open the data to examine on."""
-        from sightline.generate import open_any
+        from sightline.generation import open_any
 
         if path is None:
             raise ConfigError(f"the {self.name} exam needs a dataset: give --data")
