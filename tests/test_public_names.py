@@ -1,4 +1,4 @@
-"""The front door: few names, all of them there, none of them costly to import."""
+"""The public names: few, all of them there, none of them costly to import."""
 
 from __future__ import annotations
 
@@ -23,10 +23,17 @@ PUBLIC = {
     "Detections",
     "Queries",
     "Verdicts",
+    "Exam",
     "RelationsExam",
     "PredicatesExam",
+    "TuringExam",
     "candidate",
-    "sit",
+    "generate",
+    "examine",
+    "score",
+    "compare",
+    "report",
+    "ask",
     "SightlineError",
     "DataError",
     "ConfigError",

@@ -161,12 +161,14 @@ class Candidate:
         name: How tables call it.
         model: The object itself.
         fingerprint: Changes when the file behind the spec does; empty for built-in models.
+        loadable: The spec loads it again, in another process too; an object that was given has only a name.
     """
 
     spec: str
     name: str
     model: object
     fingerprint: str = ""
+    loadable: bool = True
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ class Exam(ABC, Generic[ItemT]):
     Class attributes: `name` on the command line and in manifests, `title` on the report card, `baselines` (name in
     tables → model spec) that take part in every run unless told otherwise, `blind` those of them that see all but
     the picture, `unit` what intervals are by, `unit_of_items` what an item is, `card` the module with what the exam
-    shows on the report card.
+    shows on the report card, `shows_attention` whether that can be where a model looks.
     """
 
     name: ClassVar[str]
@@ -199,6 +201,7 @@ class Exam(ABC, Generic[ItemT]):
     unit: ClassVar[str] = "scene"
     unit_of_items: ClassVar[str] = "scene"
     card: ClassVar[str] = ""
+    shows_attention: ClassVar[bool] = False
 
     @property
     @abstractmethod

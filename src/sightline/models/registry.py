@@ -177,7 +177,7 @@ def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> C
     """
     if not isinstance(model, str):
         called = name or name_of(model)
-        return Candidate(spec=called, name=called, model=model)
+        return Candidate(spec=called, name=called, model=model, loadable=False)
     spec, model = model, load(model, wanted)
     hashed = fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
     return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=hashed)
