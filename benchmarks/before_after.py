@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
+MANIFEST = "dataset.json"
 PROTOCOLS = ("default", "paper", "official")
 RENAMED = {"reply": "answer"}
 """Columns of records: old name → new."""
@@ -93,11 +94,11 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def bytes_of(folder: Path) -> dict[str, str]:
-    """Every file of a dataset with the hash of its bytes; manifests name the moment they were written."""
+    """Every file of a dataset with the hash of its bytes, but for the manifest, which says when it was written."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "manifest.json"
+        if path.is_file() and path.name != MANIFEST
     }
 
 
@@ -153,6 +154,7 @@ def compare_generated(sides: tuple[Side, Side], table: Table) -> None:
     """Generate the same worlds on both sides."""
     for world, scenes, more in (
         ("geospa/train", 60, ("--views", "original,top", "--canonical", 2, "--size", "160x120")),
+        ("geospa/val_default", 16, ("--views", "original,top", "--canonical", 2, "--size", "480x320")),
         ("kitchen", 12, ("--size", "320x240", "--depth", "npz")),
         ("geospa/invented", 12, ("--size", "160x120", "--format", "jpeg:90")),
     ):
@@ -160,7 +162,7 @@ def compare_generated(sides: tuple[Side, Side], table: Table) -> None:
         for side in sides:
             side.run("generate", world, "--out", folder, "--scenes", scenes, *more)
         table.equal(f"generate {world}: bytes of all files", *(bytes_of(side.folder / folder) for side in sides))
-        prints = [json.loads((side.folder / folder / "manifest.json").read_text())["fingerprint"] for side in sides]
+        prints = [json.loads((side.folder / folder / MANIFEST).read_text())["fingerprint"] for side in sides]
         table.equal(f"generate {world}: fingerprint", *({"fingerprint": one} for one in prints))
 
 
@@ -168,7 +170,7 @@ def compare_exams(sides: tuple[Side, Side], labels: Path, table: Table) -> None:
     """Records, figures and comparisons of the three exams."""
     exams: dict[str, tuple[object, ...]] = {
         "relations": ("exam", "relations", "--data", labels),
-        "predicates": ("exam", "predicates", "--data", "geospa-train", "--model", "sornet"),
+        "predicates": ("exam", "predicates", "--data", "geospa-val_default", "--model", "sornet"),
         "turing": ("exam", "turing", "--data", "geospa-train", "--halves", "--streams", 2, "--min-support", 10),
     }
     for exam, words in exams.items():

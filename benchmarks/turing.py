@@ -5,9 +5,9 @@
     python benchmarks/turing.py --write              # and keep the figures in docs/results/turing_speed.json
 
 Images are made up in the words of the `urban` vocabulary: five types, 62 attributes, 20 regions, some facts unknown
-and some objects crowds. One step = learn the last answer and weigh every candidate anew: existence and uniqueness
+and some objects crowds. One step = learn the last answer and estimate all candidates anew: existence and uniqueness
 of each type with no or one attribute, 670 questions in the whole image and its halves, 2,680 in all regions. Every
-third answer labels an object. The pandas side weighs the same candidates after the same history, grouping the
+third answer labels an object. The pandas side estimates the same candidates after the same history, grouping the
 objects' table by image once per type and region, for all attributes together; its counts must be equal.
 
 What a step can cost at best, for 335 predicates (670 questions) over 1 M images = 15,625 words of 64:
@@ -191,8 +191,8 @@ def tell(vocabulary: Vocabulary, estimator: Frequencies, asked: Sequence[Questio
     rng, history = np.random.default_rng(1), ()
     for step in range(STEPS):
         _, labelled = walk(image, history, vocabulary)
-        weighed = zip(asked, estimator.chances(asked), strict=True)
-        open_ones = [q for q, c in weighed if abs(c.p_yes - 0.5) < 0.45 and c.support]
+        estimated = zip(asked, estimator.chances(asked), strict=True)
+        open_ones = [q for q, c in estimated if abs(c.p_yes - 0.5) < 0.45 and c.support]
         truths = {q: answer(image, q, labelled, vocabulary)[0] for q in open_ones}
         labelling = [q for q, truth in truths.items() if q.kind == "unique" and truth is Truth.YES]
         chosen = labelling if step % 3 == 2 and labelling else [q for q in truths if q not in labelling]
@@ -206,7 +206,7 @@ def tell(vocabulary: Vocabulary, estimator: Frequencies, asked: Sequence[Questio
 
 
 def replay(estimator: Any, history: History, asked: Sequence[Question]) -> tuple[list[float], list[list[Chance]]]:
-    """Milliseconds of each step (learn the last answer, weigh all candidates), and what came out."""
+    """Milliseconds of each step (learn the last answer, estimate all candidates), and what came out."""
     spent, found = [], []
 
     def step(told: tuple[Question, bool] | None) -> list[Chance]:
@@ -255,7 +255,7 @@ class InPandas:
         known: dict[tuple[str, str], tuple[Any, Any]] = {}
         for kind, region in dict.fromkeys((q.type, q.region) for q in questions):
             names = [a.name for a in self._vocabulary.kind(kind).attributes]
-            known[kind, region] = self._weighed(kind, region, names)
+            known[kind, region] = self._estimated(kind, region, names)
         return [self._chance(known[q.type, q.region], q) for q in questions]
 
     def _counts(self, kind: str, region: str, names: Sequence[str], left: np.ndarray) -> tuple[Any, Any]:
@@ -271,7 +271,7 @@ class InPandas:
                 may[name] = sums[f"may {name}"]
         return sure, may
 
-    def _weighed(self, kind: str, region: str, names: Sequence[str]) -> tuple[Any, Any]:
+    def _estimated(self, kind: str, region: str, names: Sequence[str]) -> tuple[Any, Any]:
         left = self._left[self._vocabulary.region_index[region]]
         sure, may = self._counts(kind, region, names, left)
         size = int(left.sum())
@@ -280,8 +280,8 @@ class InPandas:
         unique = single.sum(), size - ((may >= 1) & (sure < 2) & ~single).sum()
         return exist, unique
 
-    def _chance(self, weighed: tuple[Any, Any], question: Question) -> Chance:
-        yes, support = weighed[question.kind == "unique"]
+    def _chance(self, counts: tuple[Any, Any], question: Question) -> Chance:
+        yes, support = counts[question.kind == "unique"]
         name = question.attributes[0] if question.attributes else ""
         return Chance(float(yes[name] / support[name]) if support[name] else float("nan"), int(support[name]))
 
@@ -333,7 +333,7 @@ def steps(corpus: Corpus, history: History, asked: Sequence[Question]) -> dict[s
 
 def race(columns: Columns, corpus: Corpus, history: History, asked: Sequence[Question]) -> dict[str, Any]:
     """Ours and pandas over the first steps of the history, one label at least among them."""
-    first = next(i for i, told in enumerate(history) if told.labels) + 1
+    first = next(i for i, (question, said) in enumerate(history) if question.labels_if(said)) + 1
     peer = InPandas(columns, corpus.vocabulary)
     slow, expected = replay(peer, history[:first], asked)
     fast, found = replay(Frequencies(corpus), history[:first], asked)

@@ -106,7 +106,7 @@ def overlays(layout: Layout, panels: Sequence[str], width: int, *, fine: bool = 
     """The original view with layers laid over it, as `sightline look` does."""
     scene = scene_from(layout, renderer(fine).frames(layout, ["original"]))
     shown = frame_of(scene, depth=True)
-    return [panel(shown, layers.split("+"), width).image() for layers in panels]
+    return [panel(shown, layers.split("+"), width) for layers in panels]
 
 
 def hero() -> Image.Image:

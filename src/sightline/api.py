@@ -19,7 +19,7 @@ from sightline.exams.base import Candidate, Exam, run_name
 from sightline.exams.card import CardOptions, report_card, summary_table
 from sightline.exams.registry import exam_class, exam_names, exam_of_run
 from sightline.exams.run import MANIFEST, Run
-from sightline.exams.runner import Progress, require_skills, run_exam
+from sightline.exams.runner import Progress, items_of, require_skills, run_exam
 from sightline.exams.scoring import (
     RESAMPLES,
     RunComparison,
@@ -180,30 +180,33 @@ def _examine_all(
     opened = data if isinstance(data, Dataset) else open_any(_path(data))
     taken: list[ExamResults] = []
     skipped: dict[str, str] = {}
-    loaded = [candidate(model) for model in dict.fromkeys(models)]
+    loaded = {model: candidate(model) for model in models}
     for name in exam_names():
-        exam = _made(name, train)
         try:
+            exam = _made(name, train)
             able = _able(exam.settled(opened), loaded, opened)
         except SightlineError as reason:
             skipped[name] = str(reason)
             continue
-        taken.append(run_models(exam, able, opened, folder, **how))
+        # A worker process loads models by itself, for not every model can be sent.
+        chosen = list(able) if how["workers"] else list(able.values())
+        taken.append(run_models(exam, chosen, opened, folder, **how))
     if not taken:
         raise ConfigError("no exam can be taken: " + "; ".join(f"{name}: {why}" for name, why in skipped.items()))
     return Results(tuple(taken), skipped)
 
 
-def _able(exam: Exam[Any], loaded: Sequence[Candidate], data: Dataset) -> list[object]:
+def _able(exam: Exam[Any], loaded: Mapping[object, Candidate], data: Dataset) -> dict[object, Candidate]:
     """Those that can take the exam over this data; the first reason why nobody can is raised."""
-    exam.items(data) if not loaded else None
+    if not loaded:
+        items_of(exam, data)
     reasons: list[SightlineError] = []
-    able: list[object] = []
-    for who in loaded:
+    able: dict[object, Candidate] = {}
+    for model, who in loaded.items():
         try:
             require_skills(exam, who)
             exam.check(who.model, data)
-            able.append(who)
+            able[model] = who
         except SightlineError as reason:
             reasons.append(reason)
     if reasons and not able:
@@ -233,9 +236,11 @@ def run_models(
     opened = data if isinstance(data, Dataset) else exam.open(path)
     exam = exam.settled(opened)
     entrants = exam.entrants(models, opened, baselines=baselines)
-    everyone = {_spec(model): model for model in (*entrants.models, *entrants.baselines.values())}
+    everyone = _by_spec([*entrants.models, *entrants.baselines.values()])
     if not everyone:
         raise ConfigError("nobody to examine: give --model, or leave the baselines in")
+    if workers and not all(isinstance(model, str) for model in everyone.values()):
+        raise ConfigError("worker processes load models by name: give names or files, or no workers")
     ready = {spec: _checked(exam, model, opened) for spec, model in everyone.items()}
     folders = {spec: out / exam.name / run_name(exam, spec, opened) for spec in everyone}
     if workers:
@@ -297,6 +302,16 @@ def _checked(exam: Exam[Any], model: object, data: Dataset) -> Candidate:
 
 def _all_skills(exam: Exam[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(skill for group in exam.skills for skill in group))
+
+
+def _by_spec(models: Sequence[object]) -> dict[str, object]:
+    """Models by spec, each once; ConfigError where two objects go by one name."""
+    named: dict[str, object] = {}
+    for model in models:
+        known = named.setdefault(_spec(model), model)
+        if known is not model and not isinstance(model, str | Candidate):
+            raise ConfigError(f"two models are called {_spec(model)!r}: give each a `name` of its own")
+    return named
 
 
 def _spec(model: object) -> str:
@@ -445,15 +460,10 @@ def _runs(given: object) -> list[Run]:
 
 def run_folders(places: Sequence[Path]) -> list[Path]:
     """Every run at or below the given places, sorted; DataError where there is none."""
-    folders = sorted({path.parent for place in places for path in place.rglob(MANIFEST) if _is_run(path.parent)})
+    folders = sorted({path.parent for place in places for path in place.rglob(MANIFEST)})
     if not folders:
         raise DataError("no run here", file=places[0], expected="folders written by `sightline exam`")
     return folders
-
-
-def _is_run(folder: Path) -> bool:
-    """A folder with a manifest that is a run's, not a dataset's."""
-    return (folder / "records.jsonl").exists() or not (folder / "data").is_dir()
 
 
 def _data_of(runs: Sequence[Run], data: Dataset | str | Path | None) -> Callable[[], Dataset]:

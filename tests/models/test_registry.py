@@ -136,7 +136,7 @@ def test_of_two_empty_files_each_is_told_its_part(tmp_path: Path) -> None:
 def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     def points(group: str) -> EntryPoints:
         given = {
-            "die": "sightline.models.baselines.majority:Random",
+            "die": "sightline.models.baselines.labels:Random",
             "size": "json:JSONDecoder",
             "broken": "no.such:Thing",
             "mute": "json:JSONDecoder",
@@ -155,7 +155,8 @@ def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "sightline.models.sornet", raising=False)
+    for module in ("sornet", "nets.sornet", "nets.checkpoints"):
+        monkeypatch.delitem(sys.modules, f"sightline.models.{module}", raising=False)
     weights = tmp_path / "w.safetensors"
     weights.touch()
     for spec in ("sornet", str(weights)):
@@ -210,8 +211,8 @@ def test_who_needs_training_says_so(name: str) -> None:
     test = {"within_image": random_table(1)}
     model = load(name)
     try:
-        if hasattr(model, "prepare"):
-            model.prepare(RelationsStudy(train={}, test=test))
+        if hasattr(model, "prepare_relations"):
+            model.prepare_relations(RelationsStudy(train={}, test=test))
     except ConfigError:
         assert needs_training(name)
     else:

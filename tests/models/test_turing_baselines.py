@@ -21,9 +21,9 @@ from sightline.exams.turing.source import EngineStreams, TrainingStudy
 from sightline.exams.turing.stream.steps import Step, Stream
 from sightline.exams.turing.vocabulary.questions import Question, Truth
 from sightline.models import load
-from sightline.models.adapters.answer_file import AnswerFile
+from sightline.models.adapters.answers import TuringAnswers
 from sightline.models.baselines.turing_features import features, instantiated
-from sightline.models.baselines.turing_learning import Fit, Rows, fitted
+from sightline.models.baselines.turing_regression import Fit, Rows, fitted
 from sightline.skills import Asked, TuringSpec
 from sightline.stats import Interval
 from sightline.store import Dataset
@@ -169,9 +169,9 @@ def test_the_fit_reaches_the_least_loss() -> None:
     """Against scipy on the same penalised likelihood."""
     from scipy.optimize import minimize
 
-    from sightline.models.baselines import turing_learning as learning
+    from sightline.models.baselines import turing_regression as regression
 
-    design = learning._Design([_rows(np.random.default_rng(1), 0.3) for _ in range(30)])
+    design = regression.Design([_rows(np.random.default_rng(1), 0.3) for _ in range(30)])
     used, place = np.unique(design.column, return_inverse=True)
     dense = np.zeros((len(design.yes), len(used)))
     dense[design.row, place] = design.value
@@ -181,7 +181,7 @@ def test_the_fit_reaches_the_least_loss() -> None:
         return float(np.sum(np.logaddexp(0, z) - design.yes * z) + 3.0 / 2 * w @ w)
 
     best = minimize(loss, np.zeros(len(used)), tol=1e-10)
-    found = learning.regress(design, 3.0, np.zeros(learning.BUCKETS))
+    found = regression.regress(design, 3.0, np.zeros(regression.BUCKETS))
     assert found[used] == pytest.approx(best.x, abs=1e-3)
 
 
@@ -236,12 +236,12 @@ GOOD = '{"scene_id": "s", "stream": 0, "step": 1, "answer": "yes"}\n'
 def test_bad_answer_files(name: str, text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=says):
-        AnswerFile(tmp_path / name)
+        TuringAnswers(tmp_path / name)
 
 
 def test_a_line_of_an_answer_file_ends_where_json_says(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(GOOD.replace('"s"', '"s\u2028t"') + GOOD, encoding="utf-8")
-    model = AnswerFile(tmp_path / "a.jsonl")
+    model = TuringAnswers(tmp_path / "a.jsonl")
     model.seek("s\u2028t", 0, 1)
     assert model.answer(Asked("s", next(iter(TEST)).views[0], {}, "", "", None, {}, ())) == "yes"
 
@@ -250,7 +250,7 @@ def test_an_answer_file_must_be_there_and_be_told_the_place(tmp_path: Path) -> N
     with pytest.raises(ModelError, match="no such file"):
         load(str(tmp_path / "none.jsonl"))
     (tmp_path / "a.jsonl").write_text(GOOD)
-    model = AnswerFile(tmp_path / "a.jsonl")
+    model = TuringAnswers(tmp_path / "a.jsonl")
     view = dataclasses.replace(next(iter(TEST)).views[0])
     with pytest.raises(ModelError, match="which stream and step"):
         model.answer(Asked("s", view, {}, "", "", None, {}, ()))
@@ -258,7 +258,7 @@ def test_an_answer_file_must_be_there_and_be_told_the_place(tmp_path: Path) -> N
 
 def test_answers_to_other_images_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(GOOD)
-    model = AnswerFile(tmp_path / "a.jsonl")
+    model = TuringAnswers(tmp_path / "a.jsonl")
     model.check_turing(TuringSpec(("s", "elsewhere")))
     with pytest.raises(ModelError, match=r"none of its answers is about an image of this exam.*'elsewhere'"):
         model.check_turing(TuringSpec(("elsewhere",)))

@@ -20,7 +20,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.geometry import masks
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.show import sheet
-from sightline.show.frame import ARROWS, Frame, frame_of
+from sightline.show.frame import ARROWS, ImageFrame, frame_of
 from sightline.show.frame import PALETTE as COLOURS
 from sightline.show.raster import depth_picture, ramp
 from sightline.show.sheet import contact_sheet, panel, panels
@@ -81,7 +81,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def drawn(layers: str, width: int = SIZE[0], made: Scene | None = None) -> np.ndarray:
     one = made or scene(0)
-    return np.asarray(panel(frame_of(one, one.views[0], depth=True), layers.split("+"), width).image()).astype(int)
+    return np.asarray(panel(frame_of(one, one.views[0], depth=True), layers.split("+"), width)).astype(int)
 
 
 def near(pixel: np.ndarray, colour: tuple[int, int, int], by: int = 30) -> bool:
@@ -209,7 +209,7 @@ def test_scenes_without_pictures_are_sketched(tmp_path: Path) -> None:
     made = contact_sheet(data, tmp_path / "s.png")
     assert made.panels == (("boxes",), ("masks", "amodal"), ("relations",))
     assert made.views == 4
-    picture = np.asarray(panel(frame_of(unsized, unsized.views[0]), ["boxes"], 200).image()).astype(int)
+    picture = np.asarray(panel(frame_of(unsized, unsized.views[0]), ["boxes"], 200)).astype(int)
     assert picture.shape == (200, 200, 3)
     assert near(picture[100, 50], PALETTE[0])
     assert contact_sheet(data, tmp_path / "s.html").views == 4
@@ -379,9 +379,9 @@ def test_memory_holds_one_file_not_the_sheet(
 
     most = 0
 
-    def counting(*args: Any, **options: Any) -> Frame:
+    def counting(*args: Any, **options: Any) -> ImageFrame:
         nonlocal most
-        most = max(most, sum(type(o) is Frame for o in gc.get_objects()))
+        most = max(most, sum(type(o) is ImageFrame for o in gc.get_objects()))
         return frame_of(*args, **options)
 
     monkeypatch.setattr(sheet, "frame_of", counting)

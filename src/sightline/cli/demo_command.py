@@ -79,9 +79,9 @@ def show_labels(stored: Path, runs: Path, source: Path, workers: int) -> Path:
     take(exam, stored, runs, workers=workers)
     for plan in TRANSFERS if len(exam.training(opened)) == len(SETTINGS) else ():
         take(RelationsExam(study_plan=plan), stored, runs, [TRANSFER], baselines=False)
-    folders = [runs / exam.name / run_name(exam, name, opened) for name in ("bottom_edge", "class_prior")]
-    say("compare", *folders)
-    compare_command.command(*folders)
+    one, other = (runs / exam.name / run_name(exam, name, opened) for name in ("bottom_edge", "class_prior"))
+    say("compare", one, other)
+    compare_command.command(one, other)
     return runs
 
 
@@ -125,7 +125,7 @@ def take(exam: Any, data: Path, runs: Path, models: list[str] | None = None, **h
 
     words = [f"--{key.replace('_', '-')} {value}" for key, value in given_options(exam).items()]
     words += [f"--model {model}" for model in models or ()] + ["--no-baselines"] * (not how.get("baselines", True))
-    words += [f"--workers {how['workers']}"] * bool(how.get("workers"))
+    words += [f"--workers {how.get('workers')}"] * bool(how.get("workers"))
     say("exam", exam.name, "--data", data, *words, "--out", runs)
     exam_command.take(exam, models or [], data, to=runs, **how)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sightline.exams.card import CardContext
     from sightline.exams.run import ItemRecords, RunRecords
     from sightline.exams.scoring import RunResult
-    from sightline.show.page import Example, Section
+    from sightline.show.page import Example, Figure, Section
     from sightline.show.table import Table
     from sightline.store import Dataset
 
@@ -58,6 +58,7 @@ class Item(Protocol):
 
 
 ItemT = TypeVar("ItemT", bound=Item)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -305,6 +306,29 @@ class Exam(ABC, Generic[ItemT]):
         """Values to be marked in the chart of a figure, with words: what one human rater reaches, say."""
         return self._from_card("reference_lines", (), card, name)
 
+    def words(self, name: Name) -> str:
+        """How headings and sentences call a figure."""
+        label = name.label.strip().replace("_", " ")
+        total = name.table if label == "all" else f"{name.table}, {label}"
+        return self._from_card("words", total if name.headline and name.table else label, name)
+
+    def reached(self, result: RunResult) -> str:
+        """What a run has reached, to follow its name in a sentence; empty for the usual words."""
+        return self._from_card("reached", "", result)
+
+    def details(self, card: CardContext, result: RunResult) -> Iterable[str] | None:
+        """Sentences after the headline, on the best run: where it is weak, say; None for the usual one."""
+        return self._from_card("details", None, card, result)
+
+    def card_facts(self, card: CardContext) -> Iterable[tuple[str, str]]:
+        """(name, value) in short: how much was asked, and how."""
+        asked = card.focus.records.items.height
+        return self._from_card("card_facts", ((f"{self.unit_of_items}s", f"{asked:,}"),), card)
+
+    def scores(self, card: CardContext) -> Iterable[Figure | Table]:
+        """Figures beside the charts of the totals; tables in place of those that are printed."""
+        return self._from_card("scores", (), card)
+
     def cautions(self, card: CardContext) -> Iterable[str]:
         """What a reader must know before trusting the figures, beside what is said of every exam."""
         return self._from_card("cautions", (), card)
@@ -325,10 +349,11 @@ class Exam(ABC, Generic[ItemT]):
         """What the page says about the examples: fields of `show.page.ExamPart` that begin with examples, style."""
         return self._from_card("examples_page", {})
 
-    def _from_card(self, name: str, default: Any, *arguments: object) -> Any:
+    def _from_card(self, name: str, default: T, *arguments: object) -> T:
         """What a function of the exam's card module gives; the default where there is none."""
         function = getattr(import_module(self.card), name, None) if self.card else None
-        return default if function is None else function(*arguments)
+        value: T = default if function is None else function(*arguments)
+        return value
 
 
 def exam_of(kind: type[Exam[Any]], options: Mapping[str, Any]) -> Exam[Any]:
@@ -354,11 +379,12 @@ def given_options(exam: Exam[Any]) -> dict[str, Any]:
 def run_name(exam: Exam[Any], spec: str, data: Dataset) -> str:
     """Folder name of a model's run, telling apart what must not be mixed.
 
-    Options that are fields stand there by name; where the identity holds more than those, a hash of it.
+    Options that are fields stand there by name; where the identity says more than those, a hash of it.
     """
     identity, known = exam.identity(data), {o.name: o for o in options_of(exam).values()}
+    given = {o.name: plain(getattr(exam, name)) for name, o in options_of(exam).items()}
     parts = [file_name(spec) or "model"]
-    if set(identity) - set(known):
+    if any(key not in known or plain(value) != given[key] for key, value in identity.items()):
         text = dumps(plain(identity), sort_keys=True)
         return f"{parts[0]}@{blake2b(text.encode(), digest_size=4).hexdigest()}"
     for key, value in given_options(exam).items():

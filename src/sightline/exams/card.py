@@ -376,11 +376,9 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
     split = context.focus.run.options.get("split")
     where = data.path.resolve().name + (f", {split}" if split else "")
     facts = [("data", data.path.resolve().name), ("source", data.source), ("split", split or "all")]
-    facts += [
-        (f"{exam.unit_of_items}s", f"{context.focus.records.items.height:,}"),
-        ("runs", str(len(context.results))),
-    ]
-    facts += [("looked at closely", context.focus.name), ("fingerprint", data.fingerprint[:12])]
+    facts += [("fingerprint", data.fingerprint[:12]), *exam.card_facts(context)]
+    facts += [("runs", str(len(context.results))), ("looked at closely", context.focus.name)]
+    facts += [("on show", counted(len(examples), exam.unit_of_items) if examples else "nothing to show")]
     return ExamPart(
         exam=key,
         title=exam.title if alone else f"{exam.title}: {where}",
@@ -399,13 +397,17 @@ def _score_sections(context: CardContext) -> Iterator[Section]:
     """Charts of the totals, then every printed table of scores."""
     if not context.main:
         return
-    forests = tuple(_forest(context, name) for name in _totals(context))
-    tables = tuple(score_tables(context))
-    text = (_intervals_paragraph(context),)
-    row = FigureRow(
-        "", forests, key=(("model", context.focus.name), ("rival", "other models"), ("blind", "never looks"))
-    )
-    yield Section("scores", "Scores", text, (row, *tables) if forests else tables)
+    names, content = _totals(context), tuple(context.exam.scores(context))
+    figures = [*(_forest(context, name) for name in names), *(f for f in content if isinstance(f, Figure))]
+    tables = [table for table in content if isinstance(table, Table)] or list(score_tables(context))
+    kinds = {context.kind(result) for result in context.main}
+    key = [("model", context.focus.name), ("rival", "other models"), ("blind", "never look at a picture")]
+    key = [pair for pair in key if pair[0] in kinds or (pair[0] == "blind" and "baseline" in kinds)]
+    titles = dict.fromkeys(name.table for name in names)
+    key += [("", f"· {', '.join(titles)}, with 95 % intervals by {context.exam.unit}")]
+    row = FigureRow("", tuple(figures), key=tuple(key), small=len(figures) == 3)
+    text = (f"Beneath each figure its 95 % interval, by {context.exam.unit}.",)
+    yield Section("scores", "Scores", text, (row, *tables) if figures else tuple(tables))
 
 
 def _totals(context: CardContext) -> list[Name]:
@@ -427,9 +429,11 @@ def _forest(context: CardContext, name: Name) -> Figure:
     rows.sort(key=lambda row: -row.value)
     lines = [(scale * value, words) for value, words in context.exam.reference_lines(context, name)]
     unit = " in per cent" if name.percent else ""
-    title = f"{name.table}{unit}, {name.label}, with 95 % intervals"
+    words = context.exam.words(name)
+    words = words[:1].upper() + words[1:]
+    title = f"{words}{unit}, with 95 % intervals"
     digits = 1 if name.percent else 3
-    return Figure(name.label.capitalize(), dot_intervals(rows, reference_lines=lines, title=title, digits=digits))
+    return Figure(words, dot_intervals(rows, reference_lines=lines, title=title, digits=digits))
 
 
 def score_tables(context: CardContext) -> Iterator[Table]:
@@ -470,26 +474,26 @@ def headline(context: CardContext) -> list[str]:
     models = [r for r in context.main if r.finished and not r.blind and r.scores.headline]
     sentences = []
     if model is not None and model.scores.headline:
-        name, value = model.scores.headline
         lead = f"The best of the {len(models)} models, {model.name}," if len(models) > 1 else model.name
-        sentences.append(f"{lead} reaches {value_words(value, name)} in {_what(name)}.")
+        name, value = model.scores.headline
+        usual = f"reaches {value_words(value, name)} in {context.exam.words(name)}"
+        sentences.append(f"{lead} {context.exam.reached(model) or usual}.")
     if rule is not None and rule.scores.headline:
+        lead = "Without a look at any picture," if model else "Only blind baselines took the exam; the best,"
         name, value = rule.scores.headline
-        lead = (
-            "Without a look at any picture" if model is not None else "Only blind baselines took the exam; the best"
-        )
-        sentences.append(f"{lead}, {rule.name}, reaches {value_words(value, name)}{_against(model, rule)}.")
-    weak = (model or rule or context.focus).scores.weakest
-    if weak is not None and (model or rule) is not None:
-        name, value = weak
-        words = value_words(value, name, limits=False)
-        sentences.append(f"{(model or rule or context.focus).name} is weakest in “{name.label.strip()}” ({words}).")
+        comma = "" if model else ","
+        sentences.append(f"{lead} {rule.name}{comma} reaches {value_words(value, name)}{_against(model, rule)}.")
+    if (shown := model or rule) is not None:
+        details = context.exam.details(context, shown)
+        sentences += _weakest(shown) if details is None else details
     return [s.replace(" %", "\u00a0%") for s in sentences] or ["No finished run has a score yet."]
 
 
-def _what(name: Name) -> str:
-    title = name.table or name.label
-    return title if name.label in ("all", title) else f"{title}, {name.label}"
+def _weakest(result: RunResult) -> Iterator[str]:
+    if result.scores.weakest is not None:
+        name, value = result.scores.weakest
+        words = value_words(value, name, limits=False)
+        yield f"{result.name} is weakest in “{result.exam.words(name)}” ({words})."
 
 
 def _against(model: RunResult | None, rule: RunResult) -> str:
@@ -524,10 +528,10 @@ def summary_table(parts: Sequence[tuple[str, Sequence[RunResult]]]) -> Table:
 def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
     named, weak = result.scores.headline, result.scores.weakest
     yield cell(named[1], named[0]) if named else Cell("–")
-    yield Cell(_what(named[0]) if named else "")
+    yield Cell(result.exam.words(named[0]) if named else "")
     beside = rule.scores.headline if rule is not None and rule is not result else None
     yield Cell(f"{rule.name} {cell(beside[1], beside[0]).text}") if rule and beside else Cell("–")
-    yield Cell(f"{weak[0].label.strip()}: {cell(weak[1], weak[0]).text}") if weak else Cell("–")
+    yield Cell(f"{result.exam.words(weak[0])}: {cell(weak[1], weak[0]).text}") if weak else Cell("–")
 
 
 def _title(contexts: Sequence[CardContext]) -> str:
@@ -549,11 +553,12 @@ def _lead(contexts: Sequence[CardContext]) -> Iterator[str]:
     yield f"{who} took {counted(len(exams), 'exam')}: {', '.join(exams)}."
 
 
-def _intervals_paragraph(context: CardContext) -> str:
-    unit, options = context.exam.unit, context.options
+def _intervals_paragraph(contexts: Sequence[CardContext]) -> str:
+    units, options = {c.exam.title: c.exam.unit for c in contexts}, contexts[0].options
+    where = "; ".join(f"{title}: the {unit}" for title, unit in units.items())
     return (
-        f"All intervals are 95 %. The independent unit is the {unit}: its judgements stand or fall together, and "
-        f"intervals that ignore this are too narrow. From 200 units on, percentile bootstrap with "
+        f"All intervals are 95 %. Judgements of one independent unit ({where}) stand or fall together, and "
+        "intervals that ignore this are too narrow. From 200 units on, percentile bootstrap with "
         f"{options.resamples:,} resamples (seed {options.seed}); below that, or near 0 and 1, a closed formula. "
         "Overlapping intervals do not show that two models are alike: sightline compare tests the difference on "
         "what both were asked."
@@ -671,13 +676,16 @@ def _run_document(result: RunResult) -> dict[str, Any]:
 def _provenance(contexts: Sequence[CardContext]) -> Iterator[Section]:
     results = {r.run.folder: r for context in contexts for r in context.results}.values()
     said = {(r.name, r.run.spec): _facts_words(r.run.manifest.get("model", {})) for r in results}
-    rows = tuple(Row(name, (Cell(spec), Cell(words))) for (name, spec), words in said.items())
-    yield Section("models", "Models in their own words", (), (Table("", ("model", "spec", "facts"), rows),))
+    rows = tuple(Row(name, (Cell(spec), Cell(words or "–"))) for (name, spec), words in said.items())
+    columns = ("model", "asked for as", "says of itself")
+    yield Section("intervals", "Intervals", (_intervals_paragraph(contexts),))
+    yield Section("models", "Models in their own words", (), (Table("", columns, rows, words=columns[1:]),))
     data = {c.data.fingerprint: c.data for c in contexts}
-    rows = tuple(Row(d.path.resolve().name, (Cell(d.source), Cell(mark[:16]))) for mark, d in data.items())
+    rows = tuple(Row(d.path.resolve().name, (Cell(d.source), Cell(mark))) for mark, d in data.items())
     versions = sorted({(name, v) for r in results for name, v in r.run.manifest.get("versions", {}).items()})
     words = "Made with " + ", ".join(f"{name} {version}" for name, version in versions) + "."
-    table = Table("", ("data", "source", "fingerprint"), rows)
+    columns = ("data", "source", "fingerprint")
+    table = Table("", columns, rows, words=columns[1:])
     yield Section("data", "Data and software", (words,) if versions else (), (table,))
 
 

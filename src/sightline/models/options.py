@@ -75,7 +75,7 @@ def convert(text: str, hint: Any) -> Any:
                 return arm(text)
         if arm in (str, Path):
             return arm(text)
-    raise ValueError(" or ".join(_told(arm) for arm in arms if arm is not type(None)))
+    raise ValueError(" or ".join(_expected(arm) for arm in arms if arm is not type(None)))
 
 
 def _unknown(model: str, key: str, known: list[str]) -> ConfigError:
@@ -90,7 +90,7 @@ def _hints(target: Callable[..., Any]) -> dict[str, Any]:
         return {}
 
 
-def _told(arm: Any) -> str:
+def _expected(arm: Any) -> str:
     if get_origin(arm) is Literal:
         return " or ".join(map(str, get_args(arm)))
     return {bool: "true or false", int: "a whole number", float: "a number"}.get(arm, str(arm))

@@ -24,13 +24,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b, file_digest
 from importlib.metadata import entry_points
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sightline.errors import MissingExtraError, ModelError, SightlineError
 from sightline.exams.base import Candidate
 from sightline.hints import did_you_mean
+from sightline.models.composite import Composite
 from sightline.models.options import bind, parse
 from sightline.skills import skills_of
 
@@ -42,7 +44,7 @@ GROUP: Final = "sightline.models"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ModelEntry:
     """One model that can be asked for by name.
 
     Attributes:
@@ -58,85 +60,88 @@ class Entry:
     name: str
     path: str
     description: str
-    skills: tuple[str, ...] = ("relate",)
+    skills: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     blind: bool = False
     learns: bool = False
 
 
-_BASELINES = "sightline.models.baselines"
-_SEEN = f"{_BASELINES}.predicates"
-_FILES = "sightline.models.adapters.file"
-_ANSWERS = "sightline.models.adapters.predicate_file:PredicateAnswers"
-_REPLIES = "sightline.models.adapters.answer_file"
-_TURING = f"{_BASELINES}.turing"
-_VLM = "sightline.models.adapters.vlm"
-_HTTP = "sightline.models.adapters.http_answer"
-_SORNET = "sightline.models.sornet"
-_ASKED = ("predicates",)
-_REPLYING = ("answer",)
-_TORCH = ("torch", "safetensors")
-_TUNED = MappingProxyType({"margin": "tuned"})
-_blind = partial(Entry, blind=True)
-_taught = partial(Entry, blind=True, learns=True)
+_TUNED: Final = {"margin": "tuned"}
+_PRIOR: Final = "commoner answer given the {} of both, cross-fitted by scene"
+# (skill, module below sightline.models) → name, class or factory, description, flags, preset options
+_BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, Any]]]]] = {
+    ("relate", "baselines.labels"): [
+        ("random", "Random", "a fair die, seeded by cluster", "blind", {}),
+        ("majority", "Majority", "always the training split's commonest label", "blind learns", {}),
+        ("object_class", "ObjectClass", "the class pair's commonest label in training", "blind learns", {}),
+        ("class_prior", "BlindClassPrior", "class-pair prior cross-fitted by cluster", "blind", {}),
+    ],
+    ("relate", "baselines.rules"): [
+        ("size", "Size", "the larger box is closer, Δ = 0", "blind", {}),
+        ("size_tuned", "Size", "size, Δ tuned on training", "blind learns", _TUNED),
+        ("location", "Location", "the lower box centre is closer, Δ = 0.02", "blind", {}),
+        ("location_tuned", "Location", "location, Δ tuned on training", "blind learns", _TUNED),
+        ("bottom_edge", "BottomEdge", "the lower bottom edge is closer, Δ = 0", "blind", {}),
+        ("bottom_edge_tuned", "BottomEdge", "bottom edge, Δ tuned", "blind learns", _TUNED),
+    ],
+    ("relate", "baselines.depth"): [
+        ("depth", "depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH", "", {}),
+        ("depth_tuned", "depth", "depth, Δ tuned; folder=PATH", "learns", _TUNED),
+        ("onnx_depth", "onnx_depth", "depth rule on an ONNX depth network; path=PATH", "", {}),
+    ],
+    ("relate", "adapters.answers"): [
+        ("predictions", "Predictions", "answers from a 2.5VRD prediction CSV; path=PATH", "", {})
+    ],
+    ("detect", "adapters.answers"): [
+        ("detections", "DetectionsFile", "boxes from a detections CSV; path=PATH", "", {})
+    ],
+    ("predicates", "baselines.predicates"): [
+        ("predicates_majority", "PredicatesMajority", "always the data's commoner answer", "blind", {}),
+        ("shape_prior", "LookPrior", _PRIOR.format("shape"), "blind", {"looks": "shape"}),
+        ("size_prior", "LookPrior", _PRIOR.format("size"), "blind", {"looks": "size"}),
+        ("shape_size_prior", "LookPrior", _PRIOR.format("shape and size"), "blind", {"looks": "shape+size"}),
+    ],
+    ("predicates", "adapters.answers"): [
+        ("predicate_answers", "PredicateAnswers", "predicate answers from a CSV or JSONL; path=PATH", "", {})
+    ],
+    ("predicates", "sornet"): [("sornet", "shipped", "the trained SORNet that comes with Sightline", "", {})],
+    ("answer", "baselines.turing"): [
+        ("always_yes", "Always", "yes to every question", "blind", {"word": "yes"}),
+        ("always_no", "Always", "no to every question", "blind", {"word": "no"}),
+        ("coin", "Coin", "a fair coin, seeded by question and history", "blind", {}),
+        ("turing_engine", "TuringEngine", "yes where the engine's own estimate says so", "blind learns", {}),
+        ("turing_history", "TuringHistory", "learned from questions and true answers", "blind learns", {}),
+    ],
+    ("answer", "adapters.answers"): [
+        ("answers", "TuringAnswers", "Turing answers from a CSV or JSONL; path=PATH", "", {})
+    ],
+    ("answer", "adapters.vlm"): [
+        ("vlm", "VisionLanguage", "a vision-language model; path=FOLDER or hub=ORG/NAME", "", {})
+    ],
+    ("answer", "adapters.http"): [
+        ("http", "http", "a model behind a server; url=URL, or with kind=chat,model=NAME", "", {})
+    ],
+}
 
-
-def _prior(name: str, looks: str) -> Entry:
-    told = f"commoner answer given the {' and '.join(looks.split('+'))} of both, cross-fitted by scene"
-    return _blind(name, f"{_SEEN}:LookPrior", told, _ASKED, options={"looks": looks})
-
-
-_BUILT_IN = (
-    _blind("random", f"{_BASELINES}.majority:Random", "a fair die, seeded by cluster"),
-    _taught("majority", f"{_BASELINES}.majority:Majority", "always the training split's commonest label"),
-    _taught("object_class", f"{_BASELINES}.prior:ObjectClass", "the class pair's commonest label in training"),
-    _blind("class_prior", f"{_BASELINES}.prior:BlindClassPrior", "class-pair prior cross-fitted by cluster"),
-    _blind("size", f"{_BASELINES}.rules:Size", "the larger box is closer, Δ = 0"),
-    _taught("size_tuned", f"{_BASELINES}.rules:Size", "size, Δ tuned on training", options=_TUNED),
-    _blind("location", f"{_BASELINES}.rules:Location", "the lower box centre is closer, Δ = 0.02"),
-    _taught("location_tuned", f"{_BASELINES}.rules:Location", "location, Δ tuned on training", options=_TUNED),
-    _blind("bottom_edge", f"{_BASELINES}.rules:BottomEdge", "the lower bottom edge is closer, Δ = 0"),
-    _taught("bottom_edge_tuned", f"{_BASELINES}.rules:BottomEdge", "bottom edge, Δ tuned", options=_TUNED),
-    Entry("depth", f"{_BASELINES}.depth:depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH"),
-    Entry("depth_tuned", f"{_BASELINES}.depth:depth", "depth, Δ tuned; folder=PATH", options=_TUNED, learns=True),
-    Entry("onnx_depth", f"{_BASELINES}.depth:onnx_depth", "depth rule on an ONNX depth network; path=PATH"),
-    Entry("predictions", f"{_FILES}:Predictions", "answers from a 2.5VRD prediction CSV; path=PATH"),
-    Entry("detections", f"{_FILES}:DetectionsFile", "boxes from a detections CSV; path=PATH", ("detect",)),
-    _blind("predicates_majority", f"{_SEEN}:PredicatesMajority", "always the data's commoner answer", _ASKED),
-    _prior("shape_prior", "shape"),
-    _prior("size_prior", "size"),
-    _prior("shape_size_prior", "shape+size"),
-    Entry("predicate_answers", _ANSWERS, "predicate answers from a CSV or JSONL; path=PATH", _ASKED),
-    Entry("sornet", f"{_SORNET}:shipped", "the trained SORNet that comes with Sightline", _ASKED),
-    _blind("always_yes", f"{_TURING}:Always", "yes to every question", _REPLYING, options={"word": "yes"}),
-    _blind("always_no", f"{_TURING}:Always", "no to every question", _REPLYING, options={"word": "no"}),
-    _blind("coin", f"{_TURING}:Coin", "a fair coin, seeded by question and history", _REPLYING),
-    _taught("turing_engine", f"{_TURING}:TuringEngine", "yes where the engine's own estimate says so", _REPLYING),
-    _taught("turing_history", f"{_TURING}:TuringHistory", "learned from questions and true answers", _REPLYING),
-    Entry("answers", f"{_REPLIES}:AnswerFile", "Turing answers from a CSV or JSONL; path=PATH", _REPLYING),
-    Entry("vlm", f"{_VLM}:VisionLanguage", "a vision-language model; path=FOLDER or hub=ORG/NAME", _REPLYING),
-    Entry("http", f"{_HTTP}:http", "a model behind a server; url=URL, or with kind=chat,model=NAME", _REPLYING),
+MANIFEST: Final[Mapping[str, ModelEntry]] = MappingProxyType(
+    {
+        name: ModelEntry(
+            name, f"{__package__}.{module}:{maker}", text, (skill,), options, "blind" in flags, "learns" in flags
+        )
+        for (skill, module), rows in _BUILT_IN.items()
+        for name, maker, text, flags, options in rows
+    }
 )
-
-MANIFEST: Final[Mapping[str, Entry]] = MappingProxyType({entry.name: entry for entry in _BUILT_IN})
 """Models that come with Sightline, by name."""
 
 
-class Listed(NamedTuple):
-    """What a listing shows of a model."""
-
-    name: str
-    description: str
-    skills: tuple[str, ...]
-
-
-def available() -> list[Listed]:
+def available() -> list[ModelEntry]:
     """Every model that has a name, built in first."""
-    return [Listed(e.name, e.description, e.skills) for e in _entries().values()]
+    return list(_entries().values())
 
 
 def load(spec: str, wanted: Sequence[str] = ()) -> object:
-    """The model a spec stands for (see the module's docstring), with a display `name` where it can take one.
+    """Load the model a spec stands for (see the module's docstring), with a display `name` where it can take one.
 
     Args:
         spec: The spec.
@@ -152,7 +157,9 @@ def load(spec: str, wanted: Sequence[str] = ()) -> object:
     """
     parts = _parts(spec)
     if len(parts) == 2:
-        return _resolve(f"{_FILES}:combine")(load(parts[0], ("relate",)), load(parts[1], ("detect",)))
+        relater: Any = load(parts[0], ("relate",))
+        detector: Any = load(parts[1], ("detect",))
+        return Composite(relater, detector)
     model = _load_one(spec, wanted)
     if not getattr(model, "name", None):
         with suppress(AttributeError, TypeError):  # frozen or slotted: name_of still knows
@@ -161,7 +168,7 @@ def load(spec: str, wanted: Sequence[str] = ()) -> object:
 
 
 def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> Candidate:
-    """A model ready to sit an exam: given by a spec, or as an object with a skill.
+    """Make a model ready for an exam: given by a spec, or as an object with a skill.
 
     Args:
         model: A spec (see the module's docstring), or the model itself.
@@ -172,8 +179,8 @@ def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> C
         called = name or name_of(model)
         return Candidate(spec=called, name=called, model=model)
     spec, model = model, load(model, wanted)
-    found = fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
-    return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=found)
+    hashed = fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
+    return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=hashed)
 
 
 def fingerprint(spec: str) -> str:
@@ -202,7 +209,7 @@ def is_blind(spec: str) -> bool:
     >>> is_blind("size:margin=0.1"), is_blind("mine.py:Net")
     (True, False)
     """
-    entry = MANIFEST.get(_parts(spec)[0].partition(":")[0])
+    entry = _built_in(spec)
     return entry is not None and entry.blind
 
 
@@ -212,7 +219,7 @@ def needs_training(spec: str) -> bool:
     >>> needs_training("size_tuned"), needs_training("size")
     (True, False)
     """
-    entry = MANIFEST.get(_parts(spec)[0].partition(":")[0])
+    entry = _built_in(spec)
     return entry is not None and entry.learns
 
 
@@ -243,11 +250,8 @@ def _load_one(spec: str, wanted: Sequence[str]) -> Any:
         raise ModelError(f"{spec}: say which object of the file is the model, as in file.py:name")
     if weights := _WEIGHTS.fullmatch(spec):
         return _checkpoint(Path(weights[1]), parse(weights[1], weights[2] or ""))
-    suffix = Path(spec).suffix.lower()
-    if suffix == ".csv":
-        return _resolve(f"{_FILES}:open_csv")(Path(spec), wanted)
-    if suffix == ".jsonl":
-        return _resolve(f"{_REPLIES}:open_jsonl")(Path(spec), wanted)
+    if Path(spec).suffix.lower() in (".csv", ".jsonl"):
+        return _resolve("sightline.models.adapters.answers:open_answers")(Path(spec), wanted)
     raise _unknown(head, entries)
 
 
@@ -262,7 +266,7 @@ def _parts(spec: str) -> list[str]:
     """The spec, or its two halves where a plus joins two specs; a plus may also stand in a file's name."""
     for plus in re.finditer(r"\+", spec):
         halves = [spec[: plus.start()], spec[plus.end() :]]
-        if all(half.partition(":")[0] in _entries() or _PYTHON.fullmatch(half) or _is_csv(half) for half in halves):
+        if all(map(_stands_alone, halves)):
             return halves
     return [spec]
 
@@ -278,22 +282,28 @@ def _paths(spec: str) -> list[Path]:
     return [path for path in named if path.exists()]
 
 
-def _is_csv(spec: str) -> bool:
-    return spec.lower().endswith(".csv")
+def _stands_alone(spec: str) -> bool:
+    """Whether this is a spec that a plus may join to another."""
+    named = spec.partition(":")[0] in _entries() or _PYTHON.fullmatch(spec)
+    return bool(named) or spec.lower().endswith(".csv")
 
 
-def _entries() -> dict[str, Entry]:
+def _entries() -> dict[str, ModelEntry]:
     """Built-in models, then those of other packages; a built-in name cannot be taken over."""
     others = {
-        point.name: Entry(
-            point.name, point.value, f"from {point.dist.name if point.dist else point.value}", skills=()
-        )
+        point.name: ModelEntry(point.name, point.value, f"from {point.dist.name if point.dist else point.value}")
         for point in entry_points(group=GROUP)
+        if point.name not in MANIFEST
     }
-    return {**MANIFEST, **{name: entry for name, entry in others.items() if name not in MANIFEST}}
+    return {**MANIFEST, **others}
 
 
-def _unknown(name: str, known: Mapping[str, Entry]) -> ModelError:
+def _built_in(spec: str) -> ModelEntry | None:
+    """The entry of a spec's first part, unless it is not one of the built-in models."""
+    return MANIFEST.get(_parts(spec)[0].partition(":")[0])
+
+
+def _unknown(name: str, known: Mapping[str, ModelEntry]) -> ModelError:
     near = did_you_mean(name, known) or ";"
     return ModelError(
         f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object, predictions.csv or "
@@ -303,10 +313,7 @@ def _unknown(name: str, known: Mapping[str, Entry]) -> ModelError:
 
 def _resolve(path: str) -> Callable[..., Any]:
     module, _, attribute = path.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in attribute.split("."):
-        found = getattr(found, part)
-    target: Callable[..., Any] = found
+    target: Callable[..., Any] = attrgetter(attribute)(importlib.import_module(module))
     return target
 
 
@@ -316,12 +323,12 @@ def _imported(name: str, path: str) -> Callable[..., Any]:
         return _resolve(path)
     except (ImportError, AttributeError) as error:
         missing = getattr(error, "name", "") or ""
-        if missing in _TORCH and isinstance(error, ModuleNotFoundError):
+        if missing in ("torch", "safetensors") and isinstance(error, ModuleNotFoundError):
             raise MissingExtraError(missing, extra="torch") from None
         raise ModelError(f"{name}: cannot import {path}: {error}") from error
 
 
-def _build(entry: Entry, given: Mapping[str, str]) -> Any:
+def _build(entry: ModelEntry, given: Mapping[str, str]) -> Any:
     """Call the entry's class or factory with its preset and the given options."""
     target = _imported(entry.name, entry.path)
     return _called(entry.name, partial(target, **bind(entry.name, target, entry.options, given)))

@@ -1,6 +1,6 @@
 """Drawings of one image as SVG: its picture and what is laid over it.
 
-Every function returns markup in the units of the frame it is given (`Frame.scaled` sets them), so that pages,
+Every function returns markup in the units of the frame it is given (`ImageFrame.scaled` sets them), so that pages,
 contact sheets and PNG files show the same marks.
 """
 
@@ -11,7 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import combinations
 from typing import Final
 
-from sightline.show.frame import PALETTE, Arrow, Box, DrawnObject, Frame, Point
+import numpy as np
+
+from sightline.show.frame import Arrow, Box, DrawnObject, ImageFrame, Point
 from sightline.show.outlines import Loop
 from sightline.show.raster import data_uri, ramp
 from sightline.show.svg import GROUND, MUTED, RULE, element, hover, number, text_line, text_width
@@ -23,7 +25,7 @@ DARK: Final = "#101419"
 WHITE: Final = "#ffffff"
 
 
-def layers(frame: Frame, names: Collection[str] = LAYERS) -> dict[str, str]:
+def layers(frame: ImageFrame, names: Collection[str] = LAYERS) -> dict[str, str]:
     """Draw the named layers but depth: name → marks, in the order they lie on each other, without empty ones."""
     bounds = (0.0, 0.0, *frame.size)
     spots = spread([o.spot for o in frame.objects], bounds, frame.arrows)
@@ -38,30 +40,12 @@ def layers(frame: Frame, names: Collection[str] = LAYERS) -> dict[str, str]:
     return {name: marks for name, marks in made.items() if marks}
 
 
-def definitions() -> str:
-    """Patterns and gradients that layers refer to, to stand once in a document: a hatch a colour, and the ramp."""
-    hatches = [
-        element(
-            "pattern",
-            element("line", x1=3, y1=0, x2=3, y2=6, stroke=colour, stroke_width=2.6),
-            id=f"hatch{i}",
-            width=6,
-            height=6,
-            patternUnits="userSpaceOnUse",
-            patternTransform="rotate(45)",
-        )
-        for i, colour in enumerate(PALETTE)
-    ]
-    stops = [element("stop", offset=k / 5, stop_color=colour) for k, colour in enumerate(ramp_stops())]
-    return element("defs", *hatches, element("linearGradient", *stops, id="ramp"))
-
-
 def ramp_stops() -> list[str]:
     """Six colours of the depth ramp, near to far."""
     return ["#{:02x}{:02x}{:02x}".format(*rgb) for rgb in ramp()[:: 254 // 5].tolist()][:6]
 
 
-def picture(frame: Frame, place: Box, *, longest: int = 640) -> str:
+def picture(frame: ImageFrame, place: Box, *, longest: int = 640) -> str:
     """Draw a frame's pixels, at most `longest` of them on the longer side, or blank ground, at a place."""
     x0, y0, x1, y1 = place
     spot = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0}
@@ -229,7 +213,9 @@ def scale_bar(span: Point, size: Point) -> str:
         return ""
     left, top = 12.0, size[1] - 22
     ground = element("rect", x=left - 6, y=top - 19, width=wide + 12, height=high + 25, rx=5, fill=WHITE)
-    bar = element("rect", x=left, y=top, width=wide, height=high, fill="url(#ramp)")
+    stops = [element("stop", offset=k / 5, stop_color=colour) for k, colour in enumerate(ramp_stops())]
+    bar = element("linearGradient", *stops, id="ramp")
+    bar += element("rect", x=left, y=top, width=wide, height=high, fill="url(#ramp)")
     near = text_line(left, top - 5, f"near {span[0]:.1f} m", size=11, fill=MUTED)
     far = text_line(left + wide, top - 5, f"far {span[1]:.1f} m", size=11, fill=MUTED, anchor="end")
     return ground + bar + near + far
@@ -247,11 +233,33 @@ def _amodal(o: DrawnObject) -> str:
     """What is hidden, hatched, and the whole outline dashed."""
     if not o.amodal:
         return ""
-    hidden = path((*o.amodal, *o.visible))  # the visible part lies inside: even-odd leaves it out
-    pattern = f"url(#hatch{PALETTE.index(o.colour)})"
+    lines = hatch((*o.amodal, *o.visible))  # the visible part lies inside: even-odd leaves it out
+    hatched = element("path", d=lines, fill="none", stroke=o.colour, stroke_width=2.0) if lines else ""
     dashes = {"stroke": o.colour, "stroke_width": 1.8, "stroke_dasharray": "6 4"}
-    whole = element("path", d=path(o.amodal), fill="none", **dashes)
-    return element("path", d=hidden, fill=pattern, fill_rule="evenodd") + whole
+    return hatched + element("path", d=path(o.amodal), fill="none", **dashes)
+
+
+def hatch(loops: Sequence[Loop], gap: float = 5.5) -> str:
+    """Slanting lines, `gap` units apart, over what loops enclose by the even-odd rule, as the ``d`` of a path.
+
+    >>> import numpy as np
+    >>> hatch([np.array([(1.0, 1), (5, 1), (5, 5), (1, 5)])], gap=4 / 2**0.5)
+    'M1 3 3 1M3 5 5 3'
+    """
+    start, end = np.vstack(loops), np.vstack([np.roll(loop, -1, axis=0) for loop in loops])
+    step = gap * 2**0.5  # a line is where x + y is a whole number of steps
+    first, last = start.sum(axis=1) / step, end.sum(axis=1) / step
+    low, high = np.ceil(np.minimum(first, last)), np.ceil(np.maximum(first, last))
+    counts = (high - low).astype(int)
+    edge = np.repeat(np.arange(len(start)), counts)
+    line = low[edge] + np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)
+    share = (line - first[edge]) / (last - first)[edge]
+    points = start[edge] + share[:, None] * (end - start)[edge]
+    ends = points[np.lexsort((points[:, 0], line))].tolist()  # in pairs: in and out again
+    return "".join(
+        f"M{_tenth(x0)} {_tenth(y0)} {_tenth(x1)} {_tenth(y1)}"
+        for (x0, y0), (x1, y1) in zip(ends[::2], ends[1::2], strict=True)
+    )
 
 
 def _boxes(objects: Sequence[DrawnObject], bounds: Box) -> Iterator[str]:

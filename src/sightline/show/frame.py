@@ -1,4 +1,4 @@
-"""One image and everything that can be drawn on it: `Frame`, made from a scene and one of its views."""
+"""One image and everything that can be drawn on it: `ImageFrame`, made from a scene and one of its views."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frame:
+class ImageFrame:
     """One image with everything on it.
 
     Attributes:
@@ -134,7 +134,7 @@ class Frame:
         x0, y0, x1, y1 = (v * s for v, s in zip(region, self.size * 2, strict=True))
         return x0, y0, x1, y1
 
-    def scaled(self, scale: float, left: float = 0.0, top: float = 0.0) -> Frame:
+    def scaled(self, scale: float, left: float = 0.0, top: float = 0.0) -> ImageFrame:
         """The frame in a drawing's units, its top left corner moved to (left, top)."""
         size = (self.size[0] * scale, self.size[1] * scale)
         return replace(self, size=size, objects=tuple(_scaled(o, scale, (left, top)) for o in self.objects))
@@ -159,14 +159,14 @@ def frame_of_boxes(
     image: NDArray[np.uint8] | None = None,
     *,
     scene: str = "",
-) -> Frame:
+) -> ImageFrame:
     """Make a frame of boxes in fractions of the image, xyxy, with a name each; square without a size.
 
     >>> frame_of_boxes([(0, 0, 0.5, 1)], ["cup"], (200, 100)).objects[0].box
     (0.0, 0.0, 100.0, 100.0)
     """
     shown = _SQUARE if size is None else (float(size[0]), float(size[1]))
-    bare = Frame(scene, "", shown, (), size is not None, image)
+    bare = ImageFrame(scene, "", shown, (), size is not None, image)
     objects = (
         DrawnObject(str(i), str(i + 1), name, name, _colour(i), bare.place(box))
         for i, (box, name) in enumerate(zip(boxes, names, strict=True))
@@ -174,7 +174,7 @@ def frame_of_boxes(
     return replace(bare, objects=tuple(objects))
 
 
-def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = False) -> Frame:
+def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = False) -> ImageFrame:
     """Load a view's pixels and trace its masks; a picture that cannot be read is left out and told in the notes.
 
     Args:
@@ -198,7 +198,7 @@ def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = Fals
         drawn = DrawnObject(o.id, o.id if short else str(i + 1), o.category, words(o), _colour(i))
         objects.append(_seen(drawn, sighting, shown if view.units == "normalised" else (1, 1), size, known, o))
     arrows, others = _arrows(scene, view.id)
-    return Frame(
+    return ImageFrame(
         scene.id, view.id, shown, tuple(objects), size is not None, image, metres, arrows, others, scene.split,
         tuple(notes),
     )  # fmt: skip

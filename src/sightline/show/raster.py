@@ -47,6 +47,8 @@ def raster(
     sheet = Image.new("RGB", size, paper)
     for picture, place in pictures:
         sheet.paste(picture, place)
+    if not body:
+        return sheet
     svg = element(
         "svg", body, xmlns="http://www.w3.org/2000/svg", width=size[0], height=size[1], font_family=_FAMILY
     )

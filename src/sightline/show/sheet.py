@@ -21,9 +21,9 @@ from PIL import Image
 from sightline.errors import ConfigError, DataError
 from sightline.hints import hint
 from sightline.scenes import Scene, View
-from sightline.show.drawing import LAYERS, definitions, layers, ramp_stops, scale_bar
-from sightline.show.frame import Arrow, Frame, Point, frame_of
-from sightline.show.raster import Placed, data_uri, depth_picture, depth_range, measure, png, raster
+from sightline.show.drawing import LAYERS, layers, ramp_stops, scale_bar
+from sightline.show.frame import Arrow, ImageFrame, Point, frame_of
+from sightline.show.raster import data_uri, depth_picture, depth_range, measure, png, raster
 from sightline.show.svg import GROUND, INK, MUTED, RULE, element, line, number, shorten, text_line
 from sightline.store import Dataset, atomic_write
 
@@ -51,6 +51,7 @@ TITLES: Final = {
 }
 _USUAL: Final = (("boxes",), ("masks", "amodal"), ("depth",), ("relations",))
 _SAMPLE: Final = 8
+_TOP: Final = 34
 _LINE: Final = 18
 _MOST_LINES: Final = 16
 _PAGE_WIDTH: Final = 480.0
@@ -195,7 +196,7 @@ class _Tally:
     views: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def counting(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+    def counting(self, frames: Iterable[ImageFrame]) -> Iterator[ImageFrame]:
         for frame in frames:
             self.scenes.add(frame.scene)
             self.views += 1
@@ -205,8 +206,13 @@ class _Tally:
 
 def _usual(chosen: _Choice) -> Panels:
     """The usual panels less the layers for which the first views have nothing."""
-    first = [frame_of(scene, view, depth=True) for scene, view in islice(chosen, _SAMPLE)]
-    usual = (tuple(name for name in names if any(frame.has(name) for frame in first)) for names in _USUAL)
+    missing = {name for names in _USUAL for name in names}
+    for scene, view in islice(chosen, _SAMPLE):
+        frame = frame_of(scene, view, depth=True)
+        missing = {name for name in missing if not frame.has(name)}
+        if not missing:
+            break
+    usual = (tuple(name for name in names if name not in missing) for names in _USUAL)
     return tuple(names for names in usual if names) or (("none",),)
 
 
@@ -261,34 +267,29 @@ class SheetPlan:
         return len(self.panels) * (self.width + GUTTER) - GUTTER
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One view with some layers: pixels to paste, or None, and marks over them in the same pixels."""
-
-    size: tuple[int, int]
-    base: Image.Image | None
-    marks: str
-
-    def image(self) -> Image.Image:
-        """The panel by itself."""
-        return raster(definitions() + self.marks, self.size, [(self.base, (0, 0))] if self.base else ())
-
-
-def panel(frame: Frame, names: Sequence[str], width: int) -> Panel:
+def panel(frame: ImageFrame, names: Sequence[str], width: int) -> Image.Image:
     """Draw a view with the layers laid over it; at most `width` pixels wide and high."""
     scale = width / max(frame.size)
     size = (max(1, round(frame.size[0] * scale)), max(1, round(frame.size[1] * scale)))
-    base, ground = _base(frame, names, size)
-    wanted = {*names, "ids"} if "relations" in names else set(names)  # arrows need ends
-    marks = "".join(layers(frame.scaled(scale), wanted).values())
     span = depth_range(frame.depth) if "depth" in names and frame.depth is not None else None
-    return Panel(size, base, ground + marks + (scale_bar(span, size) if span else ""))
+    base, ground = _base(frame, names, size, span or (0.0, 1.0))
+    wanted = {*names, "ids"} if "relations" in names else set(names)  # arrows need ends
+    marks = ground + "".join(layers(frame.scaled(scale), wanted).values())
+    drawn = raster(marks, size, [] if base is None else [(base, (0, 0))])
+    if span is not None:
+        foot = drawn.crop(
+            (0, max(0, size[1] - 48), min(size[0], 200), size[1])
+        )  # to rasterise no more than it needs
+        drawn.paste(raster(scale_bar(span, foot.size), foot.size, [(foot, (0, 0))]), (0, size[1] - foot.height))
+    return drawn
 
 
-def _base(frame: Frame, names: Sequence[str], size: tuple[int, int]) -> tuple[Image.Image | None, str]:
+def _base(
+    frame: ImageFrame, names: Sequence[str], size: tuple[int, int], span: Point
+) -> tuple[Image.Image | None, str]:
     """The pixels of a panel, or else a blank drawn that says why there are none."""
     if "depth" in names and frame.depth is not None:
-        coloured = depth_picture(frame.depth, *(depth_range(frame.depth) or (0.0, 1.0))).convert("RGB")
+        coloured = depth_picture(frame.depth, *span).convert("RGB")
         return coloured.resize(size, Image.Resampling.BILINEAR), ""
     if frame.image is not None:
         picture = Image.fromarray(frame.image).resize(size, Image.Resampling.LANCZOS)
@@ -301,7 +302,7 @@ def _base(frame: Frame, names: Sequence[str], size: tuple[int, int]) -> tuple[Im
     return None, ground + text_line(size[0] / 2, size[1] - 10, reason, fill=MUTED, anchor="middle")
 
 
-def png_pages(frames: Iterable[Frame], plan: SheetPlan) -> Iterator[bytes]:
+def png_pages(frames: Iterable[ImageFrame], plan: SheetPlan) -> Iterator[bytes]:
     """Draw PNG files, one after the other; in memory is one file's pixels."""
     rows: list[Image.Image] = []
     height = HEADER
@@ -333,46 +334,41 @@ def _page(rows: Sequence[Image.Image], plan: SheetPlan) -> bytes:
     return png(sheet)
 
 
-def _row(frames: Sequence[Frame], plan: SheetPlan) -> Image.Image:
+def _row(frames: Sequence[ImageFrame], plan: SheetPlan) -> Image.Image:
     """Some views side by side."""
-    pictures: list[Placed] = []
-    marks, tallest = [definitions()], 0
-    for i, frame in enumerate(frames):
-        left = MARGIN + i * (plan.cell + GAP)
-        drawn, height = _cell(frame, plan, left, pictures)
-        marks.append(element("g", drawn, transform=f"translate({left} 0)"))
-        tallest = max(tallest, height)
+    cells = [_cell(frame, plan) for frame in frames]
     wide = 2 * MARGIN + plan.across * (plan.cell + GAP) - GAP
-    return raster("".join(marks), (wide, tallest + GAP), pictures)
+    row = Image.new("RGB", (wide, max(cell.height for cell in cells) + GAP), "#ffffff")
+    for i, cell in enumerate(cells):
+        row.paste(cell, (MARGIN + i * (plan.cell + GAP), 0))
+    return row
 
 
-def _cell(frame: Frame, plan: SheetPlan, at: int, pictures: list[Placed]) -> tuple[str, int]:
-    """A view: what it is, a rule, its panels with their titles, and beneath them its relations in words.
-
-    Its pixels are added to `pictures`, from `at` pixels on; its marks and its height are returned.
-    """
+def _cell(frame: ImageFrame, plan: SheetPlan) -> Image.Image:
+    """A view: what it is, a rule, its panels with their titles, and beneath them its relations in words."""
     drawn = [panel(frame, names, plan.width) for names in plan.panels]
     listed = any("relations" in names for names in plan.panels)
     arrows, rest = _lines(frame) if listed else ((), "")
     rows = -(-len(arrows) // len(drawn))
-    top, high = 34, max(one.size[1] for one in drawn)
-    foot = top + high + 24
-    marks = [_heading(frame, plan.cell)]
-    for i, (names, one) in enumerate(zip(plan.panels, drawn, strict=True)):
-        left = i * (plan.width + GUTTER)
-        if one.base is not None:
-            pictures.append((one.base, (at + left, top)))
-        frames = element("svg", one.marks or " ", x=left, y=top, width=one.size[0], height=one.size[1])
-        title = ", ".join(TITLES[name] for name in names)
-        marks += [frames, text_line(left, foot - 7, title, size=13, fill=MUTED)]
-        for k, arrow in enumerate(arrows[i * rows : (i + 1) * rows]):
-            marks.append(_sentence(frame, arrow, (left, foot - 1 + _LINE * (k + 1)), plan.width))
     lines = rows + bool(rest)
-    marks.append(text_line(0, foot - 1 + _LINE * lines, shorten(rest, plan.cell, 13), size=13, fill=MUTED))
-    return "".join(marks), foot + (6 + _LINE * lines if lines else 0)
+    words = []
+    for i, names in enumerate(plan.panels):
+        left = i * (plan.width + GUTTER)
+        words.append(text_line(left, 17, ", ".join(TITLES[name] for name in names), size=13, fill=MUTED))
+        for k, arrow in enumerate(arrows[i * rows : (i + 1) * rows]):
+            words.append(_sentence(frame, arrow, (left, 23 + _LINE * (k + 1)), plan.width))
+    words.append(text_line(0, 23 + _LINE * lines, shorten(rest, plan.cell, 13), size=13, fill=MUTED))
+    foot = raster("".join(words), (plan.cell, 24 + (6 + _LINE * lines if lines else 0)))
+    high = max(one.height for one in drawn)
+    cell = Image.new("RGB", (plan.cell, _TOP + high + foot.height), "#ffffff")
+    cell.paste(raster(_heading(frame, plan.cell), (plan.cell, _TOP)))
+    for i, one in enumerate(drawn):
+        cell.paste(one, (i * (plan.width + GUTTER), _TOP))
+    cell.paste(foot, (0, _TOP + high))
+    return cell
 
 
-def _heading(frame: Frame, wide: int) -> str:
+def _heading(frame: ImageFrame, wide: int) -> str:
     objects = len(frame.objects)
     facts = ["" if frame.view == "0" else frame.view, f"{objects} object{'s' * (objects != 1)}", frame.split]
     right = " · ".join(fact for fact in facts if fact)
@@ -383,7 +379,7 @@ def _heading(frame: Frame, wide: int) -> str:
     return words + line(0, 26.5, wide, 26.5)
 
 
-def _lines(frame: Frame) -> tuple[Sequence[Arrow], str]:
+def _lines(frame: ImageFrame) -> tuple[Sequence[Arrow], str]:
     """The relations that are told one by one, and a line about the rest."""
     more = len(frame.arrows) - _MOST_LINES
     rest = [f"{more} more drawn"] if more > 0 else []
@@ -391,7 +387,7 @@ def _lines(frame: Frame) -> tuple[Sequence[Arrow], str]:
     return frame.arrows[:_MOST_LINES], "and " + ", ".join(rest) if rest else ""
 
 
-def _sentence(frame: Frame, arrow: Arrow, place: Point, room: int) -> str:
+def _sentence(frame: ImageFrame, arrow: Arrow, place: Point, room: int) -> str:
     x, y = place
     dash = element("rect", x=float(x), y=y - 7.0, width=14, height=4, rx=2, fill=arrow.colour)
     ends = [frame.objects[end] for end in (arrow.subject, arrow.object)]
@@ -401,7 +397,7 @@ def _sentence(frame: Frame, arrow: Arrow, place: Point, room: int) -> str:
 
 
 def html_pages(
-    frames: Iterable[Frame], plan: SheetPlan, on: Collection[str], names: Callable[[int], str]
+    frames: Iterable[ImageFrame], plan: SheetPlan, on: Collection[str], names: Callable[[int], str]
 ) -> Iterator[bytes]:
     """Write HTML files that need nothing else, one after the other.
 
@@ -426,7 +422,6 @@ def html_pages(
             after=names(page + 1) if coming else "",
             style=style,
             toggles=[(k, title, k in on) for k, title in toggles.items() if any(card["has"][k] for card in cards)],
-            definitions=definitions(),
             gradient=f"linear-gradient(to right, {', '.join(ramp_stops())})",
             drawn=Markup,
         )
@@ -436,7 +431,7 @@ def html_pages(
         cards, page = [_card(coming), *map(_card, islice(rest, VIEWS_A_PAGE - 1))], page + 1
 
 
-def _card(frame: Frame) -> dict[str, Any]:
+def _card(frame: ImageFrame) -> dict[str, Any]:
     """What the template shows of one view."""
     span = None if frame.depth is None else depth_range(frame.depth)
     shown = frame.scaled(_PAGE_WIDTH / frame.size[0])

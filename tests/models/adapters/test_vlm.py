@@ -16,7 +16,7 @@ from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.measures import asked_rows
 from sightline.models import candidate, load
-from sightline.models.adapters.prompting import Manner
+from sightline.models.adapters.prompts import PromptStyle
 from sightline.models.adapters.vlm import VisionLanguage, spellings
 from sightline.scenes import View
 from sightline.store import Dataset
@@ -123,7 +123,7 @@ def test_the_likelier_word_is_the_answer(folder: Path, asked: Any) -> None:
     ids = [model._processor.tokenizer.encode(word) for word in ("yes", "no")]
     for text in ("Is there a ball?", "Is there a red ball?", "Is there a cube?", "Is there a unique cube?"):
         question = asked(text=text)
-        inputs = model._inputs(model.manner.put(question))
+        inputs = model._inputs(model.style.prompt(question))
         yes, no = (stepwise(model, inputs, tuple(word)) for word in ids)
         said.append(model.answer(question))
         assert said[-1] == ("yes" if yes > no else "no")
@@ -133,13 +133,13 @@ def test_the_likelier_word_is_the_answer(folder: Path, asked: Any) -> None:
 def test_it_looks(folder: Path, asked: Any) -> None:
     """The same question about noise, about the same noise in another array, and about nothing."""
     model = VisionLanguage(folder)
-    model.manner = Manner(template="{question}")
+    model.style = PromptStyle(template="{question}")
     noise = asked().view.image()
     told = []
     for pixels in (noise, noise.copy(), np.zeros_like(noise)):
         question = asked(text="?", view=View("0", load_image=lambda pixels=pixels: pixels))
         with torch.inference_mode():
-            told.append(model._likelihoods(model._inputs(model.manner.put(question))))
+            told.append(model._likelihoods(model._inputs(model.style.prompt(question))))
     assert told[0] == told[1]
     assert abs(told[0][0] - told[2][0]) > 1e-4  # rounding of float32 is a hundred times less
 
@@ -149,7 +149,7 @@ def test_words_of_more_than_one_token(folder: Path, asked: Any) -> None:
     model = VisionLanguage(folder)
     words: Any = (((30, 31, 32), (40,)), ((50, 51), (50, 52)))
     model.__dict__["_words"] = words
-    inputs = model._inputs(model.manner.put(asked()))
+    inputs = model._inputs(model.style.prompt(asked()))
     expected = [math.log(sum(math.exp(stepwise(model, inputs, ids)) for ids in word)) for word in words]
     with torch.inference_mode():
         assert model._likelihoods(inputs) == pytest.approx(expected, abs=1e-3)
@@ -158,7 +158,7 @@ def test_words_of_more_than_one_token(folder: Path, asked: Any) -> None:
 def test_single_tokens_take_one_pass(folder: Path, asked: Any) -> None:
     model = VisionLanguage(folder)
     model.__dict__["_words"] = (((7,), (8,)), ((9,), (10,)))
-    inputs = model._inputs(model.manner.put(asked()))
+    inputs = model._inputs(model.style.prompt(asked()))
     expected = [math.log(sum(math.exp(stepwise(model, inputs, (i,))) for i in ids)) for ids in ((7, 8), (9, 10))]
     passes = []
     model._model.register_forward_hook(lambda *_: passes.append(1))
@@ -169,7 +169,7 @@ def test_single_tokens_take_one_pass(folder: Path, asked: Any) -> None:
 
 def test_it_writes_what_is_likeliest(folder: Path, asked: Any) -> None:
     model = VisionLanguage(folder, decide="generate", max_new_tokens=4)
-    inputs = model._inputs(model.manner.put(asked()))
+    inputs = model._inputs(model.style.prompt(asked()))
     tokens = inputs["input_ids"]
     for _ in range(4):
         with torch.inference_mode():
@@ -182,7 +182,7 @@ def test_it_writes_what_is_likeliest(folder: Path, asked: Any) -> None:
 def test_without_a_chat_template(folder: Path, asked: Any) -> None:
     model = VisionLanguage(folder)
     model._processor.chat_template = None
-    put = model.manner.put(asked())
+    put = model.style.prompt(asked())
     told = model._processor.tokenizer.decode(model._inputs(put)["input_ids"][0])
     assert told.replace("<image>", "") == f"\n{put.text}\nAnswer:"
     assert model.answer(asked()) in ("yes", "no")
@@ -239,7 +239,7 @@ def test_precision(options: dict[str, Any], dtype: str, folder: Path, asked: Any
     """Nothing is computed: half precision kills the process on some virtual CPUs."""
     model = VisionLanguage(folder, **options)
     assert str(model._model.dtype) == f"torch.{dtype}"
-    inputs = model._inputs(model.manner.put(asked()))
+    inputs = model._inputs(model.style.prompt(asked()))
     assert (str(inputs["pixel_values"].dtype), str(inputs["input_ids"].dtype)) == (f"torch.{dtype}", "torch.int64")
 
 

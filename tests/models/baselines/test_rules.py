@@ -108,7 +108,7 @@ def small_table() -> Any:
 
 def test_prepare_tunes_the_margin_and_tells() -> None:
     model = load("bottom_edge_tuned")
-    model.prepare(RelationsStudy(train={"within_image": small_table()}, test={}))
+    model.prepare_relations(RelationsStudy(train={"within_image": small_table()}, test={}))
     told = model.facts()
     assert 0.1 <= told["margin"] < 0.4
     assert (told["overlap"], told["tuned_on"]) == (0.0, 4)
@@ -116,7 +116,7 @@ def test_prepare_tunes_the_margin_and_tells() -> None:
 
 def test_prepare_leaves_given_thresholds_alone() -> None:
     model = load("bottom_edge:margin=0.3,overlap=0.2")
-    model.prepare(RelationsStudy(train={"within_image": random_table(1)}, test={}))
+    model.prepare_relations(RelationsStudy(train={"within_image": random_table(1)}, test={}))
     assert model.facts() == {"margin": 0.3, "overlap": 0.2, "tuned_on": 0}
 
 
@@ -131,18 +131,20 @@ def test_the_overlap_is_tuned_by_default() -> None:
         occlusion=[0, 0, 1],
     )
     model = load("bottom_edge")
-    model.prepare(RelationsStudy(train={"within_image": table}, test={}))
+    model.prepare_relations(RelationsStudy(train={"within_image": table}, test={}))
     assert 0.005 <= model.facts()["overlap"] < 0.2
     plain = load("bottom_edge")
-    plain.prepare(RelationsStudy(train={}, test={"within_image": table}))
+    plain.prepare_relations(RelationsStudy(train={}, test={"within_image": table}))
     assert plain.facts()["overlap"] == 0.0
 
 
 def test_tuning_without_training() -> None:
     model = load("size_tuned")
     with pytest.raises(ConfigError, match="size with margin=tuned needs a training split with within_image pairs"):
-        model.prepare(RelationsStudy(train={}, test={"within_image": random_table(1)}))
-    model.prepare(RelationsStudy(train={}, test={"across_images": random_table(1, setting="across_images")}))
+        model.prepare_relations(RelationsStudy(train={}, test={"within_image": random_table(1)}))
+    model.prepare_relations(
+        RelationsStudy(train={}, test={"across_images": random_table(1, setting="across_images")})
+    )
 
 
 def test_an_unprepared_tuned_rule_says_so(ask: Any) -> None:
@@ -196,7 +198,7 @@ def test_depth_rule_tunes_on_the_maps_there_are(tmp_path: Path, ask: Any) -> Non
     )
     maps_for(tmp_path, {"0": 0.5, "1": 0.1})  # scene 2 has no map
     model = load(f"depth_tuned:folder={tmp_path}")
-    model.prepare(RelationsStudy(train={"within_image": train}, test={}))
+    model.prepare_relations(RelationsStudy(train={"within_image": train}, test={}))
     told = model.facts()
     assert 0.5 <= told["margin"] < 2.5
     assert told["tuned_on"] == 2
@@ -207,9 +209,9 @@ def test_depth_rule_tunes_on_the_maps_there_are(tmp_path: Path, ask: Any) -> Non
 def test_depth_rule_without_any_training_map(tmp_path: Path) -> None:
     study = RelationsStudy(train={"within_image": small_table()}, test={})
     with pytest.raises(ConfigError, match="none of the 4 training pairs can be measured"):
-        load(f"depth_tuned:folder={tmp_path}").prepare(study)
+        load(f"depth_tuned:folder={tmp_path}").prepare_relations(study)
     model = load(f"depth:folder={tmp_path}")
-    model.prepare(study)
+    model.prepare_relations(study)
     assert model.facts() == {"margin": 0.02, "overlap": 0.0, "tuned_on": 0}
 
 
@@ -255,7 +257,7 @@ def test_tuning_on_the_real_validation_split(real_tables: Tables) -> None:
     table = pair_table(real_tables, "within_image", "validation")
     for name, published in (("location_tuned", 0.02), ("size_tuned", 0.0)):
         model = load(name)
-        model.prepare(RelationsStudy(train={"within_image": table}, test={}))
+        model.prepare_relations(RelationsStudy(train={"within_image": table}, test={}))
         lead = model.table_lead(table)
         f1 = [
             slow.paper_f1(table.depth.tolist(), depth_by_lead(lead, m, "within_image").tolist(), "depth")

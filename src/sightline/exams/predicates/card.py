@@ -11,7 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import DataError, ModelError
-from sightline.exams.card import CardContext
+from sightline.exams.base import Name
+from sightline.exams.card import CardContext, value_words
 from sightline.exams.predicates.drawing import KINDS, PHRASES, SceneExample, attention_of, scene_example
 from sightline.exams.predicates.measures import ANSWERS, AXES
 from sightline.exams.runner import items_of
@@ -19,9 +20,10 @@ from sightline.exams.scoring import RunResult
 from sightline.scenes.labels import GEOMETRIC, PREDICATES, SPATIAL
 from sightline.show.markup import part_style, render_part
 from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
-from sightline.show.table import Cell, Row, Table, scored, shared
+from sightline.show.table import Cell, Row, Table, known, percent, scored, shared
 from sightline.show.xy import Series, by_part, common_domain, xy_chart
 from sightline.stats import Interval
+from sightline.text import counted
 
 GROUPS: Final = {"all": "all predicates", "spatial": "spatial", "geometric": "geometric"}
 """Groups of predicates, as a reader is told of them."""
@@ -56,10 +58,13 @@ AXIS_TITLES: Final = {
 }
 """Axis of the slices → its heading."""
 
-HIDDEN_NOTE: Final = (
-    "Of each pair the more hidden object counts, by its hidden share in the scene’s first view; at 100 it "
-    "is wholly hidden. An object is contained or supported by another, or independent: it stands on the table by "
-    "itself."
+QUESTIONS_NOTE: Final = "Every ordered pair of a scene’s objects is asked about eight predicates."
+
+SLICES_NOTE: Final = (
+    "Scene accuracy in per cent over the judgements of each part, with 95 % intervals; the charts of a row share "
+    "one scale. Of each pair the more hidden object counts, by its hidden share in the scene’s first view; at 100 "
+    "it is wholly hidden. An object is contained or supported by another, or independent: it stands on the table "
+    "by itself."
 )
 
 _PACKAGE: Final = "sightline.exams.predicates"
@@ -68,13 +73,63 @@ _HIDDEN: Final = {"0–0.25": "0–25", "0.25–0.5": "25–50", "0.5–0.75": "
 _AS: Final[dict[str, Callable[[Interval | None], Cell]]] = {"f1": scored}
 
 
+def words(name: Name) -> str:
+    """A group's figure with the measure; a predicate alone."""
+    return f"scene accuracy, {GROUPS[name.label]}" if name.label in GROUPS else spoken(name.label)
+
+
+def reached(result: RunResult) -> str:
+    """How much of a scene is right, and how often all of it."""
+    name, value = result.scores.headline or (None, None)
+    assert name is not None
+    assert value is not None
+    whole = result.scores.at("scene_all_by", "all")
+    scenes = percent(whole.value) if whole is not None and known(whole) else "none"
+    right = value_words(value, name)
+    return f"has on average {right} of a scene’s judgements right, and every single one in {scenes} of the scenes"
+
+
+def details(card: CardContext, result: RunResult) -> Iterator[str]:  # noqa: ARG001 - a hook
+    """Both groups of predicates, and the predicate with the lowest scene accuracy."""
+    spatial, geometric = (result.scores.at("scene_accuracy", group) for group in ("spatial", "geometric"))
+    parts = []
+    if spatial is not None and geometric is not None and known(spatial) and known(geometric):
+        shares = f"{percent(spatial.value)} of the spatial predicates right and {percent(geometric.value)}"
+        parts.append(f"{result.name} has {shares} of the geometric ones")
+    if result.scores.weakest is not None:
+        name, value = result.scores.weakest
+        weak = f"is weakest in “{words(name)}” ({percent(value.value)})"
+        parts.append(f"it {weak}" if parts else f"{result.name} {weak}")
+    if parts:
+        yield f"{'; '.join(parts)}."
+
+
+def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
+    """How much the focus was asked, and what it was shown."""
+    facts, run = card.focus.scores.facts, card.focus.run
+    yield "asked", f"{counted(facts['n_scenes'], 'scene')}, {counted(facts['n_judgements'], 'judgement')}"
+    yield "views shown", ", ".join(map(str, run.manifest.get("views") or ()))
+
+
+def scores(card: CardContext) -> Iterator[Table]:
+    """Every run in one line: the groups' scene accuracy, then the other measures of all predicates together."""
+    rows = []
+    for result in card.answered:
+        accuracy = [entry(result, "scene_accuracy", group) for group in GROUPS]
+        others = [entry(result, measure, "all") for measure in MEASURES if measure != "scene_accuracy"]
+        rows.append(card.row(result, [*accuracy, *others]))
+    columns = ("model", *GROUPS, "scene-all", "F1", "micro accuracy", "unknown")
+    yield Table("At a glance", columns, tuple(rows), (("scene accuracy", 3), ("all predicates", 4)))
+
+
 def sections(card: CardContext) -> Iterator[Section]:
-    """The focus predicate by predicate, every measure in a table, and scene accuracy by slices."""
+    """The focus predicate by predicate, scene accuracy by slices, and every figure in a table."""
     if not card.answered:
         return
-    yield Section("predicates", "Predicate by predicate", (), (focus_table(card),))
-    yield Section("slices", "Where it is right", (HIDDEN_NOTE,), (*slice_figures(card), *slice_tables(card)))
-    yield Section("measures", "Every measure", (), tuple(measure_tables(card)), folded=True)
+    yield Section("predicates", "Predicate by predicate", (QUESTIONS_NOTE,), (focus_table(card),))
+    yield Section("slices", "Where it is right", (SLICES_NOTE,), tuple(slice_figures(card)))
+    tables = (*measure_tables(card), *slice_tables(card))
+    yield Section("measures", "Every measure and slice", (), tables, folded=True)
 
 
 def focus_table(card: CardContext) -> Table:
@@ -95,8 +150,7 @@ def focus_table(card: CardContext) -> Table:
         *(r.name for r in blind),
     )
     groups = ((card.focus.name, len(MEASURES)), ("scene accuracy without looking", len(blind)))
-    title = f"{card.focus.name}, predicate by predicate"
-    return Table(title, columns, tuple(rows), groups if blind else groups[:1])
+    return Table("", columns, tuple(rows) if card.focus in card.answered else (), groups if blind else groups[:1])
 
 
 def measure_tables(card: CardContext) -> Iterator[Table]:
@@ -174,7 +228,7 @@ def _example(result: RunResult, kind: ExampleKind, example: SceneExample) -> Exa
     whole = f"all {example.asked:,} judgements right"
     counts = [whole if not example.wrong else f"{example.wrong:,} of {example.asked:,} judgements wrong"]
     for outcome, (mark, meaning) in KINDS.items():
-        if outcome != "true_positive" and example.count(outcome):
+        if example.count(outcome):
             counts.append(f"{mark} {example.count(outcome)} {meaning}")
     note = " · ".join(counts)
     html = render_part(_PACKAGE, "example.html.j2", scene=example, kinds=KINDS, phrases=PHRASES)

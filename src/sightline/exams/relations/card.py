@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.exams.base import Name
-from sightline.exams.card import WORST_OF_OTHERS, CardContext, named_scenes
+from sightline.exams.card import WORST_OF_OTHERS, CardContext, named_scenes, value_words
 from sightline.exams.relations.analyses import (
     AccuracySlice,
     ByDifficulty,
@@ -42,7 +42,7 @@ from sightline.exams.relations.protocols import Protocol
 from sightline.exams.scoring import RunResult
 from sightline.plain import plain
 from sightline.show.chart import DotRow, bars, dot_intervals, heat_grid, stacked_bars
-from sightline.show.markup import render_part
+from sightline.show.markup import part_style, render_part
 from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
 from sightline.skills import Setting
@@ -253,13 +253,60 @@ def reference_lines(card: CardContext, name: Name) -> Sequence[tuple[float, str]
     return [(human, f"one rater {human:.3f}")] if math.isfinite(human) else []
 
 
+def words(name: Name) -> str:
+    """A sub-task's figure, or the average."""
+    return "average F1" if name.path == ("average",) else TASK_TITLES.get(name.label, name.label).lower()
+
+
+def reached(result: RunResult) -> str:
+    """The average F1, or that of the first sub-task where there is none."""
+    assert result.scores.headline is not None
+    name, value = result.scores.headline
+    what = "an average F1" if name.path == ("average",) else f"an F1 in “{words(name)}”"
+    return f"reaches {what} of {value_words(value, name)}"
+
+
+def details(card: CardContext, result: RunResult) -> Iterator[str]:
+    """What one rater reaches, and the weakest sub-task."""
+    assert result.scores.headline is not None
+    name = result.scores.headline[0]
+    human = analyses(card).data.human_value("average" if name.path == ("average",) else name.path[1])
+    if math.isfinite(human):
+        yield f"A single rater judged by the other raters reaches {figure(human)}."
+    if result.scores.weakest is not None:
+        name, value = result.scores.weakest
+        yield f"{result.name} is weakest in {words(name)} ({figure(value.value)})."
+
+
+def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
+    """Pairs and images of each setting, and the protocol."""
+    split = str(card.focus.run.options.get("split") or "")
+    for setting, splits in analyses(card).data.description.splits.items():
+        if split in splits:
+            counts = splits[split]
+            yield SETTING_WORDS[setting], f"{counts.pairs:,} pairs, {counts.images:,} images"
+    yield "protocol", _protocol(card).value
+
+
+def scores(card: CardContext) -> Iterator[Table]:
+    """F1 of every run, one column a sub-task, then the average; one rater in the last line."""
+    paths = {name: ("subtasks", name, "micro", "all", "f1") for name in TASK_TITLES} | {"average": ("average",)}
+    names = [name for name, path in paths.items() if any(r.scores.at(*path) for r in card.main)]
+    rows = [card.row(r, [scored(r.scores.at(*paths[name])) for name in names]) for r in card.main]
+    data = analyses(card).data
+    if data.human:
+        rows.append(Row("one rater", tuple(Cell(figure(data.human_value(name))) for name in names), "human"))
+    yield Table("F1, all pairs together", ("model", *(TASK_TITLES.get(n, "Average") for n in names)), tuple(rows))
+
+
 def sections(card: CardContext) -> Iterator[Section]:
     """Sub-tasks, behaviour, size and place, the data."""
     made = analyses(card)
     tasks = [task_name(*task) for task in SUBTASKS]
     text = (
         "Precision, recall and F1 over the labels the protocol counts: of all pairs together, and as the mean over "
-        "scenes, in which a crowded scene weighs no more than a sparse one.",
+        "scenes, in which a crowded scene weighs no more than a sparse one. Across images the image pair is the "
+        "independent unit.",
         PROTOCOLS[_protocol(card)],
     )
     tables = [table for name in tasks for table in (_task_table(card, name), _predicate_table(card, name))]
@@ -270,8 +317,8 @@ def sections(card: CardContext) -> Iterator[Section]:
     detected = _detected_table(card)
     yield Section("behaviour", "Behaviour", (), (*behaviour, *_transfer_tables(card), detected, *ended))
     rows = tuple(_grid_rows(made.grids))
-    if rows:
-        yield Section("grids", "Size and place", (_grid_sentence(card),), rows)
+    nothing = f"{card.focus.name} has no answers on given boxes."
+    yield Section("grids", "Size and place", (_grid_sentence(card) if rows else nothing,), rows)
     yield Section("data", "The data", (), tuple(_data_content(made.data)), folded=True)
 
 
@@ -696,4 +743,4 @@ def examples_page() -> dict[str, Any]:
         "of all answers in the scene, scenes with few answers held back. Each is drawn with its plainest mistake. "
         "Silence is not counted, nor pairs the raters could not tell."
     )
-    return {"examples_lead": (lead,)}
+    return {"examples_lead": (lead,), "style": part_style(_PACKAGE, "example.css")}

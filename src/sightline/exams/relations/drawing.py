@@ -13,18 +13,8 @@ from numpy.typing import NDArray
 from sightline.exams.relations.marks import SUBTASKS, MarkedPairs, Marks
 from sightline.exams.relations.pairs import PairTable
 from sightline.scenes import NO_MAJORITY, Depth, words
-from sightline.show.drawing import (
-    DARK,
-    WHITE,
-    box_shape,
-    chip,
-    chip_size,
-    free_corner,
-    picture,
-    rimmed,
-    take_corner,
-)
-from sightline.show.frame import Box, DrawnObject, Frame, frame_of, frame_of_boxes
+from sightline.show.drawing import WHITE, box_shape, chip, chip_size, free_corner, picture, rimmed, take_corner
+from sightline.show.frame import Box, DrawnObject, ImageFrame, frame_of, frame_of_boxes
 from sightline.show.svg import (
     FIRST,
     INK,
@@ -50,6 +40,7 @@ HELD_BACK: Final = 10
 _GUTTER: Final = 12.0
 _TALLEST: Final = 300.0
 _COLOURS: Final = {"A": FIRST, "B": SECOND}
+_SHADE: Final = "rgba(0,0,0,0.6)"
 _SPOKEN: Final = {
     "closer": "A closer",
     "farther": "B closer",
@@ -79,7 +70,7 @@ class PairExample:
 
     subtask: str
     cluster: str
-    images: tuple[Frame, ...]
+    images: tuple[ImageFrame, ...]
     pair: tuple[int, int]
     truth: str | None
     answer: str | None
@@ -93,8 +84,8 @@ class PairExample:
         """The drawing, as SVG markup."""
         counts = [*self.votes.values()]
         votes = "–".join(str(n) for n in (counts if len(counts) > 1 else [*counts, 0])) if counts else ""
-        said = {"truth": spoken(self.truth), "answer": spoken(self.answer, silent=True), "votes": votes}
-        return pair_drawing(*self.images, pair=self.pair, **said)
+        truth, answer = spoken(self.truth), spoken(self.answer, silent=True)
+        return pair_drawing(*self.images, pair=self.pair, truth=truth, answer=answer, votes=votes)
 
     @property
     def note(self) -> str:
@@ -202,7 +193,7 @@ def _example(
     )
 
 
-def _image(table: PairTable, scene: int, objects: NDArray[np.int64], data: Dataset) -> Frame:
+def _image(table: PairTable, scene: int, objects: NDArray[np.int64], data: Dataset) -> ImageFrame:
     scene_id = str(table.scenes[scene])
     stored = data.scene(scene_id)
     boxes = [(float(x0), float(y0), float(x1), float(y1)) for x0, y0, x1, y1 in table.boxes[objects].tolist()]
@@ -212,8 +203,8 @@ def _image(table: PairTable, scene: int, objects: NDArray[np.int64], data: Datas
 
 
 def pair_drawing(
-    first: Frame,
-    second: Frame | None = None,
+    first: ImageFrame,
+    second: ImageFrame | None = None,
     *,
     pair: tuple[int, int],
     truth: str,
@@ -254,7 +245,7 @@ def pair_drawing(
     return document(width, bottom + 8, title or said, f"{said}. {seen}", *body, verdict)
 
 
-def _tagged(frame: Frame, corner: tuple[float, float], tags: Mapping[int, str]) -> str:
+def _tagged(frame: ImageFrame, corner: tuple[float, float], tags: Mapping[int, str]) -> str:
     """The picture, or a blank with a grid, with its bystanders dashed and the tagged objects on top."""
     bounds = (*corner, corner[0] + frame.size[0], corner[1] + frame.size[1])
     on_photo = frame.image is not None
@@ -305,7 +296,7 @@ def _name(o: DrawnObject, taken: list[Box], *, on_photo: bool) -> str:
         return ""
     x, y = take_corner(box, size, box, taken)
     if on_photo:
-        return chip((x, y), name, DARK, ink=WHITE, size=9)
+        return chip((x, y), name, _SHADE, ink=WHITE, size=9)
     return text_line(x + 4, y + 10, name, size=9, fill=MUTED)
 
 
@@ -328,7 +319,7 @@ def _verdict(facts: Sequence[tuple[str, str]], y: float, width: float) -> tuple[
     return "".join(out), y + 17 * (len(lines) - 1)
 
 
-def _described(image: Frame, tags: Mapping[int, str]) -> str:
+def _described(image: ImageFrame, tags: Mapping[int, str]) -> str:
     names = [f"{tag} is {image.objects[i].words}" for i, tag in tags.items()]
     rest = len(image.objects) - len(tags)
     return ", ".join(names) + (f", {rest} other object{'s' if rest > 1 else ''}" if rest else "")

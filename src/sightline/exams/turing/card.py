@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.exams.base import Name
-from sightline.exams.card import CardContext
+from sightline.exams.card import CardContext, value_words
 from sightline.exams.scoring import RunResult
 from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.drawing import MARKS, StreamExample, stream_example
@@ -22,9 +22,10 @@ from sightline.show.chart import histogram
 from sightline.show.frame import frame_of
 from sightline.show.markup import part_style, render_part
 from sightline.show.page import Example, Figure, FigureRow, Section
-from sightline.show.table import Cell, Row, Table, figure, percent, shared
+from sightline.show.table import Cell, Row, Table, figure, known, percent, shared
 from sightline.show.xy import FEWEST, Point, band_chart, by_part, calibration_chart, common_domain, xy_chart
 from sightline.stats import Interval
+from sightline.text import counted
 
 _PACKAGE: Final = "sightline.exams.turing"
 
@@ -63,15 +64,59 @@ def reference_lines(card: CardContext, name: Name) -> Sequence[tuple[float, str]
     return [(0.5, "a coin")]
 
 
+def words(name: Name) -> str:
+    """A figure in words."""
+    return "share of right answers" if name.label == "all" else f"{TYPES.get(name.label, name.label)} questions"
+
+
+def reached(result: RunResult) -> str:
+    """How many questions are answered right."""
+    assert result.scores.headline is not None
+    name, value = result.scores.headline
+    return f"answers {value_words(value, name)} of the questions as is true"
+
+
+def details(card: CardContext, result: RunResult) -> Iterator[str]:  # noqa: ARG001 - a hook
+    """The question types with the lowest and the highest accuracy."""
+    values = {kind: share.value for kind in KINDS if known(share := result.scores.at("accuracy", kind))}
+    if len(values) > 1:
+        low, high = min(values, key=lambda k: values[k]), max(values, key=lambda k: values[k])
+        yield (
+            f"{result.name} is weakest in {TYPES[low]} questions ({percent(values[low])}) and best in "
+            f"{TYPES[high]} questions ({percent(values[high])})."
+        )
+
+
+def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
+    """How much was asked, in which words, and whether true answers were shown."""
+    facts, options = card.focus.scores.facts, card.focus.run.options
+    streams, images = counted(facts["n_streams"], "stream"), counted(facts["n_images"], "image")
+    yield "asked", f"{counted(facts['n_questions'], 'question')} in {streams} about {images}"
+    yield "vocabulary", str(options.get("vocabulary") or "")
+    yield "true answers", "withheld" if options.get("withhold") else "told after each question"
+
+
+def cautions(card: CardContext) -> Iterator[str]:
+    """A warning where the answers could have been guessed."""
+    if card.shared["monitor"]["leaky"]:
+        yield verdict(card.shared["monitor"])
+
+
+def scores(card: CardContext) -> Iterator[Figure | Table]:
+    """Accuracy by question type; every run in one line, with how its replies divide."""
+    yield _type_figure(card)
+    yield _overview_table(card)
+
+
 def sections(card: CardContext) -> Iterator[Section]:
     """Accuracy in parts, whether it could be guessed, how the streams were made."""
     if card.answered:
-        figures = FigureRow("", (_type_figure(card), *_axis_figures(card)), small=True)
-        tables = [_overview_table(card), *(_axis_table(card, axis) for axis in AXES)]
-        yield Section("types", "By question and step", (SCORES_TEXT,), (figures, *tables))
+        figures = FigureRow("", tuple(_axis_figures(card)), small=True)
+        tables = [_axis_table(card, axis) for axis in AXES]
+        yield Section("parts", "By step, story line and support", (SCORES_TEXT,), (figures, *tables))
     watched = card.shared["monitor"]
-    content = (FigureRow("", tuple(_monitor_figures(card)), small=True), *_monitor_tables(watched))
-    yield Section("guessed", "Could it be guessed?", (verdict(watched),), content)
+    figures = FigureRow("", tuple(_monitor_figures(card)), small=True)
+    yield Section("guessed", "Could it be guessed?", (verdict(watched),), (figures, *_monitor_tables(watched)))
     streams = (_streams_table(card), _options_table(card))
     yield Section("streams", "How the streams were made", (), streams, folded=True)
 
@@ -254,6 +299,7 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
     columns = {"item": [*by_item], "scene_id": [t.scene_id for t in by_item.values()]}
     counts = {"asked": [t.asked for t in by_item.values()], "right": [t.right for t in by_item.values()]}
     schema = {"item": pl.String, "scene_id": pl.String, "asked": pl.Int64, "right": pl.Int64}
+    several = len(by_item) > len({*columns["scene_id"]})
     for kind, ids in card.chosen(result, pl.DataFrame(columns | counts, schema=schema)).items():
         for name in ids:
             transcript = by_item[name]
@@ -262,8 +308,20 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
             frame = frame_of(scene, None if view is None else scene.view(view))
             stream = stream_example(frame, transcript)
             html = render_part(_PACKAGE, "example.html.j2", stream=stream, marks=MARKS)
-            note = _stream_note(stream)
-            yield Example(card.exam.name, result.name, kind, name, name, html, note, stream.to_dict())
+            title = f"{transcript.scene_id} · stream {transcript.stream}" if several else transcript.scene_id
+            facts, table = stream.to_dict(), _stream_table(stream, result.name)
+            yield Example(card.exam.name, result.name, kind, name, title, html, _stream_note(stream), facts, table)
+
+
+def _stream_table(stream: StreamExample, model: str) -> Table:
+    """Every question of a stream with its answers, for Markdown."""
+    rows = []
+    for one in stream.questions:
+        label = f" (Label this {one.line.label})" if one.line.label else ""
+        reply = f"{MARKS[one.outcome][0]} {one.line.reply or ''}".strip() if one.outcome else ""
+        cells = (Cell(stream.transcript.said(one.line) + label), Cell(one.answer), Cell(reply))
+        rows.append(Row(str(one.line.number), cells))
+    return Table("", ("", "question", "true answer", model), tuple(rows))
 
 
 def _stream_note(stream: StreamExample) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from sightline.errors import MissingExtraError, ModelError
-from sightline.models.adapters.names import names_of
+from sightline.models.adapters.image_names import names_of
 from sightline.scenes import View
 
 Floats = NDArray[np.float64]

@@ -24,16 +24,16 @@ def load_object(file: Path, name: str) -> object:
     Raises:
         ModelError: If the file cannot be run, has no such name, or what it gives has no skill.
     """
-    found = _lookup(_run(file), name, file)
-    if inspect.isclass(found) or (callable(found) and not skills_of(found)):
+    model = _lookup(_run(file), name, file)
+    if inspect.isclass(model) or (callable(model) and not skills_of(model)):
         try:
-            found = found()
+            model = model()
         except Exception as error:
             raise ModelError(f"{file}:{name}: calling it failed: {_cause(error, file)}") from error
-    if not skills_of(found):
+    if not skills_of(model):
         wanted = " or ".join(f"{skill}()" for skill in SKILLS)
-        raise ModelError(f"{file}:{name}: {type(found).__name__} has no skill (expected a method {wanted})")
-    return found
+        raise ModelError(f"{file}:{name}: {type(model).__name__} has no skill (expected a method {wanted})")
+    return model
 
 
 def _run(file: Path) -> ModuleType:
@@ -56,8 +56,8 @@ def _run(file: Path) -> ModuleType:
 
 def _lookup(module: ModuleType, name: str, file: Path) -> object:
     if hasattr(module, name):
-        found: object = getattr(module, name)
-        return found
+        value: object = getattr(module, name)
+        return value
     public = [n for n in vars(module) if not n.startswith("_")]
     raise ModelError(f"{file}: no object {name!r}{did_you_mean(name, public)}")
 

@@ -1,4 +1,4 @@
-"""Vision-language models of the transformers library, as models that answer yes–no questions.
+"""Ask vision-language models of the transformers library yes–no questions.
 
 A folder is read and nothing else; only a model named by its hub id is fetched, by transformers. Code that comes
 with a model is never run.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from sightline.errors import ConfigError, MissingExtraError, ModelError
-from sightline.models.adapters.prompting import Manner, Pointing, Prompt
+from sightline.models.adapters.prompts import Prompt, PromptStyle, RegionStyle
 from sightline.skills import ABSTAIN, Asked
 
 Ids = tuple[int, ...]
@@ -47,7 +47,7 @@ class VisionLanguage:
         device: str = "auto",
         dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto",
         decide: Literal["likelihood", "generate"] = "likelihood",
-        region: Pointing = "draw",
+        region: RegionStyle = "draw",
         history: int | Literal["all"] = 0,
         max_new_tokens: int = 16,
         prompt: Path | None = None,
@@ -60,7 +60,7 @@ class VisionLanguage:
             raise ModelError(f"{path}: not a folder with a model (it has no config.json)")
         if max_new_tokens < 1:
             raise ConfigError(f"vlm: max_new_tokens must be at least 1, found {max_new_tokens}")
-        self.manner = Manner.of(region, history, prompt)
+        self.style = PromptStyle.with_template(region, history, prompt)
         self.decide, self.max_new_tokens = decide, max_new_tokens
         self.where = str(path if path is not None else hub)
         self._source: dict[str, Any] = {"local_files_only": True} if hub is None else {"revision": revision}
@@ -82,7 +82,7 @@ class VisionLanguage:
 
     def answer(self, asked: Asked) -> str:
         """The likelier word (an abstention where neither is), or what the model wrote."""
-        inputs = self._inputs(self.manner.put(asked))
+        inputs = self._inputs(self.style.prompt(asked))
         with self._torch.inference_mode():
             if self.decide == "generate":
                 return self._written(inputs)
@@ -95,9 +95,16 @@ class VisionLanguage:
 
     def facts(self) -> dict[str, Any]:
         """What shapes its answers."""
-        told = {"model_type": self._config.model_type, "decide": self.decide, "dtype": self.dtype}
-        told |= {"device": self.device, "max_new_tokens": self.max_new_tokens, "commit": self.fingerprint or None}
-        return told | {"transformers": self._library.__version__, **self.manner.facts()}
+        return {
+            "model_type": self._config.model_type,
+            "decide": self.decide,
+            "dtype": self.dtype,
+            "device": self.device,
+            "max_new_tokens": self.max_new_tokens,
+            "commit": self.fingerprint or None,
+            "transformers": self._library.__version__,
+            **self.style.facts(),
+        }
 
     @cached_property
     def _processor(self) -> Any:
@@ -137,7 +144,7 @@ class VisionLanguage:
         processor = self._processor
         if getattr(processor, "chat_template", None):
             content = [{"type": "image", "image": prompt.picture}, {"type": "text", "text": prompt.text}]
-            made = processor.apply_chat_template(
+            inputs = processor.apply_chat_template(
                 [{"role": "user", "content": content}],
                 add_generation_prompt=True,
                 tokenize=True,
@@ -147,19 +154,19 @@ class VisionLanguage:
         else:
             token = getattr(processor, "image_token", None)
             text = f"{token}\n" if isinstance(token, str) else ""
-            made = processor(images=[prompt.picture], text=[f"{text}{prompt.text}\nAnswer:"], return_tensors="pt")
-        made.pop("labels", None)  # some come ready for training
-        return made.to(self.device, dtype=self._model.dtype)  # only what is not whole changes its dtype
+            inputs = processor(images=[prompt.picture], text=[f"{text}{prompt.text}\nAnswer:"], return_tensors="pt")
+        inputs.pop("labels", None)  # some come ready for training
+        return inputs.to(self.device, dtype=self._model.dtype)  # only what is not whole changes its dtype
 
     def _written(self, inputs: Any) -> str:
-        made = self._generated(inputs, self.max_new_tokens).sequences[0]
+        tokens = self._generated(inputs, self.max_new_tokens).sequences[0]
         start = 0 if self._config.is_encoder_decoder else inputs["input_ids"].shape[1]
-        return str(self._processor.tokenizer.decode(made[start:], skip_special_tokens=True))
+        return str(self._processor.tokenizer.decode(tokens[start:], skip_special_tokens=True))
 
     def _likelihoods(self, inputs: Any) -> tuple[float, float]:
         """Log-likelihoods of yes and of no, each over all its spellings; one pass where words are single tokens."""
         steps: dict[Ids, list[Any]] = {}
-        found = []
+        likelihoods = []
         for word in self._words:
             logs = []
             for ids in word:
@@ -168,11 +175,11 @@ class VisionLanguage:
                     logits = self._generated(inputs, len(ids), before).logits
                     steps[before] = [step[0].float().log_softmax(dim=-1) for step in logits]
                 logs.append(sum(float(step[token]) for step, token in zip(steps[before], ids, strict=True)))
-            found.append(_log_sum(logs))
-        return found[0], found[1]
+            likelihoods.append(_log_sum(logs))
+        return likelihoods[0], likelihoods[1]
 
     def _generated(self, inputs: Any, tokens: int, beginning: Ids = ()) -> Any:
-        """What comes after the inputs, greedily, whatever the model's own settings say of chance.
+        """Generate what comes after the inputs, greedily, whatever the model's own settings say of chance.
 
         A beginning is put into the model's mouth; going on from there is its own business, since architectures
         differ in what goes along with a token.
@@ -182,8 +189,8 @@ class VisionLanguage:
         if beginning:
             length, everything = inputs["input_ids"].shape[1], list(range(len(self._processor.tokenizer)))
 
-            def allowed(_: int, told: Any) -> list[int]:
-                place = len(told) - length
+            def allowed(_: int, so_far: Any) -> list[int]:
+                place = len(so_far) - length
                 return [beginning[place]] if place < len(beginning) else everything
 
             options["prefix_allowed_tokens_fn"] = allowed
@@ -197,12 +204,12 @@ def spellings(tokenizer: Any, where: str = "") -> tuple[tuple[Ids, ...], tuple[I
         ModelError: The tokenizer cannot tell yes from no.
     """
     pairs = [tuple(tuple(tokenizer.encode(word, add_special_tokens=False)) for word in pair) for pair in _SPELLINGS]
-    told = [pair for pair in pairs if all(pair) and pair[0] != pair[1]]
-    if not told:
+    distinct = [pair for pair in pairs if all(pair) and pair[0] != pair[1]]
+    if not distinct:
         raise ModelError(f"{where}: its tokenizer cannot tell yes from no; try decide=generate")
-    least = min(len(yes) + len(no) for yes, no in told)
-    kept = [pair for pair in told if len(pair[0]) + len(pair[1]) == least]
-    yes, no = (tuple(dict.fromkeys(side)) for side in zip(*kept, strict=True))
+    least = min(len(yes) + len(no) for yes, no in distinct)
+    shortest = [pair for pair in distinct if len(pair[0]) + len(pair[1]) == least]
+    yes, no = (tuple(dict.fromkeys(side)) for side in zip(*shortest, strict=True))
     return yes, no
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import PairTable
 from sightline.models.adapters.depth_maps import DepthFolder, DepthSource, MissingMapError, OnnxDepth, mean_in_boxes
-from sightline.models.adapters.names import scene_ids
+from sightline.models.adapters.image_names import scene_ids
 from sightline.models.baselines.rules import Floats, Margin, Overlap, Rule
 from sightline.scenes import View
 from sightline.skills import Pairs

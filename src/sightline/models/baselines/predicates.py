@@ -1,6 +1,6 @@
-"""What can be said of a pair without looking: the commoner answer, by itself or given shapes and sizes.
+"""Answer predicates without looking: the commoner answer, by itself or given shapes and sizes.
 
-All four are handed the truth of the exam (`PredicatesStudy`). The majority is that of the very data examined, as
+All four are given the truth of the exam (`PredicatesStudy`). The majority is that of the very data examined, as
 GeoSpa has it; a prior answers about a scene only from other scenes. Where the data is split evenly they say no.
 """
 

@@ -1,6 +1,6 @@
-"""Answers to yes–no questions without looking: one word, a coin, and guessers that know the whole history.
+"""Answer yes–no questions without looking: one word, a coin, and guessers that know the whole history.
 
-The last two are what a stream must not let succeed. Both are told the training annotations (`TuringStudy`), which
+The last two are what a stream must not let succeed. Both are given the training annotations (`TuringStudy`), which
 every competitor may have, and follow a stream as the engine does.
 """
 
@@ -17,10 +17,11 @@ from sightline.exams.turing.estimate.estimator import Estimator
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.vocabulary.questions import Question, Truth, question_from_json
 from sightline.models.baselines.turing_features import Answered, features
-from sightline.models.baselines.turing_learning import Fit, Rows, fitted
+from sightline.models.baselines.turing_regression import Fit, Rows, fitted
 from sightline.skills import Asked, TuringStudy
 
-Entry = tuple[Mapping[str, Any], str, bool | None]
+Past = tuple[tuple[Mapping[str, Any], str, bool | None], ...]
+"""The history of a question, see `Asked`."""
 
 
 class Always:
@@ -52,26 +53,26 @@ class Coin:
 
     def answer(self, asked: Asked) -> bool:
         """Heads."""
-        told = [asked.scene_id, str(len(asked.history)), asked.text, *(text for _, text, _ in asked.history)]
-        return bool(np.random.default_rng([self.seed, crc32("\n".join(told).encode())]).random() < 0.5)
+        lines = [asked.scene_id, str(len(asked.history)), asked.text, *(text for _, text, _ in asked.history)]
+        return bool(np.random.default_rng([self.seed, crc32("\n".join(lines).encode())]).random() < 0.5)
 
 
 class _Follower:
-    """Keeps an estimator in step with what a model is told of a stream."""
+    """Keeps an estimator in step with what a model hears of a stream."""
 
     def __init__(self, study: TuringStudy) -> None:
         self._study = study
         self._scene: str | None = None
-        self._told: tuple[Entry, ...] = ()
+        self._past: Past = ()
         self._labels = 0
         self._estimator: Estimator = study.estimator()
         self.history: list[Answered] = []
 
     def follow(self, asked: Asked) -> tuple[Question, float]:
-        """The question, and the chance of a yes given all that was told before it."""
-        seen = len(self._told)
-        if asked.scene_id != self._scene or asked.history[:seen] != self._told or not asked.history:
-            self._scene, self._told, self._labels, seen = asked.scene_id, (), 0, 0
+        """The question, and the chance of a yes given all that was answered before it."""
+        seen = len(self._past)
+        if asked.scene_id != self._scene or asked.history[:seen] != self._past or not asked.history:
+            self._scene, self._past, self._labels, seen = asked.scene_id, (), 0, 0
             self._estimator, self.history = self._study.estimator(), []
         fresh = asked.history[seen:]
         for form, _, answer in fresh:
@@ -82,7 +83,7 @@ class _Follower:
             if answer is not None:
                 self._estimator.learn(question, answer)
                 self.history.append((question, answer))
-        self._told, self._labels = asked.history, len(asked.labels)
+        self._past, self._labels = asked.history, len(asked.labels)
         question = question_from_json(asked.question, self._study.vocabulary)
         return question, self._estimator.chances([question])[0].p_yes
 
@@ -93,7 +94,7 @@ class TuringEngine:
     def __init__(self) -> None:
         self._follower: _Follower | None = None
 
-    def prepare(self, study: TuringStudy) -> None:
+    def prepare_turing(self, study: TuringStudy) -> None:
         """Take over the engine's estimator."""
         self._follower = _Follower(study)
 
@@ -123,22 +124,22 @@ class TuringHistory:
         self._fit: Fit | None = None
         self._study: TuringStudy | None = None
 
-    def prepare(self, study: TuringStudy) -> None:
+    def prepare_turing(self, study: TuringStudy) -> None:
         """Practise on streams about training images."""
         self._study, self._follower = study, _Follower(study)
         self._fit = fitted([rows_of(stream, study) for stream in study.practice(self.images)])
 
     def facts(self) -> dict[str, Any]:
         """What it practised on, and how far it leaves the engine's estimate."""
-        return {} if self._fit is None else {"images": self.images, **self._fit.to_dict()}
+        return {} if self._fit is None else {"images": self.images, **self._fit.facts()}
 
     def answer(self, asked: Asked) -> bool:
         """The likelier answer."""
         if self._follower is None or self._fit is None or self._study is None:
             raise _unprepared("turing_history")
         question, p_yes = self._follower.follow(asked)
-        told = features(question, self._follower.history, p_yes, self._study.vocabulary)
-        return self._fit.score(told, p_yes) > 0
+        words = features(question, self._follower.history, p_yes, self._study.vocabulary)
+        return self._fit.score(words, p_yes) > 0
 
 
 def rows_of(stream: Stream, study: TuringStudy) -> Rows:

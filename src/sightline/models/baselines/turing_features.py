@@ -1,4 +1,4 @@
-"""What can be said about a question from the history alone, as words with weights."""
+"""Describe a question by the history alone, as words with weights."""
 
 from __future__ import annotations
 
@@ -77,20 +77,20 @@ def _of_search(
     question: Question, history: Sequence[Answered], labelled: Mapping[Label, Question], vocabulary: Vocabulary
 ) -> list[str]:
     """What earlier searches for the type found, by how their regions and attributes lie to these."""
-    kind, what, here = question.kind, "+".join(question.attributes), vocabulary.region(question.region)
+    kind, what, region = question.kind, "+".join(question.attributes), vocabulary.region(question.region)
     words = []
     for before, yes in history:
         if before.instantiates and before.type != question.type:
             words.append(f"{kind}|{question.type}|{before.kind} {before.type} {yes}")
         elif before.instantiates:
-            lies = _lies(here, vocabulary.region(before.region))
+            lies = _lies(region, vocabulary.region(before.region))
             sets = _sets(frozenset(question.attributes), frozenset(before.attributes))
             words.append(f"{kind}|{before.kind} {yes} {lies} {sets}")
             words.append(f"{kind}|{question.type}|{what}|{before.kind} {'+'.join(before.attributes)} {yes} {lies}")
         elif before.kind == "attribute" and before.subject and before.subject.type == question.type:
             words.append(f"{kind}|{question.type}|{what}|another {'+'.join(before.attributes)} {yes}")
     words += [
-        f"{kind}|{question.type}|label {_lies(here, vocabulary.region(by.region))}"
+        f"{kind}|{question.type}|label {_lies(region, vocabulary.region(by.region))}"
         for label, by in labelled.items()
         if label.type == question.type
     ]
@@ -116,12 +116,12 @@ def _of_relation(
     words = [f"{stem}|first {fact}" for fact in _facts(a, history, labelled)]
     words += [f"{stem}|second {fact}" for fact in _facts(b, history, labelled)]
     if a in labelled and b in labelled:
-        found = [labelled[label].region for label in (a, b) if label is not None]
-        boxes = [vocabulary.region(name).box for name in found]
+        regions = [labelled[label].region for label in (a, b) if label is not None]
+        boxes = [vocabulary.region(name).box for name in regions]
         centres = [(box[0] + box[2], box[1] + box[3]) for box in boxes]
         words.append(f"{stem}|across {np.sign(round(centres[0][0] - centres[1][0], 6)):+.0f}")
         words.append(f"{stem}|down {np.sign(round(centres[0][1] - centres[1][1], 6)):+.0f}")
-        words.append(f"{stem}|regions {'|'.join(found)}")
+        words.append(f"{stem}|regions {'|'.join(regions)}")
     for before, yes in history:
         if before.kind != "relation":
             continue
@@ -149,13 +149,13 @@ def _types(question: Question) -> str:
     return "|".join(label.type for label in (question.subject, question.object) if label is not None)
 
 
-def _lies(here: Region, there: Region) -> str:
+def _lies(region: Region, other: Region) -> str:
     """How a region lies to another."""
-    if here.within(there):
-        return "same" if there.within(here) else "inside"
-    if there.within(here):
+    if region.within(other):
+        return "same" if other.within(region) else "inside"
+    if other.within(region):
         return "around"
-    return "meets" if here.meets(there) else "apart"
+    return "meets" if region.meets(other) else "apart"
 
 
 def _sets(these: frozenset[str], those: frozenset[str]) -> str:

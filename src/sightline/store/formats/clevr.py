@@ -96,7 +96,7 @@ def _scenes(file: Path, split: str, photos: Mapping[str, str] | None, known: set
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _EntryPart:
     """A part of a scene's entry: reads keys like an JsonEntry, with the way to them in the error's field."""
 
     entry: JsonEntry
@@ -131,7 +131,7 @@ class _Part:
         return tuple(value)
 
 
-def _parts(entry: JsonEntry, values: Mapping[str, Any], key: str, way: str) -> list[_Part]:
+def _parts(entry: JsonEntry, values: Mapping[str, Any], key: str, way: str) -> list[_EntryPart]:
     """The objects of a list, which may be missing."""
     given = values.get(key, [])
     if not isinstance(given, list):
@@ -139,7 +139,7 @@ def _parts(entry: JsonEntry, values: Mapping[str, Any], key: str, way: str) -> l
     for i, value in enumerate(given):
         if not isinstance(value, dict):
             raise entry.error("entry is not an object", f"{way}[{i}]", "a JSON object", value)
-    return [_Part(entry, f"{way}[{i}]", value) for i, value in enumerate(given)]
+    return [_EntryPart(entry, f"{way}[{i}]", value) for i, value in enumerate(given)]
 
 
 def _scene(entry: JsonEntry, split: str, photos: Mapping[str, str] | None) -> Scene:
@@ -160,13 +160,13 @@ def _scene(entry: JsonEntry, split: str, photos: Mapping[str, str] | None) -> Sc
     )
 
 
-def _looks(place: _Part) -> dict[str, Any]:
+def _looks(place: _EntryPart) -> dict[str, Any]:
     """CLEVR's keys of an object, checked."""
     looks: dict[str, Any] = {name: place.text(name) for name in ("shape", *LOOKS)}
     return looks | {"rotation": place.number("rotation")}
 
 
-def _plain_object(number: int, place: _Part) -> Object:
+def _plain_object(number: int, place: _EntryPart) -> Object:
     looks = _looks(place)
     x, y, z = place.numbers("3d_coords", 3)
     turn = math.radians(looks["rotation"])
@@ -219,11 +219,13 @@ def _picture(entry: JsonEntry, view: View, name: str, photos: Mapping[str, str] 
     return View(view.id, photo, view.size or size, view.units, view.camera)
 
 
-def _extended(entry: JsonEntry, things: Sequence[_Part], split: str, photos: Mapping[str, str] | None) -> Scene:
+def _extended(
+    entry: JsonEntry, things: Sequence[_EntryPart], split: str, photos: Mapping[str, str] | None
+) -> Scene:
     values = entry.values[EXTENSION]
     if not isinstance(values, dict):
         raise entry.error("not an object", EXTENSION, "a JSON object", values)
-    extra = _Part(entry, EXTENSION, values)
+    extra = _EntryPart(entry, EXTENSION, values)
     rest = _parts(entry, values, "objects", f"{EXTENSION}.objects")
     if len(rest) != len(things):
         raise entry.error("not one entry an object", f"{EXTENSION}.objects", f"{len(things)} entries", len(rest))
@@ -246,7 +248,7 @@ def _extended(entry: JsonEntry, things: Sequence[_Part], split: str, photos: Map
     )
 
 
-def _extended_object(place: _Part, rest: _Part) -> Object:
+def _extended_object(place: _EntryPart, rest: _EntryPart) -> Object:
     looks = _looks(place)
     more = rest.values.get("attributes", {})
     if not isinstance(more, dict) or not all(map(is_text, (*more, *more.values()))):
@@ -265,7 +267,7 @@ def _extended_object(place: _Part, rest: _Part) -> Object:
     return thing
 
 
-def _view(place: _Part, photos: Mapping[str, str] | None) -> View:
+def _view(place: _EntryPart, photos: Mapping[str, str] | None) -> View:
     size = None
     if place.values.get("size") is not None:
         width, height = place.values["size"] if _is_size(place.values["size"]) else (0, 0)
@@ -279,7 +281,7 @@ def _view(place: _Part, photos: Mapping[str, str] | None) -> View:
     if matrices is not None:
         if not isinstance(matrices, dict):
             raise place.error("not a camera", "camera", "k and world_to_camera", matrices)
-        parts = _Part(place.entry, f"{place.way}.camera", matrices)
+        parts = _EntryPart(place.entry, f"{place.way}.camera", matrices)
         camera = Camera(parts.numbers("k", 9), parts.numbers("world_to_camera", 12))
     view = View(place.text("id"), None, size, "normalised" if units == "normalised" else "pixels", camera)
     return _picture(place.entry, view, place.optional("image") or "", photos)
@@ -289,7 +291,7 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(type(v) is int and v < 2**31 for v in value)
 
 
-def _sighting(place: _Part, ids: Sequence[str], sizes: Mapping[str, tuple[int, int] | None]) -> Sighting:
+def _sighting(place: _EntryPart, ids: Sequence[str], sizes: Mapping[str, tuple[int, int] | None]) -> Sighting:
     index, view = place.values.get("object"), place.text("view")
     if type(index) is not int or not 0 <= index < len(ids):
         raise place.error("not an object index", "object", f"a whole number from 0 to {len(ids) - 1}", index)
@@ -303,7 +305,7 @@ def _sighting(place: _Part, ids: Sequence[str], sizes: Mapping[str, tuple[int, i
     return Sighting(view, ids[index], (x0, y0, x1, y1), visible, amodal, hidden, frozenset(place.texts("flags")))
 
 
-def _mask(place: _Part, key: str, size: tuple[int, int] | None) -> bytes | None:
+def _mask(place: _EntryPart, key: str, size: tuple[int, int] | None) -> bytes | None:
     given = place.optional(key)
     if given is None:
         return None
@@ -317,7 +319,7 @@ def _mask(place: _Part, key: str, size: tuple[int, int] | None) -> bytes | None:
     return rle
 
 
-def _relation(place: _Part) -> Relation:
+def _relation(place: _EntryPart) -> Relation:
     return Relation(
         place.text("subject"),
         place.text("object"),

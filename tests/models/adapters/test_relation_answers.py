@@ -11,7 +11,7 @@ from exams.relations.pair_tables import random_table
 from sightline.errors import DataError, ModelError
 from sightline.exams.relations.items import relations_items
 from sightline.models import load
-from sightline.models.adapters.file import Composite, combine
+from sightline.models.composite import Composite
 from sightline.scenes import View
 from sightline.skills import SILENT
 from sightline.store.formats.vrd25 import write_predictions
@@ -169,14 +169,17 @@ def test_composite_forwards(tmp_path: Path, ask: Any) -> None:
     file = tmp_path / "d.csv"
     file.write_text(DETECTIONS)
     seen: list[object] = []
-    relater = load("bottom_edge")
-    relater.prepare = seen.append
-    both = combine(relater, load(str(file)))
-    both.prepare("study")
-    assert seen == ["study"]
+    relater, detector = load("bottom_edge"), load(str(file))
+    relater.prepare_relations = seen.append
+    detector.prepare = detector.check = seen.append  # the form for all exams
+    both = Composite(relater, detector)
+    both.prepare_relations("study")
+    assert seen == ["study", "study"]
+    both.check_relations("spec")
+    assert seen[2:] == ["spec"]
     assert both.detect(View("x")).categories == ("cat", "dog")
     assert both.relate(ask([A], [B])).depth.tolist() == [2]
     assert both.facts() == relater.facts()
     assert Composite(load("random"), load(str(file))).facts() == {}
     with pytest.raises(ModelError, match=r"d.csv cannot relate \(its skills: detect\)"):
-        combine(load(str(file)), load(str(file)))
+        Composite(load(str(file)), load(str(file)))

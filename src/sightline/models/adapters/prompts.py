@@ -1,4 +1,4 @@
-"""What a model that reads English is shown and told: a picture, and a prompt around the question.
+"""Prompts for models that read English: a picture, and words around the question.
 
 A question speaks of "the designated region" and of labelled objects, "person 1". Three ways to point at them: draw
 their rectangles on the picture, crop the picture to them, or say their corners in words.
@@ -20,7 +20,7 @@ from sightline.hints import hint
 from sightline.skills import Asked
 
 Box = tuple[float, float, float, float]
-Pointing = Literal["draw", "crop", "words"]
+RegionStyle = Literal["draw", "crop", "words"]
 
 TEMPLATE: Final = """\
 {region}
@@ -29,7 +29,7 @@ TEMPLATE: Final = """\
 Question: {question}
 Things that are only partly visible count. "Unique" means that there is exactly one.
 Answer with one word, yes or no."""
-"""The default prompt. Another has the same placeholders, or ``{long_question}``; one must be a question."""
+"""The default prompt. Another one has the same placeholders, or ``{long_question}``; one must be a question."""
 
 _KNOWN: Final = ("region", "labels", "history", "question", "long_question")
 _SPOKEN: Final = f"the {REGION_WORD}"
@@ -51,8 +51,8 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How questions are put to a model that reads English.
+class PromptStyle:
+    """How prompts are made of questions.
 
     Attributes:
         region: How regions are pointed at.
@@ -60,7 +60,7 @@ class Manner:
         template: The prompt, with placeholders.
     """
 
-    region: Pointing = "draw"
+    region: RegionStyle = "draw"
     history: int | Literal["all"] = 0
     template: str = TEMPLATE
 
@@ -69,12 +69,12 @@ class Manner:
             raise ConfigError(f"history must not be negative, found {self.history}")
 
     @classmethod
-    def of(cls, region: Pointing, history: int | Literal["all"], prompt: Path | None) -> Manner:
-        """The manner with a template read from a file; ConfigError where there is none, or it has no question."""
+    def with_template(cls, region: RegionStyle, history: int | Literal["all"], prompt: Path | None) -> PromptStyle:
+        """Read the template from a file; ConfigError where there is none, or it has no question."""
         return cls(region, history, TEMPLATE if prompt is None else read_template(prompt))
 
-    def put(self, asked: Asked) -> Prompt:
-        """The picture and the prompt of a question."""
+    def prompt(self, asked: Asked) -> Prompt:
+        """Make the picture and the text of a question."""
         picture = Image.fromarray(asked.view.image())
         marks = marks_of(asked)
         shown = _crop_box(marks, picture.size) if self.region == "crop" else None
@@ -83,14 +83,14 @@ class Manner:
             picture = _outlined(picture, list(marks.values()))
         elif shown is not None:
             picture = picture.crop(shown)
-        told = {
+        values = {
             "region": _designation(places),
             "labels": "\n".join(_glossary(asked, places, cropped=self.region == "crop")),
             "history": "\n".join(self._past(asked)),
             "question": asked.text,
             "long_question": asked.long_text,
         }
-        text = re.sub(r"\{(\w+)\}", lambda found: told.get(found[1], found[0]), self.template)
+        text = re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), self.template)
         return Prompt(picture, re.sub(r"\n{2,}", "\n", text).strip())
 
     def facts(self) -> dict[str, Any]:
@@ -102,27 +102,27 @@ class Manner:
         for question, text, truth in asked.history[max(len(asked.history) - count, 0) :]:
             box = question.get("box")
             if box is None:
-                said = text
+                question_text = text
             elif self.region == "crop":  # its corners are of a picture that is not shown
                 same = asked.region is not None and tuple(box) == asked.region
-                said = text.replace(_SPOKEN, "the same region" if same else "another region")
+                question_text = text.replace(_SPOKEN, "the same region" if same else "another region")
             else:
-                said = text.replace(_SPOKEN, f"the region {corners(box)}")
+                question_text = text.replace(_SPOKEN, f"the region {corners(box)}")
             answer = "" if truth is None else f" {'Yes' if truth else 'No'}."
-            yield f"Earlier question: {said}{answer}"
+            yield f"Earlier question: {question_text}{answer}"
 
 
 def read_template(file: Path) -> str:
-    """A prompt from a file; ConfigError for a placeholder nobody fills, and where the question is missing."""
+    """Read a prompt from a file; ConfigError for a placeholder nobody fills, and where the question is missing."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: cannot be read as a prompt: {error}") from error
-    found = re.findall(r"\{(\w+)\}", text)
-    for name in found:
+    names = re.findall(r"\{(\w+)\}", text)
+    for name in names:
         if name not in _KNOWN:
             raise ConfigError(f"{file}: unknown placeholder {name!r}{hint(name, _KNOWN)}")
-    if not {"question", "long_question"} & set(found):
+    if not {"question", "long_question"} & set(names):
         raise ConfigError(f"{file}: the prompt has no place for the question: write {{question}} somewhere")
     return text
 
@@ -160,7 +160,7 @@ def _pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
 
 
 def _places(
-    marks: dict[str, Box], region: Pointing, shown: tuple[int, int, int, int] | None, size: tuple[int, int]
+    marks: dict[str, Box], region: RegionStyle, shown: tuple[int, int, int, int] | None, size: tuple[int, int]
 ) -> dict[str, str]:
     """Where each region is, in words that fit the picture shown."""
     if region == "draw":
@@ -217,25 +217,25 @@ def _elsewhere(box: Box | None, region: Box | None, cropped: bool) -> str:
 def _identity(asked: Asked, label: str) -> str:
     """By what a labelled object was found, as far as answers are told."""
     kind, _, number = label.rpartition(" ")
-    found = [
+    searches = [
         text
         for question, text, truth in asked.history
         if truth and question.get("type") == "unique" and question.get("object_type") == kind
     ]
-    told = _UNIQUE.fullmatch(found[int(number) - 1]) if len(found) >= int(number) else None
+    match = _UNIQUE.fullmatch(searches[int(number) - 1]) if len(searches) >= int(number) else None
     others = f", apart from those called {kind} before," if int(number) > 1 else ""
-    return f"the only {told[1]}{others}" if told else with_article(kind)
+    return f"the only {match[1]}{others}" if match else with_article(kind)
 
 
 def _outlined(picture: Image.Image, boxes: list[Box]) -> Image.Image:
     """A copy with the rectangles drawn, the later ones inside the earlier where they coincide."""
-    made = picture.convert("RGB")
-    draw = ImageDraw.Draw(made)
-    width = max(2, round(min(made.size) / 100))
+    outlined = picture.convert("RGB")
+    draw = ImageDraw.Draw(outlined)
+    width = max(2, round(min(outlined.size) / 100))
     for place, (box, colour) in enumerate(zip(boxes, _COLOURS.values(), strict=False)):
-        x0, y0, x1, y1 = _pixels(box, made.size)
+        x0, y0, x1, y1 = _pixels(box, outlined.size)
         inset = place * width if boxes.count(box) > 1 else 0
         x0, y0, x1, y1 = x0 + inset, y0 + inset, x1 - 1 - inset, y1 - 1 - inset
         if x1 > x0 and y1 > y0:
             draw.rectangle((x0, y0, x1, y1), outline=colour, width=width)
-    return made
+    return outlined

@@ -13,7 +13,7 @@ from exams.relations.pair_tables import make_table, random_table
 from sightline.errors import ConfigError
 from sightline.exams.relations.prior import ClassPrior
 from sightline.models import load
-from sightline.models.baselines.prior import class_pair_counts, likeliest
+from sightline.models.baselines.labels import class_pair_counts, likeliest
 from sightline.scenes import REVERSE
 from sightline.skills import SILENT, Judgements, RelationsStudy
 
@@ -32,7 +32,7 @@ LEFT, RIGHT = (0.0, 0.0, 0.4, 0.4), (0.5, 0.0, 0.9, 0.4)
 def test_majority(ask: Any, depth: list[int], occlusion: list[int], expected: tuple[int, int]) -> None:
     table = make_table([(0, 1), (0, 2), (1, 2)], depth, scene_of=[0, 0, 0], occlusion=occlusion)
     model = load("majority")
-    model.prepare(RelationsStudy(train={"within_image": table}, test={"within_image": table}))
+    model.prepare_relations(RelationsStudy(train={"within_image": table}, test={"within_image": table}))
     said = model.relate(ask([LEFT, RIGHT], [RIGHT, LEFT]))
     assert (said.depth.tolist(), said.occlusion.tolist()) == ([expected[0]] * 2, [expected[1]] * 2)
     assert list(model.facts()) == ["within_image depth", "within_image occlusion"]
@@ -42,7 +42,7 @@ def test_each_setting_has_its_own_majority(ask: Any) -> None:
     within = make_table([(0, 1)], [3], scene_of=[0, 0], occlusion=[0])
     across = make_table([(0, 1)], [2], scene_of=[0, 1], setting="across_images")
     model = load("majority")
-    model.prepare(RelationsStudy(train={"within_image": within, "across_images": across}, test={}))
+    model.prepare_relations(RelationsStudy(train={"within_image": within, "across_images": across}, test={}))
     said = model.relate(ask([LEFT], [RIGHT], setting="across_images"))
     assert (said.depth.tolist(), said.occlusion.tolist()) == ([1], [SILENT])
     assert model.facts() == {
@@ -57,7 +57,7 @@ def test_learning_from_training_needs_training(name: str, ask: Any) -> None:
     model = load(name)
     table = random_table(1)
     with pytest.raises(ConfigError, match=f"{name} needs a training split with across_images pairs"):
-        model.prepare(RelationsStudy(train={"within_image": table}, test={"across_images": table}))
+        model.prepare_relations(RelationsStudy(train={"within_image": table}, test={"across_images": table}))
     with pytest.raises(ConfigError, match="needs a training split with within_image pairs"):
         load(name).relate(ask([LEFT], [RIGHT]))
 
@@ -72,7 +72,7 @@ def object_class(**labels: list[int]) -> Any:
         occlusion=labels["occlusion"],
     )
     model = load("object_class")
-    model.prepare(RelationsStudy(train={"within_image": table}, test={}))
+    model.prepare_relations(RelationsStudy(train={"within_image": table}, test={}))
     return model
 
 
@@ -142,13 +142,13 @@ def test_a_cluster_never_answers_for_itself(ask: Any, turned: Any, seed: int) ->
     table = random_table(seed, scenes=8)
     other = np.random.default_rng(seed)
     model = load("class_prior:folds=3")
-    model.prepare(RelationsStudy(train={}, test={"within_image": table}))
+    model.prepare_relations(RelationsStudy(train={}, test={"within_image": table}))
     for rows, pairs in list(asked_by_cluster(table, ask))[:3]:
         said = Judgements.checked(model.relate(pairs), len(pairs), "class_prior")
         depth, occlusion = table.depth.copy(), table.occlusion.copy()
         depth[rows], occlusion[rows] = other.integers(0, 4, (2, len(rows)))
         again = load("class_prior:folds=3")
-        again.prepare(
+        again.prepare_relations(
             RelationsStudy(train={}, test={"within_image": replace(table, depth=depth, occlusion=occlusion)})
         )
         np.testing.assert_array_equal(again.relate(pairs).depth, said.depth)
@@ -172,7 +172,7 @@ def test_class_prior_learns_from_other_clusters(ask: Any) -> None:
         boxes=[LEFT, RIGHT] * scenes,
     )
     model = load("class_prior")
-    model.prepare(RelationsStudy(train={}, test={"within_image": table}))
+    model.prepare_relations(RelationsStudy(train={}, test={"within_image": table}))
     first = replace(ask([RIGHT], [LEFT], classes=(["cat"], ["dog"])), cluster_id=str(table.clusters[0]))
     assert model.relate(first).depth.tolist() == [1]
     assert model.relate(first).occlusion.tolist() == [1]
@@ -185,7 +185,7 @@ def test_class_prior_learns_from_other_clusters(ask: Any) -> None:
 def test_class_prior_across_images_and_unprepared(ask: Any) -> None:
     table = random_table(3, setting="across_images")
     model = load("class_prior")
-    model.prepare(RelationsStudy(train={}, test={"across_images": table}))
+    model.prepare_relations(RelationsStudy(train={}, test={"across_images": table}))
     said = model.relate(ask([LEFT], [RIGHT], setting="across_images", classes=(["c0"], ["c1"])))
     assert said.depth[0] in (0, 1, 2)
     assert said.occlusion.tolist() == [SILENT]

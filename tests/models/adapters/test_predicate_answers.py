@@ -11,7 +11,7 @@ import pytest
 from sightline.errors import DataError
 from sightline.models import candidate, load
 from sightline.scenes.labels import PREDICATES
-from sightline.skills import Queries, skills_of
+from sightline.skills import Queries, QuerySpec, skills_of
 
 HEAD = "scene_id,subject,object,predicate,answer\n"
 ROWS = [("s/1", 0, 1, "left", "yes"), ("s/1", 1, 0, "left", "no"), ("s/1", 1, 2, "can_support", "unknown")]
@@ -20,6 +20,10 @@ KEYS = ("scene_id", "subject", "object", "predicate", "answer")
 
 def asked(scene: str, n: int = 3) -> Queries:
     return Queries(scene, (), np.zeros((n, 32, 32, 3), dtype=np.uint8), ({},) * n)
+
+
+def spec(objects: dict[str, int]) -> QuerySpec:
+    return QuerySpec((), max(objects.values()), 32, objects=objects)
 
 
 def csv_file(folder: Path, *rows: tuple[object, ...]) -> Path:
@@ -102,7 +106,7 @@ def test_rows_that_the_data_cannot_have(
 ) -> None:
     file = made(tmp_path, *ROWS, ("s/2", 0, 1, "left", "no"), row)  # type: ignore[operator]
     with pytest.raises(DataError) as raised:
-        load(str(file)).check_scenes({"s/1": 3, "s/2": 3, "s/3": 1, "s/4": 0})
+        load(str(file)).check_predicates(spec({"s/1": 3, "s/2": 3, "s/3": 1, "s/4": 0}))
     assert (raised.value.file, raised.value.field) == (file, field)
     assert raised.value.row == (6 if made is csv_file else 5)
     assert says in str(raised.value)
@@ -110,7 +114,7 @@ def test_rows_that_the_data_cannot_have(
 
 @pytest.mark.parametrize("made", [csv_file, jsonl_file])
 def test_a_file_may_leave_scenes_out(tmp_path: Path, made: object) -> None:
-    load(str(made(tmp_path, *ROWS))).check_scenes({"s/1": 3, "s/2": 3})  # type: ignore[operator]
+    load(str(made(tmp_path, *ROWS))).check_predicates(spec({"s/1": 3, "s/2": 3}))  # type: ignore[operator]
 
 
 def test_a_line_ends_at_a_newline_and_nowhere_else(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""JSON posted to one address, again where a failure may pass: by the standard library alone."""
+"""Post JSON to one address, again where a failure may pass: by the standard library alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
@@ -28,16 +28,16 @@ class _PassingError(Exception):
         self.wait = wait
 
 
-class _Stay(HTTPRedirectHandler):
-    """No redirection is followed: the key goes to the address it was given for, and nowhere else."""
+class _NoRedirect(HTTPRedirectHandler):
+    """Follows no redirection: the key goes to the address it was given for, and nowhere else."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         """None: the redirection is an error."""
 
 
 @dataclass(frozen=True)
-class Post:
-    """A way to send JSON to one address and to read JSON back.
+class JsonClient:
+    """Sends JSON to one address and reads JSON back.
 
     Attributes:
         url: The address.
@@ -69,36 +69,36 @@ class Post:
         """The address without what follows a question mark, which may be private."""
         return self.url.partition("?")[0]
 
-    def send(self, body: Mapping[str, Any]) -> Any:
-        """The JSON the server answers with.
+    def post(self, body: Mapping[str, Any]) -> Any:
+        """Send JSON; return the JSON the server answers with.
 
         Raises:
             ModelError: It refused, its answer is no JSON, or it failed once more than `retries`.
         """
         data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        opener = _opener(self.url)
-        for again in range(self.retries + 1):
+        opener, attempt = _opener(self.url), 0
+        while True:
             try:
-                return self._tried(opener, data)
+                return self._post_once(opener, data)
             except _PassingError as error:
-                if again == self.retries:
-                    tries = f"{again + 1} tries" if again else "1 try"
+                attempt += 1
+                if attempt > self.retries:
+                    tries = "1 try" if attempt == 1 else f"{attempt} tries"
                     raise ModelError(f"{self.shown}: no answer after {tries}: {error}") from None
-                self.sleep(min(max(self.backoff * 2**again, error.wait), _LONGEST_WAIT))
-        raise AssertionError("unreachable")
+                self.sleep(min(max(self.backoff * 2 ** (attempt - 1), error.wait), _LONGEST_WAIT))
 
-    def _tried(self, opener: OpenerDirector, data: bytes) -> Any:
+    def _post_once(self, opener: OpenerDirector, data: bytes) -> Any:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
-        request = Request(self.url, data=data, headers=headers, method="POST")  # noqa: S310 — see `address`
+        request = Request(self.url, data=data, headers=headers, method="POST")  # noqa: S310 — see `checked_url`
         end = time.monotonic() + self.timeout
         try:
             with opener.open(request, timeout=self.timeout) as response:
                 text = self._read(response, end)
         except HTTPError as error:
             with error:
-                self._refused(error)
+                self._refuse(error)
         except URLError as error:
             raise _PassingError(str(error.reason)) from None
         except (OSError, http.client.HTTPException) as error:  # a timeout while reading is an OSError
@@ -109,39 +109,41 @@ class Post:
             raise ModelError(f"{self.shown}: its answer is not JSON: {self._quoted(text)}") from None
 
     def _read(self, response: http.client.HTTPResponse, end: float) -> bytes:
-        """All of the answer, unless it is too long or drips in for longer than one try may take."""
-        parts: list[bytes] = []
+        """Read all of the answer, unless it is too long or drips in for longer than one try may take."""
+        text = b""
         while part := response.read1(65536):
-            parts.append(part)
-            if sum(map(len, parts)) > _MOST_BYTES:
+            text += part
+            if len(text) > _MOST_BYTES:
                 raise ModelError(f"{self.shown}: its answer is longer than {_MOST_BYTES:,} bytes")
             if time.monotonic() > end:
                 raise TimeoutError("timed out")
         if response.length:
             raise _PassingError("the connection broke off")
-        return b"".join(parts)
+        return text
 
-    def _refused(self, error: HTTPError) -> None:
+    def _refuse(self, error: HTTPError) -> NoReturn:
+        """Raise what a status other than success means: a failure that may pass, or a refusal."""
         try:
-            said = self._quoted(error.read(_MOST_BYTES))
+            quoted = self._quoted(error.read(_MOST_BYTES))
         except (OSError, http.client.HTTPException):
-            said = ""
-        problem = f"status {error.code} {error.reason}" + (f": {said}" if said else "")
+            quoted = ""
+        problem = f"status {error.code} {error.reason}" + (f": {quoted}" if quoted else "")
         if error.code == 429 or error.code >= 500:
-            raise _PassingError(problem, _asked_wait(error))
-        where = " (redirections are not followed: give the final address)" if 300 <= error.code < 400 else ""
-        raise ModelError(f"{self.shown}: {problem}{where}")
+            wait = error.headers.get("Retry-After", "")  # seconds, or a date, which is not read
+            raise _PassingError(problem, float(wait) if wait.isascii() and wait.isdigit() else 0.0)
+        advice = " (redirections are not followed: give the final address)" if 300 <= error.code < 400 else ""
+        raise ModelError(f"{self.shown}: {problem}{advice}")
 
     def _quoted(self, text: bytes) -> str:
         """The beginning of what a server said, in one line, without the key should it repeat that."""
-        said = " ".join(text.decode("utf-8", "replace").split())
-        return (said.replace(self.key, "…") if self.key else said)[:_QUOTED]
+        line = " ".join(text.decode("utf-8", "replace").split())
+        return (line.replace(self.key, "…") if self.key else line)[:_QUOTED]
 
 
-def address(url: str) -> str:
-    """The url if questions can be posted there; ConfigError otherwise.
+def checked_url(url: str) -> str:
+    """Return the url if questions can be posted there; ConfigError otherwise.
 
-    >>> address("http://localhost:8000/answer")
+    >>> checked_url("http://localhost:8000/answer")
     'http://localhost:8000/answer'
     """
     try:
@@ -157,21 +159,10 @@ def address(url: str) -> str:
 
 
 def _opener(url: str) -> OpenerDirector:
-    """Opens the url; a server on this machine is never looked for behind a proxy."""
+    """What opens the url; a server on this machine is never looked for behind a proxy."""
     host = urlsplit(url).hostname or ""
-    return build_opener(_Stay, *([ProxyHandler({})] if _is_here(host) else []))
-
-
-def _is_here(host: str) -> bool:
-    if host == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        local = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return False
-
-
-def _asked_wait(error: HTTPError) -> float:
-    """Seconds a server asks to wait; 0 where it asks for none, or for a date."""
-    said = error.headers.get("Retry-After", "")
-    return float(said) if said.isascii() and said.isdigit() else 0.0
+        local = False
+    return build_opener(_NoRedirect, *([ProxyHandler({})] if local else []))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sightline.errors import ConfigError, DataError
-from sightline.models.adapters.prompting import TEMPLATE, Manner, corners, read_template
+from sightline.models.adapters.prompts import TEMPLATE, PromptStyle, corners, read_template
 from sightline.scenes import View
 
 LEFT, RIGHT, TOP = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0), (0.0, 0.0, 1.0, 0.5)
@@ -148,7 +148,7 @@ def colours(picture: Any) -> list[str]:
 )
 def test_pointing(how: Any, changes: dict[str, Any], size: Any, drawn: list[str], first: str, asked: Any) -> None:
     grey = np.full((20, 40, 3), 128, dtype=np.uint8)
-    put = Manner(how).put(asked(view=View("0", load_image=lambda: grey), **changes))
+    put = PromptStyle(how).prompt(asked(view=View("0", load_image=lambda: grey), **changes))
     assert put.text.startswith(first)
     assert put.text.endswith("Answer with one word, yes or no.")
     assert (put.picture.size, colours(put.picture)) == (size, drawn)
@@ -157,14 +157,14 @@ def test_pointing(how: Any, changes: dict[str, Any], size: Any, drawn: list[str]
 
 def test_a_crop_has_the_pixels_of_its_region(asked: Any) -> None:
     question = asked(question=ANY_BALL, region=(0.25, 0.5, 0.75, 1.0))
-    shown = np.asarray(Manner("crop").put(question).picture)
+    shown = np.asarray(PromptStyle("crop").prompt(question).picture)
     assert np.array_equal(shown, question.view.image()[10:20, 10:30])
 
 
 def test_corners_are_those_of_the_crop(asked: Any) -> None:
     """The picture shows 0.2–0.8 of the width; the second object is in the right half of that."""
     labels = {"cube 1": (0.2, 0.0, 0.5, 1.0), "cube 2": (0.5, 0.5, 0.8, 1.0)}
-    put = Manner("crop").put(asked(question=CLOSER, labels=labels, history=()))
+    put = PromptStyle("crop").prompt(asked(question=CLOSER, labels=labels, history=()))
     assert put.picture.size == (24, 20)
     assert f"Cube 1 is a cube in the region {corners((0, 0, 0.5, 1))}." in put.text
     assert f"Cube 2 is a cube in the region {corners((0.5, 0.5, 1, 1))}." in put.text
@@ -196,20 +196,20 @@ def test_corners_are_those_of_the_crop(asked: Any) -> None:
     ],
 )
 def test_history(how: Any, count: Any, said: list[str] | int, asked: Any) -> None:
-    text = Manner(how, count).put(asked(question=ANY_BALL, region=LEFT, history=TWICE)).text
+    text = PromptStyle(how, count).prompt(asked(question=ANY_BALL, region=LEFT, history=TWICE)).text
     told = [line.removeprefix("Earlier question: ") for line in text.splitlines() if line.startswith("Earlier")]
     assert (len(told) if isinstance(said, int) else told) == said
 
 
 def test_withheld_answers_are_not_told(asked: Any) -> None:
-    text = Manner("words", "all").put(asked(history=((IS_SMALL, "Is cube 1 small?", None),))).text
+    text = PromptStyle("words", "all").prompt(asked(history=((IS_SMALL, "Is cube 1 small?", None),))).text
     assert "Earlier question: Is cube 1 small?\n" in text
 
 
 def test_a_prompt_of_ones_own(tmp_path: Path, asked: Any) -> None:
     file = tmp_path / "prompt.txt"
     file.write_text('{"q": "{question}"}\n\n\n{region}\n{long_question}', encoding="utf-8")
-    put = Manner.of("draw", 0, file).put(asked(text="Is {region} odd?"))
+    put = PromptStyle.with_template("draw", 0, file).prompt(asked(text="Is {region} odd?"))
     assert put.text == '{"q": "Is {region} odd?"}\nIs there an instance of a ball?'
 
 
@@ -238,6 +238,6 @@ def test_the_default_prompt_is_a_prompt(tmp_path: Path) -> None:
 
 def test_bad_manners(asked: Any) -> None:
     with pytest.raises(ConfigError, match="history must not be negative, found -1"):
-        Manner(history=-1)
+        PromptStyle(history=-1)
     with pytest.raises(DataError, match="view has no image"):
-        Manner().put(asked(view=View("0")))
+        PromptStyle().prompt(asked(view=View("0")))

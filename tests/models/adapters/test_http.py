@@ -21,7 +21,7 @@ from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.measures import asked_rows
 from sightline.models import candidate, load
-from sightline.models.adapters.posting import Post, address
+from sightline.models.adapters.http_client import JsonClient, checked_url
 from sightline.scenes import View
 from sightline.skills import Asked
 from sightline.store import Dataset
@@ -230,7 +230,7 @@ def test_what_does_not_pass(
     reply: Any, says: str, server: Server, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EYE_KEY", SECRET)
-    monkeypatch.setattr("sightline.models.adapters.posting._MOST_BYTES", 300)
+    monkeypatch.setattr("sightline.models.adapters.http_client._MOST_BYTES", 300)
     server.plan = [reply]
     with pytest.raises(ModelError) as raised:
         model_at(server, ",key=EYE_KEY").answer(asked())
@@ -258,14 +258,14 @@ def test_the_key_is_sent_and_never_told(
     written = b"".join(file.read_bytes() for file in (tmp_path / "r").rglob("*") if file.is_file())
     assert b"EYE_KEY" in written
     assert SECRET.encode() not in written
-    assert SECRET not in f"{model.post!r} {model.facts()} {model.name}"
+    assert SECRET not in f"{model.client!r} {model.facts()} {model.name}"
 
 
 def test_what_follows_the_question_mark_is_not_told(server: Server) -> None:
     server.plan = [(400, "no")]
-    post = Post(server.url("/answer?token=private"))
+    client = JsonClient(server.url("/answer?token=private"))
     with pytest.raises(ModelError, match=r"/answer: status 400"):
-        post.send({})
+        client.post({})
     assert server.seen[0][0] == "/answer?token=private"
 
 
@@ -282,7 +282,7 @@ def test_what_follows_the_question_mark_is_not_told(server: Server) -> None:
 def test_waiting(asks: dict[str, str], waits: list[float], server: Server) -> None:
     server.plan = [(429, "slowly", asks)] * 3 + [(200, YES)]
     slept: list[float] = []
-    assert Post(server.url(), backoff=0.5, sleep=slept.append).send({}) == YES
+    assert JsonClient(server.url(), backoff=0.5, sleep=slept.append).post({}) == YES
     assert slept == waits
 
 
@@ -290,7 +290,7 @@ def test_a_server_here_is_not_behind_a_proxy(server: Server, monkeypatch: pytest
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    assert Post(server.url(), retries=0).send({}) == YES
+    assert JsonClient(server.url(), retries=0).post({}) == YES
 
 
 @pytest.mark.parametrize(
@@ -327,4 +327,4 @@ def test_bad_options(options: str, says: str) -> None:
 
 def test_an_address_that_breaks_the_parser() -> None:
     with pytest.raises(ConfigError, match="url must be like"):
-        address("http://[::1/answer")
+        checked_url("http://[::1/answer")

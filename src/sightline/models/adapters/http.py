@@ -1,4 +1,4 @@
-"""Models behind a server: questions go out as JSON, answers come back.
+"""Ask models behind a server: questions go out as JSON, answers come back.
 
 Two kinds of server: one that speaks Sightline's own small form, and one that speaks OpenAI's chat completions, as
 vLLM, llama.cpp and others do. Only the address the user wrote is called; redirections are not followed.
@@ -18,8 +18,8 @@ from typing import Any, Literal
 from PIL import Image
 
 from sightline.errors import ConfigError, ModelError
-from sightline.models.adapters.posting import Post, address
-from sightline.models.adapters.prompting import Manner, Pointing
+from sightline.models.adapters.http_client import JsonClient, checked_url
+from sightline.models.adapters.prompts import PromptStyle, RegionStyle
 from sightline.scenes import View
 from sightline.skills import Asked
 
@@ -31,25 +31,22 @@ class HttpAnswer:
     (a list of ``question``, ``text`` and ``answer``) and ``image`` (PNG in base64).
     """
 
-    def __init__(self, post: Post) -> None:
-        self.post = post
-        self.name = f"http:{post.shown.partition('://')[2]}"
-        self._kept: tuple[View, str] | None = None
+    def __init__(self, client: JsonClient) -> None:
+        self.client = client
+        self.name = f"http:{client.shown.partition('://')[2]}"
+        self._latest: tuple[View, str] | None = None
 
     def answer(self, asked: Asked) -> str | bool:
         """What the server says."""
-        told = self.post.send(self._body(asked))
-        if not isinstance(told, dict) or not isinstance(told.get("answer"), str | bool):
-            found = json.dumps(told, ensure_ascii=False)[:200]
-            raise ModelError(
-                f'{self.post.shown}: expected {{"answer": …}} with a text, true or false, found {found}'
-            )
-        reply: str | bool = told["answer"]
-        return reply
+        reply = self.client.post(self._body(asked))
+        if not isinstance(reply, dict) or not isinstance(reply.get("answer"), str | bool):
+            raise _unexpected(self.client, '{"answer": …} with a text, true or false', reply)
+        answer: str | bool = reply["answer"]
+        return answer
 
     def facts(self) -> dict[str, Any]:
         """Where it is."""
-        return {"url": self.post.shown, "kind": "answer"}
+        return {"url": self.client.shown, "kind": "answer"}
 
     def _body(self, asked: Asked) -> dict[str, Any]:
         return {
@@ -64,38 +61,37 @@ class HttpAnswer:
         }
 
     def _png(self, view: View) -> str:
-        """The picture; kept for the stream's other questions."""
-        if self._kept is None or self._kept[0] is not view:
-            self._kept = (view, png(Image.fromarray(view.image())))
-        return self._kept[1]
+        """The picture; remembered for the stream's other questions."""
+        if self._latest is None or self._latest[0] is not view:
+            self._latest = (view, png(Image.fromarray(view.image())))
+        return self._latest[1]
 
 
 class HttpChat:
     """A server of OpenAI's chat completions with pictures, asked at temperature 0."""
 
-    def __init__(self, post: Post, model: str, manner: Manner, max_new_tokens: int) -> None:
-        self.post, self.model, self.manner, self.max_new_tokens = post, model, manner, max_new_tokens
-        self.name = f"chat:{model},region={manner.region}" + (f",history={manner.history}" * bool(manner.history))
+    def __init__(self, client: JsonClient, model: str, style: PromptStyle, max_new_tokens: int) -> None:
+        self.client, self.model, self.style, self.max_new_tokens = client, model, style, max_new_tokens
+        self.name = f"chat:{model},region={style.region}" + (f",history={style.history}" * bool(style.history))
 
     def answer(self, asked: Asked) -> str:
         """What the model wrote; nothing where it wrote nothing."""
-        told = self.post.send(self._body(asked))
+        reply = self.client.post(self._body(asked))
         try:
-            written = told["choices"][0]["message"]["content"]
+            written = reply["choices"][0]["message"]["content"]
         except (KeyError, IndexError, TypeError):
-            found = json.dumps(told, ensure_ascii=False)[:200]
-            raise ModelError(f"{self.post.shown}: expected a chat completion, found {found}") from None
+            raise _unexpected(self.client, "a chat completion", reply) from None
         return written if isinstance(written, str) else ""
 
     def facts(self) -> dict[str, Any]:
         """Where it is and how it is asked."""
-        told = {"url": self.post.shown, "kind": "chat", "model": self.model}
-        return told | {"max_new_tokens": self.max_new_tokens, **self.manner.facts()}
+        facts = {"url": self.client.shown, "kind": "chat", "model": self.model}
+        return facts | {"max_new_tokens": self.max_new_tokens, **self.style.facts()}
 
     def _body(self, asked: Asked) -> dict[str, Any]:
-        put = self.manner.put(asked)
-        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(put.picture)}"}}
-        content = [picture, {"type": "text", "text": put.text}]
+        prompt = self.style.prompt(asked)
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(prompt.picture)}"}}
+        content = [picture, {"type": "text", "text": prompt.text}]
         return {
             "model": self.model,
             "messages": [{"role": "user", "content": content}],
@@ -112,12 +108,12 @@ def http(
     timeout: float = 60.0,
     retries: int = 3,
     backoff: float = 1.0,
-    region: Pointing | None = None,
+    region: RegionStyle | None = None,
     history: int | Literal["all"] | None = None,
     max_new_tokens: int | None = None,
     prompt: Path | None = None,
 ) -> HttpAnswer | HttpChat:
-    """A model behind a server.
+    """Make a model of a server.
 
     Args:
         url: Where questions are posted; of a chat server the whole address, or its beginning up to ``/v1``.
@@ -145,31 +141,38 @@ def http(
     given = [name for name, value in chat.items() if value is not None]
     if kind == "answer" and given:
         raise ConfigError(f"http: the option {given[0]} goes with kind=chat")
-    target = address(url)
+    target = checked_url(url)
     if kind == "answer":
-        return HttpAnswer(Post(target, timeout, retries, backoff, _secret(key)))
+        return HttpAnswer(JsonClient(target, timeout, retries, backoff, _secret(key)))
     if model is None:
         raise ConfigError("http: kind=chat needs the option model, the name the server knows it by")
     if max_new_tokens is not None and max_new_tokens < 1:
         raise ConfigError(f"http: max_new_tokens must be at least 1, found {max_new_tokens}")
     if re.search(r"/v1/?$", target):
         target = f"{target.rstrip('/')}/chat/completions"
-    post = Post(target, timeout, retries, backoff, _secret(key))
-    return HttpChat(post, model, Manner.of(region or "draw", history or 0, prompt), max_new_tokens or 16)
+    client = JsonClient(target, timeout, retries, backoff, _secret(key))
+    style = PromptStyle.with_template(region or "draw", history or 0, prompt)
+    return HttpChat(client, model, style, max_new_tokens or 16)
 
 
 def png(picture: Image.Image) -> str:
-    """A picture as PNG in base64."""
-    made = io.BytesIO()
-    picture.save(made, "PNG")
-    return base64.b64encode(made.getvalue()).decode("ascii")
+    """Encode a picture as PNG in base64."""
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def _unexpected(client: JsonClient, expected: str, reply: object) -> ModelError:
+    """The error of a reply that is JSON of another form."""
+    beginning = json.dumps(reply, ensure_ascii=False)[:200]
+    return ModelError(f"{client.shown}: expected {expected}, found {beginning}")
 
 
 def _secret(variable: str | None) -> str:
     """The key; the message does not repeat the option, which may be a key given by mistake."""
     if variable is None:
         return ""
-    found = os.environ.get(variable, "").strip()
-    if not found:
+    key = os.environ.get(variable, "").strip()
+    if not key:
         raise ConfigError("http: key=NAME names an environment variable that has the key; that one is not set")
-    return found
+    return key

@@ -1,0 +1,415 @@
+"""Answers made elsewhere, of any exam, and detections: models that only read a file.
+
+A CSV is known by its header, a JSONL by the keys of its first line (`open_answers`). Whatever is wrong with a file
+is a DataError with the file, the row, the field, what was expected and what stood there.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sightline.errors import DataError, ModelError
+from sightline.geometry import iou_matrix
+from sightline.hints import did_you_mean
+from sightline.models.adapters.image_names import image_ids, names_of, scene_ids
+from sightline.scenes import REVERSE, View
+from sightline.scenes.labels import PREDICATES
+from sightline.skills import (
+    ABSTAIN,
+    SILENT,
+    UNKNOWN,
+    Asked,
+    Detections,
+    Judgements,
+    Pairs,
+    Queries,
+    QuerySpec,
+    TuringSpec,
+    Verdicts,
+)
+from sightline.store.formats.csvio import FIRST_ROW, NUMBER, TEXT, Column, code, read_csv, refuse, refuse_boxes
+from sightline.store.formats.vrd25 import read_predictions
+
+_REVERSE: Final = np.array(REVERSE, dtype=np.int8)
+_DETECTION_COLUMNS: Final = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
+    ("xmin", "xmax", "ymin", "ymax", "score"), NUMBER
+)
+
+
+@dataclass(frozen=True)
+class _Field:
+    """How one field of an answer is read.
+
+    Attributes:
+        cell: In a CSV.
+        value: In a JSONL: what a JSON value means, None where it is not as expected.
+        problem: What is wrong with such a JSON value, where that is not said as of a cell; `expected` likewise.
+        words: Those it must be one of; a near miss is told.
+    """
+
+    cell: Column
+    value: Callable[[Any], Any]
+    problem: str = ""
+    expected: str = ""
+    words: tuple[str, ...] = ()
+
+
+def _number(expected: str, problem: str, pattern: str, value: Callable[[Any], Any]) -> _Field:
+    def parse(cell: pl.Expr) -> pl.Expr:
+        return pl.when(cell.str.contains(f"^{pattern}$")).then(cell.cast(pl.Int64, strict=False))
+
+    return _Field(Column(expected, parse, problem), value)
+
+
+def _place(value: Any) -> int | None:
+    """A place among objects: a whole number, or its digits."""
+    is_place = isinstance(value, str | int) and not isinstance(value, bool) and _PLACE.fullmatch(str(value))
+    return int(value) if is_place else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _only(kinds: Any) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, kinds) else None
+
+
+def _word(name: str, codes: Mapping[str, int], problem: str) -> _Field:
+    return _Field(
+        code(codes, problem=problem),
+        lambda value: codes.get(value) if isinstance(value, str) else None,
+        f"not a known {name}",
+        words=tuple(codes),
+    )
+
+
+_PLACE: Final = re.compile(r"[0-9]{1,6}")
+_OBJECT: Final = _number("the object's place in the scene, counted from 0", "not a place", _PLACE.pattern, _place)
+_PREDICATE_FIELDS: Final = {
+    "scene_id": _Field(TEXT, _only(str), "not a scene", "text"),
+    "subject": _OBJECT,
+    "object": _OBJECT,
+    "predicate": _word("predicate", {word: i for i, word in enumerate(PREDICATES)}, "not a predicate"),
+    "answer": _word("answer", {"yes": 1, "no": 0, "unknown": UNKNOWN}, "not an answer"),
+}
+_TURING_FIELDS: Final = {
+    "scene_id": _Field(TEXT, _only(str), "not a valid scene_id", "text"),
+    "stream": _number("a whole number, 0 or more", "not a stream", r"\d{1,9}", _count),
+    "step": _number("a whole number, 0 or more", "not a step", r"\d{1,9}", _count),
+    "answer": _Field(TEXT, _only(str | bool), "not a valid answer", "text, true or false"),
+}
+
+
+class Predictions:
+    """Answers to the relations exam from a 2.5VRD prediction CSV.
+
+    A pair is answered by the row of the same two images, in the same order, whose boxes both overlap the asked
+    ones with IoU > 0.5; the row with the best smaller IoU wins, then the one with the right classes, then the
+    first. A pair without such a row is met with silence.
+
+    Args:
+        path: The file. An image is known by its scene id or the end of it after a slash.
+        reverse: Also answer (b, a) from a row about (a, b), turned round, where (b, a) has no row of its own.
+    """
+
+    def __init__(self, path: Path, reverse: bool = False) -> None:
+        self.path = path
+        self.reverse = reverse
+        frame = read_predictions(path)
+        self._a = frame.select("a_x0", "a_y0", "a_x1", "a_y1").to_numpy()
+        self._b = frame.select("b_x0", "b_y0", "b_x1", "b_y1").to_numpy()
+        self._categories_a = frame["category_a"].to_numpy().astype(object)
+        self._categories_b = frame["category_b"].to_numpy().astype(object)
+        self._depth = frame["depth"].to_numpy().astype(np.int8)
+        self._occlusion = frame["occlusion"].to_numpy().astype(np.int8)
+        self._rows = _rows_by_key(frame.select("image_a", "image_b"))
+        self._images = {image for pair in self._rows for image in pair}
+
+    def relate(self, pairs: Pairs) -> Judgements:
+        """What the file says about these pairs."""
+        a, b = map(self._image, scene_ids(pairs))
+        row = self._best_rows(pairs, self._rows.get((a, b)), swapped=False)
+        depth, occlusion = (np.full(len(pairs), SILENT, dtype=np.int8) for _ in range(2))
+        answered = row >= 0
+        depth[answered], occlusion[answered] = self._depth[row[answered]], self._occlusion[row[answered]]
+        if self.reverse:
+            back = self._best_rows(pairs, self._rows.get((b, a)), swapped=True)
+            fill = ~answered & (back >= 0)
+            depth[fill] = _REVERSE[self._depth[back[fill]]]
+            occlusion[fill] = _REVERSE[self._occlusion[back[fill]]]
+        return Judgements(depth, occlusion)
+
+    def _image(self, scene_id: str) -> str | None:
+        """The file's name of a scene's image; None where it has none."""
+        return next((name for name in image_ids(scene_id) if name in self._images), None)
+
+    def _best_rows(self, pairs: Pairs, rows: NDArray[np.intp] | None, *, swapped: bool) -> NDArray[np.intp]:
+        """(n,) row of the file that answers each pair, −1 where none does."""
+        if rows is None or not len(pairs):
+            return np.full(len(pairs), -1, dtype=np.intp)
+        a, b, classes_a, classes_b = self._a, self._b, self._categories_a, self._categories_b
+        if swapped:
+            a, b, classes_a, classes_b = b, a, classes_b, classes_a
+        quality = np.minimum(iou_matrix(pairs.boxes_a, a[rows]), iou_matrix(pairs.boxes_b, b[rows]))
+        named_a = np.array(pairs.categories_a, dtype=object)[:, None] == classes_a[rows]
+        named_b = np.array(pairs.categories_b, dtype=object)[:, None] == classes_b[rows]
+        best = quality == quality.max(axis=1, keepdims=True)
+        chosen = np.where(best, named_a.astype(np.int8) + named_b, -1).argmax(axis=1)
+        enough = quality[np.arange(len(pairs)), chosen] > 0.5
+        answering: NDArray[np.intp] = np.where(enough, rows[chosen], -1)
+        return answering
+
+
+class DetectionsFile:
+    """Detections from a CSV with columns image_id, entity, xmin, xmax, ymin, ymax, score.
+
+    Boxes are fractions of the image. An image is known by its scene id, the end of that id after a slash or its
+    picture's stem; one that is not in the file has no detections.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        frame = read_csv(path, _DETECTION_COLUMNS)
+        refuse_boxes(frame, ("xmin", "xmax", "ymin", "ymax"), file=path)
+        self._boxes = frame.select("xmin", "ymin", "xmax", "ymax").to_numpy()
+        self._scores = frame["score"].to_numpy()
+        self._categories = frame["entity"].to_list()
+        self._rows = _rows_by_key(frame.select("image_id"))
+
+    def detect(self, view: View) -> Detections:
+        """The file's detections in this view, in file order."""
+        known = (self._rows[key] for key in ((name,) for name in names_of(view)) if key in self._rows)
+        rows = next(known, np.zeros(0, dtype=np.intp))
+        return Detections(
+            boxes=self._boxes[rows],
+            scores=self._scores[rows],
+            categories=tuple(self._categories[row] for row in rows),
+            groups=np.zeros(len(rows), dtype=bool),
+        )
+
+
+class PredicateAnswers:
+    """Answers to the predicates exam: rows of scene_id, subject, object, predicate and answer, one a judgement.
+
+    Subject and object are places in the scene's stored order from 0, which in a generated dataset are the objects'
+    ids. The answer is ``yes``, ``no`` or ``unknown``; what has no row is unknown.
+
+    Args:
+        path: A ``.csv`` with these columns in any order, or a ``.jsonl`` with one object of these keys a line.
+    """
+
+    views: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        types = dict.fromkeys(_PREDICATE_FIELDS, pl.Int64) | {"scene_id": pl.String}
+        first, frame = _read_answers(path, _PREDICATE_FIELDS, types)
+        itself = pl.col("subject") == pl.col("object")
+        problem = "subject and object are the same"
+        refuse(frame, itself, problem, file=path, field="object", found=pl.col("object"), line=first)
+        again = ~pl.struct("scene_id", "subject", "object", "predicate").is_first_distinct()
+        name = pl.col("predicate").replace_strict(dict(enumerate(PREDICATES)), return_dtype=pl.String)
+        refuse(frame, again, "answered twice", file=path, field="predicate", found=name, line=first)
+        self._rows = {
+            str(key): group.select("subject", "object", "predicate", "answer", "line").to_numpy()
+            for (key,), group in frame.with_row_index("line", offset=first).group_by(
+                "scene_id", maintain_order=True
+            )
+        }
+
+    def check_predicates(self, spec: QuerySpec) -> None:
+        """DataError for a row about a scene or an object that is not there."""
+        for scene, rows in self._rows.items():
+            if scene not in spec.objects:
+                raise DataError(
+                    f"no such scene in the data{did_you_mean(scene, spec.objects)}",
+                    file=self.path,
+                    row=int(rows[0, -1]),
+                    field="scene_id",
+                    found=scene,
+                )
+            self._refuse_strangers(rows, spec.objects[scene])
+
+    def predicates(self, queries: Queries) -> Verdicts:
+        """What the file says about this scene."""
+        n = len(queries)
+        answers = np.full((n, n, len(PREDICATES)), UNKNOWN, dtype=np.int8)
+        rows = self._rows.get(queries.scene_id)
+        if rows is not None:
+            self._refuse_strangers(rows, n)
+            subject, other, predicate, answer, _ = rows.T
+            answers[subject, other, predicate] = answer
+        return Verdicts(answers)
+
+    def _refuse_strangers(self, rows: NDArray[np.int64], n: int) -> None:
+        for column, field in enumerate(("subject", "object")):
+            beyond = rows[rows[:, column] >= n]
+            if len(beyond):
+                raise DataError(
+                    "no such object in the scene",
+                    file=self.path,
+                    row=int(beyond[0, -1]),
+                    field=field,
+                    expected=f"0…{n - 1}" if n else "none, it is empty",
+                    found=int(beyond[0, column]),
+                )
+
+
+class TuringAnswers:
+    """Answers to the Turing exam: rows of scene_id, stream, step and answer, one a question.
+
+    These are the names a written test gives its questions by, and those of a run made with the same seed. Answers
+    are read as those of any model; a question without a row is met with an abstention.
+
+    Args:
+        path: A ``.csv`` with these columns in any order, or a ``.jsonl`` with one object a line, which may have
+            other keys too: a test's own lines with an answer added will do.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._answers: dict[tuple[str, int, int], str | bool] = {}
+        self._place: tuple[str, int, int] | None = None
+        first, frame = _read_answers(path, _TURING_FIELDS, dict.fromkeys(_TURING_FIELDS, pl.Object), others=True)
+        for row, (scene, stream, step, answer) in enumerate(frame.iter_rows(), start=first):
+            if (scene, stream, step) in self._answers:
+                place = f"{scene}, stream {stream}, step {step}"
+                raise DataError("answered twice", file=path, row=row, field="step", found=place)
+            self._answers[scene, stream, step] = answer
+
+    def check_turing(self, spec: TuringSpec) -> None:
+        """ModelError unless some answer is about one of the exam's images."""
+        about = {scene for scene, _, _ in self._answers}
+        if about.isdisjoint(spec.images):
+            raise ModelError(
+                f"{self.path}: none of its answers is about an image of this exam: they are about {min(about)!r} "
+                f"…, the exam about {min(spec.images)!r} …"
+            )
+
+    def seek(self, scene_id: str, stream: int, step: int) -> None:
+        """Remember which question comes next."""
+        self._place = (scene_id, stream, step)
+
+    def answer(self, asked: Asked) -> str | bool:  # noqa: ARG002 — the skill's protocol
+        """What the file says to the question that `seek` named."""
+        if self._place is None:
+            raise ModelError(f"{self.path}: nobody told which stream and step the question is of")
+        return self._answers.get(self._place, ABSTAIN)
+
+
+AnswersModel = Predictions | DetectionsFile | PredicateAnswers | TuringAnswers
+
+_MODELS: Final[Mapping[str, Callable[[Path], AnswersModel]]] = {
+    "relate": Predictions,
+    "detect": DetectionsFile,
+    "predicates": PredicateAnswers,
+    "answer": TuringAnswers,
+}
+_KNOWN_BY: Final = {
+    ".csv": {
+        "predicate": "predicates",
+        "step": "answer",
+        "image_id": "detect",
+        "score": "detect",
+        "image_id_1": "relate",
+    },
+    ".jsonl": {"step": "answer", "predicate": "predicates"},  # lines of a Turing test may have any other key
+}
+"""Column or key by which a file is known → the skill of its model; the first that a file has decides."""
+
+
+def open_answers(path: Path, wanted: Sequence[str] = ()) -> AnswersModel:
+    """Open a file of answers or detections, whichever its header or its first line speaks of.
+
+    Args:
+        path: A ``.csv`` or ``.jsonl``.
+        wanted: Skills that are looked for; they tell what a file should have been that speaks of nothing known.
+    """
+    _require(path)
+    known, names = _KNOWN_BY[path.suffix.lower()], _names(path)
+    skills = [skill for name, skill in known.items() if name in names]
+    usual = list(known.values())[-1]
+    return next(_MODELS[skill] for skill in (*skills, *wanted, usual) if skill in known.values())(path)
+
+
+def _require(path: Path) -> None:
+    if not path.is_file():
+        raise ModelError(f"{path}: no such file")
+
+
+def _is_jsonl(path: Path) -> bool:
+    return path.suffix.lower() == ".jsonl"
+
+
+def _names(path: Path) -> Sequence[str]:
+    """Columns of a CSV, or keys of the first line of a JSONL; none where it cannot be read."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        if not _is_jsonl(path):
+            return next(csv.reader(file), [])
+        try:
+            first = json.loads(file.readline())
+        except ValueError:
+            first = None
+    return list(first) if isinstance(first, dict) else []
+
+
+def _read_answers(
+    path: Path, fields: Mapping[str, _Field], types: Mapping[str, Any], *, others: bool = False
+) -> tuple[int, pl.DataFrame]:
+    """The number of the first row of answers, and all rows with these columns, each checked.
+
+    Args:
+        path: The file.
+        fields: How each is read.
+        types: Columns' types, where the file is a JSONL.
+        others: Whether a line of a JSONL may have other keys too.
+    """
+    _require(path)
+    if not _is_jsonl(path):
+        frame = read_csv(path, {name: field.cell for name, field in fields.items()}).select(*fields)
+        return FIRST_ROW, frame.with_columns(pl.col(pl.Int8).cast(pl.Int64))
+    try:
+        # Not splitlines: other characters that it takes for line ends may stand in a JSON text.
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from error
+    if lines == [""]:
+        raise DataError("file has no rows", file=path, row=1, expected="at least one row", found="")
+    rows = [_parsed(line, fields, path, row, others) for row, line in enumerate(lines, start=1)]
+    return 1, pl.DataFrame(rows, schema=types, orient="row")
+
+
+def _parsed(line: str, fields: Mapping[str, _Field], path: Path, row: int, others: bool) -> list[Any]:
+    """The values of one line; a blank line is none, so that rows are lines."""
+    try:
+        given = json.loads(line)
+    except ValueError as error:
+        raise DataError(f"not JSON: {error}", file=path, row=row) from None
+    keys = set(given) if isinstance(given, dict) else set()
+    if not (keys >= set(fields) if others else keys == set(fields)):
+        raise DataError("not an answer", file=path, row=row, expected=f"an object with {', '.join(fields)}")
+    values = {name: field.value(given[name]) for name, field in fields.items()}
+    for name, field in fields.items():
+        if values[name] is None:
+            problem = (field.problem or field.cell.problem) + did_you_mean(str(given[name]), field.words)
+            expected = field.expected or field.cell.expected
+            raise DataError(problem, file=path, row=row, field=name, expected=expected, found=given[name])
+    return list(values.values())
+
+
+def _rows_by_key(keys: pl.DataFrame) -> dict[tuple[Any, ...], NDArray[np.intp]]:
+    """Rows of each distinct key, in file order."""
+    named = keys.columns
+    grouped = keys.with_row_index("row").group_by(named, maintain_order=True).agg("row")
+    return {tuple(key): np.asarray(rows, dtype=np.intp) for *key, rows in grouped.iter_rows()}
