@@ -30,7 +30,7 @@ from sightline.exams.scoring import (
     score_records,
     score_tables,
 )
-from sightline.generate import open_any
+from sightline.generation import open_any
 from sightline.models import candidate, is_blind
 from sightline.show.page import Page
 from sightline.show.table import Table

@@ -42,7 +42,7 @@ def able(tmp_path: Path) -> str:
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Enough small scenes for every exam."""
-    from sightline.generate import generate
+    from sightline.generation import generate
 
     folder = tmp_path_factory.mktemp("worlds") / "d"
     generate("geospa/train", folder, scenes=120, seed=5, size=(48, 32), depth=None, canonical=1)
@@ -128,7 +128,7 @@ def test_help_names_the_options_of_the_exam(cli: Cli, exam: str) -> None:
 
 def test_data_is_opened_once(cli: Cli, simulated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sightline.exams.relations import pairs
-    from sightline.generate import open as opening
+    from sightline.generation import open as opening
 
     opened: Counter[str] = Counter()
     made: Counter[tuple[str, str]] = Counter()

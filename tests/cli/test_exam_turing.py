@@ -221,7 +221,7 @@ def test_a_written_test_is_smoothed_as_the_exam_is(cli: Cli, toys: Path, tmp_pat
 
 
 def test_a_generated_world_with_its_ready_vocabulary(cli: Cli, tmp_path: Path) -> None:
-    from sightline.generate import generate
+    from sightline.generation import generate
 
     generate("geospa/train", tmp_path / "d", scenes=40, views=["original"], seed=5, size=(48, 32), canonical=0)
     chosen = ("--halves", "--min-support", 8, "--questions", 6, "--limit", 2, "--model", "coin", "--json")

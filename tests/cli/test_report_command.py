@@ -14,7 +14,7 @@ from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.relations.simulation import simulated_tables
 from sightline.exams.run import MANIFEST
 from sightline.exams.runner import run_exam
-from sightline.generate import generate
+from sightline.generation import generate
 from sightline.models.registry import candidate
 from sightline.store import write
 

@@ -135,8 +135,8 @@ class Measures:
 
     Attributes:
         units: C ids of the units, sorted.
-        counts: (C, *K) what each unit adds to the totals.
-        statistic: Maps totals (B, *K) to values (B, M), NaN where undefined.
+        counts: ``(C, *K)`` what each unit adds to the totals.
+        statistic: Maps totals ``(B, *K)`` to values (B, M), NaN where undefined.
         names: M.
         facts: What JSON tells beside them (numbers of scenes, of judgements), nested as the paths are.
         proportion: Values lie in [0, 1].
@@ -229,7 +229,7 @@ class Exam(ABC, Generic[ItemT]):
 
     def open(self, path: Path | None) -> Dataset:
         """Open the data to examine on."""
-        from sightline.generate import open_any
+        from sightline.generation import open_any
 
         if path is None:
             raise ConfigError(f"the {self.name} exam needs a dataset: give --data")
