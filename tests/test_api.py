@@ -127,6 +127,32 @@ def test_two_runs_compared(results: Results) -> None:
         sl.compare(results[0], results[1], protocol="paper")
 
 
+def test_an_unfinished_run_counts_for_what_it_was_asked(data: sl.Dataset, results: Results, tmp_path: Path) -> None:
+    class Tired(Never):
+        name = "tired"
+
+        def predicates(self, queries: Any) -> sl.Verdicts:
+            if self.calls == 3:
+                raise KeyboardInterrupt
+            return super().predicates(queries)
+
+    Tired.calls = 0
+    with pytest.raises(KeyboardInterrupt):
+        sl.examine(Tired(), data, "predicates", out=tmp_path, baselines=False)
+    (folder,) = run_folders([tmp_path])
+    stopped = sl.score(folder)
+    assert (stopped.run.status, stopped.finished, stopped.scores.to_dict()["n_scenes"]) == ("stopped", False, 3)
+    made = sl.compare(stopped, results[0], resamples=200)
+    assert isinstance(made, RunComparison)
+    assert (made.dropped, {row.difference for row in made.comparisons if row.name == "scene accuracy"}) == (
+        3,
+        {0.0},
+    )
+    assert "note: 3 scenes" in str(made)
+    warnings = sl.report([folder, *results], resamples=100).parts[0].warnings
+    assert any("tired is unfinished (stopped): 3 of 6 scenes answered" in words for words in warnings)
+
+
 def test_two_sets_of_runs_compared(data: sl.Dataset, simulated: Path, results: Results, tmp_path: Path) -> None:
     ours = sl.examine(["shape_prior", "size_prior"], data, "predicates", out=tmp_path / "a", baselines=False)
     sl.examine("size", simulated, "relations", out=tmp_path / "a", baselines=False)

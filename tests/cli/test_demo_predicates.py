@@ -9,7 +9,9 @@ import pytest
 pytest.importorskip("torch", reason="networks need torch")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors")
 
+import sightline
 from sightline.api import report
+from sightline.cli import demo_command
 from sightline.cli.demo_command import SPLITS, show_predicates
 from sightline.exams.predicates.exam import BASELINES
 
@@ -30,3 +32,22 @@ def test_the_shipped_network_and_all_baselines_take_it(tmp_path: Path, capsys: p
     for words in ("generate geospa/val_op", "exam predicates", "--model sornet"):
         assert words in printed
     assert len([*tmp_path.glob("runs/*/predicates/*/manifest.json")]) == len(SPLITS) * (1 + len(BASELINES))
+
+
+def test_the_demo_ends_in_one_card(
+    simulated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "demo-out"
+    sightline.examine("size", simulated, "relations", out=out / "runs" / "labels", baselines=False)
+    small = show_predicates(out / "predicates", out / "runs", scenes=2)
+    monkeypatch.setattr(demo_command, "show_labels", lambda *_: out / "runs" / "labels")
+    monkeypatch.setattr(demo_command, "show_predicates", lambda *_: small[:1])
+    monkeypatch.setattr(demo_command, "show_turing", lambda *_: (small[1], out / "story.png"))
+    monkeypatch.setattr(demo_command, "show_worlds", lambda *_: (small[1], []))
+    capsys.readouterr()
+    demo_command.command(out, simulated, 0)
+    printed = capsys.readouterr().out
+    for words in ("headline", "best without looking", "2.5D relations", "sornet", str(out / "card.html")):
+        assert words in printed
+    assert (out / "card.html").stat().st_size > 10_000
+    assert 'href="card.html"' in (out / "index.html").read_text()
