@@ -28,8 +28,8 @@ def page() -> str:
 def commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
     """Every command with its words, as in ``turing ask``, in the order of the program's own help."""
     for name in group.list_commands(None):
-        command = group.commands[name]
-        if hasattr(command, "commands"):
+        command = group.get_command(None, name)  # those of `exam` are made when they are asked for
+        if hasattr(command, "list_commands"):
             yield from commands(command, f"{above}{name} ")
         else:
             yield f"{above}{name}", command

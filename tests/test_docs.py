@@ -37,9 +37,10 @@ def options_by_command() -> dict[str, set[str]]:
 
     def of(group: Any, above: str = "") -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for name, command in group.commands.items():
+        for name in group.list_commands(None):
+            command = group.get_command(None, name)  # those of `exam` are made when they are asked for
             found[above + name] = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help"}
-            found |= of(command, f"{above}{name} ") if hasattr(command, "commands") else {}
+            found |= of(command, f"{above}{name} ") if hasattr(command, "list_commands") else {}
         return found
 
     return of(typer.main.get_command(app))

@@ -312,8 +312,8 @@ def page(folder: Path) -> str:
     head = (
         "# Blind rules on 2.5VRD",
         "How far one gets on the real test labels from box coordinates and class names alone. The labels come "
-        "without photos, so no model that looks has sat here; the paper's figures stand beside ours where they are "
-        f"comparable. Annotated pairs: {pairs}, each asked in both directions. Data fingerprint "
+        "without photos, so no model that looks has taken the exam here; the paper's figures stand beside ours "
+        f"where they are comparable. Annotated pairs: {pairs}, each asked in both directions. Data fingerprint "
         f"`{examined.data.fingerprint[:12]}`.",
         "```console\n$ python docs/pages/relations_results.py --write               # this page\n"
         "$ sightline exam relations --data data/2.5vrd --protocol paper # the scores alone\n```",

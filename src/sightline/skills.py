@@ -89,13 +89,13 @@ class Judgements:
         """The given answer if it keeps the protocol, else a ModelError that says how it does not."""
         if not isinstance(given, Judgements):
             raise ModelError(f"{model}: relate() must return Judgements, not {type(given).__name__}")
-        for name in ("depth", "occlusion"):
-            codes = np.asarray(getattr(given, name))
+        depth, occlusion = np.asarray(given.depth), np.asarray(given.occlusion)
+        for name, codes in (("depth", depth), ("occlusion", occlusion)):
             if codes.shape != (n,):
                 raise ModelError(f"{model}: relate() returned {name} of shape {codes.shape}, expected ({n},)")
-            if n and not (np.issubdtype(codes.dtype, np.integer) and codes.min() >= SILENT and codes.max() <= 3):
+            if n and not (codes.dtype.kind in "iu" and codes.min() >= SILENT and codes.max() <= 3):
                 raise ModelError(f"{model}: relate() returned a {name} code outside −1…3")
-        return cls(np.asarray(given.depth, dtype=np.int8), np.asarray(given.occlusion, dtype=np.int8))
+        return cls(depth.astype(np.int8, copy=False), occlusion.astype(np.int8, copy=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from sightline.exams.base import Candidate
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
-from sightline.generate import generate
+from sightline.generation import generate
 from sightline.models.registry import candidate
 from sightline.skills import Queries, Verdicts
 from sightline.store import Dataset, Tables

@@ -12,7 +12,7 @@ from sightline.exams.base import Candidate
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
-from sightline.generate import generate
+from sightline.generation import generate
 from sightline.models.registry import candidate
 from sightline.skills import Asked
 from sightline.store import Dataset

@@ -136,7 +136,7 @@ def test_of_two_empty_files_each_is_told_its_part(tmp_path: Path) -> None:
 def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     def points(group: str) -> EntryPoints:
         given = {
-            "die": "sightline.models.baselines.majority:Random",
+            "die": "sightline.models.baselines.labels:Random",
             "size": "json:JSONDecoder",
             "broken": "no.such:Thing",
             "mute": "json:JSONDecoder",

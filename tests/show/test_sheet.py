@@ -20,7 +20,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.geometry import masks
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.show import sheet
-from sightline.show.frame import ARROWS, DrawnFrame, frame_of
+from sightline.show.frame import ARROWS, ImageFrame, frame_of
 from sightline.show.frame import PALETTE as COLOURS
 from sightline.show.raster import depth_picture, ramp
 from sightline.show.sheet import contact_sheet, panel, panels
@@ -379,9 +379,9 @@ def test_memory_holds_one_file_not_the_sheet(
 
     most = 0
 
-    def counting(*args: Any, **options: Any) -> DrawnFrame:
+    def counting(*args: Any, **options: Any) -> ImageFrame:
         nonlocal most
-        most = max(most, sum(type(o) is DrawnFrame for o in gc.get_objects()))
+        most = max(most, sum(type(o) is ImageFrame for o in gc.get_objects()))
         return frame_of(*args, **options)
 
     monkeypatch.setattr(sheet, "frame_of", counting)

@@ -63,7 +63,7 @@ def show_labels(stored: Path, runs: Path, source: Path, workers: int) -> Path:
     from sightline.exams.base import run_name
     from sightline.exams.relations.exam import RelationsExam
     from sightline.exams.relations.pairs import SETTINGS
-    from sightline.generate import open_any
+    from sightline.generation import open_any
 
     say("import", source, "--out", stored, "--overwrite")
     import_command.command(source, stored, overwrite=True)
@@ -79,9 +79,9 @@ def show_labels(stored: Path, runs: Path, source: Path, workers: int) -> Path:
     take(exam, stored, runs, workers=workers)
     for plan in TRANSFERS if len(exam.training(opened)) == len(SETTINGS) else ():
         take(RelationsExam(study_plan=plan), stored, runs, [TRANSFER], baselines=False)
-    folders = [runs / exam.name / run_name(exam, name, opened) for name in ("bottom_edge", "class_prior")]
-    say("compare", *folders)
-    compare_command.command(*folders)
+    one, other = (runs / exam.name / run_name(exam, name, opened) for name in ("bottom_edge", "class_prior"))
+    say("compare", one, other)
+    compare_command.command(one, other)
     return runs
 
 

@@ -21,7 +21,7 @@ from sightline.exams.turing.transcript import transcript_of
 from sightline.exams.turing.vocabulary.questions import Truth, question_to_json
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.files import atomic_write
-from sightline.show.frame import DrawnFrame
+from sightline.show.frame import ImageFrame
 
 Read = Callable[[str], str]
 
@@ -93,7 +93,7 @@ class Session:
     engine: Engine
     vocabulary: Vocabulary
     answers: PersonAnswers
-    frame: DrawnFrame
+    frame: ImageFrame
     picture: Path
     read: Read = field(default=input)
 

@@ -58,6 +58,7 @@ class Item(Protocol):
 
 
 ItemT = TypeVar("ItemT", bound=Item)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,8 @@ class Measures:
 
     Attributes:
         units: C ids of the units, sorted.
-        counts: (C, *K) what each unit adds to the totals.
-        statistic: Maps totals (B, *K) to values (B, M), NaN where undefined.
+        counts: ``(C, *K)`` what each unit adds to the totals.
+        statistic: Maps totals ``(B, *K)`` to values (B, M), NaN where undefined.
         names: M.
         facts: What JSON tells beside them (numbers of scenes, of judgements), nested as the paths are.
         proportion: Values lie in [0, 1].
@@ -160,12 +161,14 @@ class Candidate:
         name: How tables call it.
         model: The object itself.
         fingerprint: Changes when the file behind the spec does; empty for built-in models.
+        loadable: The spec loads it again, in another process too; an object that was given has only a name.
     """
 
     spec: str
     name: str
     model: object
     fingerprint: str = ""
+    loadable: bool = True
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,8 @@ class Exam(ABC, Generic[ItemT]):
     Class attributes: `name` on the command line and in manifests, `title` on the report card, `baselines` (name in
     tables → model spec) that take part in every run unless told otherwise, `blind` those of them that see all but
     the picture, `unit` what intervals are by, `unit_of_items` what an item is, `data_option` an option that may
-    stand in place of ``--data``, `card` the module with what the exam shows on the report card.
+    stand in place of ``--data``, `card` the module with what the exam shows on the report card, `shows_attention`
+    whether that can be where a model looks.
     """
 
     name: ClassVar[str]
@@ -199,6 +203,7 @@ class Exam(ABC, Generic[ItemT]):
     unit_of_items: ClassVar[str] = "scene"
     data_option: ClassVar[str] = ""
     card: ClassVar[str] = ""
+    shows_attention: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -226,7 +231,7 @@ class Exam(ABC, Generic[ItemT]):
 
     def open(self, path: Path | None) -> Dataset:
         """Open the data to examine on."""
-        from sightline.generate import open_any
+        from sightline.generation import open_any
 
         if path is None:
             raise ConfigError(f"the {self.name} exam needs a dataset: give --data")
@@ -349,10 +354,11 @@ class Exam(ABC, Generic[ItemT]):
         """What the page says about the examples: fields of `show.page.ExamPart` that begin with examples, style."""
         return self._from_card("examples_page", {})
 
-    def _from_card(self, name: str, default: Any, *arguments: object) -> Any:
+    def _from_card(self, name: str, default: T, *arguments: object) -> T:
         """What a function of the exam's card module gives; the default where there is none."""
         function = getattr(import_module(self.card), name, None) if self.card else None
-        return default if function is None else function(*arguments)
+        value: T = default if function is None else function(*arguments)
+        return value
 
 
 def exam_of(kind: type[Exam[Any]], options: Mapping[str, Any]) -> Exam[Any]:
@@ -378,11 +384,12 @@ def given_options(exam: Exam[Any]) -> dict[str, Any]:
 def run_name(exam: Exam[Any], spec: str, data: Dataset) -> str:
     """Folder name of a model's run, telling apart what must not be mixed.
 
-    Options that are fields stand there by name; where the identity holds more than those, a hash of it.
+    Options that are fields stand there by name; where the identity says more than those, a hash of it.
     """
     identity, known = exam.identity(data), {o.name: o for o in options_of(exam).values()}
+    given = {o.name: plain(getattr(exam, name)) for name, o in options_of(exam).items()}
     parts = [file_name(spec) or "model"]
-    if set(identity) - set(known):
+    if any(key not in known or plain(value) != given[key] for key, value in identity.items()):
         text = dumps(plain(identity), sort_keys=True)
         return f"{parts[0]}@{blake2b(text.encode(), digest_size=4).hexdigest()}"
     for key, value in given_options(exam).items():

@@ -70,11 +70,9 @@ _TUNED: Final = {"margin": "tuned"}
 _PRIOR: Final = "commoner answer given the {} of both, cross-fitted by scene"
 # (skill, module below sightline.models) → name, class or factory, description, flags, preset options
 _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, Any]]]]] = {
-    ("relate", "baselines.majority"): [
+    ("relate", "baselines.labels"): [
         ("random", "Random", "a fair die, seeded by cluster", "blind", {}),
         ("majority", "Majority", "always the training split's commonest label", "blind learns", {}),
-    ],
-    ("relate", "baselines.prior"): [
         ("object_class", "ObjectClass", "the class pair's commonest label in training", "blind learns", {}),
         ("class_prior", "BlindClassPrior", "class-pair prior cross-fitted by cluster", "blind", {}),
     ],
@@ -128,15 +126,10 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
 MANIFEST: Final[Mapping[str, ModelEntry]] = MappingProxyType(
     {
         name: ModelEntry(
-            name,
-            f"sightline.models.{module}:{made_by}",
-            description,
-            (skill,),
-            options,
-            **dict.fromkeys(flags.split(), True),
+            name, f"{__package__}.{module}:{maker}", text, (skill,), options, "blind" in flags, "learns" in flags
         )
         for (skill, module), rows in _BUILT_IN.items()
-        for name, made_by, description, flags, options in rows
+        for name, maker, text, flags, options in rows
     }
 )
 """Models that come with Sightline, by name."""
@@ -184,7 +177,7 @@ def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> C
     """
     if not isinstance(model, str):
         called = name or name_of(model)
-        return Candidate(spec=called, name=called, model=model)
+        return Candidate(spec=called, name=called, model=model, loadable=False)
     spec, model = model, load(model, wanted)
     hashed = fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
     return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=hashed)

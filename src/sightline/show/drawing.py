@@ -1,6 +1,6 @@
 """Drawings of one image as SVG: its picture and what is laid over it.
 
-Every function returns markup in the units of the frame it is given (`DrawnFrame.scaled` sets them), so that pages,
+Every function returns markup in the units of the frame it is given (`ImageFrame.scaled` sets them), so that pages,
 contact sheets and PNG files show the same marks.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from sightline.show.frame import Arrow, Box, DrawnFrame, DrawnObject, Point
+from sightline.show.frame import Arrow, Box, DrawnObject, ImageFrame, Point
 from sightline.show.outlines import Loop
 from sightline.show.raster import data_uri, ramp
 from sightline.show.svg import GROUND, MUTED, RULE, element, hover, number, text_line, text_width
@@ -25,7 +25,7 @@ DARK: Final = "#101419"
 WHITE: Final = "#ffffff"
 
 
-def layers(frame: DrawnFrame, names: Collection[str] = LAYERS) -> dict[str, str]:
+def layers(frame: ImageFrame, names: Collection[str] = LAYERS) -> dict[str, str]:
     """Draw the named layers but depth: name → marks, in the order they lie on each other, without empty ones."""
     bounds = (0.0, 0.0, *frame.size)
     spots = spread([o.spot for o in frame.objects], bounds, frame.arrows)
@@ -45,7 +45,7 @@ def ramp_stops() -> list[str]:
     return ["#{:02x}{:02x}{:02x}".format(*rgb) for rgb in ramp()[:: 254 // 5].tolist()][:6]
 
 
-def picture(frame: DrawnFrame, place: Box, *, longest: int = 640) -> str:
+def picture(frame: ImageFrame, place: Box, *, longest: int = 640) -> str:
     """Draw a frame's pixels, at most `longest` of them on the longer side, or blank ground, at a place."""
     x0, y0, x1, y1 = place
     spot = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0}

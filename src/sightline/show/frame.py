@@ -1,4 +1,4 @@
-"""One image and everything that can be drawn on it: `DrawnFrame`, made from a scene and one of its views."""
+"""One image and everything that can be drawn on it: `ImageFrame`, made from a scene and one of its views."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from sightline.show.outlines import Loop, outlines
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 
-PALETTE: Final = (
-    "#ff635c", "#40a9ff", "#ffc42e", "#40ce91", "#c581ff", "#ff8c42",
-    "#2ed6d6", "#ff80bc", "#a6d640", "#8e9cff", "#e0b08a", "#bec8d2",
-)  # fmt: skip
+_COLOURS = "ff635c 40a9ff ffc42e 40ce91 c581ff ff8c42 2ed6d6 ff80bc a6d640 8e9cff e0b08a bec8d2"
+PALETTE: Final = tuple(f"#{colour}" for colour in _COLOURS.split())
 """Of objects: far apart on grey ground, all light enough for dark ink on them; after twelve they come again."""
 
 ARROWS: Final = {
@@ -87,7 +85,7 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DrawnFrame:
+class ImageFrame:
     """One image with everything on it.
 
     Attributes:
@@ -134,7 +132,7 @@ class DrawnFrame:
         x0, y0, x1, y1 = (v * s for v, s in zip(region, self.size * 2, strict=True))
         return x0, y0, x1, y1
 
-    def scaled(self, scale: float, left: float = 0.0, top: float = 0.0) -> DrawnFrame:
+    def scaled(self, scale: float, left: float = 0.0, top: float = 0.0) -> ImageFrame:
         """The frame in a drawing's units, its top left corner moved to (left, top)."""
         size = (self.size[0] * scale, self.size[1] * scale)
         return replace(self, size=size, objects=tuple(_scaled(o, scale, (left, top)) for o in self.objects))
@@ -159,14 +157,14 @@ def frame_of_boxes(
     image: NDArray[np.uint8] | None = None,
     *,
     scene: str = "",
-) -> DrawnFrame:
+) -> ImageFrame:
     """Make a frame of boxes in fractions of the image, xyxy, with a name each; square without a size.
 
     >>> frame_of_boxes([(0, 0, 0.5, 1)], ["cup"], (200, 100)).objects[0].box
     (0.0, 0.0, 100.0, 100.0)
     """
     shown = _SQUARE if size is None else (float(size[0]), float(size[1]))
-    bare = DrawnFrame(scene, "", shown, (), size is not None, image)
+    bare = ImageFrame(scene, "", shown, (), size is not None, image)
     objects = (
         DrawnObject(str(i), str(i + 1), name, name, _colour(i), bare.place(box))
         for i, (box, name) in enumerate(zip(boxes, names, strict=True))
@@ -174,7 +172,7 @@ def frame_of_boxes(
     return replace(bare, objects=tuple(objects))
 
 
-def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = False) -> DrawnFrame:
+def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = False) -> ImageFrame:
     """Load a view's pixels and trace its masks; a picture that cannot be read is left out and told in the notes.
 
     Args:
@@ -198,10 +196,19 @@ def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = Fals
         drawn = DrawnObject(o.id, o.id if short else str(i + 1), o.category, words(o), _colour(i))
         objects.append(_seen(drawn, sighting, shown if view.units == "normalised" else (1, 1), size, known, o))
     arrows, others = _arrows(scene, view.id)
-    return DrawnFrame(
-        scene.id, view.id, shown, tuple(objects), size is not None, image, metres, arrows, others, scene.split,
+    return ImageFrame(
+        scene.id,
+        view.id,
+        shown,
+        tuple(objects),
+        size is not None,
+        image,
+        metres,
+        arrows,
+        others,
+        scene.split,
         tuple(notes),
-    )  # fmt: skip
+    )
 
 
 def words(o: Object) -> str:

@@ -21,15 +21,15 @@ from sightline.show.svg import element, shade
 UNKNOWN_DEPTH: Final = (120, 126, 133)
 _FAMILY: Final = "Roboto"
 _VARIABLE: Final = re.compile(r"var\(--[\w-]+,\s*([^()]*)\)")
+_RANGES: Final = (
+    "20-7E A0-17F 394 3B1-3C9 2010-2015 2018-201E 2020-2022 2026 2030 "
+    "2032-2033 20AC 2122 2212 2248 2260 2264-2265 FFFD"
+)
 _LETTERS: Final = frozenset(
     chr(code)
-    for low, high in (
-        (0x20, 0x7E), (0xA0, 0x17F), (0x394, 0x394), (0x3B1, 0x3C9), (0x2010, 0x2015), (0x2018, 0x201E),
-        (0x2020, 0x2022), (0x2026, 0x2026), (0x2030, 0x2030), (0x2032, 0x2033), (0x20AC, 0x20AC), (0x2122, 0x2122),
-        (0x2212, 0x2212), (0x2248, 0x2248), (0x2260, 0x2260), (0x2264, 0x2265), (0xFFFD, 0xFFFD),
-    )
-    for code in range(low, high + 1)
-)  # fmt: skip
+    for low, _, high in (span.partition("-") for span in _RANGES.split())
+    for code in range(int(low, 16), int(high or low, 16) + 1)
+)
 """What the shipped font has; see fonts/README.md."""
 
 Placed = tuple[Image.Image, tuple[int, int]]

@@ -22,7 +22,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.hints import hint
 from sightline.scenes import Scene, View
 from sightline.show.drawing import LAYERS, layers, ramp_stops, scale_bar
-from sightline.show.frame import Arrow, DrawnFrame, Point, frame_of
+from sightline.show.frame import Arrow, ImageFrame, Point, frame_of
 from sightline.show.raster import data_uri, depth_picture, depth_range, measure, png, raster
 from sightline.show.svg import GROUND, INK, MUTED, RULE, element, line, number, shorten, text_line
 from sightline.store import Dataset, atomic_write
@@ -196,7 +196,7 @@ class _Tally:
     views: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def counting(self, frames: Iterable[DrawnFrame]) -> Iterator[DrawnFrame]:
+    def counting(self, frames: Iterable[ImageFrame]) -> Iterator[ImageFrame]:
         for frame in frames:
             self.scenes.add(frame.scene)
             self.views += 1
@@ -206,8 +206,13 @@ class _Tally:
 
 def _usual(chosen: _Choice) -> Panels:
     """The usual panels less the layers for which the first views have nothing."""
-    first = [frame_of(scene, view, depth=True) for scene, view in islice(chosen, _SAMPLE)]
-    usual = (tuple(name for name in names if any(frame.has(name) for frame in first)) for names in _USUAL)
+    missing = {name for names in _USUAL for name in names}
+    for scene, view in islice(chosen, _SAMPLE):
+        frame = frame_of(scene, view, depth=True)
+        missing = {name for name in missing if not frame.has(name)}
+        if not missing:
+            break
+    usual = (tuple(name for name in names if name not in missing) for names in _USUAL)
     return tuple(names for names in usual if names) or (("none",),)
 
 
@@ -262,7 +267,7 @@ class SheetPlan:
         return len(self.panels) * (self.width + GUTTER) - GUTTER
 
 
-def panel(frame: DrawnFrame, names: Sequence[str], width: int) -> Image.Image:
+def panel(frame: ImageFrame, names: Sequence[str], width: int) -> Image.Image:
     """Draw a view with the layers laid over it; at most `width` pixels wide and high."""
     scale = width / max(frame.size)
     size = (max(1, round(frame.size[0] * scale)), max(1, round(frame.size[1] * scale)))
@@ -280,7 +285,7 @@ def panel(frame: DrawnFrame, names: Sequence[str], width: int) -> Image.Image:
 
 
 def _base(
-    frame: DrawnFrame, names: Sequence[str], size: tuple[int, int], span: Point
+    frame: ImageFrame, names: Sequence[str], size: tuple[int, int], span: Point
 ) -> tuple[Image.Image | None, str]:
     """The pixels of a panel, or else a blank drawn that says why there are none."""
     if "depth" in names and frame.depth is not None:
@@ -297,7 +302,7 @@ def _base(
     return None, ground + text_line(size[0] / 2, size[1] - 10, reason, fill=MUTED, anchor="middle")
 
 
-def png_pages(frames: Iterable[DrawnFrame], plan: SheetPlan) -> Iterator[bytes]:
+def png_pages(frames: Iterable[ImageFrame], plan: SheetPlan) -> Iterator[bytes]:
     """Draw PNG files, one after the other; in memory is one file's pixels."""
     rows: list[Image.Image] = []
     height = HEADER
@@ -329,7 +334,7 @@ def _page(rows: Sequence[Image.Image], plan: SheetPlan) -> bytes:
     return png(sheet)
 
 
-def _row(frames: Sequence[DrawnFrame], plan: SheetPlan) -> Image.Image:
+def _row(frames: Sequence[ImageFrame], plan: SheetPlan) -> Image.Image:
     """Some views side by side."""
     cells = [_cell(frame, plan) for frame in frames]
     wide = 2 * MARGIN + plan.across * (plan.cell + GAP) - GAP
@@ -339,7 +344,7 @@ def _row(frames: Sequence[DrawnFrame], plan: SheetPlan) -> Image.Image:
     return row
 
 
-def _cell(frame: DrawnFrame, plan: SheetPlan) -> Image.Image:
+def _cell(frame: ImageFrame, plan: SheetPlan) -> Image.Image:
     """A view: what it is, a rule, its panels with their titles, and beneath them its relations in words."""
     drawn = [panel(frame, names, plan.width) for names in plan.panels]
     listed = any("relations" in names for names in plan.panels)
@@ -363,7 +368,7 @@ def _cell(frame: DrawnFrame, plan: SheetPlan) -> Image.Image:
     return cell
 
 
-def _heading(frame: DrawnFrame, wide: int) -> str:
+def _heading(frame: ImageFrame, wide: int) -> str:
     objects = len(frame.objects)
     facts = ["" if frame.view == "0" else frame.view, f"{objects} object{'s' * (objects != 1)}", frame.split]
     right = " · ".join(fact for fact in facts if fact)
@@ -374,7 +379,7 @@ def _heading(frame: DrawnFrame, wide: int) -> str:
     return words + line(0, 26.5, wide, 26.5)
 
 
-def _lines(frame: DrawnFrame) -> tuple[Sequence[Arrow], str]:
+def _lines(frame: ImageFrame) -> tuple[Sequence[Arrow], str]:
     """The relations that are told one by one, and a line about the rest."""
     more = len(frame.arrows) - _MOST_LINES
     rest = [f"{more} more drawn"] if more > 0 else []
@@ -382,7 +387,7 @@ def _lines(frame: DrawnFrame) -> tuple[Sequence[Arrow], str]:
     return frame.arrows[:_MOST_LINES], "and " + ", ".join(rest) if rest else ""
 
 
-def _sentence(frame: DrawnFrame, arrow: Arrow, place: Point, room: int) -> str:
+def _sentence(frame: ImageFrame, arrow: Arrow, place: Point, room: int) -> str:
     x, y = place
     dash = element("rect", x=float(x), y=y - 7.0, width=14, height=4, rx=2, fill=arrow.colour)
     ends = [frame.objects[end] for end in (arrow.subject, arrow.object)]
@@ -392,7 +397,7 @@ def _sentence(frame: DrawnFrame, arrow: Arrow, place: Point, room: int) -> str:
 
 
 def html_pages(
-    frames: Iterable[DrawnFrame], plan: SheetPlan, on: Collection[str], names: Callable[[int], str]
+    frames: Iterable[ImageFrame], plan: SheetPlan, on: Collection[str], names: Callable[[int], str]
 ) -> Iterator[bytes]:
     """Write HTML files that need nothing else, one after the other.
 
@@ -426,7 +431,7 @@ def html_pages(
         cards, page = [_card(coming), *map(_card, islice(rest, VIEWS_A_PAGE - 1))], page + 1
 
 
-def _card(frame: DrawnFrame) -> dict[str, Any]:
+def _card(frame: ImageFrame) -> dict[str, Any]:
     """What the template shows of one view."""
     span = None if frame.depth is None else depth_range(frame.depth)
     shown = frame.scaled(_PAGE_WIDTH / frame.size[0])

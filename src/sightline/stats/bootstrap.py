@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ Statistic = Callable[[Floats], NDArray[Any]]
 """Maps totals (B, *K) to values (B, M); trailing axes are flattened. NaN where undefined."""
 
 _DRAWS_AT_ONCE = 2_000_000  # cluster draws held in memory, 16 MB each of three arrays
+_DRAWS_KEPT = 16_000_000  # cluster draws kept for the next statistic over as many clusters, 2 bytes each
 _STEP = 1e-3  # weight added to one cluster in the numeric derivative; relative error of order step²
 _CELL_STEP = 1e-5  # added to one cell in a derivative from one side, of order step
 _ROUNDING = 1e-12  # an influence below this is the noise of that derivative
@@ -47,7 +49,19 @@ def bootstrap(counts: Counts, statistic: Statistic, *, resamples: int = 2000, se
     """
     if resamples < 1:
         raise ConfigError(f"resamples must be at least 1, not {resamples}")
-    return evaluate(statistic, resampled_totals(counts, resamples, np.random.default_rng(seed)))
+    n = len(counts)
+    if not 0 < n * resamples <= _DRAWS_KEPT:
+        return evaluate(statistic, resampled_totals(counts, resamples, np.random.default_rng(seed)))
+    flat, drawn, rows = _flat(counts), _drawn(n, resamples, seed), max(1, _DRAWS_AT_ONCE // n)
+    pieces = [drawn[at : at + rows].astype(np.float64) @ flat for at in range(0, resamples, rows)]
+    return evaluate(statistic, np.concatenate(pieces).reshape(resamples, *counts.shape[1:]))
+
+
+@lru_cache(maxsize=4)
+def _drawn(n: int, resamples: int, seed: int) -> NDArray[np.uint16]:
+    """(B, n) how often each cluster is drawn; kept, since many scores are resampled over the same clusters."""
+    pieces = multiplicities(n, resamples, np.random.default_rng(seed))
+    return np.concatenate([piece.astype(np.uint16) for piece in pieces])
 
 
 def multiplicities(

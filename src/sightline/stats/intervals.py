@@ -62,8 +62,8 @@ class Interval:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Interval:
         """The interval that `to_dict` made plain."""
-        numbers = [math.nan if values[name] is None else float(values[name]) for name in ("value", "low", "high")]
-        return cls(*numbers, n=values["n"], method=values["method"])
+        value, low, high = (math.nan if values[k] is None else float(values[k]) for k in ("value", "low", "high"))
+        return cls(value, low, high, values["n"], values["method"])
 
     def __str__(self) -> str:
         if math.isnan(self.value):

@@ -19,7 +19,7 @@ from sightline.exams.turing.drawing import (
 )
 from sightline.exams.turing.transcript import Line, Transcript, hue, transcripts
 from sightline.scenes import Object, Scene, Sighting, View
-from sightline.show.frame import DrawnFrame, frame_of
+from sightline.show.frame import ImageFrame, frame_of
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"&'{{ 7*7 }}|_`"
 LEFT = (0.0, 0.0, 0.5, 1.0)
@@ -66,7 +66,7 @@ def test_regions_are_named_in_the_order_met() -> None:
     assert len({hue(i).name for i in range(64)}) == 64
 
 
-def blank(units: str = "pixels", size: tuple[int, int] | None = None) -> DrawnFrame:
+def blank(units: str = "pixels", size: tuple[int, int] | None = None) -> ImageFrame:
     boxes = {"a": (10.0, 20.0, 110.0, 220.0), "b": (100.0, 0.0, 400.0, 200.0)}
     if units == "normalised":
         boxes = {"a": (0.1, 0.1, 0.4, 0.6), "b": (0.3, 0.0, 1.0, 0.8)}

@@ -128,11 +128,11 @@ def scores(counts: NDArray[Any], *, resamples: int = 2000, seed: int = 0) -> Pre
     """
     judged = np.asarray(counts)[np.asarray(counts).sum(axis=(1, 2)) > 0]
     values = intervals(features(judged), statistics, resamples=resamples, seed=seed)
-    by_kind = (
+    accuracy, whole, f1, micro, unknown = (
         dict(zip(NAMES, values[start : start + len(NAMES)], strict=True))
         for start in range(0, len(values), len(NAMES))
     )
-    return PredicateScores(*by_kind, n_scenes=len(judged), n_judgements=int(judged.sum()))
+    return PredicateScores(accuracy, whole, f1, micro, unknown, len(judged), int(judged.sum()))
 
 
 def scene_accuracy_of(counts: NDArray[Any]) -> Floats:

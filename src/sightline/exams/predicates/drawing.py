@@ -20,7 +20,7 @@ from sightline.exams.hooks import model_call
 from sightline.scenes import Scene
 from sightline.scenes.labels import PREDICATES
 from sightline.show.drawing import WHITE, disc, picture, spread
-from sightline.show.frame import DrawnFrame, frame_of
+from sightline.show.frame import ImageFrame, frame_of
 from sightline.show.raster import data_uri
 from sightline.show.svg import MUTED, document, text_line
 from sightline.skills import UNKNOWN, Queries
@@ -62,7 +62,7 @@ _GREY: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PredicateOutcome:
     """All judgements of one predicate in one scene.
 
     Attributes:
@@ -84,7 +84,7 @@ class Outcome:
     def sentences(self, kind: Kind) -> tuple[str, ...]:
         """One sentence a subject.
 
-        >>> Outcome("front", {"unknown": ((1, 2), (1, 4), (3, 1))}, 12, 9).sentences("unknown")
+        >>> PredicateOutcome("front", {"unknown": ((1, 2), (1, 4), (3, 1))}, 12, 9).sentences("unknown")
         ('1 in front of 2, 4', '3 in front of 1')
         """
         by_subject: dict[int, list[str]] = {}
@@ -98,7 +98,7 @@ class Outcome:
         return {"asked": self.asked, "right": self.right, **listed}
 
 
-def outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> tuple[Outcome, ...]:
+def outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> tuple[PredicateOutcome, ...]:
     """Sort the judgements of one scene.
 
     Args:
@@ -111,7 +111,7 @@ def outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> tuple[Outco
     return tuple(_outcomes(truth, answers))
 
 
-def _outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> Iterator[Outcome]:
+def _outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> Iterator[PredicateOutcome]:
     n = len(truth)
     asked = ~np.eye(n, dtype=bool)
     for k, predicate in enumerate(PREDICATES):
@@ -123,7 +123,7 @@ def _outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> Iterator[O
             "true_positive": (said == 1) & holds,
         }
         pairs = {kind: _pairs(mask & asked) for kind, mask in sorted_by_kind.items()}
-        yield Outcome(predicate, pairs, n * (n - 1), int(((said == holds) & asked).sum()))
+        yield PredicateOutcome(predicate, pairs, n * (n - 1), int(((said == holds) & asked).sum()))
 
 
 def _pairs(mask: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
@@ -171,7 +171,7 @@ class SceneExample:
     scene_id: str
     views: tuple[NumberedView, ...]
     objects: tuple[AskedObject, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PredicateOutcome, ...]
 
     @property
     def asked(self) -> int:
@@ -240,7 +240,7 @@ def _words(look: Mapping[str, str]) -> str:
     return " ".join(look[key] for key in _LOOKS if key in look).replace("_", " ") or "object"
 
 
-def _numbered(frame: DrawnFrame, names: Sequence[str]) -> str:
+def _numbered(frame: ImageFrame, names: Sequence[str]) -> str:
     """The photo with a disc and a number on every object that can be seen in it."""
     drawn = frame.scaled(_WIDTH / frame.size[0])
     bounds = (0.0, 0.0, *drawn.size)
@@ -261,7 +261,7 @@ def _patch(pixels: NDArray[np.uint8]) -> str:
     return data_uri(Image.fromarray(pixels).resize((_PATCH, _PATCH), Image.Resampling.NEAREST), form="png")
 
 
-def _heat(frames: Sequence[DrawnFrame], weights: NDArray[np.float64]) -> tuple[str, ...]:
+def _heat(frames: Sequence[ImageFrame], weights: NDArray[np.float64]) -> tuple[str, ...]:
     """One object's attention over each view that has a picture."""
     return tuple(
         data_uri(heated(_small(frame.image), share))

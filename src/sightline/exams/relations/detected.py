@@ -141,9 +141,9 @@ def _rows(item: RelationsItem, aspect: Aspect, matched: MatchedPairs, perfect: b
         "object": [objects[r] if r >= 0 else None for r in row],
         "reverse": np.where(row >= 0, item.reverse[row], item.reverse.all()).tolist(),
         "aspect": [aspect] * len(row),
-        "truth": truth_words(aspect, truth),
-        "answer": answer_words(aspect, answer),
-        "right": rightness(truth, answer),
+        "truth": (truths := truth_words(aspect, truth)),
+        "answer": (answers := answer_words(aspect, answer)),
+        "right": rightness(truths, answers),
         "outcome": outcome_words(truth, answer, matched.outcome[asked]),
     }
 

@@ -14,7 +14,7 @@ from sightline.exams.relations.marks import SUBTASKS, MarkedPairs, Marks
 from sightline.exams.relations.pairs import PairTable
 from sightline.scenes import NO_MAJORITY, Depth, words
 from sightline.show.drawing import WHITE, box_shape, chip, chip_size, free_corner, picture, rimmed, take_corner
-from sightline.show.frame import Box, DrawnFrame, DrawnObject, frame_of, frame_of_boxes
+from sightline.show.frame import Box, DrawnObject, ImageFrame, frame_of, frame_of_boxes
 from sightline.show.svg import (
     FIRST,
     INK,
@@ -70,7 +70,7 @@ class PairExample:
 
     subtask: str
     cluster: str
-    images: tuple[DrawnFrame, ...]
+    images: tuple[ImageFrame, ...]
     pair: tuple[int, int]
     truth: str | None
     answer: str | None
@@ -193,7 +193,7 @@ def _example(
     )
 
 
-def _image(table: PairTable, scene: int, objects: NDArray[np.int64], data: Dataset) -> DrawnFrame:
+def _image(table: PairTable, scene: int, objects: NDArray[np.int64], data: Dataset) -> ImageFrame:
     scene_id = str(table.scenes[scene])
     stored = data.scene(scene_id)
     boxes = [(float(x0), float(y0), float(x1), float(y1)) for x0, y0, x1, y1 in table.boxes[objects].tolist()]
@@ -203,8 +203,8 @@ def _image(table: PairTable, scene: int, objects: NDArray[np.int64], data: Datas
 
 
 def pair_drawing(
-    first: DrawnFrame,
-    second: DrawnFrame | None = None,
+    first: ImageFrame,
+    second: ImageFrame | None = None,
     *,
     pair: tuple[int, int],
     truth: str,
@@ -245,7 +245,7 @@ def pair_drawing(
     return document(width, bottom + 8, title or said, f"{said}. {seen}", *body, verdict)
 
 
-def _tagged(frame: DrawnFrame, corner: tuple[float, float], tags: Mapping[int, str]) -> str:
+def _tagged(frame: ImageFrame, corner: tuple[float, float], tags: Mapping[int, str]) -> str:
     """The picture, or a blank with a grid, with its bystanders dashed and the tagged objects on top."""
     bounds = (*corner, corner[0] + frame.size[0], corner[1] + frame.size[1])
     on_photo = frame.image is not None
@@ -319,7 +319,7 @@ def _verdict(facts: Sequence[tuple[str, str]], y: float, width: float) -> tuple[
     return "".join(out), y + 17 * (len(lines) - 1)
 
 
-def _described(image: DrawnFrame, tags: Mapping[int, str]) -> str:
+def _described(image: ImageFrame, tags: Mapping[int, str]) -> str:
     names = [f"{tag} is {image.objects[i].words}" for i, tag in tags.items()]
     rest = len(image.objects) - len(tags)
     return ", ".join(names) + (f", {rest} other object{'s' if rest > 1 else ''}" if rest else "")

@@ -12,7 +12,7 @@ from sightline.exams.base import Entrants, Exam, Measures, check_split, option
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.detected import detected_records
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
-from sightline.exams.relations.marks import answer_words, mark_pairs, rightness, truth_words
+from sightline.exams.relations.marks import answer_words, mark_pairs, rightness
 from sightline.exams.relations.measures import relations_measures
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, tables_of
 from sightline.exams.relations.protocols import Protocol
@@ -218,15 +218,6 @@ def planned(
 
 def item_records(item: RelationsItem, judgements: Judgements) -> ItemRecords:
     """Records of one item on given boxes: one row per ordered pair and aspect."""
-    asked = [(aspect, getattr(item.table, aspect), getattr(judgements, aspect)) for aspect in item.aspects]
-    n = len(item.pairs)
-    columns = {
-        "subject": item.subjects * len(asked),
-        "object": item.objects * len(asked),
-        "reverse": item.reverse.tolist() * len(asked),
-        "aspect": [aspect for aspect, _, _ in asked for _ in range(n)],
-        "truth": [word for aspect, truth, _ in asked for word in truth_words(aspect, truth)],
-        "answer": [word for aspect, _, answer in asked for word in answer_words(aspect, answer)],
-        "right": [right for _, truth, answer in asked for right in rightness(truth, answer)],
-    }
+    answers = [word for aspect in item.aspects for word in answer_words(aspect, getattr(judgements, aspect))]
+    columns = item.asked | {"answer": answers, "right": rightness(item.asked["truth"], answers)}
     return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)

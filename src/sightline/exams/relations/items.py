@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sightline.exams.relations.marks import truth_words
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.protocols import Aspect
 from sightline.scenes import View
@@ -44,6 +46,18 @@ class RelationsItem:
     reverse: NDArray[np.bool_]
     truth_boxes_a: NDArray[np.float64]
     truth_boxes_b: NDArray[np.float64]
+
+    @cached_property
+    def asked(self) -> dict[str, list[Any]]:
+        """Columns that its records have whoever answers: subject, object, reverse, aspect and truth."""
+        n, times = len(self.pairs), len(self.aspects)
+        return {
+            "subject": self.subjects * times,
+            "object": self.objects * times,
+            "reverse": self.reverse.tolist() * times,
+            "aspect": [aspect for aspect in self.aspects for _ in range(n)],
+            "truth": [word for aspect in self.aspects for word in truth_words(aspect, getattr(self.table, aspect))],
+        }
 
     @property
     def subjects(self) -> list[str]:

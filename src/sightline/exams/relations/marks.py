@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ SUBTASKS: Final[tuple[Subtask, ...]] = (
 """The three sub-tasks whose mean F1 is the exam's headline."""
 
 _COLUMNS: Final = ("scene_id", "cluster_id", "setting", "other_scene", "aspect", "truth", "answer", "reverse")
+_UNDECIDED: Final = "no_majority"
 _PAIR: Final = ("scene_id", "other_scene", "subject", "object")
 
 
@@ -368,16 +369,15 @@ def answer_words(aspect: str, codes: NDArray[Any]) -> list[str | None]:
     return [None if code == SILENT else vocabulary[code] for code in codes.tolist()]
 
 
-def rightness(truth: NDArray[Any], answer: NDArray[Any]) -> list[bool | None]:
+def rightness(truth: Sequence[str], answer: Sequence[str | None]) -> list[bool | None]:
     """Whether each answer is the true label; None where the raters found no majority, so nobody can be right.
 
     Silence is not right, nor is any answer about a pair that is not there.
 
-    >>> rightness(np.array([1, 1, 1, -1, -2]), np.array([1, 2, -1, 1, 1]))
+    >>> rightness(["closer", "closer", "closer", "no_majority", "absent"], ["closer", "same", None, "same", "same"])
     [True, False, False, None, False]
     """
-    right = ((truth == answer) & (truth >= 0)).tolist()
-    return [None if label == NO_MAJORITY else good for label, good in zip(truth.tolist(), right, strict=True)]
+    return [None if label == _UNDECIDED else label == word for label, word in zip(truth, answer, strict=True)]
 
 
 def truth_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:
@@ -411,4 +411,4 @@ def _codes(column: pl.Series, mapping: Mapping[str, int]) -> pl.Series:
 
 
 def _truth_vocabulary(aspect: str) -> dict[int, str]:
-    return dict(enumerate(words(aspect))) | {NO_MAJORITY: "no_majority", ABSENT: "absent"}
+    return dict(enumerate(words(aspect))) | {NO_MAJORITY: _UNDECIDED, ABSENT: "absent"}

@@ -24,7 +24,7 @@ from sightline.exams.turing.vocabulary.census import check_types
 from sightline.exams.turing.vocabulary.english import say
 from sightline.exams.turing.vocabulary.files import named_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import WHOLE, Vocabulary
-from sightline.generate import open_any
+from sightline.generation import open_any
 from sightline.hints import did_you_mean
 from sightline.scenes import Scene
 from sightline.show.table import Cell, Row, Table, figure

@@ -115,8 +115,8 @@ def sections(card: CardContext) -> Iterator[Section]:
         tables = [_axis_table(card, axis) for axis in AXES]
         yield Section("parts", "By step, story line and support", (SCORES_TEXT,), (figures, *tables))
     watched = card.shared["monitor"]
-    content = (FigureRow("", tuple(_monitor_figures(card)), small=True), *_monitor_tables(watched))
-    yield Section("guessed", "Could it be guessed?", (verdict(watched),), content)
+    figures = FigureRow("", tuple(_monitor_figures(card)), small=True)
+    yield Section("guessed", "Could it be guessed?", (verdict(watched),), (figures, *_monitor_tables(watched)))
     streams = (_streams_table(card), _options_table(card))
     yield Section("streams", "How the streams were made", (), streams, folded=True)
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from sightline.exams.turing.transcript import ANSWERS, DESIGNATED, Box, Hue, Line, Transcript
 from sightline.show.drawing import DARK, WHITE, box_shape, chip, chip_size, path, picture, rimmed, take_corner
-from sightline.show.frame import DrawnFrame, DrawnObject
+from sightline.show.frame import DrawnObject, ImageFrame
 from sightline.show.raster import Placed, measure, png, raster
 from sightline.show.svg import GROUND, INK, MUTED, RULE, document, element, hover, number, shorten, text_line
 from sightline.store import atomic_write
@@ -99,12 +99,12 @@ class StreamExample:
         return self.transcript.to_dict()
 
 
-def stream_example(frame: DrawnFrame, transcript: Transcript) -> StreamExample:
+def stream_example(frame: ImageFrame, transcript: Transcript) -> StreamExample:
     """Draw a stream's picture and word its questions."""
     return StreamExample(transcript, tuple(_questions(frame, transcript)), stream_drawing(frame, transcript))
 
 
-def _questions(frame: DrawnFrame, transcript: Transcript) -> Iterator[DrawnQuestion]:
+def _questions(frame: ImageFrame, transcript: Transcript) -> Iterator[DrawnQuestion]:
     story = None
     for line in transcript.lines:
         opens, story = line.story != story, line.story
@@ -118,7 +118,7 @@ def _questions(frame: DrawnFrame, transcript: Transcript) -> Iterator[DrawnQuest
         yield DrawnQuestion(line, before, after, name, hue.css, drawn, opens)
 
 
-def stream_drawing(frame: DrawnFrame, transcript: Transcript) -> str:
+def stream_drawing(frame: ImageFrame, transcript: Transcript) -> str:
     """Draw the picture, or its boxes on a blank, with what the stream found on it: SVG markup."""
     drawn = _fitted(frame)
     wide, high = drawn.size
@@ -132,7 +132,7 @@ def stream_drawing(frame: DrawnFrame, transcript: Transcript) -> str:
     return document(wide, high + (0 if frame.sized else 20), title, said, *body)
 
 
-def stream_picture(frame: DrawnFrame, transcript: Transcript) -> Image.Image:
+def stream_picture(frame: ImageFrame, transcript: Transcript) -> Image.Image:
     """Draw a stream as the paper prints one: picture on the left, numbered questions and answers on the right."""
     marks, (wide, high), pictures = _enlarged(frame, transcript.labelled, transcript.hues, _led(transcript), _GAP)
     maps, maps_high = _maps(frame, transcript, wide)
@@ -146,7 +146,7 @@ def stream_picture(frame: DrawnFrame, transcript: Transcript) -> Image.Image:
 
 
 def question_picture(
-    frame: DrawnFrame, region: Box | None, hue: Hue | None, labelled: Sequence[Line]
+    frame: ImageFrame, region: Box | None, hue: Hue | None, labelled: Sequence[Line]
 ) -> Image.Image:
     """Draw what a person is shown with one question: its region, and the objects labelled so far."""
     regions = {} if region is None or hue is None else {region: hue}
@@ -187,7 +187,7 @@ def _dash(hue: Hue, scale: float = 1.0) -> str | None:
     return " ".join(number(v * scale) for v in hue.dash) or None
 
 
-def _fitted(frame: DrawnFrame) -> DrawnFrame:
+def _fitted(frame: ImageFrame) -> ImageFrame:
     return frame.scaled(min(_WIDTH / frame.size[0], _TALLEST / frame.size[1]))
 
 
@@ -197,7 +197,7 @@ def _led(transcript: Transcript) -> dict[Box, Hue]:
 
 
 def _labelled(
-    frame: DrawnFrame, lines: Sequence[Line], hues: Mapping[Box, Hue]
+    frame: ImageFrame, lines: Sequence[Line], hues: Mapping[Box, Hue]
 ) -> Iterator[tuple[Line, DrawnObject, str]]:
     """Questions that labelled an object which is seen, the object, and the colour of their region."""
     for line in lines:
@@ -207,7 +207,7 @@ def _labelled(
             yield line, o, _PLAIN if hue is None else hue.css
 
 
-def _marks(frame: DrawnFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], regions: Mapping[Box, Hue]) -> str:
+def _marks(frame: ImageFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], regions: Mapping[Box, Hue]) -> str:
     """Regions, large ones first so that small ones lie on top, then the labelled objects and their labels."""
     shown = [*_labelled(frame, lines, hues)]
     parts = [] if frame.image is not None else [*_bystanders(frame, {o.id for _, o, _ in shown})]
@@ -230,7 +230,7 @@ def _marks(frame: DrawnFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], re
     return "".join(parts)
 
 
-def _bystanders(frame: DrawnFrame, labelled: set[str]) -> Iterator[str]:
+def _bystanders(frame: ImageFrame, labelled: set[str]) -> Iterator[str]:
     """Every object's box with its name where there is room; the large ones lie below."""
     seen = [(o, o.box) for o in frame.objects if o.box is not None]
     for o, box in sorted(seen, key=lambda pair: -_area(pair[1])):
@@ -252,7 +252,7 @@ def _area(box: Box) -> float:
 
 
 def _enlarged(
-    frame: DrawnFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], regions: Mapping[Box, Hue], margin: int
+    frame: ImageFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], regions: Mapping[Box, Hue], margin: int
 ) -> tuple[str, tuple[int, int], list[Placed]]:
     """The marks at a PNG's size, `margin` pixels from its corner; the picture's size; and its pixels, if any."""
     drawn = _fitted(frame)
@@ -266,7 +266,7 @@ def _enlarged(
     return element("g", marks, transform=placed), size, [(pixels, (margin, margin))]
 
 
-def _maps(frame: DrawnFrame, transcript: Transcript, wide: int) -> tuple[str, int]:
+def _maps(frame: ImageFrame, transcript: Transcript, wide: int) -> tuple[str, int]:
     """Where every coloured region lies: small frames in rows, each with its name; and their height together."""
     across = max(1, int((wide + 12) // (_MAP + 12)))
     tall = _MAP * frame.size[1] / frame.size[0]
@@ -280,7 +280,7 @@ def _maps(frame: DrawnFrame, transcript: Transcript, wide: int) -> tuple[str, in
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _PrintedLine:
     """One printed line of the sheet: a question, the second half of a long one, or what it labelled."""
 
     text: str
@@ -303,27 +303,27 @@ class _Row:
         return "".join([*parts, text_line(right, y, self.answer, size=_SIZE, fill=self.ink, anchor="end")])
 
 
-def _rows(transcript: Transcript) -> list[_Row]:
+def _rows(transcript: Transcript) -> list[_PrintedLine]:
     """All lines of the sheet, a blank one between story lines."""
     room = _TEXT - 40 - max(measure(_answer(line)[0], _SIZE) for line in transcript.lines) - 16
-    rows: list[_Row] = []
+    rows: list[_PrintedLine] = []
     for story in transcript.stories:
-        rows += [_Row("")] if rows else []
+        rows += [_PrintedLine("")] if rows else []
         for line in story:
             rows += _lines(transcript, line, room)
     return rows
 
 
-def _lines(transcript: Transcript, line: Line, room: float) -> Iterator[_Row]:
+def _lines(transcript: Transcript, line: Line, room: float) -> Iterator[_PrintedLine]:
     """One question: its words, the answer behind the last of them, and what it labelled."""
     hue = transcript.hue(line)
     pieces = _wrapped(transcript.said(line), room, f"{hue.name} region" if hue is not None else "")
     answer, ink = _answer(line)
     for i, piece in enumerate(pieces):
         first, last = i == 0, i == len(pieces) - 1
-        yield _Row(piece, f"{line.number}." if first else "", answer if last else "", ink, hue)
+        yield _PrintedLine(piece, f"{line.number}." if first else "", answer if last else "", ink, hue)
     if line.label is not None:
-        yield _Row(f"(Label this {line.label})", aside=True)
+        yield _PrintedLine(f"(Label this {line.label})", aside=True)
 
 
 def _answer(line: Line) -> tuple[str, str]:
@@ -350,7 +350,7 @@ def _wrapped(text: str, room: float, whole: str = "") -> list[str]:
     return lines or [""]
 
 
-def _foot(frame: DrawnFrame, transcript: Transcript) -> str:
+def _foot(frame: ImageFrame, transcript: Transcript) -> str:
     facts = [transcript.scene_id, f"{len(transcript.lines)} questions"]
     facts += [f"{transcript.right} of {transcript.asked} answered right"] if transcript.asked else []
     facts += [] if frame.image is not None else ["no picture: boxes of its objects"]

@@ -30,7 +30,7 @@ from sightline.exams.turing.stream.written import MARKER, read_key, read_test, w
 from sightline.exams.turing.vocabulary.census import check_against
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, named_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
-from sightline.generate import open_any
+from sightline.generation import open_any
 from sightline.plain import plain
 from sightline.scenes import View
 from sightline.skills import TuringSpec

@@ -44,9 +44,6 @@ _REVERSE: Final = np.array(REVERSE, dtype=np.int8)
 _DETECTION_COLUMNS: Final = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
     ("xmin", "xmax", "ymin", "ymax", "score"), NUMBER
 )
-_DIGITS: Final = re.compile(r"[0-9]{1,6}")
-_PLACE: Final = "the object's place in the scene, counted from 0"
-_COUNT: Final = "a whole number, 0 or more"
 
 
 @dataclass(frozen=True)
@@ -67,31 +64,25 @@ class _Field:
     words: tuple[str, ...] = ()
 
 
-def _digits(pattern: str) -> Callable[[pl.Expr], pl.Expr]:
-    return lambda cell: pl.when(cell.str.contains(f"^{pattern}$")).then(cell.cast(pl.Int64, strict=False))
+def _number(expected: str, problem: str, pattern: str, value: Callable[[Any], Any]) -> _Field:
+    def parse(cell: pl.Expr) -> pl.Expr:
+        return pl.when(cell.str.contains(f"^{pattern}$")).then(cell.cast(pl.Int64, strict=False))
+
+    return _Field(Column(expected, parse, problem), value)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _place(value: Any) -> int | None:
+    """A place among objects: a whole number, or its digits."""
+    is_place = isinstance(value, str | int) and not isinstance(value, bool) and _PLACE.fullmatch(str(value))
+    return int(value) if is_place else None
 
 
-def _text(problem: str) -> _Field:
-    return _Field(TEXT, lambda value: value if isinstance(value, str) else None, problem, "text")
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _place() -> _Field:
-    """A whole number, or its digits."""
-
-    def value(given: Any) -> int | None:
-        fits = (isinstance(given, str) or _is_whole(given)) and _DIGITS.fullmatch(str(given))
-        return int(given) if fits else None
-
-    return _Field(Column(_PLACE, _digits(_DIGITS.pattern), "not a place"), value)
-
-
-def _count(name: str) -> _Field:
-    cell = Column(_COUNT, _digits(r"\d{1,9}"), f"not a {name}")
-    return _Field(cell, lambda value: value if _is_whole(value) and value >= 0 else None)
+def _only(kinds: Any) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, kinds) else None
 
 
 def _word(name: str, codes: Mapping[str, int], problem: str) -> _Field:
@@ -103,23 +94,20 @@ def _word(name: str, codes: Mapping[str, int], problem: str) -> _Field:
     )
 
 
+_PLACE: Final = re.compile(r"[0-9]{1,6}")
+_OBJECT: Final = _number("the object's place in the scene, counted from 0", "not a place", _PLACE.pattern, _place)
 _PREDICATE_FIELDS: Final = {
-    "scene_id": _text("not a scene"),
-    "subject": _place(),
-    "object": _place(),
+    "scene_id": _Field(TEXT, _only(str), "not a scene", "text"),
+    "subject": _OBJECT,
+    "object": _OBJECT,
     "predicate": _word("predicate", {word: i for i, word in enumerate(PREDICATES)}, "not a predicate"),
     "answer": _word("answer", {"yes": 1, "no": 0, "unknown": UNKNOWN}, "not an answer"),
 }
 _TURING_FIELDS: Final = {
-    "scene_id": _text("not a valid scene_id"),
-    "stream": _count("stream"),
-    "step": _count("step"),
-    "answer": _Field(
-        TEXT,
-        lambda value: value if isinstance(value, str | bool) else None,
-        "not a valid answer",
-        "text, true or false",
-    ),
+    "scene_id": _Field(TEXT, _only(str), "not a valid scene_id", "text"),
+    "stream": _number("a whole number, 0 or more", "not a stream", r"\d{1,9}", _count),
+    "step": _number("a whole number, 0 or more", "not a step", r"\d{1,9}", _count),
+    "answer": _Field(TEXT, _only(str | bool), "not a valid answer", "text, true or false"),
 }
 
 
@@ -322,19 +310,21 @@ class TuringAnswers:
 
 AnswersModel = Predictions | DetectionsFile | PredicateAnswers | TuringAnswers
 
-_CSV_KINDS: Final[Mapping[str, Callable[[Path], AnswersModel]]] = {
+_MODELS: Final[Mapping[str, Callable[[Path], AnswersModel]]] = {
     "relate": Predictions,
     "detect": DetectionsFile,
     "predicates": PredicateAnswers,
     "answer": TuringAnswers,
 }
-_JSONL_KINDS: Final = {skill: _CSV_KINDS[skill] for skill in ("predicates", "answer")}
 _KNOWN_BY: Final = {
-    "step": "answer",
-    "predicate": "predicates",
-    "image_id": "detect",
-    "score": "detect",
-    "image_id_1": "relate",
+    ".csv": {
+        "predicate": "predicates",
+        "step": "answer",
+        "image_id": "detect",
+        "score": "detect",
+        "image_id_1": "relate",
+    },
+    ".jsonl": {"step": "answer", "predicate": "predicates"},  # lines of a Turing test may have any other key
 }
 """Column or key by which a file is known → the skill of its model; the first that a file has decides."""
 
@@ -347,10 +337,10 @@ def open_answers(path: Path, wanted: Sequence[str] = ()) -> AnswersModel:
         wanted: Skills that are looked for; they tell what a file should have been that speaks of nothing known.
     """
     _require(path)
-    kinds = _JSONL_KINDS if _is_jsonl(path) else _CSV_KINDS
-    names = _names(path)
-    known = [skill for name, skill in _KNOWN_BY.items() if name in names]
-    return next(kinds[skill] for skill in (*known, *wanted, *kinds) if skill in kinds)(path)
+    known, names = _KNOWN_BY[path.suffix.lower()], _names(path)
+    skills = [skill for name, skill in known.items() if name in names]
+    usual = list(known.values())[-1]
+    return next(_MODELS[skill] for skill in (*skills, *wanted, usual) if skill in known.values())(path)
 
 
 def _require(path: Path) -> None:

@@ -16,7 +16,7 @@ from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.protocols import Aspect, Protocol, rates, tally
 from sightline.geometry import area, centre, intersection
-from sightline.models.baselines.majority import no_training
+from sightline.models.baselines.labels import no_training
 from sightline.scenes import Depth, Occlusion
 from sightline.skills import SILENT, Judgements, Pairs, RelationsStudy, Setting
 
@@ -24,6 +24,10 @@ Codes = NDArray[np.int8]
 Floats = NDArray[np.float64]
 Margin = float | Literal["tuned"]
 Overlap = float | Literal["auto"]
+
+# As int8, so that labels of a few pairs at a time need no conversion.
+_UNSURE, _CLOSER, _FARTHER, _SAME = (np.int8(label) for label in Depth)
+_NONE, _OCCLUDES, _OCCLUDED, _ = (np.int8(label) for label in Occlusion)
 
 
 def depth_by_lead(lead: Floats, margin: float, setting: Setting) -> Codes:
@@ -39,11 +43,9 @@ def depth_by_lead(lead: Floats, margin: float, setting: Setting) -> Codes:
     [1, 3, 2]
     """
     if setting == "across_images":
-        codes = np.select([lead > 0, lead < 0], [Depth.CLOSER, Depth.FARTHER], Depth.UNSURE)
-    else:
-        cases = [np.isnan(lead), lead > margin, lead < -margin]
-        codes = np.select(cases, [Depth.UNSURE, Depth.CLOSER, Depth.FARTHER], Depth.SAME)
-    return codes.astype(np.int8)
+        return np.where(lead > 0, _CLOSER, np.where(lead < 0, _FARTHER, _UNSURE))
+    ordered = np.where(lead > margin, _CLOSER, np.where(lead < -margin, _FARTHER, _SAME))
+    return np.where(np.isnan(lead), _UNSURE, ordered)
 
 
 def occlusion_by_depth(depth: Codes, overlap: Floats, threshold: float) -> Codes:
@@ -57,9 +59,8 @@ def occlusion_by_depth(depth: Codes, overlap: Floats, threshold: float) -> Codes
     >>> occlusion_by_depth(np.array([1, 2, 1], dtype=np.int8), np.array([0.1, 0.1, 0.0]), 0.05).tolist()
     [1, 2, 0]
     """
-    hides = overlap > threshold
-    cases = [hides & (depth == Depth.CLOSER), hides & (depth == Depth.FARTHER)]
-    return np.select(cases, [Occlusion.OCCLUDES, Occlusion.OCCLUDED], Occlusion.NONE).astype(np.int8)
+    order = np.where(depth == _CLOSER, _OCCLUDES, np.where(depth == _FARTHER, _OCCLUDED, _NONE))
+    return np.where(overlap > threshold, order, _NONE)
 
 
 class Rule(ABC):

@@ -88,13 +88,11 @@ class Design:
 
     def times(self, weights: Floats) -> Floats:
         """X · weights, one a question."""
-        summed: Floats = np.bincount(self.row, self.value * weights[self.column], minlength=len(self.yes))
-        return summed
+        return _summed(self.row, self.value * weights[self.column], len(self.yes))
 
     def transposed_times(self, errors: Floats) -> Floats:
         """Xᵀ · errors, one a bucket."""
-        summed: Floats = np.bincount(self.column, self.value * errors[self.row], minlength=BUCKETS)
-        return summed
+        return _summed(self.column, self.value * errors[self.row], BUCKETS)
 
     def loss(self, weights: Floats) -> float:
         """Mean negative log likelihood."""
@@ -148,6 +146,10 @@ def _solved(design: Design, curvature: Floats, ridge: float, right: Floats) -> F
         size, before = _dot(rest, rest), size
         direction = rest + size / before * direction
     return x
+
+
+def _summed(places: NDArray[np.int64], values: Floats, n: int) -> Floats:
+    return np.bincount(places, values, minlength=n).astype(np.float64, copy=False)
 
 
 def _dot(a: Floats, b: Floats) -> float:

@@ -219,7 +219,9 @@ def _picture(entry: JsonEntry, view: View, name: str, photos: Mapping[str, str] 
     return View(view.id, photo, view.size or size, view.units, view.camera)
 
 
-def _extended(entry: JsonEntry, things: Sequence[_EntryPart], split: str, photos: Mapping[str, str] | None) -> Scene:
+def _extended(
+    entry: JsonEntry, things: Sequence[_EntryPart], split: str, photos: Mapping[str, str] | None
+) -> Scene:
     values = entry.values[EXTENSION]
     if not isinstance(values, dict):
         raise entry.error("not an object", EXTENSION, "a JSON object", values)

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.predicates.items import ASPECTS, FEWEST, Facts, facts_of
-from sightline.generate import canonical_of
+from sightline.generation import canonical_of
 from sightline.scenes import Camera, Object
 from sightline.scenes.labels import PREDICATES
 from sightline.store import Blobs, Dataset, Tables

@@ -31,7 +31,7 @@ _WHOLE, _LABELS = -2, -1  # rows after the regions': the whole history, its labe
 _MOST_PLANS = 256
 
 
-class _Part(NamedTuple):
+class _PlanPart(NamedTuple):
     """Sets of attributes of one type that are asked for together.
 
     Attributes:
@@ -59,7 +59,7 @@ class _Plan(NamedTuple):
     """
 
     questions: tuple[Question, ...]
-    parts: list[_Part]
+    parts: list[_PlanPart]
     rows: Longs
     regions: Longs
     unique: Longs
@@ -200,7 +200,7 @@ class Frequencies:
         known.states[:] = self._states
         return known.counts
 
-    def _count_planes(self, part: _Part, region: int, out: Longs) -> None:
+    def _count_planes(self, part: _PlanPart, region: int, out: Longs) -> None:
         tables = self.corpus.tables
         places = np.array([self._place(part.kind, names) for names in part.sets], dtype=np.int32)
         predicates = tables.first[self.corpus.vocabulary.type_index[part.kind]] + 1 + places
@@ -223,7 +223,7 @@ class Frequencies:
         seen = np.full(len(places), width + region)
         return np.stack([seen, np.where(places < 0, seen, places), may_have[places]], axis=1, dtype=np.int32)
 
-    def _count_objects(self, part: _Part, regions: Sequence[int], out: Longs) -> None:
+    def _count_objects(self, part: _PlanPart, regions: Sequence[int], out: Longs) -> None:
         width = len(self.corpus.vocabulary.kind(part.kind).attributes)
         firsts = np.array(
             [self._place(part.kind, names) % (width + 1) for names in part.sets]
@@ -373,5 +373,5 @@ def _planned(searches: tuple[Question, ...], vocabulary: Vocabulary) -> _Plan:
         placed.append((key, place, region, q.kind == "unique"))
     ends = dict(zip(parts, accumulate(map(len, parts.values()), initial=0), strict=False))
     at = np.array([(ends[key] + place, region, unique) for key, place, region, unique in placed], dtype=np.int64)
-    made = [_Part(*key, list(sets), sorted(regions[key])) for key, sets in parts.items()]
+    made = [_PlanPart(*key, list(sets), sorted(regions[key])) for key, sets in parts.items()]
     return _Plan(searches, made, *at.T.copy())

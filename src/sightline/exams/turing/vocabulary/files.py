@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn, TypeVar, get_args, get_type_hints
 import yaml
 
 from sightline.errors import ConfigError
-from sightline.exams.turing.vocabulary.census import Census, check_against, fitted
+from sightline.exams.turing.vocabulary.census import Census, check_against, check_types, fitted
 from sightline.exams.turing.vocabulary.checks import check_words
 from sightline.exams.turing.vocabulary.from_data import vocabulary_from_data
 from sightline.exams.turing.vocabulary.regions import STANDARD, region_set
@@ -106,18 +106,19 @@ def vocabulary_for(dataset: Dataset) -> Vocabulary:
     """The ready vocabulary that fits where the data comes from, else one made from the data.
 
     Generated worlds of the shapes that come with Sightline have *worlds*, VRD *vrd* and 2.5VRD *vrd25*; words that
-    nothing in this data bears out are left out.
+    nothing in this data bears out are left out; DataError where that leaves none.
     """
     census = Census.of(dataset)
     worlds = load_vocabulary("worlds")
     shapes = {category for kind in worlds.types for category in kind.categories}
     if "spatial" in census.aspects and census.categories.keys() <= shapes:
         return fitted(worlds, census)
-    if census.sources == {"vrd"}:
-        return fitted(load_vocabulary("vrd"), census)
-    if census.sources and census.sources <= {"within_image", "across_images"}:
-        return fitted(load_vocabulary("vrd25"), census)
-    return vocabulary_from_data(dataset)
+    of_25vrd = census.sources and census.sources <= {"within_image", "across_images"}
+    if census.sources != {"vrd"} and not of_25vrd:
+        return vocabulary_from_data(dataset)
+    ready = load_vocabulary("vrd25" if of_25vrd else "vrd")
+    check_types(ready, dataset)
+    return fitted(ready, census)
 
 
 def parse_vocabulary(text: str, *, file: str = "vocabulary") -> Vocabulary:

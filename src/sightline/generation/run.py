@@ -21,11 +21,11 @@ from sightline.engine import Task
 from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, SightlineError
 from sightline.files import atomic_write, open_locked
-from sightline.generate.canonical import missing_looks, save
-from sightline.generate.open import open_any
-from sightline.generate.recipe import DatasetRecipe, RendererName, differences, recipe_for, save_meshes
-from sightline.generate.scene import SceneMaker
-from sightline.generate.shards import RECIPE, finished, make_shard, missing
+from sightline.generation.canonical import missing_looks, save
+from sightline.generation.open import open_any
+from sightline.generation.recipe import DatasetRecipe, RendererName, differences, recipe_for, save_meshes
+from sightline.generation.scene import SceneMaker
+from sightline.generation.shards import RECIPE, finished, make_shard, missing
 from sightline.store import Dataset, is_dataset
 from sightline.store.fingerprint import Fingerprint
 from sightline.store.manifest import (

@@ -13,7 +13,7 @@ import pytest
 
 import sightline
 from sightline.errors import DataError
-from sightline.generate import generate, scene_from
+from sightline.generation import generate, scene_from
 from sightline.render.fast import FastRenderer
 from sightline.scenes import Scene, validate
 from sightline.store import Dataset

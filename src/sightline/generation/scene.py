@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.generate.recipe import DatasetRecipe, located
+from sightline.generation.recipe import DatasetRecipe, located
 from sightline.render.blender import BlenderRenderer
 from sightline.render.fast import FastRenderer, Settings
 from sightline.render.frames import Frame

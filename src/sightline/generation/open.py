@@ -16,7 +16,7 @@ from sightline.scenes import Object, Scene
 from sightline.store import Dataset, open_dataset
 
 if TYPE_CHECKING:
-    from sightline.generate.scene import SceneMaker
+    from sightline.generation.scene import SceneMaker
     from sightline.worlds.layout import Layout
 
 KIND = "world"
@@ -69,7 +69,7 @@ class Remaker:
         return maker.renderer.frame(layout, shot, shade=False).normals
 
     def _remade(self, scene: Scene) -> tuple[SceneMaker, Layout]:
-        from sightline.generate.scene import scene_maker
+        from sightline.generation.scene import scene_maker
 
         maker = scene_maker(self.folder, self.recipe)
         layout = maker.layout(int(scene.id.rpartition("/")[2]))
@@ -78,7 +78,7 @@ class Remaker:
 
 
 def _refuse_changed(folder: Path, scene: Scene, layout: Layout) -> None:
-    from sightline.generate.scene import object_from
+    from sightline.generation.scene import object_from
 
     remade = [object_from(placed, str(i)) for i, placed in enumerate(layout.objects)]
     if len(remade) != len(scene.objects) or not all(map(_alike, remade, scene.objects)):

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, get_args
 from sightline import files
 from sightline.errors import ConfigError, DataError
 from sightline.files import atomic_write
-from sightline.generate.open import KIND
+from sightline.generation.open import KIND
 from sightline.render.fast import Settings
 from sightline.store.encodings import FORMS
 from sightline.store.manifest import SHAPES

@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 
 from sightline.errors import ConfigError, DataError, SightlineError
-from sightline.generate import canonical, canonical_of, generate
-from sightline.generate.canonical import file_of
+from sightline.generation import canonical, canonical_of, generate
+from sightline.generation.canonical import file_of
 from sightline.render.canonical import canonical_views
 from sightline.store import Dataset, write
 

@@ -13,7 +13,7 @@ from exams.relations.pair_tables import make_table, random_table
 from sightline.errors import ConfigError
 from sightline.exams.relations.prior import ClassPrior
 from sightline.models import load
-from sightline.models.baselines.prior import class_pair_counts, likeliest
+from sightline.models.baselines.labels import class_pair_counts, likeliest
 from sightline.scenes import REVERSE
 from sightline.skills import SILENT, Judgements, RelationsStudy
 

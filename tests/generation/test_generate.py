@@ -17,10 +17,10 @@ import pytest
 
 import sightline
 from sightline.errors import ConfigError, DataError, SightlineError
-from sightline.generate import generate, shards
-from sightline.generate.recipe import recipe_for
-from sightline.generate.run import default_workers
-from sightline.generate.shards import missing
+from sightline.generation import generate, shards
+from sightline.generation.recipe import recipe_for
+from sightline.generation.run import default_workers
+from sightline.generation.shards import missing
 from sightline.scenes import validate
 from sightline.store import Dataset, check_tables, fingerprint
 from sightline.store.manifest import FileInfo, ShardInfo
@@ -213,7 +213,7 @@ def test_a_full_disk(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyP
         files.atomic_write(path, data, sync=sync)
 
     monkeypatch.setattr(blobs, "atomic_write", full)
-    monkeypatch.setattr("sightline.generate.run.SCENES_PER_SHARD", 2)
+    monkeypatch.setattr("sightline.generation.run.SCENES_PER_SHARD", 2)
     room = 1
     with pytest.raises(SightlineError, match="No space left on device; no scene was finished"):
         generate(WORLD, tmp_path / "none", scenes=6, **SAME)
@@ -239,7 +239,7 @@ def test_a_lost_shard_is_made_again(small: Dataset, tmp_path: Path) -> None:
 
 
 def test_after_a_failed_start_another_recipe_may_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sightline.generate.run.make_shard", lambda *_: 1 / 0)
+    monkeypatch.setattr("sightline.generation.run.make_shard", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         generate(WORLD, tmp_path / "d", scenes=1, size=SIZE)
     assert list(tmp_path.iterdir()) == []
@@ -247,7 +247,7 @@ def test_after_a_failed_start_another_recipe_may_begin(tmp_path: Path, monkeypat
 
 KILLED = """
 import sys
-from sightline.generate import generate, run
+from sightline.generation import generate, run
 run.SCENES_PER_SHARD = 2
 asked = {"views": ["original", "top"], "seed": 5, "size": (96, 64), "workers": 2}
 generate("geospa/train", sys.argv[1], scenes=40, **asked)
@@ -323,9 +323,9 @@ def test_killed_while_the_manifest_was_written(small: Dataset, tmp_path: Path) -
 
 def test_what_takes_its_time_is_told(tmp_path: Path) -> None:
     code = (
-        "from sightline.generate import generate; import sys\n"
+        "from sightline.generation import generate; import sys\n"
         "from numba import njit\n"
-        "from sightline.generate.run import _noting_compilation\n"
+        "from sightline.generation.run import _noting_compilation\n"
         "words = []\n"
         "with _noting_compilation(words.append):\n"
         "    njit(lambda x: x + 1)(1)\n"
@@ -341,7 +341,7 @@ def test_too_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def greedy(*_: object) -> None:
         raise MemoryError("Unable to allocate 37.3 GiB")
 
-    monkeypatch.setattr("sightline.generate.run.make_shard", greedy)
+    monkeypatch.setattr("sightline.generation.run.make_shard", greedy)
     with pytest.raises(SightlineError, match=r"not enough memory \(Unable to allocate 37.3 GiB\); no scene was"):
         generate(WORLD, tmp_path / "d", scenes=1, size=SIZE)
     assert list(tmp_path.iterdir()) == []
@@ -416,7 +416,7 @@ def test_a_cached_dataset_that_was_interrupted_goes_on(
     small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path))
-    monkeypatch.setattr("sightline.generate.run.SCENES_PER_SHARD", 2)
+    monkeypatch.setattr("sightline.generation.run.SCENES_PER_SHARD", 2)
 
     def stop(done: int, total: int) -> None:
         if done == 3:
@@ -430,7 +430,7 @@ def test_a_cached_dataset_that_was_interrupted_goes_on(
 
 
 CACHED = """
-from sightline.generate import generate
+from sightline.generation import generate
 print(generate("geospa/train", scenes=6, views=["original", "top"], seed=5, size=(96, 64)).fingerprint)
 """
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sightline.errors import ConfigError
-from sightline.generate import generate
-from sightline.generate.recipe import bake_meshes
+from sightline.generation import generate
+from sightline.generation.recipe import bake_meshes
 
 pytest.importorskip("trimesh")
 
@@ -77,7 +77,7 @@ def test_another_mesh_is_another_recipe(tmp_path: Path) -> None:
     other = WEDGE.format(top=1.2).replace("-0.6", "-0.5")
     (tmp_path / "b" / "stump.off").write_text(other)
     code = (
-        "import sys; from sightline.generate import generate;"
+        "import sys; from sightline.generation import generate;"
         "generate(sys.argv[1], sys.argv[2], scenes=1, size=(48, 32))"
     )
     (tmp_path / "b" / "stumps.yaml").write_text(WORLD)

@@ -5,16 +5,14 @@ Opening a dataset must not cost the import of a renderer, so the names are impor
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sightline.generate.canonical import canonical_of
-    from sightline.generate.open import open_any
-    from sightline.generate.run import generate
-    from sightline.generate.scene import scene_from
+    from sightline.generation.canonical import canonical_of
+    from sightline.generation.open import open_any
+    from sightline.generation.run import generate
+    from sightline.generation.scene import scene_from
 
 _LAZY = {"canonical_of": "canonical", "generate": "run", "open_any": "open", "scene_from": "scene"}
 
@@ -26,14 +24,3 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
 
-
-class _Callable(ModuleType):
-    """This package, called like its function: ``sightline.generate`` is both, whichever was imported first."""
-
-    def __call__(self, *given: Any, **options: Any) -> Any:
-        from sightline.generate.run import generate
-
-        return generate(*given, **options)
-
-
-sys.modules[__name__].__class__ = _Callable

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from sightline.errors import DataError
-from sightline.generate.scene import SceneMaker
+from sightline.generation.scene import SceneMaker
 from sightline.scenes import Scene, validate
 from sightline.store import Blobs, atomic_write, tables_from_scenes
 from sightline.store.manifest import PARTIAL, ShardInfo, shard_from_dict, shard_to_dict

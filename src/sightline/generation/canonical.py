@@ -18,8 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
-from sightline.generate.open import is_generated
-from sightline.generate.scene import SceneMaker, scene_maker
+from sightline.generation.open import is_generated
+from sightline.generation.scene import SceneMaker, scene_maker
 from sightline.render.canonical import SIZE, Identity, canonical_layouts, patch
 from sightline.scenes import Object
 from sightline.store import Dataset, atomic_write

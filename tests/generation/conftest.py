@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sightline.generate import generate
+from sightline.generation import generate
 from sightline.store import Dataset
 
 SIZE = (96, 64)

@@ -1,0 +1,61 @@
+"""The README's picture of a report card: runs the README's Python example, takes a picture of the page it writes.
+
+    python docs/pages/card_picture.py            # run the example, name the card
+    python docs/pages/card_picture.py --write    # and replace docs/_static/report.png
+
+Needs torch for the trained network, and Chromium for the picture. Two minutes of one core; the scenes stay in the
+cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURE = ROOT / "docs" / "_static" / "report.png"
+SIZE = {"width": 1280, "height": 1080}
+
+
+def run_example(folder: Path) -> Path:
+    """Run the first Python example of the README in a folder; gives the report card."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    if example is None:
+        raise SystemExit("README.md has no Python example")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        exec(compile(example[1], "README.md", "exec"), {"__name__": "readme"})
+    finally:
+        os.chdir(before)
+    return folder / "card.html"
+
+
+def take_picture(card: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport=SIZE)
+        page.goto(card.as_uri())
+        page.screenshot(path=PICTURE)
+        browser.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="replace docs/_static/report.png")
+    wanted = parser.parse_args()
+    card = run_example(Path(tempfile.mkdtemp(prefix="sightline-card-")))
+    if wanted.write:
+        take_picture(card)
+    print(card)
+
+
+if __name__ == "__main__":
+    main()
