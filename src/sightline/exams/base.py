@@ -191,8 +191,9 @@ class Exam(ABC, Generic[ItemT]):
 
     Class attributes: `name` on the command line and in manifests, `title` on the report card, `baselines` (name in
     tables → model spec) that take part in every run unless told otherwise, `blind` those of them that see all but
-    the picture, `unit` what intervals are by, `unit_of_items` what an item is, `card` the module with what the exam
-    shows on the report card, `shows_attention` whether that can be where a model looks.
+    the picture, `unit` what intervals are by, `unit_of_items` what an item is, `data_option` an option that may
+    stand in place of ``--data``, `card` the module with what the exam shows on the report card, `shows_attention`
+    whether that can be where a model looks.
     """
 
     name: ClassVar[str]
@@ -200,6 +201,7 @@ class Exam(ABC, Generic[ItemT]):
     baselines: ClassVar[Mapping[str, str]] = {}
     unit: ClassVar[str] = "scene"
     unit_of_items: ClassVar[str] = "scene"
+    data_option: ClassVar[str] = ""
     card: ClassVar[str] = ""
     shows_attention: ClassVar[bool] = False
 

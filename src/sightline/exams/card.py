@@ -11,8 +11,9 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import polars as pl
@@ -157,10 +158,8 @@ class CardContext:
         """
         table = judged_items(result) if items is None else items
         if self.options.scenes:
-            known_scenes = dict.fromkeys(table["scene_id"])
-            wanted = named_scenes(self.options.scenes, list(known_scenes), self.data, result.name)
-            chosen = table.filter(pl.col("scene_id").is_in(wanted))
-            order = {scene: i for i, scene in enumerate(wanted)}
+            order = {scene: i for i, scene in enumerate(dict.fromkeys(self.options.scenes))}
+            chosen = table.filter(pl.col("scene_id").is_in([*order]))
             ids = sorted(chosen.select("item", "scene_id").iter_rows(), key=lambda row: (order[row[1]], row[0]))
             return {"chosen": tuple(item for item, _ in ids)}
         sizes = EXAMPLES if self.options.examples is None else dict.fromkeys(EXAMPLES, self.options.examples)
@@ -203,30 +202,37 @@ def choose(items: pl.DataFrame, *, worst: int, typical: int, perfect: int) -> di
     return {kind: tuple(item for _, item in pairs) for kind, pairs in picked.items() if pairs}
 
 
-def named_scenes(wanted: Sequence[str], asked: Sequence[str], data: Dataset, model: str) -> tuple[str, ...]:
-    """The scenes asked for by id, each once, in the order given.
+def _refuse_unknown_scenes(wanted: Sequence[str], contexts: Sequence[CardContext]) -> None:
+    """ConfigError for a scene that no model in focus was asked about."""
+    asked = [_asked_scenes(context.focus) for context in contexts]
+    for name in wanted:
+        if not any(name in scenes for scenes in asked):
+            at = next((i for i, c in enumerate(contexts) if _has_scene(c.data, name)), 0)
+            raise ConfigError(unknown_scene(name, asked[at], contexts[at].data, contexts[at].focus.name))
+
+
+def _asked_scenes(result: RunResult) -> list[str]:
+    """Ids of the scenes that a run has answers about, in the order asked."""
+    rows = result.records.rows
+    return rows["scene_id"].unique(maintain_order=True).to_list() if rows.height else []
+
+
+def _has_scene(data: Dataset, name: str) -> bool:
+    return name in data.scan("views").select("scene_id").collect()["scene_id"]
+
+
+def unknown_scene(name: str, asked: Sequence[str], data: Dataset, model: str) -> str:
+    """What to say of a scene that cannot be shown; the others may be too many to list.
 
     Args:
-        wanted: Ids from whoever wants the report.
+        name: The scene asked for.
         asked: Ids of the scenes the model was asked about.
-        data: Where they come from; tells an id that does not exist from one that was not asked about.
+        data: Tells an id that does not exist from one that was not asked about.
         model: What the report calls the model.
-
-    Raises:
-        ConfigError: For a scene that does not exist, or that the model was not asked about.
     """
-    known_ids = set(asked)
-    for name in wanted:
-        if name not in known_ids:
-            raise ConfigError(_unknown_scene(name, asked, data, model))
-    return tuple(dict.fromkeys(wanted))
-
-
-def _unknown_scene(name: str, asked: Sequence[str], data: Dataset, model: str) -> str:
-    """What to say of a scene that cannot be shown; the others may be too many to list."""
-    words = f"{model} was asked about {len(asked):,} scene{'s' * (len(asked) != 1)}"
+    words = f"{model} was asked about {counted(len(asked), 'scene')}"
     words += f", such as {asked[0]!r}" if asked else ""
-    if name in data.scan("views").select("scene_id").collect()["scene_id"]:
+    if _has_scene(data, name):
         return f"no answers to show on the scene {name!r}: {words}"
     ending = [scene for scene in asked if scene.endswith(f"/{name}")]
     near = f", did you mean {ending[0]!r}?" if ending else did_you_mean(name, asked)
@@ -259,6 +265,7 @@ def report_card(
     contexts = [_context(group, open_data(group), options, scoring, blind, load) for group in _groups(runs)]
     _refuse_strange_scoring(scoring, contexts)
     _refuse_unfocused(options, contexts)
+    _refuse_unknown_scenes(options.scenes, contexts)
     keys = _unique([context.exam.name for context in contexts])
     parts, examples = [], []
     for key, context in zip(keys, contexts, strict=True):
@@ -597,7 +604,7 @@ def _examples(context: CardContext) -> Iterator[Example]:
 
 
 def _commands(context: CardContext) -> list[str]:
-    """Command lines that make these runs and this report again."""
+    """Command lines that make these runs and this report again; files are named without their folders."""
     data = shlex.quote(context.data.path.name)
     plans: dict[str, list[str]] = {}
     for result in context.results:
@@ -605,8 +612,9 @@ def _commands(context: CardContext) -> list[str]:
     lines = []
     for words, specs in plans.items():
         models = " ".join(f"--model {shlex.quote(spec)}" for spec in dict.fromkeys(specs))
-        parts = [f"sightline exam {context.exam.name} --data {data}", words, "--no-baselines", models, "--out runs"]
-        lines.append(" ".join(part for part in parts if part))
+        own = context.exam.data_option
+        start = f"sightline exam {context.exam.name}" + ("" if own and f"--{own} " in words else f" --data {data}")
+        lines.append(" ".join(part for part in (start, words, "--no-baselines", models, "--out runs") if part))
     report = [f"sightline report runs --exam {context.exam.name} --data {data}"]
     report += [f"--{key} {shlex.quote(str(value))}" for key, value in (context.options.scoring or {}).items()]
     report += [f"--scene {shlex.quote(scene)}" for scene in context.options.scenes]
@@ -615,20 +623,19 @@ def _commands(context: CardContext) -> list[str]:
 
 
 def _option_words(result: RunResult) -> str:
-    """The options a run was given, as the command line takes them."""
+    """The options a run was given, as the command line takes them; capitals stand for what was no file."""
     known_options = {o.name: o for o in options_of(result.exam).values() if o.command and not o.scoring}
+    types = {options_of(result.exam)[f.name].name: str(f.type) for f in fields(result.exam)}  # type: ignore[arg-type]
     words = []
     for key, value in result.run.manifest.get("given", {}).items():
-        if key not in known_options:
+        if key not in known_options or value in (None, False):
             continue
         flag = f"--{key.replace('_', '-')}"
-        if value is True:
-            words.append(flag)
-        elif isinstance(value, list):
-            many = value if known_options[key].repeated else [",".join(map(str, value))]
-            words += [f"{flag} {shlex.quote(str(one))}" for one in many]
-        elif value not in (None, False):
-            words.append(f"{flag} {shlex.quote(str(value))}")
+        many = value if known_options[key].repeated or not isinstance(value, list) else ",".join(map(str, value))
+        for one in many if isinstance(many, list) else [many]:
+            text = key.upper() if isinstance(one, dict) else str(one)
+            text = shlex.quote(Path(text).name if "Path" in types[key] else text)
+            words.append(flag if one is True else f"{flag}{'=' if text.startswith('-') else ' '}{text}")
     return " ".join(words)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.exams.base import Name
-from sightline.exams.card import WORST_OF_OTHERS, CardContext, named_scenes, value_words
+from sightline.exams.card import WORST_OF_OTHERS, CardContext, value_words
 from sightline.exams.relations.analyses import (
     AccuracySlice,
     ByDifficulty,
@@ -589,7 +589,10 @@ def _data_content(data: DataFacts) -> Iterator[Table | FigureRow]:
     yield _audit_table(data)
     yield FigureRow("How far blind rules get", tuple(_audit_figures(data)))
     labels = tuple(_label_figures(data))
-    note = "The classes, and pairs of classes, that get each label most often, in both directions."
+    note = (
+        "The classes, and pairs of classes, that get each label most often, in both directions. Classes are shown "
+        "as the dataset names them."
+    )
     few = "No class has the 50 ordered pairs that a share needs to mean something."
     yield FigureRow("Which labels go with which classes", labels, text=note if labels else few)
     yield FigureRow("Which classes there are", tuple(_frequency_figures(data)))
@@ -722,10 +725,10 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
     marks = marks_of(card, result)
     wanted: set[str] = set()
     if options.scenes:
-        scenes = result.records.rows["scene_id"].unique(maintain_order=True).to_list()
-        chosen = named_scenes(options.scenes, scenes, card.data, result.name)
-        rows = result.records.rows.filter(pl.col("scene_id").is_in(chosen))
+        rows = result.records.rows.filter(pl.col("scene_id").is_in(options.scenes))
         wanted = set(rows["cluster_id"])
+        if not wanted:
+            return
     if result is not card.focus:
         each = min(each, WORST_OF_OTHERS)
     kind: ExampleKind = "chosen" if wanted else "worst"

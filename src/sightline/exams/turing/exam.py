@@ -141,6 +141,7 @@ class TuringExam(Exam[TuringItem]):
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "stream"
+    data_option: ClassVar[str] = "test"
     skills: ClassVar[tuple[tuple[str, ...], ...]] = (("answer",),)
 
     def __post_init__(self) -> None:

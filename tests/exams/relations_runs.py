@@ -1,4 +1,4 @@
-"""Small datasets and runs for report tests: two simulated settings, blind rules, models of our own."""
+"""Small datasets and runs of the relations exam: two simulated settings, blind rules, models of our own."""
 
 from __future__ import annotations
 
