@@ -241,6 +241,8 @@ def test_two_models_of_one_name_are_refused(data: sl.Dataset, tmp_path: Path) ->
         (lambda d: sl.report(d.path), "no run here"),  # a dataset is no run
         (lambda d: sl.score(d.path), "manifest"),
         (lambda _: sl.report([]), "no runs to report"),
+        (lambda _: sl.RelationsExam(boxes="detcted"), "boxes: unknown 'detcted', did you mean 'detected'"),
+        (lambda _: sl.RelationsExam(protocol="papr"), "protocol: unknown 'papr', did you mean 'paper'"),
     ],
 )
 def test_what_cannot_be_is_said(data: sl.Dataset, call: Callable[[sl.Dataset], object], says: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option
@@ -17,6 +17,7 @@ from sightline.exams.relations.measures import relations_measures
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, tables_of
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
+from sightline.hints import hint
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
 
@@ -76,6 +77,13 @@ class RelationsExam(Exam[RelationsItem]):
     card: ClassVar[str] = "sightline.exams.relations.card"
     title: ClassVar[str] = "2.5D relations"
     baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
+
+    def __post_init__(self) -> None:
+        """Refuse a word that an option does not know."""
+        for name, words in (("boxes", BoxSource), ("study_plan", StudyPlan), ("protocol", ProtocolName)):
+            value, known = getattr(self, name), get_args(words)
+            if value not in known:
+                raise ConfigError(f"{name}: unknown {value!r}{hint(str(value), known)}")
 
     @property
     def skills(self) -> tuple[tuple[str, ...], ...]:
