@@ -395,8 +395,7 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
         warnings=(*_warnings(context), *exam.cautions(context)),
         commands=tuple(_commands(context)),
         document=_document(context, examples),
-        kinds=KINDS,
-        **exam.examples_page(),
+        **{"kinds": KINDS, **exam.examples_page()},
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.exams.base import Name
-from sightline.exams.card import WORST_OF_OTHERS, CardContext, value_words
+from sightline.exams.card import KINDS, WORST_OF_OTHERS, CardContext, value_words
 from sightline.exams.relations.analyses import (
     AccuracySlice,
     ByDifficulty,
@@ -746,4 +746,5 @@ def examples_page() -> dict[str, Any]:
         "of all answers in the scene, scenes with few answers held back. Each is drawn with its plainest mistake. "
         "Silence is not counted, nor pairs the raters could not tell."
     )
-    return {"examples_lead": (lead,), "style": part_style(_PACKAGE, "example.css")}
+    kinds = {**KINDS, "worst": "The gravest first, sub-task by sub-task."}
+    return {"examples_lead": (lead,), "kinds": kinds, "style": part_style(_PACKAGE, "example.css")}
