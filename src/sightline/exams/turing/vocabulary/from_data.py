@@ -63,31 +63,9 @@ _FIXED: Final = (
     ),
 )
 _SIDES: Final = {"left": "to the left of", "right": "to the right of", "front": "in front of"}
-_PLACES: Final = frozenset(
-    {
-        "on",
-        "in",
-        "at",
-        "by",
-        "to",
-        "of",
-        "above",
-        "below",
-        "under",
-        "beneath",
-        "over",
-        "near",
-        "behind",
-        "beside",
-        "against",
-        "across",
-        "inside",
-        "outside",
-        "with",
-        "than",
-        "left",
-        "right",
-    }
+_PLACES: Final = re.compile(
+    r"(?<!\S)(on|in|at|by|to|of|above|below|under|beneath|over|near|behind|beside|against|across|inside|outside"
+    r"|with|than|left|right)(?!\S)"
 )
 """Words that make a predicate a place or comparison rather than a verb."""
 
@@ -205,7 +183,7 @@ def _verbal(predicate: str) -> tuple[str, Literal["is", "does"]]:
     words = _words(_SIDES.get(predicate, predicate)).split()
     if words[:1] == ["can"]:
         words[:1] = ["able", "to"]
-    if not words or words[0].endswith("ing") or _PLACES & set(words):
+    if not words or words[0].endswith("ing") or _PLACES.search(" ".join(words)):
         return " ".join(words), "is"
     first = {"has": "have", "does": "do", "is": "be"}.get(words[0], words[0])
     if first.endswith("s") and not first.endswith("ss"):
