@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.estimate.bits import MOST, Ints, Words
+from sightline.exams.turing.annotations.columns import Columns, packed
+from sightline.exams.turing.estimate.bits import MOST, Words
 from sightline.exams.turing.estimate.layout import CorpusTables, by_type, fixed, no_rows, planes_of, tables_of
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, parse_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
@@ -123,14 +123,7 @@ class Corpus:
     @cached_property
     def everything(self) -> Words:
         """(words,) all images."""
-        bits = np.zeros(self.words * 64, dtype=bool)
-        bits[: len(self)] = True
-        return fixed(np.packbits(bits, bitorder="little").view(np.uint64))
-
-    @cached_property
-    def images(self) -> Ints:
-        """(N,) all images."""
-        return fixed(np.arange(len(self), dtype=np.int32))
+        return fixed(packed(np.ones((1, len(self)), dtype=bool))[0])
 
     def wanted(self, kind: str, attributes: tuple[str, ...]) -> Words:
         """(attribute words,) the set of those attributes of a type."""

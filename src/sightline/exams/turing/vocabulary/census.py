@@ -11,8 +11,7 @@ from typing import Final
 import polars as pl
 
 from sightline.errors import DataError
-from sightline.exams.turing.vocabulary.checks import given_groups
-from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, RelationType, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, RelationType, Vocabulary, given_groups
 from sightline.store import Dataset
 
 ENOUGH: Final = 30
@@ -193,15 +192,11 @@ def _missing(source: AttributeSource, categories: Iterable[str], census: Census)
             return f"no object has the attribute {source.key!r}"
         return "" if values & set(source.values) else f"{source.key!r} is never {' or '.join(source.values)}"
     if source.kind == "category":
-        return (
-            "" if set(categories) & set(source.values) else f"no object is of category {' or '.join(source.values)}"
-        )
+        known = not set(source.values).isdisjoint(categories)
+        return "" if known else f"no object is of category {' or '.join(source.values)}"
     if source.kind == "flag":
-        return (
-            ""
-            if any((c, source.key) in census.flags for c in categories)
-            else f"no object has the flag {source.key!r}"
-        )
+        known = any((c, source.key) in census.flags for c in categories)
+        return "" if known else f"no object has the flag {source.key!r}"
     if source.kind == "occluded":
         return "" if census.shares else "the data does not tell how much of an object is hidden"
     words = (*source.values, *source.reverse)

@@ -20,7 +20,6 @@ import yaml
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.vocabulary.census import Census, check_against, fitted
-from sightline.exams.turing.vocabulary.checks import check_words
 from sightline.exams.turing.vocabulary.from_data import vocabulary_from_data
 from sightline.exams.turing.vocabulary.regions import STANDARD, region_set
 from sightline.exams.turing.vocabulary.vocabulary import (
@@ -29,6 +28,7 @@ from sightline.exams.turing.vocabulary.vocabulary import (
     ObjectType,
     RelationType,
     Vocabulary,
+    check_words,
 )
 from sightline.hints import did_you_mean, hint
 from sightline.store import Dataset

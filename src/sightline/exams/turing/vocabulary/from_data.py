@@ -9,14 +9,15 @@ from typing import Final, Literal
 
 from sightline.errors import DataError
 from sightline.exams.turing.vocabulary.census import Census
-from sightline.exams.turing.vocabulary.checks import REGION, check_words
 from sightline.exams.turing.vocabulary.regions import region_set
 from sightline.exams.turing.vocabulary.vocabulary import (
+    REGION,
     Attribute,
     AttributeSource,
     ObjectType,
     RelationType,
     Vocabulary,
+    check_words,
 )
 from sightline.scenes.labels import ASPECTS
 from sightline.store import Dataset
