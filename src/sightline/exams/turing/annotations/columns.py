@@ -128,6 +128,12 @@ class Columns:
         )
 
 
+def widths(vocabulary: Vocabulary) -> dict[str, int]:
+    """How many bits of `Columns` a vocabulary gives a meaning."""
+    most = max((len(kind.attributes) for kind in vocabulary.types), default=0)
+    return {"n_attributes": most, "n_regions": len(vocabulary.regions), "n_links": len(vocabulary.links)}
+
+
 def _sides(yes: NDArray[np.bool_], no: NDArray[np.bool_]) -> dict[str, int]:
     return {"yes": int(yes.sum()), "no": int(no.sum()), "unknown": int((~yes & ~no).sum())}
 
@@ -248,9 +254,7 @@ def _columns(images: pl.DataFrame, objects: pl.DataFrame, pairs: pl.DataFrame, v
         pair_starts=pair_starts,
         holds=relations["holds"],
         fails=relations["fails"],
-        n_attributes=max(len(kind.attributes) for kind in vocabulary.types),
-        n_regions=len(vocabulary.regions),
-        n_links=len(vocabulary.links),
+        **widths(vocabulary),
     )
 
 

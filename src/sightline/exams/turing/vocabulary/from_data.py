@@ -85,13 +85,9 @@ def vocabulary_from_data(dataset: Dataset) -> Vocabulary:
     frequent = [category for category, n in census.categories.items() if n >= census.enough]
     names = _distinct(frequent, taken=("unique",))
     if not names:
-        raise DataError(
-            "no category has enough objects for a vocabulary",
-            file=dataset.path,
-            field="category",
-            expected=f"{census.enough} objects of one",
-            found=dict(list(census.categories.items())[:3]),
-        )
+        problem, some = "no category has enough objects for a vocabulary", dict([*census.categories.items()][:3])
+        expected = f"{census.enough} objects of one"
+        raise DataError(problem, file=dataset.path, field="category", expected=expected, found=some)
     vocabulary = Vocabulary(
         name=FROM_DATA,
         types=tuple(_type(name, category, census) for category, name in names.items()),
