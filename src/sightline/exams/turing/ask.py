@@ -176,11 +176,6 @@ def _scene(data: Dataset, scene_id: str) -> Scene:
         return data.scene(scene_id)
     except (KeyError, DataError):
         known = data.scan("views").select("scene_id").unique().collect()["scene_id"].sort().to_list()
-        some = ", ".join(known[:3])
-        raise DataError(
-            f"no such image{did_you_mean(scene_id, known)}",
-            file=data.path,
-            field="--image",
-            expected=f"one of {counted(len(known), 'scene')}: {some}…" if len(known) > 3 else some,
-            found=scene_id,
-        ) from None
+        problem, some = f"no such image{did_you_mean(scene_id, known)}", ", ".join(known[:3])
+        some = f"one of {counted(len(known), 'scene')}: {some}…" if len(known) > 3 else some
+        raise DataError(problem, file=data.path, field="--image", expected=some, found=scene_id) from None

@@ -196,21 +196,8 @@ class Transcript:
 
 def transcript_of(stream: Stream, vocabulary: Vocabulary) -> Transcript:
     """A stream as people read it."""
-    lines = [
-        Line(
-            number=row["step"],
-            kind=row["type"],
-            text=row["text"],
-            region=None if row["region"] is None else tuple(row["region"]),
-            p_yes=row["p_yes"],
-            support=row["support"],
-            truth=row["answer"] or "ambiguous",
-            label=row["label"],
-            object_id=row["object_id"],
-            story=row["story"],
-        )
-        for row in steps_to_json(stream, vocabulary)
-    ]
+    rows = steps_to_json(stream, vocabulary)
+    lines = [_line(row | {"truth": row["answer"] or "ambiguous", "answer": None}) for row in rows]
     return Transcript.of(stream.scene_id, lines, stream=stream.number, halted=stream.halted)
 
 
@@ -227,12 +214,9 @@ def transcripts(records: pl.DataFrame) -> list[Transcript]:
             raise DataError("not records of the turing exam", field=name, expected=", ".join(_WANTED))
     made = []
     for rows in records.partition_by("item", maintain_order=True):
-        questions = rows.to_dicts()
-        lines = [_line(row) for row in questions]
-        first = questions[0]
-        made.append(
-            Transcript.of(str(first["scene_id"]), lines, stream=int(first["stream"]), halted=str(first["halted"]))
-        )
+        first, lines = rows.row(0, named=True), [_line(row) for row in rows.iter_rows(named=True)]
+        of, halted = int(first["stream"]), str(first["halted"])
+        made.append(Transcript.of(str(first["scene_id"]), lines, stream=of, halted=halted))
     return made
 
 
@@ -254,7 +238,8 @@ def _line(row: Mapping[str, Any]) -> Line:
 
 def _region(row: Mapping[str, Any]) -> Box | None:
     """The designated region; the whole image is None."""
-    box = json.loads(row["question"]).get("box")
+    question = row["question"]
+    box = (json.loads(question) if isinstance(question, str) else question).get("box")
     if box is None:
         return None
     return float(box[0]), float(box[1]), float(box[2]), float(box[3])
