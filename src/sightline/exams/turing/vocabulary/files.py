@@ -19,12 +19,7 @@ from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 import yaml
 
 from sightline.errors import ConfigError
-<<<<<<< HEAD
 from sightline.exams.turing.vocabulary.census import Census, check_against, check_types, fitted
-from sightline.exams.turing.vocabulary.checks import check_words
-=======
-from sightline.exams.turing.vocabulary.census import Census, check_against, fitted
->>>>>>> shrink1
 from sightline.exams.turing.vocabulary.from_data import vocabulary_from_data
 from sightline.exams.turing.vocabulary.regions import STANDARD, region_set
 from sightline.exams.turing.vocabulary.vocabulary import (
