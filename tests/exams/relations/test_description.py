@@ -7,7 +7,7 @@ import pytest
 
 from exams.relations.pair_tables import make_table, random_table, real_tables
 from sightline.exams.relations.description import describe, describe_split
-from sightline.exams.relations.votes import majority
+from sightline.exams.relations.pairs import majority
 from sightline.plain import plain
 from sightline.stats import fleiss_kappa, krippendorff_alpha
 
