@@ -76,20 +76,11 @@ def rank(
     >>> ranking.score.tolist(), ranking.hit.tolist()
     ([0.9, 0.3], [[False, True]])
     """
-    given, of, found = (
-        np.asarray(score, dtype=np.float64),
-        np.asarray(cluster),
-        np.atleast_2d(np.asarray(hit, bool)),
-    )
-    left_out = np.zeros_like(found) if ignored is None else np.atleast_2d(np.asarray(ignored, bool))
+    given, of, hits = np.asarray(score, dtype=np.float64), np.asarray(cluster), np.atleast_2d(np.asarray(hit, bool))
+    left_out = np.zeros_like(hits) if ignored is None else np.atleast_2d(np.asarray(ignored, bool))
     amount = np.asarray(positives, dtype=np.float64)
-    if (
-        given.ndim != 1
-        or of.shape != given.shape
-        or found.shape[1:] != given.shape
-        or left_out.shape != found.shape
-    ):
-        shapes = [x.shape for x in (given, of, found, left_out)]
+    shapes = [x.shape for x in (given, of, hits, left_out)]
+    if given.ndim != 1 or shapes[1:] != [given.shape, (len(hits), *given.shape), (len(hits), *given.shape)]:
         raise ConfigError(f"score, cluster, hit and ignored differ in shape: {shapes}")
     if not np.isfinite(given).all():
         raise DataError("a score is no number", row=int(np.flatnonzero(~np.isfinite(given))[0]))
@@ -97,7 +88,7 @@ def rank(
         raise ConfigError(f"a cluster index lies outside 0…{len(amount) - 1}")
     order = np.argsort(-given, kind="stable")
     counted = ~left_out[:, order]
-    return Ranking(given[order], of[order].astype(np.int64), found[:, order] & counted, counted, amount)
+    return Ranking(given[order], of[order].astype(np.int64), hits[:, order] & counted, counted, amount)
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,17 @@ from sightline.exams.card import KINDS, WORST_OF_OTHERS, CardContext, value_word
 from sightline.exams.relations.analyses import (
     AccuracySlice,
     ByDifficulty,
+    Grid,
     Silence,
+    Violations,
     by_difficulty,
+    consistency,
     counter_heuristic,
+    grids,
+    label_consistency,
     silence,
 )
 from sightline.exams.relations.audit import Audit, audit
-from sightline.exams.relations.consistency import Violations, consistency, label_consistency
 from sightline.exams.relations.description import Description, SplitDescription, describe, human_f1
 from sightline.exams.relations.distributions import (
     Frequency,
@@ -34,7 +38,6 @@ from sightline.exams.relations.distributions import (
 )
 from sightline.exams.relations.drawing import worst_examples
 from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam
-from sightline.exams.relations.grids import Grid, grids
 from sightline.exams.relations.marks import SUBTASKS, Marks, mark_pairs, of_setting
 from sightline.exams.relations.measures import task_name
 from sightline.exams.relations.pairs import tables_by_split

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
-from sightline.exams.relations.pairs import PairTable, tables_by_split
+from sightline.exams.relations.pairs import Difficulty, PairTable, difficulty, tables_by_split
 from sightline.exams.relations.protocols import Aspect, Protocol, rates
-from sightline.exams.relations.votes import Difficulty, difficulty
 from sightline.plain import plain
 from sightline.scenes import words
 from sightline.skills import Setting

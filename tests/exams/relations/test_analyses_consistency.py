@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from exams.relations.pair_tables import make_table, marks_of, random_marks, random_table, real_tables
-from sightline.exams.relations.consistency import consistency, label_consistency
+from sightline.exams.relations.analyses import consistency, label_consistency
 from sightline.plain import plain
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.exams.relations.votes import Difficulty, difficulty, majority
+from sightline.exams.relations.pairs import Difficulty, difficulty, majority
 
 CASES = [
     ([0, 5, 0, 0], 1, "easy"),  # all five

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from exams.relations.pair_tables import make_table, marks_of, random_marks, random_table
 from reference.relation_scores import slow_scores
 from sightline.errors import ConfigError
-from sightline.exams.relations.grids import grids
+from sightline.exams.relations.analyses import grids
 from sightline.plain import plain
 
 EDGES = {"size": [0.0, 0.04, 0.09, 0.2], "vertical": [0.2, 0.5, 0.8], "horizontal": [0.0, 0.4, 0.6, 1.0]}
