@@ -6,16 +6,11 @@ import numpy as np
 import pytest
 
 from exams.relations.pair_tables import make_table, random_table, real_tables
-<<<<<<< HEAD
 from exams.relations_runs import dataset
 from sightline.exams.relations.description import describe, describe_split, human_f1
 from sightline.exams.relations.exam import RelationsExam
-from sightline.exams.relations.protocols import Protocol
-from sightline.exams.relations.votes import majority
-=======
-from sightline.exams.relations.description import describe, describe_split
 from sightline.exams.relations.pairs import majority
->>>>>>> shrink4
+from sightline.exams.relations.protocols import Protocol
 from sightline.plain import plain
 from sightline.stats import fleiss_kappa, human_ceiling, krippendorff_alpha
 

@@ -193,15 +193,10 @@ class Transcript:
 
 def transcript_of(stream: Stream, vocabulary: Vocabulary) -> Transcript:
     """A stream as people read it."""
-<<<<<<< HEAD
-    rows = steps_to_json(stream, vocabulary)
-    lines = [_line(row | {"truth": row["answer"] or "ambiguous", "answer": None}) for row in rows]
-=======
     lines = [
         _line({**row, "truth": row["answer"] or "ambiguous", "answer": None}, row["region"])
         for row in steps_to_json(stream, vocabulary)
     ]
->>>>>>> shrink4
     return Transcript.of(stream.scene_id, lines, stream=stream.number, halted=stream.halted)
 
 
@@ -218,16 +213,10 @@ def transcripts(records: pl.DataFrame) -> list[Transcript]:
             raise DataError("not records of the turing exam", field=name, expected=", ".join(_WANTED))
     made = []
     for rows in records.partition_by("item", maintain_order=True):
-<<<<<<< HEAD
-        first, lines = rows.row(0, named=True), [_line(row) for row in rows.iter_rows(named=True)]
-        of, halted = int(first["stream"]), str(first["halted"])
-        made.append(Transcript.of(str(first["scene_id"]), lines, stream=of, halted=halted))
-=======
         questions = rows.to_dicts()
         lines = [_line(row, json.loads(row["question"]).get("box")) for row in questions]
         scene_id, stream, halted = (questions[0][name] for name in ("scene_id", "stream", "halted"))
         made.append(Transcript.of(str(scene_id), lines, stream=int(stream), halted=str(halted)))
->>>>>>> shrink4
     return made
 
 
@@ -246,15 +235,3 @@ def _line(row: Mapping[str, Any], box: Sequence[float] | None) -> Line:
         story=int(row.get("story") or 1),
         reply=row.get("answer") or None,
     )
-<<<<<<< HEAD
-
-
-def _region(row: Mapping[str, Any]) -> Box | None:
-    """The designated region; the whole image is None."""
-    question = row["question"]
-    box = (json.loads(question) if isinstance(question, str) else question).get("box")
-    if box is None:
-        return None
-    return float(box[0]), float(box[1]), float(box[2]), float(box[3])
-=======
->>>>>>> shrink4
