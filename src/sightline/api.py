@@ -17,8 +17,9 @@ from sightline.engine import Task
 from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.base import Candidate, Exam, run_name
-from sightline.exams.card import CardOptions, report_card, summary_table
+from sightline.exams.card import CardOptions
 from sightline.exams.registry import exam_class, exam_names, exam_of_run, scoring_names
+from sightline.exams.report import report_card, summary_table
 from sightline.exams.run import MANIFEST, Run
 from sightline.exams.runner import Progress, items_of, require_skills, run_exam
 from sightline.exams.scoring import (

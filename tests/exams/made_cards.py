@@ -13,7 +13,8 @@ import pytest
 
 from show.parsed_page import Parsed
 from sightline.exams.base import Candidate
-from sightline.exams.card import CardOptions, report_card
+from sightline.exams.card import CardOptions
+from sightline.exams.report import report_card
 from sightline.exams.run import Run
 from sightline.models.registry import is_blind
 from sightline.show.markup import markdown_text

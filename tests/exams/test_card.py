@@ -15,8 +15,9 @@ from exams.predicates_runs import scenes as predicate_scenes
 from exams.relations_runs import Contrary, Mute, boxes_by_scene, dataset, runs
 from sightline.errors import ConfigError
 from sightline.exams.base import Candidate
-from sightline.exams.card import CardOptions, choose, report_card, unknown_scene
+from sightline.exams.card import CardOptions, choose, unknown_scene
 from sightline.exams.relations.exam import RelationsExam
+from sightline.exams.report import report_card
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
 from sightline.exams.scoring import score_records
