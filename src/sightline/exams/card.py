@@ -186,6 +186,7 @@ def choose(items: pl.DataFrame, *, worst: int, typical: int, perfect: int) -> di
 
 
 def has_scene(data: Dataset, name: str) -> bool:
+    """Whether a dataset has a scene of that id."""
     return name in data.scan("views").select("scene_id").collect()["scene_id"]
 
 
