@@ -17,10 +17,9 @@ import pytest
 
 import sightline
 from sightline.errors import ConfigError, DataError, SightlineError
-from sightline.generation import generate, shards
+from sightline.generation import generate
 from sightline.generation.recipe import recipe_for
-from sightline.generation.run import default_workers
-from sightline.generation.shards import missing
+from sightline.generation.run import default_workers, finished_shards, missing
 from sightline.scenes import validate
 from sightline.store import Dataset, check_tables, fingerprint
 from sightline.store.manifest import FileInfo, ShardInfo
@@ -307,7 +306,7 @@ def test_a_damaged_note_is_told(tmp_path: Path) -> None:
     (tmp_path / "partial").mkdir()
     (tmp_path / "partial" / "00000000.json").write_text(json.dumps({"name": "00000000"}))
     with pytest.raises(DataError, match="the note of a shard is damaged"):
-        shards.finished(tmp_path)
+        finished_shards(tmp_path)
 
 
 def test_killed_while_the_manifest_was_written(small: Dataset, tmp_path: Path) -> None:

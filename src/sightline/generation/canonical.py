@@ -79,12 +79,8 @@ def _read(file: Path) -> NDArray[np.uint8]:
     strip: NDArray[Any] = decode("image", file)
     height, width = strip.shape[:2]
     if height != SIZE or width % SIZE:
-        raise DataError(
-            "canonical views of another size",
-            file=file,
-            expected=f"{SIZE} pixels high, a multiple of {SIZE} wide",
-            found=f"{width}×{height}",
-        )
+        expected = f"{SIZE} pixels high, a multiple of {SIZE} wide"
+        raise DataError("canonical views of another size", file=file, expected=expected, found=f"{width}×{height}")
     return _cut(strip)
 
 
@@ -110,10 +106,8 @@ def canonical_of(dataset: Dataset, thing: Object, *, draw: int = DRAWN) -> NDArr
     if not (dataset.path / CANONICAL).is_dir():
         if draw and is_generated(dataset) and not (dataset.recipe or {}).get("canonical"):
             return _drawn(dataset.path, json.dumps(dataset.recipe), look, draw)
-        raise DataError(
-            "the dataset has no canonical views: run the same sightline generate again with --canonical N",
-            file=dataset.path,
-        )
+        problem = "the dataset has no canonical views: run the same sightline generate again with --canonical N"
+        raise DataError(problem, file=dataset.path)
     file = file_of(dataset.path, look)
     try:
         return _read(file)

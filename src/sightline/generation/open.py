@@ -82,11 +82,8 @@ def _refuse_changed(folder: Path, scene: Scene, layout: Layout) -> None:
 
     remade = [object_from(placed, str(i)) for i, placed in enumerate(layout.objects)]
     if len(remade) != len(scene.objects) or not all(map(_alike, remade, scene.objects)):
-        raise DataError(
-            "the scene comes out differently now: it was made by another version, or changed since",
-            file=folder,
-            row=scene.id,
-        )
+        problem = "the scene comes out differently now: it was made by another version, or changed since"
+        raise DataError(problem, file=folder, row=scene.id)
 
 
 def _alike(remade: Object, stored: Object) -> bool:

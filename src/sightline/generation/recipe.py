@@ -78,20 +78,15 @@ class DatasetRecipe:
         names = [f.name for f in fields(cls)]
         missing = [name for name in names if name not in stored]
         if stored.get("kind") != KIND or missing:
-            raise DataError(
-                "not the recipe of a world",
-                file=file,
-                field="recipe",
-                expected=f"kind {KIND} with {', '.join(names)}",
-                found=f"kind {stored.get('kind')!r}" + (f" without {missing[0]}" if missing else ""),
-            )
+            expected = f"kind {KIND} with {', '.join(names)}"
+            found = f"kind {stored.get('kind')!r}" + (f" without {missing[0]}" if missing else "")
+            raise DataError("not the recipe of a world", file=file, field="recipe", expected=expected, found=found)
         values = {name: stored[name] for name in names}
         return cls(**{**values, "views": tuple(stored["views"])})
 
 
 def recipe_for(
     world: World,
-    *,
     views: str | Sequence[str] | None = None,
     seed: int = 0,
     start: int = 0,

@@ -1,4 +1,9 @@
-"""A dataset from a world: shards made by workers, resumed where they stopped, closed when all are there."""
+"""A dataset from a world: shards made by workers, resumed where they stopped, closed when all are there.
+
+While a dataset is being made its folder holds ``partial/``: ``recipe.json``, and one ``<shard>.json`` for every
+finished shard. A shard holds consecutive scenes and is made whole or not at all. It is named after the index of its
+first scene, so its name and its number of scenes tell which scenes it holds, however they were dealt out.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +25,14 @@ from numba.core.event import Listener, install_listener
 
 from sightline.engine import Task
 from sightline.engine import run as run_tasks
-from sightline.errors import ConfigError, SightlineError
+from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.files import atomic_write, open_locked
 from sightline.generation.canonical import missing_looks, save
 from sightline.generation.open import open_any
 from sightline.generation.recipe import DatasetRecipe, RendererName, differences, recipe_for, save_meshes
 from sightline.generation.scene import SceneMaker
-from sightline.generation.shards import RECIPE, finished, make_shard, missing
-from sightline.store import Dataset, is_dataset
+from sightline.scenes import Scene, validate
+from sightline.store import Blobs, Dataset, is_dataset, tables_from_scenes
 from sightline.store.fingerprint import Fingerprint
 from sightline.store.manifest import (
     CANONICAL,
@@ -38,9 +44,11 @@ from sightline.store.manifest import (
     Manifest,
     ShardInfo,
     read_manifest,
+    shard_from_dict,
+    shard_to_dict,
 )
 from sightline.store.schema import SCHEMAS
-from sightline.store.shards import DiskShard, read_shard
+from sightline.store.shards import DiskShard, read_shard, write_shard
 from sightline.worlds import World, load_world
 
 SCENES_PER_SHARD = 100
@@ -48,6 +56,8 @@ SCENES_PER_SHARD = 100
 
 WORTH_WORKERS = 50 * 480 * 320
 """Pixels. Starting workers takes a few seconds each; less work than this is done sooner without them."""
+
+RECIPE = "recipe.json"
 
 COMPILING = "compiling kernels, once: about a minute"
 
@@ -111,16 +121,7 @@ def generate(
         raise ConfigError(f"scenes must be at least 1, not {scenes}")
     known = world if isinstance(world, World) else load_world(world)
     recipe, meshes = recipe_for(
-        known,
-        views=views,
-        seed=seed,
-        start=start,
-        size=size,
-        image=image_format,
-        depth=depth,
-        renderer=renderer,
-        render=settings,
-        canonical=canonical,
+        known, views, seed, start, size, image_format, depth, renderer, render=settings, canonical=canonical
     )
     count = default_workers(recipe, scenes) if workers is None else workers
     folder = cache_folder(recipe, scenes) if out is None else Path(out).resolve()
@@ -197,7 +198,7 @@ def _finished(folder: Path, recipe: DatasetRecipe, scenes: int) -> list[ShardInf
         raise ConfigError(f"{folder} is not empty and holds no {MANIFEST}; choose another folder")
     if manifest is not None and manifest.recipe is None:
         raise ConfigError(f"{folder} holds a dataset that was not generated; choose another folder")
-    done = finished(folder, manifest.shards if manifest else ())
+    done = finished_shards(folder, manifest.shards if manifest else ())
     if manifest is not None or done:
         stored = manifest.recipe if manifest else json.loads(note.read_bytes())
         _refuse_other(folder, DatasetRecipe.from_dict(stored or {}, note), recipe)
@@ -308,7 +309,7 @@ def _stopping(folder: Path, done: Sequence[ShardInfo]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        whole = finished(folder, done)
+        whole = finished_shards(folder, done)
         if not whole and not is_dataset(folder):
             _clear(folder)
         if isinstance(error, OSError | MemoryError):
@@ -341,7 +342,7 @@ def _clear(folder: Path) -> None:
 
 
 def _all_shards(folder: Path) -> list[ShardInfo]:
-    return finished(folder, read_manifest(folder).shards if is_dataset(folder) else ())
+    return finished_shards(folder, read_manifest(folder).shards if is_dataset(folder) else ())
 
 
 def _close(folder: Path, recipe: DatasetRecipe) -> None:
@@ -378,3 +379,86 @@ def _sweep(folder: Path, shards: Sequence[ShardInfo]) -> None:
     for place in ("", f"{SHAPES}/", f"{CANONICAL}/", f"{IMAGES}/??/"):
         for file in folder.glob(place + _TEMPORARY):
             file.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSpan:
+    """The scenes `start` … `stop` − 1 of a dataset."""
+
+    start: int
+    stop: int
+
+    @property
+    def name(self) -> str:
+        """Name of its shard."""
+        return f"{self.start:08d}"
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def make_shard(maker: SceneMaker, span: ShardSpan, on_scene: Callable[[int], None] | None = None) -> ShardInfo:
+    """Make, render and store the scenes of a shard in the maker's folder; doing it again writes the same bytes.
+
+    Args:
+        maker: Makes the scenes.
+        span: Which.
+        on_scene: Called with 1 after every scene.
+    """
+    blobs = Blobs(maker.folder, lazy=True)
+    tables = tables_from_scenes(_counted(maker.scenes(span.start, span.stop, blobs), on_scene))
+    blobs.sync({ref for column in ("image", "depth", "ids") for ref in tables.views[column].drop_nulls()})
+    info = write_shard(maker.folder, span.name, tables)
+    atomic_write(maker.folder / PARTIAL / f"{span.name}.json", json.dumps(shard_to_dict(info)).encode())
+    return info
+
+
+def _counted(scenes: Iterator[Scene], on_scene: Callable[[int], None] | None) -> Iterator[Scene]:
+    for scene in scenes:
+        yield validate(scene)
+        if on_scene is not None:
+            on_scene(1)
+
+
+def finished_shards(folder: Path, known: Sequence[ShardInfo] = ()) -> list[ShardInfo]:
+    """List the finished shards of a folder, by index: `known` ones and noted ones whose files are all there."""
+    notes = sorted((folder / PARTIAL).glob("[0-9]*.json"))
+    shards = {info.name: info for info in [*(_noted(note) for note in notes), *known]}
+    whole = sorted((s for s in shards.values() if _is_whole(folder, s)), key=first_index)
+    for a, b in pairwise(whole):
+        if first_index(a) + a.scenes > first_index(b):
+            raise DataError("two shards hold the same scenes", file=folder, found=f"{a.name}, {b.name}")
+    return whole
+
+
+def _noted(note: Path) -> ShardInfo:
+    try:
+        return shard_from_dict(json.loads(note.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"the note of a shard is damaged: {error!r}", file=note) from error
+
+
+def _is_whole(folder: Path, shard: ShardInfo) -> bool:
+    """Whether its tables are there in full; their bytes are checked when they are read."""
+    try:
+        for table in SCHEMAS:
+            DiskShard(folder, shard).scannable(table)
+    except DataError:
+        return False
+    return True
+
+
+def first_index(shard: ShardInfo) -> int:
+    """Index of a shard's first scene."""
+    return int(shard.name)
+
+
+def missing(done: Sequence[ShardInfo], start: int, stop: int, size: int) -> list[ShardSpan]:
+    """The shards that are not there yet: gaps between finished ones, cut at multiples of `size`.
+
+    >>> [(s.start, s.stop) for s in missing([], 3, 12, 5)]
+    [(3, 5), (5, 10), (10, 12)]
+    """
+    edges = [start, *(e for s in done for e in (first_index(s), first_index(s) + s.scenes)), stop]
+    gaps = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
+    return [ShardSpan(max(a, cut), min(b, cut + size)) for a, b in gaps for cut in range(a - a % size, b, size)]

@@ -77,19 +77,14 @@ def object_from(placed: Placed, name: str) -> Object:
     '90.0'
     """
     shape, size = split_name(placed.shape)
-    return Object(
-        name,
-        shape,
-        {
-            "size": size,
-            "color": placed.color,
-            "material": placed.material,
-            "rotation": repr(round(math.degrees(placed.yaw), 6) % 360.0),  # degrees
-            "height": repr(round(solid(placed.shape).height, 9)),  # metres
-        },
-        tuple(placed.pose().ravel().tolist()),
-        f"{shape}:{size}",
-    )
+    attributes = {
+        "size": size,
+        "color": placed.color,
+        "material": placed.material,
+        "rotation": repr(round(math.degrees(placed.yaw), 6) % 360.0),  # degrees
+        "height": repr(round(solid(placed.shape).height, 9)),  # metres
+    }
+    return Object(name, shape, attributes, tuple(placed.pose().ravel().tolist()), f"{shape}:{size}")
 
 
 def bare_view(shot: Shot) -> View:
@@ -100,10 +95,8 @@ def bare_view(shot: Shot) -> View:
 def in_memory(shot: Shot, frame: Frame) -> View:
     """The view with the frame's pixels, kept as long as the view is."""
     image = frame.image
-    return View(
-        shot.name,
-        size=shot.size,
-        camera=shot.camera,
+    return replace(
+        bare_view(shot),
         load_image=None if image is None else lambda: image,
         load_depth=lambda: frame.depth,
         load_ids=lambda: frame.ids,

@@ -92,7 +92,6 @@ class _Image:
 class _Index:
     """All entries of a file, checked as far as they point at each other."""
 
-    split: str
     images: dict[int, _Image]
     categories: dict[int, tuple[str, str]]  # name, supercategory
     annotations: dict[int, list[tuple[int, JsonEntry]]]  # by image
@@ -181,19 +180,11 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
     if not isinstance(content.setdefault("relations", []), list):
         raise DataError("not a list", file=file, field="relations", found=type(content["relations"]).__name__)
     images = {number: _image(number, entry, pictures, split) for number, entry in entries(content, "images", file)}
-    index = _Index(
-        split,
-        images,
-        {
-            number: (entry.text("name"), entry.text("supercategory", default=""))
-            for number, entry in entries(content, "categories", file)
-        },
-        defaultdict(list),
-        {},
-        {},
-        _views(file, images),
-        defaultdict(list),
-    )
+    categories = {
+        number: (entry.text("name"), entry.text("supercategory", default=""))
+        for number, entry in entries(content, "categories", file)
+    }
+    index = _Index(images, categories, defaultdict(list), {}, {}, _views(file, images), defaultdict(list))
     for number, entry in entries(content, "annotations", file):
         image = _known(entry, "image_id", index.images)
         if not (skip_empty and _is_empty(entry)):

@@ -36,8 +36,9 @@ class Hierarchy:
         parts: dict[str, set[str]] = {}
         _collect(parse(Path(path)), Path(path), kinds, parts)
         names = read_descriptions(descriptions) if descriptions else {}
-        below = ({label: frozenset(children) for label, children in step.items()} for step in (kinds, parts))
-        return cls(*below, names)
+        whole = ({label: frozenset(below) for label, below in step.items()} for step in (kinds, parts))
+        all_kinds, all_parts = whole
+        return cls(all_kinds, all_parts, names)
 
     def descendants(self, mid: str) -> frozenset[str]:
         """All kinds of a class, their kinds and so on; the class itself is not among them.
