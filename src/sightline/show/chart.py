@@ -194,7 +194,7 @@ def bars(
     bottom = 4 + 19.0 * len(labels)
     powers = [floor * 10.0**i for i in range(round(math.log10(top_value / floor) // 1) + 1)] if log else []
     body = [_scale([(x(t), _amount(t)) for t in powers], 2, bottom, bottom + 14)]
-    halo = {"stroke": PAPER, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
+    halo: dict[str, Any] = {"stroke": PAPER, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
     for i, (label, value) in enumerate(zip(labels, values, strict=True)):
         y = 4 + 19.0 * i
         end, words = x(value) if math.isfinite(value) and value > 0 else left, hover(f"{label}: {_amount(value)}")

@@ -52,7 +52,7 @@ def raster(
     shape = {"width": size[0], "height": size[1], "font_family": _FAMILY}
     svg = element("svg", body, xmlns="http://www.w3.org/2000/svg", **shape)
     plain = _VARIABLE.sub(r"\1", svg).replace("currentColor", "#1c232b")
-    fonts = dict.fromkeys(("font_family", "sans_serif_family", "serif_family"), _FAMILY)
+    fonts: dict[str, Any] = dict.fromkeys(("font_family", "sans_serif_family", "serif_family"), _FAMILY)
     drawn = resvg_py.svg_to_bytes(
         svg_string=spell(plain), skip_system_fonts=True, font_files=list(_font_files()), **fonts
     )

@@ -133,14 +133,19 @@ def contact_sheet(
     if kind not in (".png", ".html", ".htm"):
         raise ConfigError(f"a contact sheet is a .png or .html file, not {path.name!r}")
     wanted = panels(overlay) if overlay else None
-    chosen = _Choice(data, scenes, tuple(ids), split, tuple(views))
-    title = data.source or data.path.name
-    plan = SheetPlan(wanted or _usual(chosen), width, columns, title, _subtitle(chosen, data))
+    shown = len(ids) or min(scenes, len(data))
+    subtitle = f"up to {shown:,} scenes of {split}" if split else f"{shown:,} of {len(data):,} scenes"
+
+    def chosen() -> Iterator[tuple[Scene, View]]:
+        some = map(data.scene, ids) if ids else islice(data.scenes(split or None), scenes)
+        return _views(some, views, data.path)
+
+    plan = SheetPlan(wanted or _usual(chosen()), width, columns, data.source or data.path.name, subtitle)
     depth = any("depth" in names for names in plan.panels) or kind != ".png"
     drawn: list[tuple[str, tuple[str, ...]]] = []  # scene and notes of every view
 
     def frames() -> Iterator[ImageFrame]:
-        for scene, view in chosen:
+        for scene, view in chosen():
             frame = frame_of(scene, view, depth=depth)
             drawn.append((frame.scene, frame.notes))
             yield frame
@@ -155,37 +160,23 @@ def contact_sheet(
     return ContactSheet(written, len({scene for scene, _ in drawn}), len(drawn), plan.panels, notes)
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """The views to show, again and again."""
-
-    data: Dataset
-    scenes: int
-    ids: tuple[str, ...]
-    split: str
-    views: tuple[str, ...]
-
-    def __iter__(self) -> Iterator[tuple[Scene, View]]:
-        seen: dict[str, None] = {}
-        nothing = True
-        for scene in self._scenes():
-            seen.update(dict.fromkeys(view.id for view in scene.views))
-            for view in scene.views:
-                if not self.views or view.id in self.views:
-                    nothing = False
-                    yield scene, view
-        if nothing and seen:
-            raise ConfigError(f"no scene has a view {', '.join(self.views)} (there are {', '.join(seen)})")
-        if nothing:
-            raise DataError("there is no scene to show", file=self.data.path)
-
-    def _scenes(self) -> Iterable[Scene]:
-        if self.ids:
-            return map(self.data.scene, self.ids)
-        return islice(self.data.scenes(self.split or None), self.scenes)
+def _views(scenes: Iterable[Scene], wanted: Sequence[str], path: Path) -> Iterator[tuple[Scene, View]]:
+    """The wanted views of scenes, or all; an error where there is none."""
+    seen: dict[str, None] = {}
+    nothing = True
+    for scene in scenes:
+        seen.update(dict.fromkeys(view.id for view in scene.views))
+        for view in scene.views:
+            if not wanted or view.id in wanted:
+                nothing = False
+                yield scene, view
+    if nothing and seen:
+        raise ConfigError(f"no scene has a view {', '.join(wanted)} (there are {', '.join(seen)})")
+    if nothing:
+        raise DataError("there is no scene to show", file=path)
 
 
-def _usual(chosen: _Choice) -> Panels:
+def _usual(chosen: Iterator[tuple[Scene, View]]) -> Panels:
     """The usual panels less the layers for which the first views have nothing."""
     missing = {name for names in _USUAL for name in names}
     for scene, view in islice(chosen, _SAMPLE):
@@ -195,13 +186,6 @@ def _usual(chosen: _Choice) -> Panels:
             break
     usual = (tuple(name for name in names if name not in missing) for names in _USUAL)
     return tuple(names for names in usual if names) or (("none",),)
-
-
-def _subtitle(chosen: _Choice, data: Dataset) -> str:
-    scenes = len(chosen.ids) or min(chosen.scenes, len(data))
-    if chosen.split:
-        return f"up to {scenes:,} scenes of {chosen.split}"
-    return f"{scenes:,} of {len(data):,} scenes"
 
 
 def _numbered(path: Path, page: int) -> Path:

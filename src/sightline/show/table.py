@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from rich.cells import cell_len
 
@@ -141,7 +141,7 @@ def percent(share: float | None, digits: int = 1) -> str:
     return "–" if share is None or not math.isfinite(share) else f"{100 * share:.{digits}f} %"
 
 
-def known(interval: Interval | None) -> bool:
+def known(interval: Interval | None) -> TypeGuard[Interval]:
     """Whether there is a value to show."""
     return interval is not None and math.isfinite(interval.value)
 
@@ -166,7 +166,7 @@ def shared(interval: Interval | None, digits: int = 1) -> Cell:
 
 def _over_limits(interval: Interval | None, written: Callable[[float], str]) -> Cell:
     """The value over its limits, a unit at the value alone; a dash where there is no value."""
-    if interval is None or not known(interval):
+    if not known(interval):
         return Cell("–")
     low, high = (written(end).removesuffix(" %") for end in (interval.low, interval.high))
     return Cell(written(interval.value), "" if "–" in (low, high) else (low, high))

@@ -195,8 +195,8 @@ def xy_chart(
     body += [tick_across(left, right, y(value), words) for value, words in marks]
     body += [tick_under(x(value), bottom + 15, shorten(words, room - 3, _SMALL)) for value, words in x_ticks]
     for rule in rules:
-        looks = {"stroke": MUTED, "stroke_dasharray": "3 3"} if rule.dashed else {"stroke": SECOND}
-        body.append(line(left, y(rule.left), right, y(rule.right), **looks))
+        colour, dashes = (MUTED, "3 3") if rule.dashed else (SECOND, None)
+        body.append(line(left, y(rule.left), right, y(rule.right), stroke=colour, stroke_dasharray=dashes))
     apart = min(spread, room / (len(series) + 1))
     for i, item in enumerate(series):
         shift = apart * (i - (len(series) - 1) / 2)

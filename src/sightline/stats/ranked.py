@@ -303,10 +303,7 @@ def _pooled(groups_a: Groups, groups_b: Groups) -> dict[str, list[Ranking]]:
 def _both(a: Ranking, b: Ranking) -> Ranking:
     if not np.array_equal(a.positives, b.positives) or len(a.hit) != len(b.hit):
         raise ConfigError("the two models must be compared on the same clusters")
-    return rank(
-        np.concatenate([a.score, b.score]),
-        np.concatenate([a.cluster, b.cluster + len(a.positives)]),
-        np.hstack([a.hit, b.hit]),
-        np.concatenate([a.positives, b.positives]),
-        ignored=~np.hstack([a.counted, b.counted]),
-    )
+    score, positives = np.concatenate([a.score, b.score]), np.concatenate([a.positives, b.positives])
+    cluster = np.concatenate([a.cluster, b.cluster + len(a.positives)])
+    ignored = ~np.hstack([a.counted, b.counted])
+    return rank(score, cluster, np.hstack([a.hit, b.hit]), positives, ignored=ignored)

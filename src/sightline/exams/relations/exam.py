@@ -105,20 +105,14 @@ class RelationsExam(Exam[RelationsItem]):
         # With perfect predicates all depends on the boxes: nobody is asked, and all baselines would score alike.
         if self.boxes == "perfect" and self.detections is not None and not models:
             return Entrants((str(self.detections),), {})
-        names = self.usable_baselines(data) if baselines and self.boxes != "perfect" else ()
-        left_out = [name for name in BASELINES if name not in names] if names else []
-        notes = [f"no training split for every setting, so these take no part: {', '.join(left_out)}"]
-        return Entrants(
-            tuple(self._with_boxes(model) for model in models),
-            {name: str(self._with_boxes(name)) for name in names},
-            tuple(notes if left_out else ()),
-        )
-
-    def usable_baselines(self, data: Dataset) -> tuple[str, ...]:
-        """The baselines, without those that must learn where there is nothing to learn from."""
-        if set(self.tables(data)) <= set(self.training(data)):
-            return BASELINES
-        return tuple(name for name in BASELINES if name not in LEARNING)
+        names = list(BASELINES) if baselines and self.boxes != "perfect" else []
+        notes: tuple[str, ...] = ()
+        if names and not set(self.tables(data)) <= set(self.training(data)):  # some must learn, from nothing
+            left_out = [name for name in BASELINES if name in LEARNING]
+            names = [name for name in BASELINES if name not in LEARNING]
+            notes = (f"no training split for every setting, so these take no part: {', '.join(left_out)}",)
+        rivals = {name: str(self._with_boxes(name)) for name in names}
+        return Entrants(tuple(self._with_boxes(model) for model in models), rivals, notes)
 
     def _with_boxes(self, model: object) -> object:
         """A model's spec with the given boxes joined to it; an object must find its own."""

@@ -156,10 +156,7 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
     scenes = views["scene_id"].unique(maintain_order=True)
     pairs = _one_row_a_pair(relations)
     keys = sightings.select("scene_id", "object_id").with_row_index("row")
-    first = _lookup(pairs, keys, "scene_id", "subject")
-    second = _lookup(pairs, keys, "other", "object")
-    low = pl.min_horizontal("scene_id", "other")
-    high = pl.max_horizontal("scene_id", "other")
+    low, high = pl.min_horizontal("scene_id", "other"), pl.max_horizontal("scene_id", "other")
     cluster = pairs.select(pl.when(low == high).then(low).otherwise(low + "|" + high)).to_series()
     clusters = cluster.unique().sort()  # one order for all, however the pairs come: seeds then mean the same
     categories = sightings["category"].unique().sort()
@@ -173,8 +170,8 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
         boxes=sightings.select("x0", "y0", "x1", "y1").to_numpy().astype(np.float64),
         categories=tuple(categories),
         category=_codes(sightings["category"], categories),
-        first=first,
-        second=second,
+        first=_lookup(pairs, keys, "scene_id", "subject"),
+        second=_lookup(pairs, keys, "other", "object"),
         depth=_label_codes(pairs, "depth"),
         occlusion=_label_codes(pairs, "occlusion"),
         depth_votes=_vote_counts(pairs, "depth"),
@@ -188,23 +185,15 @@ def fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
     DataError where boxes are in pixels and the image size is unknown.
     """
     views = views.unique("scene_id", keep="first", maintain_order=True)
-    seen = tables.sightings.join(
-        views.select("scene_id", "view_id", "width", "height", "units"),
-        on=["scene_id", "view_id"],
-        how="inner",
-        maintain_order="left",
-    ).join(
-        tables.objects.select("scene_id", "object_id", "category"),
-        on=["scene_id", "object_id"],
-        how="left",
-        maintain_order="left",
-    )
+    frames = views.select("scene_id", "view_id", "width", "height", "units")
+    seen = tables.sightings.join(frames, on=["scene_id", "view_id"], how="inner", maintain_order="left")
+    classes = tables.objects.select("scene_id", "object_id", "category")
+    seen = seen.join(classes, on=["scene_id", "object_id"], how="left", maintain_order="left")
     pixels = pl.col("units") == "pixels"
     sizeless = seen.filter(pixels & (pl.col("width").is_null() | pl.col("height").is_null()))
     if sizeless.height:
-        raise DataError(
-            "boxes are in pixels but the image size is unknown", row=sizeless["scene_id"][0], field="width, height"
-        )
+        row = sizeless["scene_id"][0]
+        raise DataError("boxes are in pixels but the image size is unknown", row=row, field="width, height")
     by_width = pl.when(pixels).then(pl.col("x0", "x1") / pl.col("width")).otherwise(pl.col("x0", "x1"))
     by_height = pl.when(pixels).then(pl.col("y0", "y1") / pl.col("height")).otherwise(pl.col("y0", "y1"))
     return seen.with_columns(by_width, by_height)
@@ -213,16 +202,12 @@ def fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
 def _in_first_view(relations: pl.DataFrame, views: pl.DataFrame, sightings: pl.DataFrame) -> pl.DataFrame:
     """The relations that hold in the first view of their scene, between things that show there."""
     first = views.unique("scene_id", keep="first", maintain_order=True).select("scene_id", first="view_id")
-    shown = (
-        relations.join(first, on="scene_id", how="left", maintain_order="left")
-        .filter(pl.col("view_id").is_null() | (pl.col("view_id") == pl.col("first")))
-        .drop("first")
-    )
-    hidden = sightings.filter(pl.col("flags").list.contains("hidden")).select("scene_id", "object_id")
+    placed = relations.join(first, on="scene_id", how="left", maintain_order="left")
+    shown = placed.filter(pl.col("view_id").is_null() | (pl.col("view_id") == pl.col("first"))).drop("first")
+    keys = ["scene_id", "object_id"]
+    hidden = sightings.filter(pl.col("flags").list.contains("hidden")).select(keys)
     for scene, end in ((pl.col("scene_id"), "subject"), (pl.coalesce("object_scene", "scene_id"), "object")):
-        shown = shown.join(
-            hidden, left_on=[scene, end], right_on=["scene_id", "object_id"], how="anti", maintain_order="left"
-        )
+        shown = shown.join(hidden, left_on=[scene, end], right_on=keys, how="anti", maintain_order="left")
     return shown
 
 
@@ -235,9 +220,8 @@ def _one_row_a_pair(relations: pl.DataFrame) -> pl.DataFrame:
     doubled = pl.concat([long.filter(pl.struct(*keys, "aspect").is_duplicated()), again])
     if doubled.height:
         row = doubled.row(0, named=True)
-        raise DataError(
-            f"pair ({row['subject']}, {row['object']}) has two {row['aspect']} labels", row=row["scene_id"]
-        )
+        pair = f"pair ({row['subject']}, {row['object']})"
+        raise DataError(f"{pair} has two {row['aspect']} labels", row=row["scene_id"])
     wide = long.select(keys).unique(maintain_order=True)
     for aspect in ("depth", "occlusion"):
         _refuse_patchy(long, wide, keys, aspect)
@@ -291,10 +275,8 @@ def _vote_counts(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int16]:
     ballots = pairs.select("scene_id", word=f"{aspect}_votes").explode("word", empty_as_null=True)
     _refuse_unknown(ballots, f"{aspect} votes")
     votes = pl.col(f"{aspect}_votes").list
-    counts = pairs.select(
-        votes.count_matches(word).fill_null(0).cast(pl.Int16).alias(word) for word in words(aspect)
-    )
-    return counts.to_numpy().astype(np.int16)
+    counts = [votes.count_matches(word).fill_null(0).cast(pl.Int16).alias(word) for word in words(aspect)]
+    return pairs.select(counts).to_numpy().astype(np.int16)
 
 
 def _refuse_unknown(labels: pl.DataFrame, field: str) -> None:
@@ -303,9 +285,8 @@ def _refuse_unknown(labels: pl.DataFrame, field: str) -> None:
     strange = labels.filter(~pl.col("word").is_in(allowed))
     if strange.height:
         scene, word = strange.row(0)
-        raise DataError(
-            "label outside its range", row=scene, field=field, expected="one of " + ", ".join(allowed), found=word
-        )
+        expected = "one of " + ", ".join(allowed)
+        raise DataError("label outside its range", row=scene, field=field, expected=expected, found=word)
 
 
 def concat_pairs(tables: list[PairTable]) -> PairTable:
