@@ -203,8 +203,8 @@ class StoredScenes:
     def part(self, rows: range) -> StoredScenes:
         """Some of the scenes."""
         each = ("pictures", "maps", "identities", "present", "labels", "facts")
-        whole = {name: getattr(self, name) for name in each}
-        return replace(self, **{n: None if v is None else v[rows.start : rows.stop] for n, v in whole.items()})
+        known = {name: value for name in each if (value := getattr(self, name)) is not None}
+        return replace(self, **{name: value[rows.start : rows.stop] for name, value in known.items()})
 
 
 def stored_scenes(
