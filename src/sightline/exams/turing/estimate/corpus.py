@@ -38,7 +38,7 @@ class Corpus:
         vocabulary: The words the images were annotated in.
         size: How many images.
         tables: Objects, pairs and where the planes of each predicate lie.
-        planes: (rows, words) one bit an image, see `counting`.
+        planes: (rows, words) one bit an image, see `counts`.
         fingerprint: Of vocabulary and annotations; empty for a corpus that was not kept in a folder.
     """
 
@@ -152,8 +152,8 @@ def _check(columns: Columns, vocabulary: Vocabulary) -> None:
             problem = f"the images were not annotated with the vocabulary {vocabulary.name!r}"
             raise DataError(problem, field=field, expected=expected, found=width)
     if columns.types.size and not 0 <= columns.types.min() <= columns.types.max() < len(vocabulary.types):
-        expected, highest = f"below {len(vocabulary.types)}", int(columns.types.max())
-        raise DataError("type that the vocabulary has not", field="types", expected=expected, found=highest)
+        below, highest = f"below {len(vocabulary.types)}", int(columns.types.max())
+        raise DataError("type that the vocabulary has not", field="types", expected=below, found=highest)
 
 
 def _write(columns: Columns, vocabulary: Vocabulary, stage: Path) -> None:
