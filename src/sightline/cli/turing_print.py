@@ -10,8 +10,7 @@ from rich.text import Text
 
 from sightline.cli.console import number, out
 from sightline.exams.turing.ask import AskedImage
-from sightline.exams.turing.remarks import HALTED
-from sightline.exams.turing.stream.steps import Step
+from sightline.exams.turing.stream.steps import HALTED, Step
 from sightline.exams.turing.transcript import Hue, hues
 from sightline.exams.turing.vocabulary.english import REGION_WORD, say
 from sightline.exams.turing.vocabulary.questions import Truth, region_box

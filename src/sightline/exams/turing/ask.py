@@ -14,11 +14,10 @@ from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import subset
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.estimator import Assumptions, QuestionOptions
-from sightline.exams.turing.remarks import HALTED
 from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.stream.engine import Engine, ask_all
 from sightline.exams.turing.stream.operators import FromFile, GroundTruth, Operator
-from sightline.exams.turing.stream.steps import Stream, steps_to_json
+from sightline.exams.turing.stream.steps import HALTED, Stream, steps_to_json
 from sightline.exams.turing.transcript import transcript_of
 from sightline.exams.turing.vocabulary.census import check_types
 from sightline.exams.turing.vocabulary.english import say

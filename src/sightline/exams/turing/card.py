@@ -16,7 +16,7 @@ from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.drawing import MARKS, StreamExample, stream_example
 from sightline.exams.turing.measures import KINDS, stream_rows
 from sightline.exams.turing.monitor import GUESSED
-from sightline.exams.turing.remarks import HALTED
+from sightline.exams.turing.stream.steps import HALTED
 from sightline.exams.turing.transcript import transcripts
 from sightline.show.chart import histogram
 from sightline.show.frame import frame_of

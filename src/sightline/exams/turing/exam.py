@@ -22,8 +22,7 @@ from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.conversation import TimedModel, ask_model, check_deadline
 from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
 from sightline.exams.turing.measures import asked_rows, item_records, same_questions, turing_measures
-from sightline.exams.turing.monitor import monitor
-from sightline.exams.turing.remarks import idle_replies, monitor_remarks, stream_remarks
+from sightline.exams.turing.monitor import idle_replies, monitor, monitor_remarks, stream_remarks
 from sightline.exams.turing.source import EngineStreams, QuestionSource, StreamSource, TrainingStudy, WrittenStreams
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.stream.written import MARKER, read_key, read_test, write_test

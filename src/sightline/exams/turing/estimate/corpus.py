@@ -38,7 +38,7 @@ class Corpus:
         vocabulary: The words the images were annotated in.
         size: How many images.
         tables: Objects, pairs and where the planes of each predicate lie.
-        planes: (rows, words) one bit an image, see `counting`.
+        planes: (rows, words) one bit an image, see `counts`.
         fingerprint: Of vocabulary and annotations; empty for a corpus that was not kept in a folder.
     """
 

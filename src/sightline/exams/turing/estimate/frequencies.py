@@ -299,10 +299,13 @@ class Frequencies:
         if not self._assumptions.objects_pooled:
             left = is_in(self._masks[_WHOLE], self._labelled.images)
             yes, no = (int((side & left).sum()) for side in self._labelled.having(question))
-            return self._chance(yes, yes + no)
-        if self._pooled is None:
-            self._pooled = Pooled(self.corpus, self._labelled, self._facts, self.options, self._ends)
-        return self._chance(*self._pooled.count(question))
+        else:
+            if self._pooled is None:
+                self._pooled = Pooled(self.corpus, self._labelled, self._facts, self.options, self._ends)
+            yes, no = self._pooled.count(question)
+        if yes + no == 0:
+            return Chance(math.nan, 0)
+        return Chance((yes + self._smoothing) / (yes + no + 2 * self._smoothing), yes + no)
 
     def _learn_fact(self, question: Question, answer: bool) -> None:
         self._check(question)
@@ -345,11 +348,6 @@ class Frequencies:
             return ConfigError(f"the type {kind!r} has no attribute {name!r}{hint(name, names)}")
         known = (*vocabulary.type_index, *vocabulary.region_index, *vocabulary.link_index)
         return ConfigError(f"the vocabulary {vocabulary.name!r} has no {word!r}{hint(word, known)}")
-
-    def _chance(self, yes: int, decided: int) -> Chance:
-        if decided == 0:
-            return Chance(math.nan, 0)
-        return Chance((yes + self._smoothing) / (decided + 2 * self._smoothing), decided)
 
 
 def _planned(searches: tuple[Question, ...], vocabulary: Vocabulary) -> _Plan:

@@ -132,7 +132,9 @@ class Labelled:
         assert question.subject is not None
         corpus, things = self.corpus, self.held[question.subject]
         if question.kind == "attribute":
-            return having_all(corpus, question.subject.type, question.attributes, things)
+            wanted = corpus.wanted(question.subject.type, question.attributes)
+            has, lacks = np.split(corpus.tables.records[things, :-2], 2, axis=1)
+            return ((has & wanted) == wanted).all(axis=1), ((lacks & wanted) != 0).any(axis=1)
         assert question.object is not None
         others = self.held[question.object]
         at = _positions(corpus, question.subject.type, question.object.type, things, others)
@@ -140,17 +142,6 @@ class Labelled:
         planes = corpus.tables.pair_planes[:, link]
         bits = planes[:, at >> 6] >> (at & 63).astype(np.uint64) & np.uint64(1)
         return bits[0].astype(bool), bits[1].astype(bool)
-
-
-def having_all(
-    corpus: Corpus, kind: str, attributes: tuple[str, ...], things: Ints
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(n,) which of the objects, all of one type, surely have all attributes, and which surely lack one."""
-    wanted = corpus.wanted(kind, attributes)
-    has, lacks = np.split(corpus.tables.records[things, :-2], 2, axis=1)
-    yes: NDArray[np.bool_] = ((has & wanted) == wanted).all(axis=1)
-    no: NDArray[np.bool_] = ((lacks & wanted) != 0).any(axis=1)
-    return yes, no
 
 
 def bits_set(words: Words) -> Ints:
@@ -169,7 +160,7 @@ def is_in(mask: Words, images: Ints) -> NDArray[np.bool_]:
 
 
 def _positions(corpus: Corpus, a: str, b: str, things: Ints, others: Ints) -> Longs:
-    """(n,) where the pairs stand among all pairs; see `counting.fill_pairs` for their order."""
+    """(n,) where the pairs stand among all pairs; see `bits.fill_pairs` for their order."""
     s, t = corpus.vocabulary.type_index[a], corpus.vocabulary.type_index[b]
     start, count = 64 * int(corpus.tables.pair_starts[s, t]), int(corpus.tables.pair_counts[s, t])
     subjects, objects = corpus.tables.pair_things[:, start : start + count]

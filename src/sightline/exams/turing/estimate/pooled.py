@@ -21,13 +21,6 @@ _EVEN = np.uint64(0x5555555555555555)
 _MOST_BYTES: Final = 256 << 20
 
 
-class Counts(NamedTuple):
-    """How many are surely yes, and how many are decided."""
-
-    yes: int
-    decided: int
-
-
 class Fact(NamedTuple):
     """Of a labelled object: it has all of these attributes, or (not `said`) surely lacks one of them."""
 
@@ -53,16 +46,16 @@ class Pooled:
         self._assumptions, self._min_support = options.assumptions, options.min_support
         self._conditions: dict[tuple[object, ...], Words] = {}
 
-    def count(self, question: Question) -> Counts:
-        """Over the objects or pairs that agree with what is known of the question's own."""
+    def count(self, question: Question) -> tuple[int, int]:
+        """How many objects or pairs that agree with what is known of the question's own are yes, and no."""
         tally = self._over_objects if question.kind == "attribute" else self._over_pairs
         if self._assumptions.negatives:
             counts = tally(question, True)
-            if counts.decided >= self._min_support:
+            if sum(counts) >= self._min_support:
                 return counts
         return tally(question, False)
 
-    def _over_objects(self, question: Question, negatives: bool) -> Counts:
+    def _over_objects(self, question: Question, negatives: bool) -> tuple[int, int]:
         label = question.subject
         assert label is not None
         vocabulary = self._corpus.vocabulary
@@ -78,7 +71,7 @@ class Pooled:
             self._conditions[key] = _all_of(agreeing, end - start)
         index = vocabulary.attribute_index
         places = np.array([index[label.type, name] for name in question.attributes], dtype=np.int32)
-        return _counts(*count_agreeing(tables.object_planes, start, places, self._conditions[key]))
+        return count_agreeing(tables.object_planes, start, places, self._conditions[key])
 
     def _meeting(self, kind: str, planes: Words, fact: Fact) -> Words:
         """Objects of a type a fact is true of."""
@@ -106,7 +99,7 @@ class Pooled:
                 facts.append(Fact(inside, said))
         return facts
 
-    def _over_pairs(self, question: Question, negatives: bool) -> Counts:
+    def _over_pairs(self, question: Question, negatives: bool) -> tuple[int, int]:
         link = self._corpus.vocabulary.link(question.relation)
         group = link.group if self._assumptions.independent_relations else None
         given = frozenset(link.given) if self._assumptions.relations_alone else None
@@ -114,7 +107,7 @@ class Pooled:
         if key not in self._conditions:
             self._conditions[key] = self._pairs_agreeing(question, group, given, negatives)
         yes, no = (self._pair_plane(question, side) for side in (0, 1))
-        return _counts(*count_sides(self._conditions[key], yes, no))
+        return count_sides(self._conditions[key], yes, no)
 
     def _pairs_agreeing(
         self, question: Question, group: str | None, given: Collection[str] | None, negatives: bool
@@ -176,10 +169,6 @@ def _all_of(planes: Iterable[Words], words: int) -> Words:
     for plane in planes:
         out &= plane
     return out
-
-
-def _counts(yes: int, no: int) -> Counts:
-    return Counts(int(yes), int(yes) + int(no))
 
 
 class PairEnds:

@@ -118,10 +118,6 @@ class _State:
     story: int = 1
     closed: frozenset[Question] = frozenset()
 
-    @property
-    def searching_anew(self) -> _State:
-        return replace(self, focus=None, about=None, relating=False, story=self.story + 1)
-
 
 class Engine:
     """Asks about one image, a question at a time.
@@ -239,7 +235,8 @@ class Engine:
             if self._state.about is not None and not self._state.relating:
                 self._state = replace(self._state, relating=True)
             elif self._state.about is not None or self._state.focus is not None:
-                self._state = self._state.searching_anew
+                anew = self._state.story + 1
+                self._state = replace(self._state, focus=None, about=None, relating=False, story=anew)
             else:
                 return None
 

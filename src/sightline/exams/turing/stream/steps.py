@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sightline.errors import DataError, SightlineError
 from sightline.exams.turing.vocabulary.english import say
@@ -20,6 +20,13 @@ from sightline.exams.turing.vocabulary.questions import (
     region_box,
 )
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+
+HALTED: Final = {
+    "exhausted": "nothing unpredictable left",
+    "limit": "as many questions as were wanted",
+    "operator": "the operator stopped",
+}
+"""Why a stream ended → in words."""
 
 
 @dataclass(frozen=True, slots=True)
