@@ -15,6 +15,7 @@ import argparse
 import csv
 import hashlib
 import json
+import math
 import os
 import shutil
 import statistics
@@ -29,6 +30,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
 MANIFEST = "dataset.json"
+IMAGE = "geospa/train/0/00000003"
 PROTOCOLS = ("default", "paper", "official")
 RENAMED = {"reply": "answer"}
 """Columns of records: old name → new."""
@@ -65,20 +67,28 @@ class Table:
     rows: list[tuple[str, int, int, str]] = field(default_factory=list)
     times: list[tuple[str, float, float, float]] = field(default_factory=list)
 
-    def equal(self, what: str, before: Any, after: Any, *, note: str = "") -> None:
+    def equal(self, what: str, before: Any, after: Any) -> None:
         """Count the values of two documents that differ."""
         old, new = dict(flat(before)), dict(flat(after))
-        missing = [key for key in old if key not in new]
-        different = [key for key in old if key in new and old[key] != new[key]]
-        shown = note or "; ".join(f"{key}: {old[key]!r} | {new.get(key)!r}" for key in (*missing, *different)[:3])
-        self.rows.append((what, len(old), len(missing) + len(different), shown))
-        print(f"{what}: {len(old):,} values, {len(missing) + len(different):,} differ {shown}", flush=True)
+        different = [key for key in old if key not in new or not close(old[key], new[key])]
+        rounded = sum(key in new and old[key] != new[key] for key in old) - sum(key in new for key in different)
+        shown = "; ".join(f"{key}: {old[key]!r} | {new.get(key)!r}" for key in different[:12])
+        shown += f"; in the last bits: {rounded}" if rounded else ""
+        self.rows.append((what, len(old), len(different), shown))
+        print(f"{what}: {len(old):,} values, {len(different):,} differ {shown}", flush=True)
 
     def timed(self, what: str, before: list[float], after: list[float]) -> None:
         """Note the median of both and of their ratio, pair by pair."""
         ratio = statistics.median(b / a for a, b in zip(before, after, strict=True))
         self.times.append((what, statistics.median(before), statistics.median(after), ratio))
         print(f"{what}: {self.times[-1][1]:.2f} s → {self.times[-1][2]:.2f} s, ratio {ratio:.2f}", flush=True)
+
+
+def close(old: Any, new: Any) -> bool:
+    """Whether two values are the same, floats but for their last bits."""
+    if isinstance(old, float) and isinstance(new, float):
+        return math.isclose(old, new, rel_tol=1e-12, abs_tol=1e-15)
+    return bool(old == new)
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -115,7 +125,7 @@ def records_of(run: Path) -> list[Any]:
 def by_model(document: dict[str, Any]) -> dict[str, Any]:
     """Scores of every model of an exam's JSON, old or new."""
     everyone = [*document["models"], *document.get("baselines", {}).values()]
-    leave = {"model", "run", "status", "options", "models", "baselines", "exam"}
+    leave = {"model", "run", "status", "options", "models", "baselines", "exam", "views", "left_out"}
     return {
         Path(one["run"]).name: one.get("scores") or {k: v for k, v in one.items() if k not in leave}
         for one in everyone
@@ -196,7 +206,7 @@ def compare_documents(sides: tuple[Side, Side], labels: Path, predictions: Path,
     documents: dict[str, tuple[object, ...]] = {
         "stats": ("stats", labels),
         "audit": ("audit", labels),
-        "turing ask": ("turing", "ask", "geospa-train", "--halves", "--min-support", 10),
+        "turing ask": ("turing", "ask", "geospa-train", "--image", IMAGE, "--min-support", 10),
     }
     for protocol in PROTOCOLS:
         documents[f"score {protocol}"] = (*score_words(labels, predictions), "--protocol", protocol)

@@ -221,18 +221,9 @@ def source_of(named: Named, plan: Any, workers: int) -> Any:
     endless = 10**6  # steps are chosen later
 
     def drawn(name: str, canonical: int, crowded: float, alike: float = 0.0) -> WorldSource:
-        made = WorldSource(
-            load_world(name),
-            VIEWS,
-            batch=plan.batch,
-            batches=endless,
-            canonical=canonical,
-            seed=plan.seed,
-            workers=workers,
-            cuda=torch.cuda.is_available(),
-            crowded=crowded,
-            alike=alike,
-        )
+        world, seed, size = load_world(name), plan.seed, plan.batch
+        scenes = PlacedScenes(world, VIEWS, seed=seed, size=size, batches=endless, crowded=crowded, alike=alike)
+        made = WorldSource(scenes, canonical=canonical, workers=workers, cuda=torch.cuda.is_available())
         say("ready to draw", name, f"{len(made.bank)} objects")
         return made
 
@@ -275,6 +266,7 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
 
     from sightline.exams.predicates.counts import tally_many
     from sightline.training.sornet.evaluation import answers_by
+    from sightline.training.sornet.layouts import PlacedScenes
     from sightline.training.sornet.sources import WorldSource
     from sightline.worlds import load_world
 
@@ -283,17 +275,10 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor()
     about = {**facts, "scenes": scenes, "torch": torch.__version__, "device": device}
     for split in SPLITS:
-        source = WorldSource(
-            load_world(f"geospa/{split}"),
-            VIEWS,
-            batch=batch,
-            batches=scenes // batch,
-            canonical=4,
-            seed=0,
-            workers=workers,
-            cuda=torch.cuda.is_available(),
-            **(learned_from(facts) if split == "train" else {}),
-        )
+        shares = learned_from(facts) if split == "train" else {}
+        world, batches = load_world(f"geospa/{split}"), scenes // batch
+        placed = PlacedScenes(world, VIEWS, seed=0, size=batch, batches=batches, **shares)
+        source = WorldSource(placed, canonical=4, workers=workers, cuda=torch.cuda.is_available())
         answers = answers_by(net, source, scenes // batch, list(SHOWN.values()), glances=facts["glances"])
         for words, answer in zip(SHOWN, answers, strict=True):
             kinds = {"": answer.said, " plain": answer.plain} | (
@@ -370,23 +355,16 @@ def _case(row: dict[str, Any]) -> tuple[Any, ...]:
 def whole_way(args: argparse.Namespace) -> dict[str, Any]:
     """Training of the base network on scenes placed and drawn as they are needed, augmentation and log included."""
     from sightline.training.fit import fit
+    from sightline.training.sornet.layouts import PlacedScenes
     from sightline.training.sornet.plan import SornetPlan
     from sightline.training.sornet.sources import WorldSource
     from sightline.training.sornet.task import SornetTask
     from sightline.worlds import load_world
 
     plan = SornetPlan(**{**PLANS["base"].settings, "steps": 160, "warmup": 20}, views=VIEWS)
-    source = WorldSource(
-        load_world("geospa/train"),
-        VIEWS,
-        batch=plan.batch,
-        batches=plan.steps,
-        canonical=plan.canonical,
-        seed=plan.seed,
-        workers=args.workers,
-        cuda=True,
-        crowded=plan.crowded,
-    )
+    world, size = load_world("geospa/train"), plan.batch
+    scenes = PlacedScenes(world, VIEWS, seed=plan.seed, size=size, batches=plan.steps, crowded=plan.crowded)
+    source = WorldSource(scenes, canonical=plan.canonical, workers=args.workers, cuda=True)
     folder = args.out / f"whole-way-{time.time():.0f}"
     _, done = fit(SornetTask(plan, source), folder, log_every=80, save_every=10**9)
     return {

@@ -20,8 +20,8 @@ from sightline.errors import ConfigError
 from sightline.exams.run import RunRecords
 from sightline.exams.runner import run_exam
 from sightline.exams.scoring import compare_records
-from sightline.generate import generate, open_any
-from sightline.generate.recipe import RendererName
+from sightline.generation import generate, open_any
+from sightline.generation.recipe import RendererName
 from sightline.stats import Comparisons
 from sightline.store import Dataset, is_dataset
 

@@ -108,7 +108,7 @@ def placement_rate(world: str, scenes: int = 600) -> float:
 
 def pipeline_rate(world: str, scenes: int = 40) -> float:
     """Scenes made, drawn (one view), encoded and stored a CPU second, in one process."""
-    from sightline.generate import generate
+    from sightline.generation import generate
 
     with tempfile.TemporaryDirectory() as folder:
         generate(world, Path(folder) / "warm", scenes=2, views=[VIEW])

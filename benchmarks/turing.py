@@ -54,7 +54,7 @@ from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.estimator import Chance, QuestionOptions
 from sightline.exams.turing.estimate.frequencies import Frequencies
 from sightline.exams.turing.source import QuestionSource
-from sightline.exams.turing.stream.candidates import Candidates
+from sightline.exams.turing.stream.engine import Candidates
 from sightline.exams.turing.vocabulary.files import load_vocabulary
 from sightline.exams.turing.vocabulary.questions import History, Question, Truth
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary

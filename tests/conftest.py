@@ -68,7 +68,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six small GeoSpa scenes from two cameras, with two canonical views of every object."""
-    from sightline.generate import generate
+    from sightline.generation import generate
 
     folder = tmp_path_factory.mktemp("generated") / "d"
     generate("geospa/train", folder, scenes=6, views=["original", "top"], seed=5, size=(96, 64), canonical=2)

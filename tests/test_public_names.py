@@ -1,4 +1,4 @@
-"""The front door: few names, all of them there, none of them costly to import."""
+"""The public names: few, all of them there, none of them costly to import."""
 
 from __future__ import annotations
 
@@ -23,10 +23,17 @@ PUBLIC = {
     "Detections",
     "Queries",
     "Verdicts",
+    "Exam",
     "RelationsExam",
     "PredicatesExam",
+    "TuringExam",
     "candidate",
-    "sit",
+    "generate",
+    "examine",
+    "score",
+    "compare",
+    "report",
+    "ask",
     "SightlineError",
     "DataError",
     "ConfigError",
@@ -51,8 +58,7 @@ def test_importing_sightline_imports_nothing_heavy() -> None:
 
 
 def test_generate_can_be_called_whatever_was_imported_before() -> None:
-    """`sightline.generate` is a function and a package."""
     say = "print(callable(sl.generate))"
-    code = f"import sightline as sl; {say}; import sightline.generate; {say}"
+    code = f"import sightline as sl; {say}; import sightline.generation; {say}"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == "True\nTrue"

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from sightline.generate import scene_from
+from sightline.generation import scene_from
 from sightline.geometry.cameras import look_at, project
 from sightline.render.canonical import canonical_views
 from sightline.render.fast import FastRenderer, Settings

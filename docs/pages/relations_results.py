@@ -22,8 +22,13 @@ import numpy as np
 
 import sightline
 from sightline.exams.relations import Protocol, RelationsExam, describe_dataset, mark_pairs
-from sightline.exams.relations.analyses import SCALES, by_difficulty, counter_heuristic
-from sightline.exams.relations.consistency import consistency, label_consistency
+from sightline.exams.relations.analyses import (
+    SCALES,
+    by_difficulty,
+    consistency,
+    counter_heuristic,
+    label_consistency,
+)
 from sightline.exams.relations.description import human_f1
 from sightline.exams.relations.distributions import class_frequency, class_pair_frequency, labels_by_class_pair
 from sightline.exams.relations.exam import BASELINES

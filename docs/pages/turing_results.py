@@ -32,7 +32,7 @@ from sightline.exams.turing.measures import KINDS, asked_rows, item_records, rat
 from sightline.exams.turing.monitor import monitor
 from sightline.exams.turing.source import EngineStreams
 from sightline.exams.turing.vocabulary.files import load_vocabulary
-from sightline.generate import generate
+from sightline.generation import generate
 from sightline.models import candidate
 from sightline.plain import plain
 from sightline.skills import Answer

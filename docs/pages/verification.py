@@ -30,8 +30,8 @@ import _turing_page
 import geospa_tables
 import sightline as sl
 from sightline.exams.relations import Protocol, RelationsExam, audit, describe_dataset, score_files
+from sightline.exams.relations.analyses import label_consistency
 from sightline.exams.relations.boxed import BoxWindow
-from sightline.exams.relations.consistency import label_consistency
 from sightline.store import open_dataset
 
 ROOT = Path(__file__).resolve().parents[2]

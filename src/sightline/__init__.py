@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.exams.relations.exam import RelationsExam as RelationsExam
     from sightline.exams.turing.ask import ask as ask
     from sightline.exams.turing.exam import TuringExam as TuringExam
-    from sightline.generate import generate as generate
-    from sightline.generate import open_any
+    from sightline.generation import generate as generate
+    from sightline.generation import open_any
     from sightline.models import candidate as candidate
     from sightline.scenes import Depth as Depth
     from sightline.scenes import Object as Object
@@ -54,7 +54,7 @@ _LAZY = {
     "sightline.exams.relations.exam": "RelationsExam",
     "sightline.exams.turing.ask": "ask",
     "sightline.exams.turing.exam": "TuringExam",
-    "sightline.generate": "generate open_any:open",
+    "sightline.generation": "generate open_any:open",
     "sightline.models": "candidate",
     "sightline.scenes": "Depth Object Occlusion Relation Scene Sighting View",
     "sightline.skills": "Detections Judgements Pairs Queries Verdicts",

@@ -8,16 +8,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, fields
-from functools import cache, partial
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from sightline.engine import Task, run
+from sightline.engine import Task
+from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.base import Candidate, Exam, run_name
-from sightline.exams.card import CardOptions, report_card, summary_table
-from sightline.exams.registry import exam_class, exam_names, exam_of_run
+from sightline.exams.card import CardOptions
+from sightline.exams.registry import exam_class, exam_names, exam_of_run, scoring_names
+from sightline.exams.report import report_card, summary_table
 from sightline.exams.run import MANIFEST, Run
 from sightline.exams.runner import Progress, items_of, require_skills, run_exam
 from sightline.exams.scoring import (
@@ -29,7 +31,7 @@ from sightline.exams.scoring import (
     score_records,
     score_tables,
 )
-from sightline.generate import open_any
+from sightline.generation import open_any
 from sightline.models import candidate, is_blind
 from sightline.show.page import Page
 from sightline.show.table import Table
@@ -171,47 +173,53 @@ def _made(exam: str | Exam[Any], train: object) -> Exam[Any]:
     known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
     if "train" not in known:
         return kind()
-    return kind(train=train) if train is not None else kind(halves=True)  # type: ignore[call-arg]
+    if train is None:
+        return kind(halves=True)  # type: ignore[call-arg]
+    return kind(train=Path(train) if isinstance(train, str) else train)  # type: ignore[call-arg]
 
 
 def _examine_all(
     models: Sequence[object], data: object, train: object, folder: Path, how: Mapping[str, Any]
 ) -> Results:
+    if data is None:
+        raise ConfigError("every exam needs a dataset: give one, or name an exam that brings its own")
     opened = data if isinstance(data, Dataset) else open_any(_path(data))
     taken: list[ExamResults] = []
     skipped: dict[str, str] = {}
-    loaded = {model: candidate(model) for model in models}
+    loaded = [model if isinstance(model, Candidate) else candidate(model) for model in models]
     for name in exam_names():
         try:
             exam = _made(name, train)
-            able = _able(exam.settled(opened), loaded, opened)
+            exam = (exam.for_workers(folder) if how["workers"] else exam).settled(opened)
+            items_of(exam, opened)  # data without a question for this exam is refused here
+            able, refused = _able(exam, loaded, opened)
         except SightlineError as reason:
             skipped[name] = str(reason)
             continue
-        # A worker process loads models by itself, for not every model can be sent.
-        chosen = list(able) if how["workers"] else list(able.values())
-        taken.append(run_models(exam, chosen, opened, folder, **how))
+        if refused and not able:
+            skipped[name] = "; ".join(refused)
+            continue
+        results = run_models(exam, able, opened, folder, **how)
+        taken.append(replace(results, notes=(*results.notes, *refused)))
     if not taken:
         raise ConfigError("no exam can be taken: " + "; ".join(f"{name}: {why}" for name, why in skipped.items()))
     return Results(tuple(taken), skipped)
 
 
-def _able(exam: Exam[Any], loaded: Mapping[object, Candidate], data: Dataset) -> dict[object, Candidate]:
-    """Those that can take the exam over this data; the first reason why nobody can is raised."""
-    if not loaded:
-        items_of(exam, data)
-    reasons: list[SightlineError] = []
-    able: dict[object, Candidate] = {}
-    for model, who in loaded.items():
+def _able(exam: Exam[Any], loaded: Sequence[Candidate], data: Dataset) -> tuple[list[Candidate], tuple[str, ...]]:
+    """Those that can take the exam over this data, and why the others cannot."""
+    able: list[Candidate] = []
+    refused: list[str] = []
+    for who in loaded:
         try:
             require_skills(exam, who)
             exam.check(who.model, data)
-            able[model] = who
         except SightlineError as reason:
-            reasons.append(reason)
-    if reasons and not able:
-        raise reasons[0]
-    return able
+            words = str(reason)
+            refused.append(words if words.startswith(who.spec) else f"{who.spec}: {words}")
+        else:
+            able.append(who)
+    return able, tuple(refused)
 
 
 def run_models(
@@ -239,14 +247,13 @@ def run_models(
     everyone = _by_spec([*entrants.models, *entrants.baselines.values()])
     if not everyone:
         raise ConfigError("nobody to examine: give --model, or leave the baselines in")
-    if workers and not all(isinstance(model, str) for model in everyone.values()):
-        raise ConfigError("worker processes load models by name: give names or files, or no workers")
     ready = {spec: _checked(exam, model, opened) for spec, model in everyone.items()}
     folders = {spec: out / exam.name / run_name(exam, spec, opened) for spec in everyone}
     if workers:
+        _refuse_unloadable(ready.values())
         jobs = [Task(spec, _Job(exam, spec, folder, path, limit)) for spec, folder in folders.items()]
         on_done = None if done is None else lambda task, _: done(task.name)
-        asked = dict(zip(folders, run(jobs, _work, workers=workers, on_done=on_done), strict=True))
+        asked = dict(zip(folders, run_tasks(jobs, _work, workers=workers, on_done=on_done), strict=True))
     else:
         asked = {spec: _run_one(exam, who, opened, folders[spec], limit, show) for spec, who in ready.items()}
     wanted = [_spec(model) for model in entrants.models] or list(everyone)[:1]
@@ -305,12 +312,14 @@ def _all_skills(exam: Exam[Any]) -> tuple[str, ...]:
 
 
 def _by_spec(models: Sequence[object]) -> dict[str, object]:
-    """Models by spec, each once; ConfigError where two objects go by one name."""
+    """Models by what they are called, each once; ConfigError where two different ones share a name."""
     named: dict[str, object] = {}
     for model in models:
-        known = named.setdefault(_spec(model), model)
-        if known is not model and not isinstance(model, str | Candidate):
-            raise ConfigError(f"two models are called {_spec(model)!r}: give each a `name` of its own")
+        spec = _spec(model)
+        other = named.setdefault(spec, model)
+        same = _object(other) is _object(model) or (_is_loadable(other) and _is_loadable(model))
+        if not same:
+            raise ConfigError(f"two models are called {spec!r}: give one of them another `name`")
     return named
 
 
@@ -318,6 +327,24 @@ def _spec(model: object) -> str:
     if isinstance(model, Candidate):
         return model.spec
     return model if isinstance(model, str) else candidate(model).spec
+
+
+def _object(model: object) -> object:
+    return model.model if isinstance(model, Candidate) else model
+
+
+def _is_loadable(model: object) -> bool:
+    return model.loadable if isinstance(model, Candidate) else isinstance(model, str)
+
+
+def _refuse_unloadable(candidates: Iterable[Candidate]) -> None:
+    """ConfigError for an object that only this process has."""
+    for who in candidates:
+        if not who.loadable:
+            raise ConfigError(
+                f"{who.name} is an object of this process, which workers cannot load: "
+                "work without them, or name it as in file.py:object"
+            )
 
 
 def _path(data: object) -> Path:
@@ -414,18 +441,30 @@ def compare(
     how: dict[str, Any] = {"resamples": resamples, "seed": seed}
     if len(ours) == len(theirs) == 1:
         return _compare_two(ours[0], theirs[0], data, how, scoring)
-    keys = [{_match_key(run): run for run in runs} for runs in (ours, theirs)]
+    keys: list[dict[_MatchKey, Run]] = [{}, {}]
+    unmatched: dict[str, str] = {}
+    for by_key, runs in zip(keys, (ours, theirs), strict=True):
+        for run in runs:
+            first = by_key.setdefault(_match_key(run), run)
+            if first is not run:
+                unmatched[str(run.folder)] = f"{first.folder} is such a run already"
     matched = [key for key in keys[0] if key in keys[1]]
     if not matched:
         raise ConfigError("no run of one set matches one of the other by exam, data, options and model name")
-    pairs = tuple(_compare_two(keys[0][key], keys[1][key], data, how, scoring) for key in matched)
-    alone = {
+    known = {key: scoring_names(exam_class(keys[0][key].exam)) & set(scoring) for key in matched}
+    for name in set(scoring) - frozenset[str]().union(*known.values()):
+        raise ConfigError(f"no exam of these runs has --{name.replace('_', '-')}")
+    pairs = tuple(
+        _compare_two(keys[0][key], keys[1][key], data, how, {name: scoring[name] for name in known[key]})
+        for key in matched
+    )
+    unmatched |= {
         str(run.folder): f"no run of {run.exam} by {run.name} with the same data and options in the other set"
         for of in keys
         for key, run in of.items()
         if key not in matched
     }
-    return ComparisonSet(pairs, alone)
+    return ComparisonSet(pairs, unmatched)
 
 
 def _compare_two(
@@ -436,7 +475,10 @@ def _compare_two(
     return compare_runs(exam_of_run(a, **scoring), a, b, _data_of([a, b], data), **how)
 
 
-def _match_key(run: Run) -> tuple[str, str, str, str]:
+_MatchKey = tuple[str, str, str, str]
+
+
+def _match_key(run: Run) -> _MatchKey:
     options = repr(sorted(run.options.items()))
     return run.exam, run.manifest["identity"]["data_fingerprint"], options, run.name
 
@@ -509,25 +551,38 @@ def report(
         options: What else can be chosen, or give its fields by name (`exams.card.CardOptions`).
         **how: Fields of `CardOptions`.
     """
-    found = _runs(runs)
+    chosen, card_options = _runs(runs), options or CardOptions(**how)
+    exams = sorted({run.exam for run in chosen})
     if exam:
-        kept = [run for run in found if run.exam == exam]
-        if not kept:
-            there = ", ".join(sorted({run.exam for run in found}))
-            raise ConfigError(f"no run of the exam {exam!r} here; there are runs of {there}")
-        found = kept
+        chosen = [run for run in chosen if run.exam == exam]
+        if not chosen:
+            raise ConfigError(f"no run of the exam {exam!r} here; there are runs of {', '.join(exams)}")
+    if card_options.attention and not any(exam_class(run.exam).shows_attention for run in chosen):
+        raise ConfigError(f"--attention goes with another exam; these are runs of {', '.join(exams)}")
     page = report_card(
-        found,
-        partial(_open_of, data),
-        options or CardOptions(**how),
-        blind=is_blind,
-        load=lambda run: candidate(run.spec),
+        chosen, _data_opener(chosen, data), card_options, blind=is_blind, load=lambda run: candidate(run.spec)
     )
     if path is not None:
         page.write(path)
     return page
 
 
-def _open_of(data: Dataset | str | Path | None, runs: Sequence[Run]) -> Dataset:
-    """The data of runs that belong together; the given one serves the runs that were made on it."""
-    return _data_of(runs, data)()
+def _data_opener(runs: Sequence[Run], data: Dataset | str | Path | None) -> Callable[[Sequence[Run]], Dataset]:
+    """Opens the data of some of the runs, each once; the given one serves those that were made on it.
+
+    Where it is none's, it is given to all of them, and the card says that it is another.
+    """
+    given = _data_of(runs, data)
+    made_on = {run.manifest["identity"]["data_fingerprint"] for run in runs}
+    stored: dict[Path, Dataset] = {}
+
+    def opened(some: Sequence[Run]) -> Dataset:
+        of_these = some[0].manifest["identity"]["data_fingerprint"]
+        if data is not None and (given().fingerprint == of_these or given().fingerprint not in made_on):
+            return given()
+        path = data_path(some)
+        if path not in stored:
+            stored[path] = exam_of_run(some[0]).open(path)
+        return stored[path]
+
+    return opened

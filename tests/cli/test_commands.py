@@ -113,8 +113,11 @@ def test_exam_compare_and_report(cli: Cli, stored: Path, tmp_path: Path) -> None
     spec = f"{mine}:Always"
     sat = cli("exam", "relations", "--data", stored, "--model", spec, "--out", runs, "--json")
     assert sat.code == 0, sat.err
-    by_name = {m["model"]: m for m in sat.json["models"]}
-    assert {"majority", "class_prior", "location_tuned", "bottom_edge"} <= set(by_name)
+    assert [m["model"] for m in sat.json["models"]] == ["mine.py:Always"]
+    by_name = {m["model"]: m for m in (*sat.json["models"], *sat.json["baselines"].values())}
+    assert {"majority", "class_prior", "location_tuned", "bottom_edge"} <= set(sat.json["baselines"]) < set(by_name)
+    assert all(list(m) == ["model", "run", "status", "options", "scores"] for m in by_name.values())
+    assert sat.json["subtasks"] == by_name["mine.py:Always"]["scores"]["subtasks"]
     assert all(m["status"] == "finished" for m in by_name.values())
     edge = by_name["bottom_edge"]["scores"]["subtasks"]["within_image/depth"]["micro"]["all"]["f1"]
     assert edge["low"] < edge["value"] < edge["high"]
@@ -245,7 +248,7 @@ def test_a_part_of_the_data_will_do(cli: Cli, simulated: Path, tmp_path: Path, p
     data = only(simulated, tmp_path / "part", pattern)
     sat = cli("exam", "relations", "--data", data, "--out", tmp_path / "runs", "--json")
     assert sat.code == 0, sat.err
-    learned = {m["model"] for m in sat.json["models"]} & {"majority", "object_class", "location_tuned"}
+    learned = set(sat.json["baselines"]) & {"majority", "object_class", "location_tuned"}
     assert bool(learned) == (pattern == "within_image_*.csv")
     for command in (["stats", data], ["audit", data], ["report", tmp_path / "runs", "--out", tmp_path / "r.html"]):
         assert cli(*command).code == 0
@@ -290,8 +293,8 @@ def test_depth_alone_without_splits_is_an_exam_too(cli: Cli, tmp_path: Path, vot
     assert told["occlusion"] == {}
     assert told["difficulty"]["easy"] == (1.0 if votes else None)
     assert cli("stats", data).code == 0
-    sat = cli("exam", "relations", "--data", data, "--out", runs, "--protocol", "official", "--json").json["models"]
-    best = next(m for m in sat if m["model"] == "bottom_edge")["scores"]
+    sat = cli("exam", "relations", "--data", data, "--out", runs, "--protocol", "official", "--json").json
+    best = sat["baselines"]["bottom_edge"]["scores"]
     assert list(best["subtasks"]) == ["within_image/depth"]
     assert best["subtasks"]["within_image/depth"]["micro"]["all"]["f1"]["value"] == 1.0
     card = cli("report", runs, "--out", tmp_path / "r.html", "--json").json

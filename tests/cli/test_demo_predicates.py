@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,22 +9,45 @@ import pytest
 pytest.importorskip("torch", reason="networks need torch")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors")
 
-from sightline.cli.demo_predicates import SPLITS, show_predicates
-
+import sightline
+from sightline.api import report
+from sightline.cli import demo_command
+from sightline.cli.demo_command import SPLITS, show_predicates
 from sightline.exams.predicates.exam import BASELINES
 
 
-def test_the_shipped_network_and_all_baselines_sit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    seen = show_predicates(tmp_path, scenes=2)
-    assert [page.stem for _, page in seen] == [*SPLITS]
-    for words, page in seen:
-        assert f"geospa/{page.stem}" in words
-        told = json.loads(page.with_suffix(".json").read_text())
-        assert {run["name"] for run in told["runs"]} == {"sornet", *BASELINES.values()}
-        assert told["focus"] == "sornet"
-        assert all(run["status"] == "finished" and run["items"] == 2 for run in told["runs"])
-        assert "data:image" in page.read_text()
+def test_the_shipped_network_and_all_baselines_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = show_predicates(tmp_path / "data", tmp_path / "runs", scenes=2)
+    assert len(set(runs)) == len(SPLITS)
+    page = report(runs, tmp_path / "card.html", attention=True, resamples=100)
+    assert len(page.parts) == len(SPLITS)
+    for split, part in zip(SPLITS, page.parts, strict=True):
+        assert split in part.title
+        made = part.to_dict()["document"]
+        assert {run["name"] for run in made["runs"]} == {"sornet", *BASELINES.values()}
+        assert made["focus"] == "sornet"
+        assert all(run["status"] == "finished" and run["items"] == 2 for run in made["runs"])
+    assert "data:image" in (tmp_path / "card.html").read_text()
     printed = capsys.readouterr().out
-    for words in ("generate geospa/val_op", "exam predicates", "--model sornet", "--attention"):
+    for words in ("generate geospa/val_op", "exam predicates", "--model sornet"):
         assert words in printed
     assert len([*tmp_path.glob("runs/*/predicates/*/manifest.json")]) == len(SPLITS) * (1 + len(BASELINES))
+
+
+def test_the_demo_ends_in_one_card(
+    simulated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "demo-out"
+    sightline.examine("size", simulated, "relations", out=out / "runs" / "labels", baselines=False)
+    small = show_predicates(out / "predicates", out / "runs", scenes=2)
+    monkeypatch.setattr(demo_command, "show_labels", lambda *_: out / "runs" / "labels")
+    monkeypatch.setattr(demo_command, "show_predicates", lambda *_: small[:1])
+    monkeypatch.setattr(demo_command, "show_turing", lambda *_: (small[1], out / "story.png"))
+    monkeypatch.setattr(demo_command, "show_worlds", lambda *_: (small[1], []))
+    capsys.readouterr()
+    demo_command.command(out, simulated, 0)
+    printed = capsys.readouterr().out
+    for words in ("headline", "best without looking", "2.5D relations", "sornet", str(out / "card.html")):
+        assert words in printed
+    assert (out / "card.html").stat().st_size > 10_000
+    assert 'href="card.html"' in (out / "index.html").read_text()

@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 
 import sightline
+from sightline.api import run_folders
 from sightline.cli.demo_command import write_index
 from sightline.cli.demo_worlds import show_worlds
+from sightline.exams.run import Run
 from sightline.store.encodings import decode
 
 
 def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    seen = show_worlds(tmp_path / "worlds", scenes=3, size="60x40")
+    runs, seen = show_worlds(tmp_path / "worlds", tmp_path / "runs", scenes=3, size="60x40")
+    assert {Run.open(folder).exam for folder in run_folders([runs])} == {"relations"}
     files = [file for _, file in seen]
     assert all(file.stat().st_size > 0 for file in files)
     assert {file.name for file in files} == {
-        "report.html",
         "geospa.png",
         "geospa.html",
         "kitchen.png",
@@ -34,20 +36,12 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (before != after).any()
     assert (marked != after).any()
     printed = capsys.readouterr().out
-    for word in (
-        "generate geospa/train",
-        "look ",
-        "check ",
-        "export clevr",
-        "exam relations",
-        "report ",
-        "without(",
-    ):
+    for word in ("generate geospa/train", "look ", "check ", "export clevr", "exam relations", "without("):
         assert word in printed
     write_index(tmp_path / "index.html", seen)
     page = (tmp_path / "index.html").read_text()
     assert page.count("<img ") == 4
-    assert 'href="worlds/report.html"' in page
+    assert 'href="worlds/geospa.html"' in page
 
 
 def test_the_index_escapes(tmp_path: Path) -> None:

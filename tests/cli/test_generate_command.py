@@ -86,7 +86,7 @@ def test_bad_options(tmp_path: Path, words: list[str], problem: str) -> None:
 
 
 def test_canonical_views(tmp_path: Path) -> None:
-    from sightline.generate import canonical_of
+    from sightline.generation import canonical_of
 
     _run("geospa/train", "--scenes", 1, "--canonical", 2, "--out", tmp_path / "d", *SMALL)
     data = sightline.open(tmp_path / "d")
@@ -98,7 +98,7 @@ def test_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.C
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sightline.generate.run.generate", interrupted)
+    monkeypatch.setattr("sightline.generation.run.generate", interrupted)
     for folder, word in ((tmp_path / "none", "no scene was finished"), (tmp_path, "the same command goes on")):
         with pytest.raises(KeyboardInterrupt):
             command("geospa/train", folder, 1)

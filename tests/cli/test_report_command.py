@@ -14,7 +14,7 @@ from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.relations.simulation import simulated_tables
 from sightline.exams.run import MANIFEST
 from sightline.exams.runner import run_exam
-from sightline.generate import generate
+from sightline.generation import generate
 from sightline.models.registry import candidate
 from sightline.store import write
 
@@ -55,7 +55,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_of_the_exam_at_hand(home: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli("report", home / "runs", "--out", tmp_path / "p.html", "--resamples", 100, "--json")
     assert done.code == 0, done.err
-    assert (done.json["exam"], done.json["focus"]) == ("predicates", "yes")
+    (part,) = done.json["parts"]
+    assert (part["exam"], part["document"]["focus"]) == ("predicates", "yes")
+    assert done.json == json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.html", "p.json", "p.md"]
     assert "Attention for object" not in (tmp_path / "p.html").read_text(encoding="utf-8")
 
@@ -64,25 +66,23 @@ def test_scenes_asked_for_in_the_order_given(home: Path, tmp_path: Path, cli: Cl
     wanted = ("--scene", SCENES[2], "--scene", SCENES[0])
     done = cli("report", home / "runs", *wanted, "--out", tmp_path, "--resamples", 100, "--json")
     assert done.code == 0, done.err
-    assert {k: [s["scene_id"] for s in v] for k, v in done.json["scenes"].items()} == {
-        "chosen": [SCENES[2], SCENES[0]]
-    }
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.index(f"<h4>{SCENES[2]}</h4>") < page.index(f"<h4>{SCENES[0]}</h4>")
+    assert [(e["kind"], e["id"]) for e in done.json["examples"]] == [("chosen", SCENES[2]), ("chosen", SCENES[0])]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8").replace("<wbr>", "")
+    assert page.index(f"<h5>{SCENES[2]}</h5>") < page.index(f"<h5>{SCENES[0]}</h5>")
     assert SCENES[1] not in page
 
 
 def test_how_many_of_each_kind(home: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli("report", home / "runs", "--examples", 1, "--out", tmp_path, "--resamples", 100, "--json")
     assert done.code == 0, done.err
-    assert {k: len(v) for k, v in done.json["scenes"].items()} == {"worst": 1, "typical": 1}
+    assert [e["kind"] for e in done.json["examples"]] == ["worst", "typical"]
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--scene", "x"), "--scene goes with the predicates and turing exams; these are runs of relations"),
-        (("--attention",), "--attention goes with the predicates exam; these are runs of relations"),
+        (("--scene", "x"), "has no scene 'x'; size was asked about 24 scenes"),  # no such scene
+        (("--attention",), "--attention goes with another exam; these are runs of relations"),
     ],
 )
 def test_relations_draw_single_mistakes(tmp_path: Path, cli: Cli, options: tuple[str, ...], says: str) -> None:
@@ -95,8 +95,13 @@ def test_relations_draw_single_mistakes(tmp_path: Path, cli: Cli, options: tuple
     assert not out.exists()
     done = cli("report", tmp_path / "runs", "--examples", 1, "--out", out, "--resamples", 100, "--json")
     assert done.code == 0, done.err
-    drawn = [failure["subtask"] for failure in done.json["failures"]]
+    drawn = [example["facts"]["subtask"] for example in done.json["examples"]]
     assert len(drawn) == len(set(drawn)) > 1
+    scene = next(iter(data)).id
+    named = cli("report", tmp_path / "runs", "--scene", scene, "--out", out, "--resamples", 100, "--json")
+    assert named.code == 0, named.err
+    assert named.json["examples"]
+    assert all(e["kind"] == "chosen" and scene in e["id"].split("|") for e in named.json["examples"])
 
 
 def test_an_exam_without_a_report(home: Path, tmp_path: Path, cli: Cli) -> None:
@@ -106,7 +111,7 @@ def test_an_exam_without_a_report(home: Path, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "run" / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     done = cli("report", tmp_path / "run", "--out", tmp_path / "p.html")
     assert done.code == 2
-    assert "no report on the exam 'relation', did you mean 'relations'?" in " ".join(done.err.split())
+    assert "there is no exam 'relation', did you mean 'relations'?" in " ".join(done.err.split())
 
 
 def test_attention_loads_the_model(home: Path, tmp_path: Path, cli: Cli) -> None:
@@ -118,7 +123,10 @@ def test_attention_loads_the_model(home: Path, tmp_path: Path, cli: Cli) -> None
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--protocol", "paper"), "--protocol goes with the relations exam"),  # an option of the other exam
+        (
+            ("--protocol", "paper"),
+            "--protocol goes with another exam; these are runs of predicates",
+        ),  # an option of the other exam
         (("--attention",), "no method attention(queries)"),  # the model has none
         (("--exam", "relations"), "no run of the exam 'relations' here"),  # not there
         (("--scene", SCENES[0], "--scene", "00000002"), f"did you mean '{SCENES[2]}'?"),  # no such scene
@@ -133,15 +141,17 @@ def test_what_cannot_be_is_said(home: Path, tmp_path: Path, cli: Cli, options: t
 
 
 def test_several_exams_in_one_tree(home: Path, tmp_path: Path, cli: Cli) -> None:
-    other = tmp_path / "runs" / "relations"
-    other.mkdir(parents=True)
-    manifest = json.loads((home / "runs" / "m" / MANIFEST).read_text(encoding="utf-8"))
-    manifest["identity"]["exam"] = "relations"
-    (other / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-    places = (home / "runs", tmp_path / "runs")
-    mixed = cli("report", *places, "--out", tmp_path / "p.html", "--resamples", 100)
-    assert mixed.code != 0
-    assert "give --exam predicates or --exam relations" in " ".join(mixed.err.split())
-    told = cli("report", *places, "--exam", "predicates", "--out", tmp_path / "p.html", "--resamples", 100)
-    assert told.code == 0, told.err
-    assert (tmp_path / "p.html").exists()
+    data = write(simulated_tables(images=12, seed=3), tmp_path / "data", source="simulated")
+    run_exam(RelationsExam(), candidate("size"), data, tmp_path / "runs" / "s")
+    places, how = (home / "runs", tmp_path / "runs"), ("--out", tmp_path / "p.html", "--resamples", 100, "--json")
+    mixed = cli("report", *places, *how)
+    assert mixed.code == 0, mixed.err
+    assert {part["exam"] for part in mixed.json["parts"]} == {"predicates", "relations"}
+    for more in (("--data", data.path), ("--protocol", "paper")):  # what only one of them can take serves that one
+        assert cli("report", *places, *more, *how).code == 0
+    one = cli("report", *places, "--exam", "predicates", *how)
+    assert one.code == 0, one.err
+    assert [part["exam"] for part in one.json["parts"]] == ["predicates"]
+    strange = write(simulated_tables(images=12, seed=4), tmp_path / "strange", source="simulated")
+    refused = cli("report", *places, "--data", strange.path, *how)
+    assert (refused.code, "was made on other data" in refused.err) == (2, True)

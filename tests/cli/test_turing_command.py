@@ -24,7 +24,7 @@ from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions, Qu
 from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.vocabulary.files import load_vocabulary, parse_vocabulary
 from sightline.exams.turing.vocabulary.questions import Truth
-from sightline.generate import generate
+from sightline.generation import generate
 from sightline.show.frame import frame_of
 from sightline.store import write_scenes
 

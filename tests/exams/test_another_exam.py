@@ -56,7 +56,7 @@ def test_its_options_are_checked(site: Path, generated: Path, tmp_path: Path) ->
     for words, says in {
         ("--slak", "1"): "--slack",  # misspelt
         ("--views", "top"): "No such option",  # another exam's
-        ("--slack", "-1"): "-1",  # too small
+        ("--slack", "-1"): "greater than or equal to 0",  # too small
     }.items():
         done = sightline(site, "exam", "counting", "--data", generated, "--out", tmp_path / "r", *words)
         assert done.returncode == 2

@@ -15,11 +15,13 @@ torch = pytest.importorskip("torch", reason="networks need torch")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors")
 
 from numpy.typing import NDArray
-from sightline.exams.predicates.records import counts_of
-from sightline.exams.predicates.scores import NAMES, scene_accuracy_of
 
-import sightline
-from sightline.generate import generate
+from sightline.exams.predicates.counts import NAMES, scene_accuracy_of
+from sightline.exams.predicates.exam import PredicatesExam
+from sightline.exams.predicates.measures import coded
+from sightline.exams.runner import run_exam
+from sightline.generation import generate
+from sightline.models import candidate
 from sightline.models.sornet import SHIPPED, shipped
 
 CARD = SHIPPED.parent / "README.md"
@@ -54,8 +56,8 @@ def fresh(card: str, tmp_path_factory: pytest.TempPathFactory) -> NDArray[np.int
     data = generate(
         "geospa/val_default", folder / "data", scenes=SCENES, views=views, seed=SEED, canonical=2, depth=None
     )
-    run = sightline.sit(sightline.PredicatesExam(), sightline.candidate("sornet"), data, folder / "run")
-    return counts_of(run.records()).counts
+    run = run_exam(PredicatesExam(), candidate("sornet"), data, folder / "run")
+    return coded(run.records()).counts()
 
 
 def said(card: str, views: str, split: str) -> list[tuple[float, float, float]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -13,46 +12,10 @@ import pytest
 from jinja2 import UndefinedError
 from made_page import HOSTILE, MODELS, PIXEL, page
 
+from show.parsed_page import Parsed
 from sightline.show.markup import markdown_text
 from sightline.show.page import Page, render_part
 from sightline.show.table import Table
-
-VOID = {"meta", "img", "wbr", "br", "link"}
-
-
-class Parsed(HTMLParser):
-    """Elements, ids, links and words of a page; every element must be closed in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] not in ("style", "script"):
-            self.words.append(data)
-
-    def attributes(self, name: str) -> list[str]:
-        return [value for _, attrs in self.elements if (value := attrs.get(name)) is not None]
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
 
 
 def test_page_is_sound_and_every_link_leads_somewhere() -> None:

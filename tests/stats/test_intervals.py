@@ -8,6 +8,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from sightline.errors import ConfigError
+from sightline.plain import plain
 from sightline.stats import Interval, bootstrap, intervals, macro_intervals
 from sightline.stats.intervals import percentile_limits, t_quantile, wilson
 
@@ -157,7 +158,7 @@ def test_macro_with_many_clusters_is_a_bootstrap():
 
 
 def test_json_has_null_for_nan():
-    given = Interval(math.nan, math.nan, math.nan, 0, "none").to_dict()
+    given = plain(Interval(math.nan, math.nan, math.nan, 0, "none"))
     assert json.loads(json.dumps(given, allow_nan=False)) == {
         "value": None,
         "low": None,

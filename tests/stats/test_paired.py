@@ -11,6 +11,7 @@ from scipy import stats as scipy_stats
 
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
+from sightline.plain import plain
 from sightline.stats import bootstrap, compare, holm, holm_by_family
 from sightline.stats.paired import minimum_detectable, sign_flip
 
@@ -79,7 +80,7 @@ def test_nothing_to_say_is_nan_and_null(counts):
     found = compare(counts, counts, ratio, ["accuracy"], resamples=20)[0]
     assert math.isnan(found.low)
     assert math.isnan(found.high)
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["low"] is None
+    assert json.loads(json.dumps(plain(found), allow_nan=False))["low"] is None
 
 
 def test_limits_of_a_difference_of_proportions_stay_within_one():
@@ -111,7 +112,7 @@ def test_holm_over_the_statistics_and_the_printed_table():
     text = str(rows)
     assert len(text.splitlines()) == 4
     assert "average" in text
-    assert rows.to_dicts()[2]["name"] == "average"
+    assert plain(rows)[2]["name"] == "average"
 
 
 @settings(max_examples=60, deadline=None)

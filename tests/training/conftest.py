@@ -9,6 +9,7 @@ import torch
 
 from sightline.models.nets import sornet
 from sightline.models.nets.sornet import SornetConfig
+from sightline.training.sornet.layouts import PlacedScenes
 from sightline.training.sornet.sources import WorldSource
 from sightline.worlds import World, load_world
 
@@ -40,4 +41,4 @@ def red_world(world: World) -> World:
 @pytest.fixture(scope="session")
 def drawn(red_world: World) -> WorldSource:
     """Six batches of two scenes, two views each."""
-    return WorldSource(red_world, ("original", "top"), batch=2, batches=6, canonical=2, seed=SEED)
+    return WorldSource(PlacedScenes(red_world, ("original", "top"), seed=SEED, size=2, batches=6), canonical=2)

@@ -36,7 +36,6 @@ MODULES = (
     "sornet.layouts",
     "sornet.losses",
     "sornet.pictures",
-    "sornet.pixels",
     "sornet.plan",
     "sornet.setup",
     "sornet.sources",
@@ -60,6 +59,7 @@ from dataclasses import replace
 from sightline.models.nets.sornet import Sornet, SornetConfig
 from sightline.training.sornet.evaluation import answers
 from sightline.training.sornet.finetune import majority
+from sightline.training.sornet.layouts import PlacedScenes
 from sightline.training.sornet.sources import FewScenes, WorldSource
 from sightline.worlds import load_world
 import torch
@@ -67,7 +67,7 @@ import torch
 torch.set_num_threads(1)
 world = replace(load_world("geospa/train"), resolution=(64, 32), colors=load_world("geospa/train").colors[:1])
 world = replace(world, distinct=False)
-source = WorldSource(world, ("original",), batch=2, batches=1, canonical=1, seed=0)
+source = WorldSource(PlacedScenes(world, ("original",), seed=0, size=2, batches=1), canonical=1)
 few = FewScenes(source, 2, 1, batch=2, seed=0)
 found = answers(Sornet(SornetConfig(8, 1, 2, 4, image=(64, 32))), few, 1, (0,))
 scored = majority(found, 2)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sightline.worlds import load_world
 from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.shapes import INVENTED, KITCHEN, SIZES, solid
-from sightline.worlds.shapes.invented import RECIPES
-from sightline.worlds.shapes.stacks import opening
+from sightline.worlds.shapes.invented import RECIPES, opening
 from sightline.worlds.shapes.surfaces import Surface, open_edges, volume
 from sightline.worlds.solids import Solid
 

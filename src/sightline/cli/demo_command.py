@@ -63,7 +63,7 @@ def show_labels(stored: Path, runs: Path, source: Path, workers: int) -> Path:
     from sightline.exams.base import run_name
     from sightline.exams.relations.exam import RelationsExam
     from sightline.exams.relations.pairs import SETTINGS
-    from sightline.generate import open_any
+    from sightline.generation import open_any
 
     say("import", source, "--out", stored, "--overwrite")
     import_command.command(source, stored, overwrite=True)

@@ -92,7 +92,7 @@ def _hides_most(scene: Scene) -> Object:
 
 def _canonical(data: Dataset, file: Path) -> Path:
     """The views of every distinct object, twelve objects a row."""
-    from sightline.generate import canonical_of
+    from sightline.generation import canonical_of
 
     objects = [thing for scene in data for thing in scene.objects]
     things = {

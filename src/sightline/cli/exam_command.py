@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -35,25 +35,36 @@ _WorkersOption = Annotated[int, typer.Option(min=0, help="Processes; 0 works in 
 _DataOption = Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")]
 
 
-class _Exams(TyperGroup):
-    """One sub-command an exam, made when it is asked for: nothing of an exam is imported before."""
+class _ExamCommands(Mapping[str, Any]):
+    """Exam → its sub-command, made when it is asked for: nothing of an exam is imported before."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is click's
+    def __iter__(self) -> Iterator[str]:
         from sightline.exams.registry import exam_names
 
-        return [*exam_names(), ALL]
+        return iter([*exam_names(), ALL])
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature is click's
-        from sightline.exams.registry import exam_class, exam_names
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
+    def __getitem__(self, name: str) -> Any:
+        from sightline.exams.registry import exam_class
+
+        if name not in list(self):
+            raise KeyError(name)
         made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        if cmd_name == ALL:
-            made.command(cmd_name)(take_all)
-        elif cmd_name in exam_names():
-            made.command(cmd_name)(exam_function(exam_class(cmd_name)))
-        else:
-            return None
+        made.command(name)(take_all if name == ALL else exam_function(exam_class(name)))
         return typer.main.get_command(made)
+
+
+class _Exams(TyperGroup):
+    """The group of all exams, in their order."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.commands: Any = _ExamCommands()
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is click's
+        return list(self.commands)
 
 
 app = typer.Typer(
@@ -97,9 +108,14 @@ def take_all(
         )
     if json:
         print_json(results.to_dict())
-        return
-    print_results(results)
-    err.print(f"runs in {to}; next: sightline report {to} --out card.html")
+    else:
+        print_results(results)
+    for taken in results.exams:
+        print_notes(taken)
+    for name, why in results.skipped.items():
+        err.print(f"note: {name} was not taken: {why}")
+    if not json:
+        err.print(f"runs in {to}; next: sightline report {to} --out card.html")
 
 
 def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
@@ -192,27 +208,31 @@ def take(
         )
     if json:
         print_json(results.to_dict())
-        return results
-    print_exam(results)
-    err.print(f"runs in {to / exam.name}; next: sightline report {to} --out report.html")
+    else:
+        print_exam(results)
+    print_notes(results)
+    if not json:
+        err.print(f"runs in {to / exam.name}; next: sightline report {to} --out report.html")
     return results
 
 
 def print_results(results: Results) -> None:
-    """Scores of every exam, the summary, and why some were not taken."""
+    """Scores of every exam, then the summary."""
     for exam in results.exams:
         out.print(f"== {exam.exam.title} ({exam.exam.name})")
         print_exam(exam)
     out.print(str(results.summary()))
-    for name, why in results.skipped.items():
-        err.print(f"note: {name} was not taken: {why}")
 
 
 def print_exam(results: ExamResults) -> None:
-    """Tables of scores, the exam's remarks, and what the user should know."""
+    """Tables of scores, and the exam's remarks."""
     for shown in results.tables():
         out.print(str(shown))
         out.print()
+
+
+def print_notes(results: ExamResults) -> None:
+    """What the user should know, beside the results: who takes no part, what could not be asked."""
     for note in results.notes:
         err.print(f"note: {note}")
     for result in results.runs:

@@ -38,8 +38,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Invent scenes of a world and store them with pictures and exact truth. Run again, it goes on."""
-    from sightline.generate import generate
-    from sightline.generate.recipe import parse_size
+    from sightline.generation import generate
+    from sightline.generation.recipe import parse_size
 
     before = time.perf_counter()
     done_before: list[int] = []

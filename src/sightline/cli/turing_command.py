@@ -149,7 +149,7 @@ def write(
     """Prepare a written test: questions and pictures to hand out, the true answers in a key that stays."""
     from sightline.exams.turing.exam import TuringExam, write_exam
     from sightline.exams.turing.vocabulary.files import named_vocabulary
-    from sightline.generate import open_any
+    from sightline.generation import open_any
 
     opened = open_any(data)
     learned = opened if train is None else open_any(train)
@@ -205,7 +205,7 @@ def vocabulary(
         named = files.load_vocabulary(of)
         return print_json(_sizes(named)) if json else out.print(files.dump_vocabulary(named), end="")
     from sightline.exams.turing.annotations.annotation import annotate
-    from sightline.generate import open_any
+    from sightline.generation import open_any
 
     opened = open_any(Path(of))
     fitting = files.named_vocabulary(words, opened, _note)
@@ -231,7 +231,7 @@ def corpus(
     from sightline.exams.turing.annotations.annotation import annotate
     from sightline.exams.turing.estimate.corpus import Corpus
     from sightline.exams.turing.vocabulary.files import named_vocabulary
-    from sightline.generate import open_any
+    from sightline.generation import open_any
 
     opened = open_any(data)
     words = named_vocabulary(vocabulary, opened, _note)

@@ -161,12 +161,14 @@ class Candidate:
         name: How tables call it.
         model: The object itself.
         fingerprint: Changes when the file behind the spec does; empty for built-in models.
+        loadable: The spec loads it again, in another process too; an object that was given has only a name.
     """
 
     spec: str
     name: str
     model: object
     fingerprint: str = ""
+    loadable: bool = True
 
 
 @dataclass(frozen=True)
@@ -189,8 +191,9 @@ class Exam(ABC, Generic[ItemT]):
 
     Class attributes: `name` on the command line and in manifests, `title` on the report card, `baselines` (name in
     tables → model spec) that take part in every run unless told otherwise, `blind` those of them that see all but
-    the picture, `unit` what intervals are by, `unit_of_items` what an item is, `card` the module with what the exam
-    shows on the report card.
+    the picture, `unit` what intervals are by, `unit_of_items` what an item is, `data_option` an option that may
+    stand in place of ``--data``, `card` the module with what the exam shows on the report card, `shows_attention`
+    whether that can be where a model looks.
     """
 
     name: ClassVar[str]
@@ -198,7 +201,9 @@ class Exam(ABC, Generic[ItemT]):
     baselines: ClassVar[Mapping[str, str]] = {}
     unit: ClassVar[str] = "scene"
     unit_of_items: ClassVar[str] = "scene"
+    data_option: ClassVar[str] = ""
     card: ClassVar[str] = ""
+    shows_attention: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -226,7 +231,7 @@ class Exam(ABC, Generic[ItemT]):
 
     def open(self, path: Path | None) -> Dataset:
         """Open the data to examine on."""
-        from sightline.generate import open_any
+        from sightline.generation import open_any
 
         if path is None:
             raise ConfigError(f"the {self.name} exam needs a dataset: give --data")
@@ -346,7 +351,7 @@ class Exam(ABC, Generic[ItemT]):
         return self._from_card("examples", (), card, result)
 
     def examples_page(self) -> Mapping[str, Any]:
-        """What the page says about the examples: fields of `show.page.ExamPart` that begin with examples, style."""
+        """What the page says about examples: fields of `show.page.ExamPart` (examples_…, kinds, style)."""
         return self._from_card("examples_page", {})
 
     def _from_card(self, name: str, default: T, *arguments: object) -> T:

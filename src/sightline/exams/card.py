@@ -1,32 +1,22 @@
-"""The report card: every exam found among some runs, on one page, with a summary first.
-
-What all exams share is here: which runs belong together, labels, the summary, headlines in words, charts and tables
-of scores, which items to show, commands that do it again. An exam adds its own sections and draws its items.
-"""
+"""One part of a report card: runs of one exam over the same data, and which of their items to show."""
 
 from __future__ import annotations
 
-import json
 import math
-import shlex
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from sightline.errors import ConfigError
-from sightline.exams.base import Candidate, Exam, Name, options_of
-from sightline.exams.registry import exam_of_run
+from sightline.exams.base import Candidate, Exam, Name
 from sightline.exams.run import Run
-from sightline.exams.scoring import RunResult, score_records
+from sightline.exams.scoring import RunResult
 from sightline.hints import did_you_mean
-from sightline.plain import plain
-from sightline.show.chart import DotRow, Kind, dot_intervals
-from sightline.show.page import ExamPart, Example, ExampleKind, Figure, FigureRow, Page, Section
-from sightline.show.table import Cell, Row, Table, figure, known, percent, scored, shared
+from sightline.show.chart import Kind
+from sightline.show.page import ExampleKind
+from sightline.show.table import Cell, Row, figure, percent, scored, shared
 from sightline.stats import Interval
 from sightline.store import Dataset
 from sightline.text import counted
@@ -36,16 +26,10 @@ T = TypeVar("T")
 EXAMPLES: Final = {"worst": 6, "typical": 4, "perfect": 3}
 """Items on show of the model in focus, at most, by the reason why."""
 
-OTHERS: Final = 3
-"""Other models whose worst items are on show."""
-
 WORST_OF_OTHERS: Final = 2
 
 RIVALS: Final = 5
 """Other models in a small chart."""
-
-_NAMED: Final = 3
-"""Models named in the title."""
 
 KINDS: Final[Mapping[ExampleKind, str]] = {
     "worst": "The lowest share of right answers.",
@@ -157,10 +141,8 @@ class CardContext:
         """
         table = judged_items(result) if items is None else items
         if self.options.scenes:
-            known_scenes = dict.fromkeys(table["scene_id"])
-            wanted = named_scenes(self.options.scenes, list(known_scenes), self.data, result.name)
-            chosen = table.filter(pl.col("scene_id").is_in(wanted))
-            order = {scene: i for i, scene in enumerate(wanted)}
+            order = {scene: i for i, scene in enumerate(dict.fromkeys(self.options.scenes))}
+            chosen = table.filter(pl.col("scene_id").is_in([*order]))
             ids = sorted(chosen.select("item", "scene_id").iter_rows(), key=lambda row: (order[row[1]], row[0]))
             return {"chosen": tuple(item for item, _ in ids)}
         sizes = EXAMPLES if self.options.examples is None else dict.fromkeys(EXAMPLES, self.options.examples)
@@ -203,249 +185,27 @@ def choose(items: pl.DataFrame, *, worst: int, typical: int, perfect: int) -> di
     return {kind: tuple(item for _, item in pairs) for kind, pairs in picked.items() if pairs}
 
 
-def named_scenes(wanted: Sequence[str], asked: Sequence[str], data: Dataset, model: str) -> tuple[str, ...]:
-    """The scenes asked for by id, each once, in the order given.
+def has_scene(data: Dataset, name: str) -> bool:
+    """Whether a dataset has a scene of that id."""
+    return name in data.scan("views").select("scene_id").collect()["scene_id"]
+
+
+def unknown_scene(name: str, asked: Sequence[str], data: Dataset, model: str) -> str:
+    """What to say of a scene that cannot be shown; the others may be too many to list.
 
     Args:
-        wanted: Ids from whoever wants the report.
+        name: The scene asked for.
         asked: Ids of the scenes the model was asked about.
-        data: Where they come from; tells an id that does not exist from one that was not asked about.
+        data: Tells an id that does not exist from one that was not asked about.
         model: What the report calls the model.
-
-    Raises:
-        ConfigError: For a scene that does not exist, or that the model was not asked about.
     """
-    known_ids = set(asked)
-    for name in wanted:
-        if name not in known_ids:
-            raise ConfigError(_unknown_scene(name, asked, data, model))
-    return tuple(dict.fromkeys(wanted))
-
-
-def _unknown_scene(name: str, asked: Sequence[str], data: Dataset, model: str) -> str:
-    """What to say of a scene that cannot be shown; the others may be too many to list."""
-    words = f"{model} was asked about {len(asked):,} scene{'s' * (len(asked) != 1)}"
+    words = f"{model} was asked about {counted(len(asked), 'scene')}"
     words += f", such as {asked[0]!r}" if asked else ""
-    if name in data.scan("views").select("scene_id").collect()["scene_id"]:
+    if has_scene(data, name):
         return f"no answers to show on the scene {name!r}: {words}"
     ending = [scene for scene in asked if scene.endswith(f"/{name}")]
     near = f", did you mean {ending[0]!r}?" if ending else did_you_mean(name, asked)
     return f"{data.path} has no scene {name!r}{near or f'; {words}'}"
-
-
-def report_card(
-    runs: Sequence[Run],
-    open_data: Callable[[Sequence[Run]], Dataset],
-    options: CardOptions,
-    *,
-    blind: Callable[[str], bool],
-    load: Callable[[Run], Candidate],
-) -> Page:
-    """One page of all runs: a part for each exam and dataset.
-
-    Args:
-        runs: Runs of any exams, finished or not.
-        open_data: Opens the data of runs that belong together.
-        options: What the user chose.
-        blind: Whether a model spec is a built-in rule that never looks at a picture.
-        load: Loads the model of a run.
-
-    Raises:
-        ConfigError: No runs, no such focus, options that no exam takes, or a scene that cannot be shown.
-    """
-    if not runs:
-        raise ConfigError("no runs to report: let a model take an exam first")
-    scoring = dict(options.scoring or {})
-    contexts = [_context(group, open_data(group), options, scoring, blind, load) for group in _groups(runs)]
-    _refuse_strange_scoring(scoring, contexts)
-    _refuse_unfocused(options, contexts)
-    keys = _unique([context.exam.name for context in contexts])
-    parts, examples = [], []
-    for key, context in zip(keys, contexts, strict=True):
-        shown = [replace(example, exam=key) for example in _examples(context)]
-        parts.append(
-            _part(key, context, shown, alone=Counter(c.exam.name for c in contexts)[context.exam.name] == 1)
-        )
-        examples += shown
-    return Page(
-        title=_title(contexts),
-        made=datetime.now(UTC).isoformat(timespec="minutes"),
-        lead=tuple(_lead(contexts)),
-        summary=summary_table([(part.title, c.main or c.results) for part, c in zip(parts, contexts, strict=True)]),
-        parts=tuple(parts),
-        examples=tuple(examples),
-        provenance=tuple(_provenance(contexts)),
-    )
-
-
-def _groups(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs that belong together: of one exam, over the same data, with the options that must agree."""
-    groups: dict[tuple[Any, ...], list[Run]] = {}
-    for run in runs:
-        options = {key: run.options.get(key) for key in sorted(exam_of_run(run).compared_options())}
-        key = (run.exam, run.manifest["identity"]["data_fingerprint"], json.dumps(options, sort_keys=True))
-        groups.setdefault(key, []).append(run)
-    return list(groups.values())
-
-
-def _context(
-    runs: Sequence[Run],
-    data: Dataset,
-    options: CardOptions,
-    scoring: Mapping[str, Any],
-    blind: Callable[[str], bool],
-    load: Callable[[Run], Candidate],
-) -> CardContext:
-    for run in runs:
-        made_on = run.manifest["identity"]["data_fingerprint"]
-        if made_on != data.fingerprint:
-            raise ConfigError(
-                f"{run.folder} was made on other data: fingerprint {made_on[:12]}, "
-                f"{data.path} has {data.fingerprint[:12]}"
-            )
-    exams = [exam_of_run(run, **_scoring_of(run, scoring)) for run in runs]
-    short = {spec: name for name, spec in exams[0].baselines.items()}
-    names = [short.get(run.name, run.name) for run in runs]
-    words = [exam.apart(run.options, run.manifest) for exam, run in zip(exams, runs, strict=True)]
-    results = []
-    for run, exam, label in zip(runs, exams, labels(names, words), strict=True):
-        records = run.read()
-        scores = score_records(
-            exam, records, lambda: data, details=True, resamples=options.resamples, seed=options.seed
-        )
-        results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec)))
-    results.sort(key=lambda result: result.rank, reverse=True)
-    shared_facts = exams[0].across(results, resamples=options.resamples, seed=options.seed)
-    context = CardContext(exams[0], data, tuple(results), results[0], options, shared_facts, load)
-    return replace(context, focus=_focus(results, options.focus))
-
-
-def _scoring_of(run: Run, scoring: Mapping[str, Any]) -> dict[str, Any]:
-    known_options = {o.name for o in options_of(exam_of_run(run)).values() if o.scoring}
-    return {key: value for key, value in scoring.items() if key in known_options}
-
-
-def _refuse_strange_scoring(scoring: Mapping[str, Any], contexts: Sequence[CardContext]) -> None:
-    for key in scoring:
-        if not any(o.scoring and o.name == key for c in contexts for o in options_of(c.exam).values()):
-            names = ", ".join(dict.fromkeys(context.exam.name for context in contexts))
-            raise ConfigError(f"--{key} goes with another exam; these are runs of {names}")
-
-
-def _refuse_unfocused(options: CardOptions, contexts: Sequence[CardContext]) -> None:
-    if options.focus and not any(_called(r, options.focus) for c in contexts for r in c.results):
-        there = ", ".join(dict.fromkeys(result.name for context in contexts for result in context.results))
-        raise ConfigError(f"no run of {options.focus!r} to look at closely; there are {there}")
-
-
-def _called(result: RunResult, wanted: str) -> bool:
-    return wanted in (result.name, result.run.name, result.run.spec)
-
-
-def _focus(results: Sequence[RunResult], wanted: str) -> RunResult:
-    """The run to look at closely: the one wanted, else the best that is not blind, else the best."""
-    named = [result for result in results if wanted and _called(result, wanted)]
-    return max(named or results, key=lambda r: (r.records.rows.height > 0, bool(named) or not r.blind, r.rank))
-
-
-def labels(names: Sequence[str], apart: Sequence[Sequence[str]]) -> list[str]:
-    """A different name for every run: the model's, then what sets the run apart, then a number.
-
-    >>> labels(["a", "b", "b", "b"], [[], ["x"], [], []])
-    ['a', 'b · x', 'b', 'b (2)']
-    """
-    count = Counter(names)
-    return _numbered([n if count[n] == 1 else " · ".join([n, *more]) for n, more in zip(names, apart, strict=True)])
-
-
-def _numbered(names: Sequence[str], form: str = "{} ({})") -> list[str]:
-    seen: Counter[str] = Counter()
-    numbered = []
-    for name in names:
-        seen[name] += 1
-        numbered.append(name if seen[name] == 1 else form.format(name, seen[name]))
-    return numbered
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    return _numbered(names, "{}-{}")
-
-
-def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone: bool) -> ExamPart:
-    data, exam = context.data, context.exam
-    split = context.focus.run.options.get("split")
-    where = data.path.resolve().name + (f", {split}" if split else "")
-    facts = [("data", data.path.resolve().name), ("source", data.source), ("split", split or "all")]
-    facts += [("fingerprint", data.fingerprint[:12]), *exam.card_facts(context)]
-    facts += [("runs", str(len(context.results))), ("looked at closely", context.focus.name)]
-    facts += [("on show", counted(len(examples), exam.unit_of_items) if examples else "nothing to show")]
-    return ExamPart(
-        exam=key,
-        title=exam.title if alone else f"{exam.title}: {where}",
-        lead=tuple(headline(context)),
-        facts=tuple((name, value) for name, value in facts if value),
-        sections=(*_score_sections(context), *exam.sections(context)),
-        warnings=(*_warnings(context), *exam.cautions(context)),
-        commands=tuple(_commands(context)),
-        document=_document(context, examples),
-        kinds=KINDS,
-        **exam.examples_page(),
-    )
-
-
-def _score_sections(context: CardContext) -> Iterator[Section]:
-    """Charts of the totals, then every printed table of scores."""
-    if not context.main:
-        return
-    names, content = _totals(context), tuple(context.exam.scores(context))
-    figures = [*(_forest(context, name) for name in names), *(f for f in content if isinstance(f, Figure))]
-    tables = [table for table in content if isinstance(table, Table)] or list(score_tables(context))
-    kinds = {context.kind(result) for result in context.main}
-    key = [("model", context.focus.name), ("rival", "other models"), ("blind", "never look at a picture")]
-    key = [pair for pair in key if pair[0] in kinds or (pair[0] == "blind" and "baseline" in kinds)]
-    titles = dict.fromkeys(name.table for name in names)
-    key += [("", f"· {', '.join(titles)}, with 95 % intervals by {context.exam.unit}")]
-    row = FigureRow("", tuple(figures), key=tuple(key), small=len(figures) == 3)
-    text = (f"Beneath each figure its 95 % interval, by {context.exam.unit}.",)
-    yield Section("scores", "Scores", text, (row, *tables) if figures else tuple(tables))
-
-
-def _totals(context: CardContext) -> list[Name]:
-    """Figures that get a chart: totals that are compared, in the table of the headline."""
-    names = list(dict.fromkeys(name for result in context.main for name in result.scores.figures))
-    titles = {name.table for name in names if name.headline}
-    return [n for n in names if n.headline or (n.family == "" and n.table in titles)]
-
-
-def _forest(context: CardContext, name: Name) -> Figure:
-    scale = 100.0 if name.percent else 1.0
-    rows = []
-    for result in context.main:
-        value = result.scores.at(*name.path)
-        if value is not None and known(value):
-            note = "" if result.finished else "unfinished"
-            limits = (scale * value.value, scale * value.low, scale * value.high)
-            rows.append(DotRow(result.name, *limits, context.kind(result), note))
-    rows.sort(key=lambda row: -row.value)
-    lines = [(scale * value, words) for value, words in context.exam.reference_lines(context, name)]
-    unit = " in per cent" if name.percent else ""
-    words = context.exam.words(name)
-    words = words[:1].upper() + words[1:]
-    title = f"{words}{unit}, with 95 % intervals"
-    digits = 1 if name.percent else 3
-    return Figure(words, dot_intervals(rows, reference_lines=lines, title=title, digits=digits))
-
-
-def score_tables(context: CardContext) -> Iterator[Table]:
-    """Every printed table of scores: a line a run, a column a figure."""
-    names = list(dict.fromkeys(n for r in context.main for n in r.scores.figures if n.table))
-    for title in dict.fromkeys(name.table for name in names):
-        columns = [name for name in names if name.table == title]
-        rows = [
-            context.row(result, [cell(result.scores.at(*name.path), name) for name in columns])
-            for result in context.main
-        ]
-        yield Table(title, ("model", *(name.label.strip() for name in columns)), tuple(rows))
 
 
 def cell(interval: Interval | None, name: Name) -> Cell:
@@ -460,245 +220,3 @@ def value_words(interval: Interval, name: Name, *, limits: bool = True) -> str:
     digits = 1 if name.percent else 3
     ends = f" (95 % interval {low:.{digits}f}–{high:.{digits}f})" if limits and math.isfinite(low) else ""
     return value + ends
-
-
-def best(results: Sequence[RunResult], *, blind: bool) -> RunResult | None:
-    """The best finished run with a headline, among blind models or among the others."""
-    ranked = [r for r in results if r.finished and r.blind == blind and r.scores.headline]
-    return max(ranked, key=lambda r: r.rank, default=None)
-
-
-def headline(context: CardContext) -> list[str]:
-    """What the scores mean, in a few sentences: the best model, the best that never looks, the weakest point."""
-    model, rule = best(context.main, blind=False), best(context.main, blind=True)
-    models = [r for r in context.main if r.finished and not r.blind and r.scores.headline]
-    sentences = []
-    if model is not None and model.scores.headline:
-        lead = f"The best of the {len(models)} models, {model.name}," if len(models) > 1 else model.name
-        name, value = model.scores.headline
-        usual = f"reaches {value_words(value, name)} in {context.exam.words(name)}"
-        sentences.append(f"{lead} {context.exam.reached(model) or usual}.")
-    if rule is not None and rule.scores.headline:
-        lead = "Without a look at any picture," if model else "Only blind baselines took the exam; the best,"
-        name, value = rule.scores.headline
-        comma = "" if model else ","
-        sentences.append(f"{lead} {rule.name}{comma} reaches {value_words(value, name)}{_against(model, rule)}.")
-    if (shown := model or rule) is not None:
-        details = context.exam.details(context, shown)
-        sentences += _weakest(shown) if details is None else details
-    return [s.replace(" %", "\u00a0%") for s in sentences] or ["No finished run has a score yet."]
-
-
-def _weakest(result: RunResult) -> Iterator[str]:
-    if result.scores.weakest is not None:
-        name, value = result.scores.weakest
-        words = value_words(value, name, limits=False)
-        yield f"{result.name} is weakest in “{result.exam.words(name)}” ({words})."
-
-
-def _against(model: RunResult | None, rule: RunResult) -> str:
-    """How the best blind baseline stands to the best model."""
-    if model is None or not model.scores.headline or not rule.scores.headline:
-        return ""
-    (name, ours), (_, blind) = model.scores.headline, rule.scores.headline
-    if blind.low > ours.high:
-        return ": more than any model does"
-    if ours.low > blind.high:
-        gap = ours.value - blind.value
-        return f", {100 * gap:.1f} points less" if name.percent else f", {figure(gap)} less"
-    return ": their intervals overlap"
-
-
-def summary_table(parts: Sequence[tuple[str, Sequence[RunResult]]]) -> Table:
-    """Exams × models: the headline figure, the best blind baseline beside it, the weakest point in a sentence.
-
-    Args:
-        parts: Title of each exam, and its runs.
-    """
-    rows = []
-    for title, results in parts:
-        rule = best(results, blind=True)
-        models = [r for r in results if not r.blind] or ([rule] if rule else list(results)[:1])
-        ranked = sorted(models, key=lambda r: r.rank, reverse=True)
-        rows += [Row(title, (Cell(r.name), *_summary(r, rule)), "blind" if r.blind else "") for r in ranked]
-    columns = ("exam", "model", "headline", "what it is", "best without looking", "weakest point")
-    return Table("", columns, tuple(rows), words=columns[1:2] + columns[3:])
-
-
-def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
-    named, weak = result.scores.headline, result.scores.weakest
-    yield cell(named[1], named[0]) if named else Cell("–")
-    yield Cell(result.exam.words(named[0]) if named else "")
-    beside = rule.scores.headline if rule is not None and rule is not result else None
-    yield Cell(f"{rule.name} {cell(beside[1], beside[0]).text}") if rule and beside else Cell("–")
-    yield Cell(f"{result.exam.words(weak[0])}: {cell(weak[1], weak[0]).text}") if weak else Cell("–")
-
-
-def _title(contexts: Sequence[CardContext]) -> str:
-    models = list(dict.fromkeys(r.run.name for c in contexts for r in c.results if not r.blind))
-    if not models:
-        return "Blind baselines"
-    return (
-        ", ".join(models)
-        if len(models) <= _NAMED
-        else f"{', '.join(models[:_NAMED])} and {len(models) - _NAMED} more"
-    )
-
-
-def _lead(contexts: Sequence[CardContext]) -> Iterator[str]:
-    exams = list(dict.fromkeys(context.exam.title for context in contexts))
-    models = len({r.run.name for c in contexts for r in c.results if not r.blind})
-    blind = len({r.run.name for c in contexts for r in c.results if r.blind})
-    who = f"{counted(models, 'model')} and {counted(blind, 'blind baseline')}"
-    yield f"{who} took {counted(len(exams), 'exam')}: {', '.join(exams)}."
-
-
-def _intervals_paragraph(contexts: Sequence[CardContext]) -> str:
-    units, options = {c.exam.title: c.exam.unit for c in contexts}, contexts[0].options
-    where = "; ".join(f"{title}: the {unit}" for title, unit in units.items())
-    return (
-        f"All intervals are 95 %. Judgements of one independent unit ({where}) stand or fall together, and "
-        "intervals that ignore this are too narrow. From 200 units on, percentile bootstrap with "
-        f"{options.resamples:,} resamples (seed {options.seed}); below that, or near 0 and 1, a closed formula. "
-        "Overlapping intervals do not show that two models are alike: sightline compare tests the difference on "
-        "what both were asked."
-    )
-
-
-def _warnings(context: CardContext) -> Iterator[str]:
-    """What a reader must know before trusting the figures: unfinished runs, broken items, no blind baseline."""
-    items = f"{context.exam.unit_of_items}s"
-    unfinished: dict[str, list[str]] = {}
-    for result in context.results:
-        run = result.run
-        if not result.finished:
-            total = int(run.manifest.get("items", 0))
-            of = f" of {total:,}" if total else ""
-            state = f"({run.status}): {result.records.items.height:,}{of} {items} answered"
-            unfinished.setdefault(state, []).append(result.name)
-        if run.broken:
-            first = next(iter(run.broken.values()))
-            left = f"{len(run.broken):,} {items} left out, their pictures cannot be read"
-            yield f"{result.name}: {left}; the first: {first}"
-    for state, names in unfinished.items():
-        verb, scores = ("is", "Its scores cover") if len(names) == 1 else ("are", "Their scores cover")
-        who = ", ".join(names)
-        yield f"{who} {verb} unfinished {state}. {scores} only those and cannot be compared with the others."
-    if not any(result.blind for result in context.results):
-        yield "No blind baseline is among the runs: how much of these scores needs no picture is not shown."
-
-
-def _examples(context: CardContext) -> Iterator[Example]:
-    """Items on show: of the focus, then the worst of a few other models that look."""
-    others = [r for r in context.results if r is not context.focus and not r.blind][:OTHERS]
-    for result in (context.focus, *others):
-        if result.records.rows.height:
-            yield from context.exam.examples(context, result)
-
-
-def _commands(context: CardContext) -> list[str]:
-    """Command lines that make these runs and this report again."""
-    data = shlex.quote(context.data.path.name)
-    plans: dict[str, list[str]] = {}
-    for result in context.results:
-        plans.setdefault(_option_words(result), []).append(result.run.spec)
-    lines = []
-    for words, specs in plans.items():
-        models = " ".join(f"--model {shlex.quote(spec)}" for spec in dict.fromkeys(specs))
-        parts = [f"sightline exam {context.exam.name} --data {data}", words, "--no-baselines", models, "--out runs"]
-        lines.append(" ".join(part for part in parts if part))
-    report = [f"sightline report runs --exam {context.exam.name} --data {data}"]
-    report += [f"--{key} {shlex.quote(str(value))}" for key, value in (context.options.scoring or {}).items()]
-    report += [f"--scene {shlex.quote(scene)}" for scene in context.options.scenes]
-    report += ["--attention"] if context.options.attention else []
-    return [*lines, " ".join([*report, "--out report.html"])]
-
-
-def _option_words(result: RunResult) -> str:
-    """The options a run was given, as the command line takes them."""
-    known_options = {o.name: o for o in options_of(result.exam).values() if o.command and not o.scoring}
-    words = []
-    for key, value in result.run.manifest.get("given", {}).items():
-        if key not in known_options:
-            continue
-        flag = f"--{key.replace('_', '-')}"
-        if value is True:
-            words.append(flag)
-        elif isinstance(value, list):
-            many = value if known_options[key].repeated else [",".join(map(str, value))]
-            words += [f"{flag} {shlex.quote(str(one))}" for one in many]
-        elif value not in (None, False):
-            words.append(f"{flag} {shlex.quote(str(value))}")
-    return " ".join(words)
-
-
-def _document(context: CardContext, examples: Sequence[Example]) -> dict[str, Any]:
-    """The exam's results for JSON."""
-    data, options = context.data, context.options
-    document: dict[str, Any] = {
-        "exam": context.exam.name,
-        "resamples": options.resamples,
-        "seed": options.seed,
-        "focus": context.focus.name,
-        "warnings": list(_warnings(context)),
-        "data": {
-            "name": data.path.resolve().name,
-            "source": data.source,
-            "fingerprint": data.fingerprint,
-            "split": context.focus.run.options.get("split"),
-        },
-        "runs": [_run_document(result) for result in context.results],
-        **context.shared,
-        **context.exam.document(context),
-        "examples": [example.to_dict() for example in examples],
-    }
-    values: dict[str, Any] = plain(document)
-    return values
-
-
-def _run_document(result: RunResult) -> dict[str, Any]:
-    run = result.run
-    return {
-        "label": result.name,
-        "name": run.name,
-        "spec": run.spec,
-        "blind": result.blind,
-        "status": run.status,
-        "done": result.records.items.height,
-        "items": int(run.manifest.get("items", 0)),
-        "options": run.options,
-        "model": dict(run.manifest.get("model", {})),
-        "versions": dict(run.manifest.get("versions", {})),
-        "scores": result.scores.to_dict(),
-    }
-
-
-def _provenance(contexts: Sequence[CardContext]) -> Iterator[Section]:
-    results = {r.run.folder: r for context in contexts for r in context.results}.values()
-    said = {(r.name, r.run.spec): _facts_words(r.run.manifest.get("model", {})) for r in results}
-    rows = tuple(Row(name, (Cell(spec), Cell(words or "–"))) for (name, spec), words in said.items())
-    columns = ("model", "asked for as", "says of itself")
-    yield Section("intervals", "Intervals", (_intervals_paragraph(contexts),))
-    yield Section("models", "Models in their own words", (), (Table("", columns, rows, words=columns[1:]),))
-    data = {c.data.fingerprint: c.data for c in contexts}
-    rows = tuple(Row(d.path.resolve().name, (Cell(d.source), Cell(mark))) for mark, d in data.items())
-    versions = sorted({(name, v) for r in results for name, v in r.run.manifest.get("versions", {}).items()})
-    words = "Made with " + ", ".join(f"{name} {version}" for name, version in versions) + "."
-    columns = ("data", "source", "fingerprint")
-    table = Table("", columns, rows, words=columns[1:])
-    yield Section("data", "Data and software", (words,) if versions else (), (table,))
-
-
-def _facts_words(facts: Mapping[str, object]) -> str:
-    """Facts on one line.
-
-    >>> _facts_words({"margin": 0.12345, "heads": [8, 4]})
-    'margin 0.1235, heads [8, 4]'
-    """
-
-    def said(value: object) -> str:
-        if isinstance(value, float):
-            return f"{value:.4g}"
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-    return ", ".join(f"{key} {said(value)}" for key, value in facts.items())

@@ -8,8 +8,9 @@ from importlib.metadata import entry_points
 from typing import Any, Final
 
 from sightline.errors import ConfigError
-from sightline.exams.base import Exam, exam_of, unknown_exam
+from sightline.exams.base import Exam, exam_of, options_of, unknown_exam
 from sightline.exams.run import Run
+from sightline.hints import did_you_mean
 
 EXAMS: Final[Mapping[str, str]] = {
     "relations": "sightline.exams.relations.exam:RelationsExam",
@@ -43,5 +44,15 @@ def exam_class(name: str) -> type[Exam[Any]]:
 
 
 def exam_of_run(run: Run, **scoring: Any) -> Exam[Any]:
-    """The exam a run is of, with its options; `scoring` options say how to count."""
-    return exam_of(exam_class(run.exam), run.options | scoring)
+    """The exam a run is of, with its options; `scoring` options say how to count, ConfigError for one it lacks."""
+    kind = exam_class(run.exam)
+    known = scoring_names(kind)
+    for name in scoring:
+        if name not in known:
+            raise ConfigError(f"the {run.exam} exam has no --{name.replace('_', '-')}{did_you_mean(name, known)}")
+    return exam_of(kind, run.options | scoring)
+
+
+def scoring_names(kind: type[Exam[Any]]) -> frozenset[str]:
+    """Names of an exam's options that say how records are counted."""
+    return frozenset(option.name for option in options_of(kind).values() if option.scoring)

@@ -88,7 +88,8 @@ def run_exam(
         due = items if limit is None else exam.limited(items, limit)
         run.asked = None if limit is None else frozenset(item.id for item in due)
         run.note(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)}, **checked)
-        run.note(given=plain(given_options(exam)), checked=list(checked))
+        given = {k: v.path if isinstance(v, Dataset) else v for k, v in given_options(exam).items()}
+        run.note(given=plain(given), checked=list(checked))
         if any(item.id not in run.done for item in due):
             call_hook(candidate.model, "prepare", exam.name, lambda: exam.study(candidate.model, data))
             run.note(model=facts_of_model(candidate.model))

@@ -244,7 +244,7 @@ def compare_records(
 
 def _compared(one: Measures, other: Measures, resamples: int, seed: int) -> list[tuple[Name, Any]]:
     """Compare the figures that both have, over the units that both have, in the first one's order."""
-    if one.names != other.names:
+    if [name.path for name in one.names] != [name.path for name in other.names]:
         raise ConfigError("the two runs cannot be lined up: they were not asked the same")
     place = {unit: i for i, unit in enumerate(other.units)}
     pairs = [(i, place[unit]) for i, unit in enumerate(one.units) if unit in place]

@@ -53,10 +53,14 @@ class SideReach(NamedTuple):
     """How far one body can be kept to one side, by direction.
 
     Attributes:
+        body: The body.
+        grow: How far the walls move out for it, so that it fits at all.
         level: (360,) for the direction of i degrees, the highest possible place of the body's lowest point.
         turn: (360,) the turn, radians, at which that is reached.
     """
 
+    body: Footprint
+    grow: float
     level: Floats
     turn: Floats
 
@@ -302,7 +306,7 @@ def table(outer: Footprint, grow: float, body: Footprint, best: float) -> SideRe
             value = out[i] - _extent(body, c, s, -units[i, 0], -units[i, 1])
             if value > level[i]:
                 level[i], at[i] = value, turn
-    return SideReach(level, at)
+    return SideReach(body, grow, level, at)
 
 
 @njit(cache=True)
@@ -314,42 +318,28 @@ def _units() -> Floats:
 
 
 @njit(cache=True)
-def _level(outer: Footprint, grow: float, body: Footprint, turn: float, x: float, y: float) -> float:
+def _level(outer: Footprint, kept: SideReach, turn: float, x: float, y: float) -> float:
     unit, out = np.array([[x, y]]), np.empty(1)
-    _reach(outer, grow, body, turn, unit, out)
-    return float(out[0]) - _extent(body, math.cos(turn), math.sin(turn), -x, -y)
+    _reach(outer, kept.grow, kept.body, turn, unit, out)
+    return float(out[0]) - _extent(kept.body, math.cos(turn), math.sin(turn), -x, -y)
 
 
-def widest_gap(
-    outer: Footprint,
-    one: Footprint,
-    grow_one: float,
-    of_one: SideReach,
-    two: Footprint,
-    grow_two: float,
-    of_two: SideReach,
-) -> float:
+def widest_gap(outer: Footprint, one: SideReach, two: SideReach) -> float:
     """The widest gap that can be left between two bodies kept in `outer`; negative: the least overlap, in depth.
 
     Args:
         outer: Where both must lie.
-        one: One body.
-        grow_one: How far the walls move out for it, so that it fits at all.
-        of_one: Its `table` in `outer`, made with the same growth.
+        one: One body: its `table` in `outer`.
         two: The other body.
-        grow_two: As for the one.
-        of_two: As for the one.
     """
-    opposite = np.roll(of_one.level, -_STEPS // 2), np.roll(of_one.turn, -_STEPS // 2)
-    sums = of_two.level + opposite[0]
-    starts = [(i, np.array([i * _STEP, opposite[1][i], of_two.turn[i]])) for i in _peaks(sums)]
-    return max(_climb(outer, one, grow_one, two, grow_two, at, sums[i]) for i, at in starts)
+    opposite = np.roll(one.level, -_STEPS // 2), np.roll(one.turn, -_STEPS // 2)
+    sums = two.level + opposite[0]
+    starts = [(i, np.array([i * _STEP, opposite[1][i], two.turn[i]])) for i in _peaks(sums)]
+    return max(_climb(outer, one, two, at, sums[i]) for i, at in starts)
 
 
 @njit(cache=True)
-def _climb(
-    outer: Footprint, one: Footprint, grow_one: float, two: Footprint, grow_two: float, at: Floats, value: float
-) -> float:
+def _climb(outer: Footprint, one: SideReach, two: SideReach, at: Floats, value: float) -> float:
     """Local search over the line's direction and both turns.
 
     The gap has ridges where a body stays flush with the line or with a wall; moves along each of them are among the
@@ -361,7 +351,7 @@ def _climb(
         for move in _MOVES:
             there = at + step * move
             x, y = math.cos(there[0]), math.sin(there[0])
-            new = _level(outer, grow_one, one, there[1], -x, -y) + _level(outer, grow_two, two, there[2], x, y)
+            new = _level(outer, one, there[1], -x, -y) + _level(outer, two, there[2], x, y)
             if new > value + 1e-12:
                 at, value, moved = there, new, True
                 break

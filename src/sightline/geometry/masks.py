@@ -73,12 +73,8 @@ def check(counts: ArrayLike, height: int, width: int) -> Counts:
         raise DataError("run length is out of range", field="counts", expected=f"0 to {height * width}")
     total = int(runs.sum())
     if total != height * width:
-        raise DataError(
-            "run lengths do not fill the image",
-            field="counts",
-            expected=f"a sum of {height}×{width} = {height * width}",
-            found=total,
-        )
+        expected = f"a sum of {height}×{width} = {height * width}"
+        raise DataError("run lengths do not fill the image", field="counts", expected=expected, found=total)
     return runs.astype(np.int64)
 
 
@@ -230,12 +226,11 @@ def polygons(rings: Iterable[ArrayLike], height: int, width: int) -> Counts:
 def _vertices(xy: ArrayLike) -> NDArray[np.float64]:
     flat = np.asarray(xy, dtype=np.float64)
     if flat.ndim != 1 or flat.size % 2 or flat.size < 6:
-        raise DataError(
+        problem, expected = (
             "polygon is not a list of at least three points",
-            field="segmentation",
-            expected="an even number of coordinates, 6 or more",
-            found=flat.size,
+            "an even number of coordinates, 6 or more",
         )
+        raise DataError(problem, field="segmentation", expected=expected, found=flat.size)
     if not (np.abs(flat) <= _LARGEST_COORDINATE).all():  # False for NaN too
         raise DataError("polygon coordinate is not finite or far off", field="segmentation")
     return flat.reshape(-1, 2)

@@ -17,6 +17,7 @@ Nothing is imported until it is asked for. A spec is one of::
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -26,18 +27,19 @@ from hashlib import blake2b, file_digest
 from importlib.metadata import entry_points
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from types import MappingProxyType, UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from sightline.errors import MissingExtraError, ModelError, SightlineError
+from sightline.errors import ConfigError, MissingExtraError, ModelError, SightlineError
 from sightline.exams.base import Candidate
 from sightline.hints import did_you_mean
 from sightline.models.composite import Composite
-from sightline.models.options import bind, parse
 from sightline.skills import skills_of
 
 _PYTHON = re.compile(r"(.+\.py):([^\W\d]\w*)")
 _WEIGHTS = re.compile(r"(.+?\.safetensors)(?::(.*))?", re.IGNORECASE)
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 GROUP: Final = "sightline.models"
 """Entry point group in which other packages announce their models."""
@@ -177,7 +179,7 @@ def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> C
     """
     if not isinstance(model, str):
         called = name or name_of(model)
-        return Candidate(spec=called, name=called, model=model)
+        return Candidate(spec=called, name=called, model=model, loadable=False)
     spec, model = model, load(model, wanted)
     hashed = fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
     return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=hashed)
@@ -345,3 +347,84 @@ def _called(name: str, make: Callable[[], Any]) -> Any:
     if not skills_of(model):
         raise ModelError(f"{name}: {type(model).__name__} has no skill")
     return model
+
+
+def parse(model: str, text: str) -> dict[str, str]:
+    """``key=value,key=value`` as a dict of texts; a value holds no comma.
+
+    >>> parse("size", "margin=0.1,overlap=auto")
+    {'margin': '0.1', 'overlap': 'auto'}
+    """
+    options: dict[str, str] = {}
+    for part in text.split(",") if text else ():
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (equals and key and value):
+            raise ConfigError(f"{model}: expected option=value, found {part!r}")
+        if key in options:
+            raise ConfigError(f"{model}: option {key!r} is given twice")
+        options[key] = value
+    return options
+
+
+def bind(
+    model: str, target: Callable[..., Any], preset: Mapping[str, Any], given: Mapping[str, str]
+) -> dict[str, Any]:
+    """Arguments for `target`: the preset ones, overridden by the given texts turned into the annotated types.
+
+    Raises:
+        ConfigError: For an option `target` does not take, a value that does not fit, or one that is missing.
+    """
+    parameters = {n: p for n, p in inspect.signature(target).parameters.items() if p.kind in _NAMED}
+    hints = _hints(target)
+    values = dict(preset)
+    for key, text in given.items():
+        if key not in parameters:
+            raise _unknown_option(model, key, list(parameters))
+        try:
+            values[key] = convert(text, hints.get(key, Any))
+        except ValueError as error:
+            raise ConfigError(f"{model}: option {key}: expected {error}, found {text!r}") from None
+    missing = [name for name, p in parameters.items() if p.default is p.empty and name not in values]
+    if missing:
+        raise ConfigError(f"{model} needs the option {missing[0]}, as in {model}:{missing[0]}=…")
+    return values
+
+
+def convert(text: str, hint: Any) -> Any:
+    """The text as the annotated type; ValueError with what was expected.
+
+    >>> convert("0.5", float | Literal["tuned"]), convert("true", bool), convert("7", Any)
+    (0.5, True, 7)
+    """
+    arms = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if hint is Any:
+        arms = (bool, int, float, str)
+    for arm in arms:
+        if get_origin(arm) is Literal and text in get_args(arm):
+            return text
+        if arm is bool and text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        if arm in (int, float):
+            with suppress(ValueError):
+                return arm(text)
+        if arm in (str, Path):
+            return arm(text)
+    raise ValueError(" or ".join(_expected(arm) for arm in arms if arm is not type(None)))
+
+
+def _unknown_option(model: str, key: str, known: list[str]) -> ConfigError:
+    near = did_you_mean(key, known) or f"; its options: {', '.join(known) or 'none'}"
+    return ConfigError(f"{model} has no option {key!r}{near}")
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(target.__init__ if inspect.isclass(target) else target)
+    except NameError:  # annotations of someone else's code that only exist for the type checker
+        return {}
+
+
+def _expected(arm: Any) -> str:
+    if get_origin(arm) is Literal:
+        return " or ".join(map(str, get_args(arm)))
+    return {bool: "true or false", int: "a whole number", float: "a number"}.get(arm, str(arm))

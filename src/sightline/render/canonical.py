@@ -21,10 +21,11 @@ from sightline.render.frames import Frame
 from sightline.scenes.types import Camera
 from sightline.worlds import World, load_world, solid
 from sightline.worlds.arrangement import directions
-from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
+from sightline.worlds.layout import Layout, Light, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS
 from sightline.worlds.shapes import split_name
 from sightline.worlds.solids import Floats
+from sightline.worlds.spec import LightSpec
 
 Identity = tuple[str, str, str]
 """Shape with size, colour and material: ``("cube:small", "red", "metal")``."""
@@ -96,17 +97,7 @@ def canonical_layouts(
         turn = _turn(azimuth)
         camera = _aimed(placed, turn @ offset, turn @ np.array(original.up), size * _FINER)
         left, behind = directions(camera)
-        lights = tuple(
-            Light(
-                s.name,
-                _moved(s.position, _jitter(rng, s.jitter * world.jitter)),
-                s.size,
-                s.power,
-                s.target,
-                s.color,
-            )
-            for s in world.lights
-        )
+        lights = tuple(_light(light, world.jitter, rng) for light in world.lights)
         shot = Shot("canonical", camera, (size * _FINER, size * _FINER))
         yield Layout(
             world.name, seed, number, "", (placed,), (shot,), lights, world.table, world.ambient, left, behind
@@ -157,9 +148,9 @@ def _jitter(rng: np.random.Generator, reach: float) -> Floats:
     return np.asarray(reach * (2.0 * rng.random(3) - 1.0))
 
 
-def _moved(position: Point, by: Floats) -> Point:
-    x, y, z = (np.asarray(position) + by).tolist()
-    return x, y, z
+def _light(light: LightSpec, factor: float, rng: np.random.Generator) -> Light:
+    x, y, z = (np.asarray(light.position) + _jitter(rng, light.jitter * factor)).tolist()
+    return Light(light.name, (x, y, z), light.size, light.power, light.target, light.color)
 
 
 def _turn(azimuth: float) -> Floats:

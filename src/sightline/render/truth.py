@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sightline.geometry.masks import Mask, compress, counts_from_mask
 from sightline.render.frames import Frame
-from sightline.scenes.labels import Depth, Occlusion
+from sightline.scenes.labels import GEOMETRIC, SPATIAL, Depth, Occlusion
 from sightline.scenes.types import Box, Relation, Sighting
 
 DEPTH_TOLERANCE: Final = 0.02
@@ -25,9 +25,7 @@ LEAST_PIXELS: Final = 4
 LEAST_SHARE: Final = 0.01
 """One object hides another from so many pixels on, and from this share of the other's amodal mask on."""
 
-SPATIAL: Final = ("left", "right", "front", "behind")
-GEOMETRY: Final = ("contains", "supports", "can_contain", "can_support")
-ASPECT_OF: Final = dict.fromkeys(SPATIAL, "spatial") | dict.fromkeys(GEOMETRY, "geometry")
+ASPECT_OF: Final = dict.fromkeys(SPATIAL, "spatial") | dict.fromkeys(GEOMETRIC, "geometry")
 """Aspect of each predicate that holds of the scene, whatever the view."""
 
 

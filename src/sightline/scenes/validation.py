@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 
 from sightline.errors import DataError
 from sightline.scenes.labels import ASPECTS, words
@@ -16,58 +17,47 @@ def validate(scene: Scene, *, file: str | None = None) -> Scene:
     Checks: unique ids; sightings and relations point at things that exist; boxes are finite, not reversed and,
     when normalised, inside [0, 1]; 2.5D predicates and votes are words of their aspect.
     """
+    wrong = partial(DataError, file=file, row=scene.id)
     for kind, ids in (("view", [v.id for v in scene.views]), ("object", [o.id for o in scene.objects])):
         doubled = [i for i, times in Counter(ids).items() if times > 1]
         if doubled:
-            raise DataError(f"{kind} id stands twice", file=file, row=scene.id, found=doubled[0])
+            raise wrong(f"{kind} id stands twice", found=doubled[0])
     views = {v.id: v for v in scene.views}
     objects = {o.id for o in scene.objects}
     for sighting in scene.sightings:
         if sighting.view_id not in views:
-            raise DataError("sighting in an unknown view", file=file, row=scene.id, found=sighting.view_id)
+            raise wrong("sighting in an unknown view", found=sighting.view_id)
         if sighting.object_id not in objects:
-            raise DataError("sighting of an unknown object", file=file, row=scene.id, found=sighting.object_id)
-        _check_box(scene.id, sighting, views[sighting.view_id], file)
+            raise wrong("sighting of an unknown object", found=sighting.object_id)
+        _check_box(sighting, views[sighting.view_id], wrong)
     for relation in scene.relations:
         if relation.view is not None and relation.view not in views:
-            raise DataError("relation in an unknown view", file=file, row=scene.id, found=relation.view)
-        _check_relation(scene.id, relation, objects, file)
+            raise wrong("relation in an unknown view", found=relation.view)
+        _check_relation(relation, objects, wrong)
     return scene
 
 
-def _check_box(scene_id: str, sighting: Sighting, view: View, file: str | None) -> None:
+def _check_box(sighting: Sighting, view: View, wrong: partial[DataError]) -> None:
     x0, y0, x1, y1 = sighting.box
     if not all(map(math.isfinite, sighting.box)):
-        raise DataError("box is not finite", file=file, row=scene_id, field="box", found=sighting.box)
+        raise wrong("box is not finite", field="box", found=sighting.box)
     if x0 >= x1 or y0 >= y1:
-        raise DataError("box is reversed or empty", file=file, row=scene_id, field="box", found=sighting.box)
+        raise wrong("box is reversed or empty", field="box", found=sighting.box)
     if view.units == "normalised" and not (min(x0, y0) >= 0.0 and max(x1, y1) <= 1.0):
-        raise DataError(
-            "normalised box leaves the image",
-            file=file,
-            row=scene_id,
-            field="box",
-            expected="within [0, 1]",
-            found=sighting.box,
-        )
+        expected = "within [0, 1]"
+        raise wrong("normalised box leaves the image", field="box", expected=expected, found=sighting.box)
 
 
-def _check_relation(scene_id: str, relation: Relation, objects: set[str], file: str | None) -> None:
+def _check_relation(relation: Relation, objects: set[str], wrong: partial[DataError]) -> None:
     ends = [relation.subject] if relation.object_scene else [relation.subject, relation.object]
     for end in ends:
         if end not in objects:
-            raise DataError("relation of an unknown object", file=file, row=scene_id, found=end)
+            raise wrong("relation of an unknown object", found=end)
     if relation.aspect in ASPECTS:
         if relation.object_scene is None and relation.subject == relation.object:
-            raise DataError("object related to itself", file=file, row=scene_id, found=relation.subject)
+            raise wrong("object related to itself", found=relation.subject)
         allowed = words(relation.aspect)
         for word in (*relation.votes, *([relation.predicate] if relation.predicate else [])):
             if word not in allowed:
-                raise DataError(
-                    "label outside its range",
-                    file=file,
-                    row=scene_id,
-                    field=relation.aspect,
-                    expected="one of " + ", ".join(allowed),
-                    found=word,
-                )
+                expected = "one of " + ", ".join(allowed)
+                raise wrong("label outside its range", field=relation.aspect, expected=expected, found=word)

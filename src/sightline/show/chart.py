@@ -29,6 +29,7 @@ from sightline.show.svg import (
     nothing,
     number,
     on_shade,
+    rect,
     shade,
     shorten,
     text_line,
@@ -36,7 +37,7 @@ from sightline.show.svg import (
     ticks,
 )
 from sightline.show.xy import Kind as Kind
-from sightline.show.xy import Scale
+from sightline.show.xy import Scale, tick_across, tick_under
 
 WIDTH = 440.0
 CATEGORY_COLOURS = ("#23476e", "#c98a4b", "#a9bdb7", "#dfe3e6", "#8c5a7a", "#4f6b4a")
@@ -99,7 +100,9 @@ def dot_intervals(
     def x(value: float) -> float:
         return left + (min(high, max(low, value)) - low) / (high - low) * (right - left)
 
-    body = [_scale(x, ticks(low, high, 5), top, bottom)]
+    at = ticks(low, high, 5)
+    decimals = max((len(f"{t:.10f}".rstrip("0").split(".")[1]) for t in at), default=0)
+    body = [_scale([(x(t), f"{t:.{decimals}f}") for t in at], top, bottom, bottom + 15)]
     for value, given in reference_lines:
         if low <= value <= high:
             body.append(line(x(value), top - 6, x(value), bottom, stroke=MUTED, stroke_dasharray="2 3"))
@@ -135,9 +138,7 @@ def stacked_bars(
     if not rows or not names:
         return nothing(title, width)
     label_room = min(0.4 * width, max(text_width(label, 12) for label in rows) + 6)
-    count_room = max((text_width(f"{n:,}", 10.5) for n in (counts or {}).values()), default=0.0) + (
-        8 if counts else 0
-    )
+    count_room = max((text_width(f"{n:,}", 10.5) + 8 for n in (counts or {}).values()), default=0.0)
     left, right = label_room + 8, width - count_room
     legend, top = _legend(names, left if left < 0.3 * width else 0.0, width)
     body, said = [legend], []
@@ -145,7 +146,7 @@ def stacked_bars(
         body.append(text_line(width, top - 6, "n", size=10.5, fill=MUTED, anchor="end", font_style="italic"))
     for i, (label, shares) in enumerate(rows.items()):
         y = top + 24 * i
-        parts = [_finite(shares.get(name, 0.0)) for name in names]
+        parts = [share if math.isfinite(share) else 0.0 for share in (shares.get(name, 0.0) for name in names)]
         total = sum(parts)
         body.append(text_line(label_room, y + 13.5, shorten(label, label_room, 12), anchor="end"))
         if total > 0:
@@ -154,10 +155,8 @@ def stacked_bars(
             body.append(text_line(left, y + 13.5, "no data", size=11, fill=MUTED, font_style="italic"))
         if counts and label in counts:
             body.append(text_line(width, y + 13.5, f"{counts[label]:,}", size=10.5, fill=MUTED, anchor="end"))
-        shown = (
-            ", ".join(f"{n} {p / total:.0%}" for n, p in zip(names, parts, strict=True)) if total > 0 else "no data"
-        )
-        said.append(f"{label}: {shown}")
+        shown = [f"{n} {p / total:.0%}" for n, p in zip(names, parts, strict=True)] if total > 0 else ["no data"]
+        said.append(f"{label}: {', '.join(shown)}")
     return document(width, top + 24 * len(rows), title, "; ".join(said), *body)
 
 
@@ -193,32 +192,16 @@ def bars(
         return left + share * (right - left)
 
     bottom = 4 + 19.0 * len(labels)
-    body = [_decades(x, floor, top_value, bottom)] if log else []
+    powers = [floor * 10.0**i for i in range(round(math.log10(top_value / floor) // 1) + 1)] if log else []
+    body = [_scale([(x(t), _amount(t)) for t in powers], 2, bottom, bottom + 14)]
+    halo: dict[str, Any] = {"stroke": PAPER, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
     for i, (label, value) in enumerate(zip(labels, values, strict=True)):
         y = 4 + 19.0 * i
-        end = x(value) if math.isfinite(value) and value > 0 else left
+        end, words = x(value) if math.isfinite(value) and value > 0 else left, hover(f"{label}: {_amount(value)}")
         body += [
             text_line(label_room, y + 12.5, shorten(label, label_room, 11.5), size=11.5, anchor="end"),
-            element(
-                "rect",
-                hover(f"{label}: {_amount(value)}"),
-                x=left,
-                y=y + 2,
-                width=max(0.0, end - left),
-                height=13.0,
-                fill=CATEGORY_COLOURS[0],
-            ),
-            text_line(
-                end + 5,
-                y + 12.5,
-                _amount(value),
-                size=11,
-                fill=MUTED,
-                stroke=PAPER,
-                stroke_width=3,
-                paint_order="stroke",
-                stroke_linejoin="round",
-            ),
+            rect(left, y + 2, max(0.0, end - left), 13, words, fill=CATEGORY_COLOURS[0]),
+            text_line(end + 5, y + 12.5, _amount(value), size=11, fill=MUTED, **halo),
         ]
     body.append(line(left, 2, left, bottom, stroke=MUTED))
     said = "; ".join(f"{label} {_amount(v)}" for label, v in zip(labels, values, strict=True))
@@ -310,21 +293,16 @@ def histogram(
     bins = _bins(counts)
     left, right, top, tallest = 36.0, width - 8, 22.0, max(n for _, _, n in bins)
     bottom, step = top + height, (right - left) / len(bins)
-    body = []
-    for tick in ticks(0, tallest, 4):
-        if tick == int(tick):
-            y = bottom - tick / tallest * height
-            body.append(line(left, y, right, y, width=0.75))
-            body.append(text_line(left - 5, y + 3.5, f"{tick:,.0f}", size=10.5, fill=MUTED, anchor="end"))
+    whole = [tick for tick in ticks(0, tallest, 4) if tick == int(tick)]
+    body = [tick_across(left, right, bottom - tick / tallest * height, f"{tick:,.0f}") for tick in whole]
     every = max(1, math.ceil(len(bins) * 34 / (right - left)))
     for i, (first, last, n) in enumerate(bins):
         x, tall = left + step * i, n / tallest * height
         span = f"{first}" if first == last else f"{first}–{last}"
         words = hover(f"{span} {x_label}: {n:,} {counted}{'s' if n != 1 else ''}")
-        place = {"x": x + 0.8, "y": bottom - tall, "width": max(step - 1.6, 0.8), "height": tall}
-        body.append(element("rect", words, **place, fill=BASELINE))
+        body.append(rect(x + 0.8, bottom - tall, max(step - 1.6, 0.8), tall, words, fill=BASELINE))
         if i % every == 0:
-            body.append(text_line(x + step / 2, bottom + 15, first, size=10.5, fill=MUTED, anchor="middle"))
+            body.append(tick_under(x + step / 2, bottom + 15, str(first)))
     mean = sum(k * n for k, n in counts.items()) / sum(counts.values())
     at = left + (mean - bins[0][0] + 0.5) / (bins[-1][1] - bins[0][0] + 1) * (right - left)
     side, off = ("end", -5) if at > width * 0.7 else ("start", 5)
@@ -362,16 +340,8 @@ def _whisker(row: DotRow, y: float, x: Scale, domain: tuple[float, float], colou
     if not (math.isfinite(row.low) and math.isfinite(row.high)) or row.high < domain[0] or row.low > domain[1]:
         return ""
     # A band taller than the dot: an interval narrower than the dot still shows.
-    bar = element(
-        "rect",
-        x=x(row.low),
-        y=y - 5.5,
-        width=max(1.0, x(row.high) - x(row.low)),
-        height=11.0,
-        rx=2.0,
-        fill=colour,
-        fill_opacity=0.3,
-    )
+    left, right = x(row.low), x(row.high)
+    bar = rect(left, y - 5.5, max(1.0, right - left), 11, rx=2, fill=colour, fill_opacity=0.3)
     for end, outside, way in ((row.low, row.low < domain[0], -1), (row.high, row.high > domain[1], 1)):
         bar += _arrow(x(end), y, way, colour) if outside else ""
     return bar
@@ -398,11 +368,10 @@ def _domain(rows: Sequence[DotRow], reference_lines: Sequence[tuple[float, str]]
     return (max(0.0, low - pad) if low >= 0 else low - pad, min(1.0, high + pad) if high <= 1 else high + pad)
 
 
-def _scale(x: Scale, at: Sequence[float], top: float, bottom: float) -> str:
-    digits = max((len(f"{t:.10f}".rstrip("0").split(".")[1]) for t in at), default=0)
-    marks = [line(x(t), top, x(t), bottom, width=0.75) for t in at]
-    figures = [text_line(x(t), bottom + 15, f"{t:.{digits}f}", size=10.5, fill=MUTED, anchor="middle") for t in at]
-    return "".join(marks + figures)
+def _scale(at: Sequence[tuple[float, str]], top: float, bottom: float, baseline: float) -> str:
+    """Rules at these places, and what they stand for beneath them."""
+    marks = [line(x, top, x, bottom, width=0.75) for x, _ in at]
+    return "".join(marks + [tick_under(x, baseline, words) for x, words in at])
 
 
 def _anchor(x: float, left: float, right: float) -> str:
@@ -428,7 +397,7 @@ def _legend(names: Sequence[str], left: float, width: float) -> tuple[str, float
         room = text_width(name, 11.5) + 30
         if x > left and x + room > width:
             x, y = left, y + 18
-        parts.append(element("rect", x=x, y=y - 9, width=11.0, height=11.0, fill=CATEGORY_COLOURS[i]))
+        parts.append(rect(x, y - 9, 11, 11, fill=CATEGORY_COLOURS[i]))
         parts.append(text_line(x + 16, y + 1, shorten(name, width - left - 16, 11.5), size=11.5))
         x += room
     return "".join(parts), y + 12
@@ -442,36 +411,12 @@ def _segments(
         wide = share * (right - left)
         if wide > 0:
             words = hover(f"{label}: {name} {share:.1%}")
-            parts.append(
-                element("rect", words, x=x, y=y, width=max(0.0, wide - 0.75), height=19.0, fill=CATEGORY_COLOURS[i])
-            )
+            parts.append(rect(x, y, max(0.0, wide - 0.75), 19, words, fill=CATEGORY_COLOURS[i]))
         if wide > 26:
-            parts.append(
-                text_line(
-                    x + wide / 2,
-                    y + 13.5,
-                    f"{100 * share:.0f}",
-                    size=10.5,
-                    fill=_ON_CATEGORY[i],
-                    anchor="middle",
-                    pointer_events="none",
-                )
-            )
+            looks: dict[str, Any] = {"fill": _ON_CATEGORY[i], "anchor": "middle", "pointer_events": "none"}
+            parts.append(text_line(x + wide / 2, y + 13.5, f"{100 * share:.0f}", size=10.5, **looks))
         x += wide
     return "".join(parts)
-
-
-def _decades(x: Scale, floor: float, high: float, bottom: float) -> str:
-    count = round(math.log10(high / floor) // 1) + 1
-    at = [floor * 10.0**i for i in range(count)]
-    marks = [line(x(t), 2, x(t), bottom, width=0.75) for t in at]
-    return "".join(
-        marks + [text_line(x(t), bottom + 14, _amount(t), size=10.5, fill=MUTED, anchor="middle") for t in at]
-    )
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
 
 
 def _amount(value: float) -> str:
@@ -484,15 +429,14 @@ def _amount(value: float) -> str:
 def _grid_cell(place: tuple[float, float, float, float], share: float, figure: str, under: str, words: str) -> str:
     x, y, wide, high = place
     if not math.isfinite(share):
-        ground = element("rect", x=x, y=y, width=wide, height=high, fill=GROUND)
         hatch = element("path", d=_hatch(x, y, wide, high), stroke=RULE, stroke_width=1, fill="none")
-        return element("g", hover(words), ground, hatch)
+        return element("g", hover(words), rect(*place, fill=GROUND), hatch)
     ink = on_shade(share)
     roomy = high >= 30 and wide >= text_width(under, 8.5) + 4
     size = 12.0 if wide >= 34 else 10.0
     parts = [
         hover(words),
-        element("rect", x=x, y=y, width=wide, height=high, fill=shade(share)),
+        rect(*place, fill=shade(share)),
         text_line(x + wide / 2, y + high / 2 + (0.5 if roomy else 4), figure, size=size, fill=ink, anchor="middle"),
     ]
     if roomy:

@@ -16,7 +16,7 @@ import numpy as np
 from sightline.show.frame import Arrow, Box, DrawnObject, ImageFrame, Point
 from sightline.show.outlines import Loop
 from sightline.show.raster import data_uri, ramp
-from sightline.show.svg import GROUND, MUTED, RULE, element, hover, number, text_line, text_width
+from sightline.show.svg import GROUND, MUTED, RULE, element, hover, number, rect, text_line, text_width
 
 LAYERS: Final = ("boxes", "masks", "amodal", "depth", "relations", "ids", "none")
 """What can be laid over a picture; ``none`` is the picture alone."""
@@ -47,8 +47,7 @@ def ramp_stops() -> list[str]:
 
 def picture(frame: ImageFrame, place: Box, *, longest: int = 640) -> str:
     """Draw a frame's pixels, at most `longest` of them on the longer side, or blank ground, at a place."""
-    x0, y0, x1, y1 = place
-    spot = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0}
+    spot = box_shape(place)
     ground = element("rect", **spot, fill=GROUND, stroke=RULE)
     if frame.image is None:
         return ground
@@ -110,7 +109,7 @@ def chip(
 ) -> str:
     """A short text on a filled label with its top left corner at a place."""
     (x, y), (wide, high) = corner, chip_size(text, size, bold=bold)
-    ground = element("rect", x=float(x), y=float(y), width=wide, height=high, rx=3, fill=fill, stroke=edge)
+    ground = rect(x, y, wide, high, rx=3, fill=fill, stroke=edge)
     baseline = y + high / 2 + 0.36 * size
     return ground + text_line(x + wide / 2, baseline, text, size=size, fill=ink, anchor="middle", bold=bold)
 
@@ -197,13 +196,8 @@ def bent(start: Point, end: Point, bend: float, *, clear: float = 12.0) -> list[
         return []
     middle = ((x0 + x1) / 2 - bend * (y1 - y0), (y0 + y1) / 2 + bend * (x1 - x0))
     shares = [clear / long + k / 23 * (1 - 2 * clear / long) for k in range(24)]
-    return [
-        (
-            (1 - t) ** 2 * x0 + 2 * t * (1 - t) * middle[0] + t * t * x1,
-            (1 - t) ** 2 * y0 + 2 * t * (1 - t) * middle[1] + t * t * y1,
-        )
-        for t in shares
-    ]
+    weights = [((1 - t) ** 2, 2 * t * (1 - t), t * t) for t in shares]
+    return [(a * x0 + b * middle[0] + c * x1, a * y0 + b * middle[1] + c * y1) for a, b, c in weights]
 
 
 def scale_bar(span: Point, size: Point) -> str:
@@ -212,10 +206,10 @@ def scale_bar(span: Point, size: Point) -> str:
     if wide < 40 or size[1] < 40:
         return ""
     left, top = 12.0, size[1] - 22
-    ground = element("rect", x=left - 6, y=top - 19, width=wide + 12, height=high + 25, rx=5, fill=WHITE)
+    ground = rect(left - 6, top - 19, wide + 12, high + 25, rx=5, fill=WHITE)
     stops = [element("stop", offset=k / 5, stop_color=colour) for k, colour in enumerate(ramp_stops())]
     bar = element("linearGradient", *stops, id="ramp")
-    bar += element("rect", x=left, y=top, width=wide, height=high, fill="url(#ramp)")
+    bar += rect(left, top, wide, high, fill="url(#ramp)")
     near = text_line(left, top - 5, f"near {span[0]:.1f} m", size=11, fill=MUTED)
     far = text_line(left + wide, top - 5, f"far {span[1]:.1f} m", size=11, fill=MUTED, anchor="end")
     return ground + bar + near + far

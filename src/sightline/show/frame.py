@@ -19,10 +19,8 @@ from sightline.show.outlines import Loop, outlines
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 
-PALETTE: Final = (
-    "#ff635c", "#40a9ff", "#ffc42e", "#40ce91", "#c581ff", "#ff8c42",
-    "#2ed6d6", "#ff80bc", "#a6d640", "#8e9cff", "#e0b08a", "#bec8d2",
-)  # fmt: skip
+_COLOURS = "ff635c 40a9ff ffc42e 40ce91 c581ff ff8c42 2ed6d6 ff80bc a6d640 8e9cff e0b08a bec8d2"
+PALETTE: Final = tuple(f"#{colour}" for colour in _COLOURS.split())
 """Of objects: far apart on grey ground, all light enough for dark ink on them; after twelve they come again."""
 
 ARROWS: Final = {
@@ -199,9 +197,18 @@ def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = Fals
         objects.append(_seen(drawn, sighting, shown if view.units == "normalised" else (1, 1), size, known, o))
     arrows, others = _arrows(scene, view.id)
     return ImageFrame(
-        scene.id, view.id, shown, tuple(objects), size is not None, image, metres, arrows, others, scene.split,
+        scene.id,
+        view.id,
+        shown,
+        tuple(objects),
+        size is not None,
+        image,
+        metres,
+        arrows,
+        others,
+        scene.split,
         tuple(notes),
-    )  # fmt: skip
+    )
 
 
 def words(o: Object) -> str:

@@ -21,15 +21,15 @@ from sightline.show.svg import element, shade
 UNKNOWN_DEPTH: Final = (120, 126, 133)
 _FAMILY: Final = "Roboto"
 _VARIABLE: Final = re.compile(r"var\(--[\w-]+,\s*([^()]*)\)")
+_RANGES: Final = (
+    "20-7E A0-17F 394 3B1-3C9 2010-2015 2018-201E 2020-2022 2026 2030 "
+    "2032-2033 20AC 2122 2212 2248 2260 2264-2265 FFFD"
+)
 _LETTERS: Final = frozenset(
     chr(code)
-    for low, high in (
-        (0x20, 0x7E), (0xA0, 0x17F), (0x394, 0x394), (0x3B1, 0x3C9), (0x2010, 0x2015), (0x2018, 0x201E),
-        (0x2020, 0x2022), (0x2026, 0x2026), (0x2030, 0x2030), (0x2032, 0x2033), (0x20AC, 0x20AC), (0x2122, 0x2122),
-        (0x2212, 0x2212), (0x2248, 0x2248), (0x2260, 0x2260), (0x2264, 0x2265), (0xFFFD, 0xFFFD),
-    )
-    for code in range(low, high + 1)
-)  # fmt: skip
+    for low, _, high in (span.partition("-") for span in _RANGES.split())
+    for code in range(int(low, 16), int(high or low, 16) + 1)
+)
 """What the shipped font has; see fonts/README.md."""
 
 Placed = tuple[Image.Image, tuple[int, int]]
@@ -49,17 +49,12 @@ def raster(
         sheet.paste(picture, place)
     if not body:
         return sheet
-    svg = element(
-        "svg", body, xmlns="http://www.w3.org/2000/svg", width=size[0], height=size[1], font_family=_FAMILY
-    )
+    shape = {"width": size[0], "height": size[1], "font_family": _FAMILY}
+    svg = element("svg", body, xmlns="http://www.w3.org/2000/svg", **shape)
     plain = _VARIABLE.sub(r"\1", svg).replace("currentColor", "#1c232b")
+    fonts: dict[str, Any] = dict.fromkeys(("font_family", "sans_serif_family", "serif_family"), _FAMILY)
     drawn = resvg_py.svg_to_bytes(
-        svg_string=spell(plain),
-        skip_system_fonts=True,
-        font_files=list(_font_files()),
-        font_family=_FAMILY,
-        sans_serif_family=_FAMILY,
-        serif_family=_FAMILY,
+        svg_string=spell(plain), skip_system_fonts=True, font_files=list(_font_files()), **fonts
     )
     with Image.open(io.BytesIO(drawn)) as marks:
         sheet.paste(marks, mask=marks)

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from importlib.resources import files
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from PIL import Image
 
 from sightline.errors import ConfigError, DataError
@@ -23,8 +20,9 @@ from sightline.hints import hint
 from sightline.scenes import Scene, View
 from sightline.show.drawing import LAYERS, layers, ramp_stops, scale_bar
 from sightline.show.frame import Arrow, ImageFrame, Point, frame_of
+from sightline.show.markup import part_style, render_part
 from sightline.show.raster import data_uri, depth_picture, depth_range, measure, png, raster
-from sightline.show.svg import GROUND, INK, MUTED, RULE, element, line, number, shorten, text_line
+from sightline.show.svg import GROUND, INK, MUTED, RULE, element, line, number, rect, shorten, text_line
 from sightline.store import Dataset, atomic_write
 
 MARGIN: Final = 32
@@ -56,14 +54,6 @@ _LINE: Final = 18
 _MOST_LINES: Final = 16
 _PAGE_WIDTH: Final = 480.0
 """Units across every drawing of a page, whatever the picture's pixels, so that labels are of one size."""
-
-_TEMPLATES: Final = Environment(
-    loader=PackageLoader("sightline.show"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 
 Panels = tuple[tuple[str, ...], ...]
 
@@ -143,68 +133,50 @@ def contact_sheet(
     if kind not in (".png", ".html", ".htm"):
         raise ConfigError(f"a contact sheet is a .png or .html file, not {path.name!r}")
     wanted = panels(overlay) if overlay else None
-    chosen = _Choice(data, scenes, tuple(ids), split, tuple(views))
-    title = data.source or data.path.name
-    plan = SheetPlan(wanted or _usual(chosen), width, columns, title, _subtitle(chosen, data))
+    shown = len(ids) or min(scenes, len(data))
+    subtitle = f"up to {shown:,} scenes of {split}" if split else f"{shown:,} of {len(data):,} scenes"
+
+    def chosen() -> Iterator[tuple[Scene, View]]:
+        some = map(data.scene, ids) if ids else islice(data.scenes(split or None), scenes)
+        return _views(some, views, data.path)
+
+    plan = SheetPlan(wanted or _usual(chosen()), width, columns, data.source or data.path.name, subtitle)
     depth = any("depth" in names for names in plan.panels) or kind != ".png"
-    tally = _Tally()
-    frames = tally.counting(frame_of(scene, view, depth=depth) for scene, view in chosen)
-    if kind == ".png":
-        made = png_pages(frames, plan)
-    else:
-        on = {name for names in wanted or (("boxes",),) for name in names}
-        made = html_pages(frames, plan, on, lambda page: _numbered(path, page).name)
-    written = _publish(made, path)
-    return ContactSheet(written, len(tally.scenes), tally.views, plan.panels, tuple(tally.notes))
+    drawn: list[tuple[str, tuple[str, ...]]] = []  # scene and notes of every view
 
-
-@dataclass(frozen=True)
-class _Choice:
-    """The views to show, again and again."""
-
-    data: Dataset
-    scenes: int
-    ids: tuple[str, ...]
-    split: str
-    views: tuple[str, ...]
-
-    def __iter__(self) -> Iterator[tuple[Scene, View]]:
-        seen: dict[str, None] = {}
-        nothing = True
-        for scene in self._scenes():
-            seen.update(dict.fromkeys(view.id for view in scene.views))
-            for view in scene.views:
-                if not self.views or view.id in self.views:
-                    nothing = False
-                    yield scene, view
-        if nothing and seen:
-            raise ConfigError(f"no scene has a view {', '.join(self.views)} (there are {', '.join(seen)})")
-        if nothing:
-            raise DataError("there is no scene to show", file=self.data.path)
-
-    def _scenes(self) -> Iterable[Scene]:
-        if self.ids:
-            return map(self.data.scene, self.ids)
-        return islice(self.data.scenes(self.split or None), self.scenes)
-
-
-@dataclass
-class _Tally:
-    """Counts what passes by."""
-
-    scenes: set[str] = field(default_factory=set)
-    views: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    def counting(self, frames: Iterable[ImageFrame]) -> Iterator[ImageFrame]:
-        for frame in frames:
-            self.scenes.add(frame.scene)
-            self.views += 1
-            self.notes += frame.notes
+    def frames() -> Iterator[ImageFrame]:
+        for scene, view in chosen():
+            frame = frame_of(scene, view, depth=depth)
+            drawn.append((frame.scene, frame.notes))
             yield frame
 
+    if kind == ".png":
+        made = png_pages(frames(), plan)
+    else:
+        on = {name for names in wanted or (("boxes",),) for name in names}
+        made = html_pages(frames(), plan, on, lambda page: _numbered(path, page).name)
+    written = _publish(made, path)
+    notes = tuple(note for _, some in drawn for note in some)
+    return ContactSheet(written, len({scene for scene, _ in drawn}), len(drawn), plan.panels, notes)
 
-def _usual(chosen: _Choice) -> Panels:
+
+def _views(scenes: Iterable[Scene], wanted: Sequence[str], path: Path) -> Iterator[tuple[Scene, View]]:
+    """The wanted views of scenes, or all; an error where there is none."""
+    seen: dict[str, None] = {}
+    nothing = True
+    for scene in scenes:
+        seen.update(dict.fromkeys(view.id for view in scene.views))
+        for view in scene.views:
+            if not wanted or view.id in wanted:
+                nothing = False
+                yield scene, view
+    if nothing and seen:
+        raise ConfigError(f"no scene has a view {', '.join(wanted)} (there are {', '.join(seen)})")
+    if nothing:
+        raise DataError("there is no scene to show", file=path)
+
+
+def _usual(chosen: Iterator[tuple[Scene, View]]) -> Panels:
     """The usual panels less the layers for which the first views have nothing."""
     missing = {name for names in _USUAL for name in names}
     for scene, view in islice(chosen, _SAMPLE):
@@ -214,13 +186,6 @@ def _usual(chosen: _Choice) -> Panels:
             break
     usual = (tuple(name for name in names if name not in missing) for names in _USUAL)
     return tuple(names for names in usual if names) or (("none",),)
-
-
-def _subtitle(chosen: _Choice, data: Dataset) -> str:
-    scenes = len(chosen.ids) or min(chosen.scenes, len(data))
-    if chosen.split:
-        return f"up to {scenes:,} scenes of {chosen.split}"
-    return f"{scenes:,} of {len(data):,} scenes"
 
 
 def _numbered(path: Path, page: int) -> Path:
@@ -277,9 +242,8 @@ def panel(frame: ImageFrame, names: Sequence[str], width: int) -> Image.Image:
     marks = ground + "".join(layers(frame.scaled(scale), wanted).values())
     drawn = raster(marks, size, [] if base is None else [(base, (0, 0))])
     if span is not None:
-        foot = drawn.crop(
-            (0, max(0, size[1] - 48), min(size[0], 200), size[1])
-        )  # to rasterise no more than it needs
+        corner = (0, max(0, size[1] - 48), min(size[0], 200), size[1])  # to rasterise no more than it needs
+        foot = drawn.crop(corner)
         drawn.paste(raster(scale_bar(span, foot.size), foot.size, [(foot, (0, 0))]), (0, size[1] - foot.height))
     return drawn
 
@@ -298,7 +262,7 @@ def _base(
         return picture, ""
     missing = "depth map" if tuple(names) == ("depth",) else "picture"
     reason = "picture unreadable" if frame.notes else f"no {missing}{'' if frame.sized else ', size unknown'}"
-    ground = element("rect", x=0.5, y=0.5, width=size[0] - 1, height=size[1] - 1, fill=GROUND, stroke=RULE)
+    ground = rect(0.5, 0.5, size[0] - 1, size[1] - 1, fill=GROUND, stroke=RULE)
     return None, ground + text_line(size[0] / 2, size[1] - 10, reason, fill=MUTED, anchor="middle")
 
 
@@ -389,7 +353,7 @@ def _lines(frame: ImageFrame) -> tuple[Sequence[Arrow], str]:
 
 def _sentence(frame: ImageFrame, arrow: Arrow, place: Point, room: int) -> str:
     x, y = place
-    dash = element("rect", x=float(x), y=y - 7.0, width=14, height=4, rx=2, fill=arrow.colour)
+    dash = rect(x, y - 7, 14, 4, rx=2, fill=arrow.colour)
     ends = [frame.objects[end] for end in (arrow.subject, arrow.object)]
     subject, other = (f"{o.tag} {o.category.replace('_', ' ')}" for o in ends)
     words = f"{subject}  {arrow.predicate.replace('_', ' ')}  {other}"
@@ -408,22 +372,21 @@ def html_pages(
         names: Number of a page, from 0 → its file name, for links between pages.
     """
     toggles = {name: title.capitalize() for name, title in TITLES.items() if name != "none"}
-    style = files("sightline.show").joinpath("templates", "sheet.css").read_text(encoding="utf-8")
+    style = part_style("sightline.show", "sheet.css")
     rest, page = iter(frames), 0
     cards = list(map(_card, islice(rest, VIEWS_A_PAGE)))
     while True:
         coming = next(rest, None)
-        text = _TEMPLATES.get_template("sheet.html.j2").render(
-            title=plan.title,
-            subtitle=plan.subtitle,
+        text = render_part(
+            "sightline.show",
+            "sheet.html.j2",
+            plan=plan,
             cards=cards,
-            columns=plan.columns,
             before=names(page - 1) if page else "",
             after=names(page + 1) if coming else "",
             style=style,
             toggles=[(k, title, k in on) for k, title in toggles.items() if any(card["has"][k] for card in cards)],
             gradient=f"linear-gradient(to right, {', '.join(ramp_stops())})",
-            drawn=Markup,
         )
         yield text.encode("utf-8", errors="replace")
         if coming is None:

@@ -35,7 +35,8 @@ THEME_CSS = """\
 _FONT = "Inter, 'Helvetica Neue', Arial, system-ui, sans-serif"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
-_NARROW, _WIDE = frozenset("fijltrI.,:;!|'()[] /-·"), frozenset("mwMW%@—")
+_EMS = dict.fromkeys("fijltrI.,:;!|'()[] /-·", 0.33) | dict.fromkeys("mwMW%@—", 0.9)
+"""Widths of narrow and wide letters."""
 
 
 def escape(text: object) -> str:
@@ -83,33 +84,23 @@ def text_line(
     **attributes: object,
 ) -> str:
     """A line of text with its baseline at (x, y); `anchor` is start, middle or end."""
-    return element(
-        "text",
-        escape(content),
-        x=float(x),
-        y=float(y),
-        font_size=float(size),
-        fill=fill,
-        text_anchor=anchor,
-        font_weight="600" if bold else None,
-        **attributes,
-    )
+    place = {"x": float(x), "y": float(y), "font_size": float(size)}
+    looks = {"fill": fill, "text_anchor": anchor, "font_weight": "600" if bold else None, **attributes}
+    return element("text", escape(content), **place, **looks)
+
+
+def rect(x: float, y: float, width: float, height: float, *children: str, **attributes: object) -> str:
+    """A rectangle with its top left corner at (x, y)."""
+    place = {"x": float(x), "y": float(y), "width": float(width), "height": float(height)}
+    return element("rect", *children, **place, **attributes)
 
 
 def line(
     x0: float, y0: float, x1: float, y1: float, *, stroke: str = RULE, width: float = 1, **more: object
 ) -> str:
     """A straight rule."""
-    return element(
-        "line",
-        x1=float(x0),
-        y1=float(y0),
-        x2=float(x1),
-        y2=float(y1),
-        stroke=stroke,
-        stroke_width=float(width),
-        **more,
-    )
+    ends = {"x1": float(x0), "y1": float(y0), "x2": float(x1), "y2": float(y1)}
+    return element("line", **ends, stroke=stroke, stroke_width=float(width), **more)
 
 
 def hover(content: object) -> str:
@@ -123,22 +114,14 @@ def document(width: float, height: float, title: str, description: str, *body: s
         f"width:100%;max-width:{number(width * 4 / 3)}px;height:auto;display:block;"
         f"font-family:var(--chart-font,{_FONT});font-variant-numeric:tabular-nums;print-color-adjust:exact;-webkit-print-color-adjust:exact"
     )
-    return element(
-        "svg",
-        element("title", escape(title)),
-        element("desc", escape(description)),
-        *body,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {number(width)} {number(height)}",
-        role="img",
-        style=style,
-    )
+    box, head = f"0 0 {number(width)} {number(height)}", hover(title) + element("desc", escape(description))
+    return element("svg", head, *body, xmlns="http://www.w3.org/2000/svg", viewBox=box, role="img", style=style)
 
 
 def nothing(title: str, width: float) -> str:
     """What stands where there is nothing to draw."""
     message = text_line(width / 2, 26, "nothing to show", size=12, fill=MUTED, anchor="middle", font_style="italic")
-    frame = element("rect", x=0.5, y=0.5, width=width - 1, height=41.0, fill="none", stroke=RULE)
+    frame = rect(0.5, 0.5, width - 1, 41, fill="none", stroke=RULE)
     return document(width, 42, title, "nothing to show", frame, message)
 
 
@@ -150,15 +133,7 @@ def text_width(text: str, size: float = 12) -> float:
     """
     em = 0.0
     for c in text:
-        em += (
-            1.0
-            if unicodedata.east_asian_width(c) in "WF"
-            else 0.33
-            if c in _NARROW
-            else 0.9
-            if c in _WIDE
-            else 0.58
-        )
+        em += 1.0 if unicodedata.east_asian_width(c) in "WF" else _EMS.get(c, 0.58)
     return em * size
 
 

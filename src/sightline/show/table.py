@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from rich.cells import cell_len
 
@@ -141,7 +141,7 @@ def percent(share: float | None, digits: int = 1) -> str:
     return "–" if share is None or not math.isfinite(share) else f"{100 * share:.{digits}f} %"
 
 
-def known(interval: Interval | None) -> bool:
+def known(interval: Interval | None) -> TypeGuard[Interval]:
     """Whether there is a value to show."""
     return interval is not None and math.isfinite(interval.value)
 
@@ -152,11 +152,7 @@ def scored(interval: Interval | None, digits: int = 3) -> Cell:
     >>> print(scored(Interval(0.857, 0.85, 0.8641, 3000, "percentile bootstrap")))
     0.857 [0.850, 0.864]
     """
-    if interval is None or not known(interval):
-        return Cell("–")
-    return Cell(
-        figure(interval.value, digits), _limits(figure(interval.low, digits), figure(interval.high, digits))
-    )
+    return _over_limits(interval, lambda value: figure(value, digits))
 
 
 def shared(interval: Interval | None, digits: int = 1) -> Cell:
@@ -165,14 +161,15 @@ def shared(interval: Interval | None, digits: int = 1) -> Cell:
     >>> print(shared(Interval(0.857, 0.85, 0.8641, 3000, "percentile bootstrap")))
     85.7 % [85.0, 86.4]
     """
-    if interval is None or not known(interval):
+    return _over_limits(interval, lambda value: percent(value, digits))
+
+
+def _over_limits(interval: Interval | None, written: Callable[[float], str]) -> Cell:
+    """The value over its limits, a unit at the value alone; a dash where there is no value."""
+    if not known(interval):
         return Cell("–")
-    low, high = (f"{100 * end:.{digits}f}" if math.isfinite(end) else "–" for end in (interval.low, interval.high))
-    return Cell(percent(interval.value, digits), _limits(low, high))
-
-
-def _limits(low: str, high: str) -> str | tuple[str, str]:
-    return "" if "–" in (low, high) else (low, high)
+    low, high = (written(end).removesuffix(" %") for end in (interval.low, interval.high))
+    return Cell(written(interval.value), "" if "–" in (low, high) else (low, high))
 
 
 def _bracketed(cell: Cell) -> str:

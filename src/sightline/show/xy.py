@@ -24,6 +24,7 @@ from sightline.show.svg import (
     line,
     nothing,
     number,
+    rect,
     shorten,
     text_line,
     text_width,
@@ -188,21 +189,22 @@ def xy_chart(
 
     body = [text_line(0, 11, shorten(y_label, width, 11), size=11, fill=MUTED)] if y_label else []
     if band is not None:
-        place = {"x": left, "y": y(band[1]), "width": right - left, "height": y(band[0]) - y(band[1])}
-        body.append(element("rect", **place, fill=SECOND, fill_opacity=0.14))
+        top_edge, foot = y(band[1]), y(band[0])
+        body.append(rect(left, top_edge, right - left, foot - top_edge, fill=SECOND, fill_opacity=0.14))
     room = (right - left) / len(x_names) if x_names else math.inf
-    body += [_tick_across(left, right, y(value), words) for value, words in marks]
-    body += [_tick_under(x(value), bottom + 15, shorten(words, room - 3, _SMALL)) for value, words in x_ticks]
-    body += [_ruled(rule, left, right, y) for rule in rules]
+    body += [tick_across(left, right, y(value), words) for value, words in marks]
+    body += [tick_under(x(value), bottom + 15, shorten(words, room - 3, _SMALL)) for value, words in x_ticks]
+    for rule in rules:
+        colour, dashes = (MUTED, "3 3") if rule.dashed else (SECOND, None)
+        body.append(line(left, y(rule.left), right, y(rule.right), stroke=colour, stroke_dasharray=dashes))
     apart = min(spread, room / (len(series) + 1))
     for i, item in enumerate(series):
         shift = apart * (i - (len(series) - 1) / 2)
         body.append(_series(item, lambda value, by=shift: x(value) + by, y, unit, joined=joined))  # type: ignore[misc]
     body += _end_names(series, rules, y, right + 8, bottom, width - right - 8)
     if x_label:
-        body.append(
-            text_line(right, bottom + 30, shorten(x_label, right, _SMALL), size=_SMALL, fill=MUTED, anchor="end")
-        )
+        name = shorten(x_label, right, _SMALL)
+        body.append(text_line(right, bottom + 30, name, size=_SMALL, fill=MUTED, anchor="end"))
     return document(width, bottom + (36 if x_label else 22), title, _description(series, unit), *body)
 
 
@@ -275,7 +277,7 @@ def learning_curve(curve: Mapping[str, Any]) -> str:
     looks["geometric"] = Style(SECOND, 1.5, 1.25, 3.4)
     series = []
     for name, style in looks.items():
-        scores = [(point["scenes"], _interval(point["scene_accuracy"][name])) for point in points]
+        scores = [(point["scenes"], Interval.from_dict(point["scene_accuracy"][name])) for point in points]
         series.append(Series(name, tuple(Point(at[n], v, f"{n:,} scenes") for n, v in scores), style=style))
     blind = curve["majority"]["scene_accuracy"]["all"]["value"]
     lows = [v for item in series for p in item.points for v in (p.value.value, p.value.low) if math.isfinite(v)]
@@ -304,23 +306,15 @@ def _logarithms(counts: Sequence[int]) -> dict[int, float]:
     return {n: math.log2(n) if n else (min(some) - step if some else 0.0) for n in counts}
 
 
-def _interval(score: Mapping[str, Any]) -> Interval:
-    value, low, high = (math.nan if score[key] is None else score[key] for key in ("value", "low", "high"))
-    return Interval(value, low, high, score.get("n", 0), score.get("method", ""))
-
-
-def _tick_across(left: float, right: float, y: float, words: str) -> str:
+def tick_across(left: float, right: float, y: float, words: str) -> str:
+    """A rule across the chart with its figure on the left."""
     figure = text_line(left - 5, y + 3.5, words, size=_SMALL, fill=MUTED, anchor="end")
     return line(left, y, right, y, width=0.75) + figure
 
 
-def _tick_under(x: float, y: float, words: str) -> str:
+def tick_under(x: float, y: float, words: str) -> str:
+    """A figure or a name beneath the chart."""
     return text_line(x, y, words, size=_SMALL, fill=MUTED, anchor="middle")
-
-
-def _ruled(rule: ReferenceLine, left: float, right: float, y: Scale) -> str:
-    colour, dashes = (MUTED, "3 3") if rule.dashed else (SECOND, None)
-    return line(left, y(rule.left), right, y(rule.right), stroke=colour, stroke_dasharray=dashes)
 
 
 def _series(item: Series, x: Scale, y: Scale, unit: str, *, joined: bool) -> str:
@@ -356,10 +350,8 @@ def _end_names(
     places: list[float] = []
     for place, *_ in named:
         places.append(max(place, places[-1] + 12 if places else place))
-    floor = bottom
     for i in reversed(range(len(places))):
-        places[i] = min(places[i], floor)
-        floor = places[i] - 12
+        places[i] = min(places[i], places[i + 1] - 12 if i + 1 < len(places) else bottom)
     return [
         text_line(x, place + 3.5, shorten(label, room, _SMALL), size=_SMALL, bold=bold, fill=colour)
         for place, (_, label, colour, bold) in zip(places, named, strict=True)

@@ -30,9 +30,7 @@ def fleiss_kappa(votes: NDArray[Any]) -> float:
 
 def fleiss_counts(votes: NDArray[Any]) -> Floats:
     """(n, k + 2) sums an item brings to κ: its agreement, its being there, its votes; see `fleiss_of`."""
-    counted = _pairable(votes)
-    size = counted.sum(axis=1)
-    pairs = (counted * (counted - 1)).sum(axis=1)
+    counted, size, pairs = _pairable(votes)
     agreement = np.divide(pairs, size * (size - 1), out=np.zeros(len(size)), where=size > 1)
     return np.column_stack([agreement, size > 1, counted])
 
@@ -60,9 +58,7 @@ def krippendorff_alpha(votes: NDArray[Any]) -> float:
 
 def krippendorff_counts(votes: NDArray[Any]) -> Floats:
     """(n, k + 1) sums an item brings to α: its agreeing coincidences and its votes; see `krippendorff_of`."""
-    counted = _pairable(votes)
-    size = counted.sum(axis=1)
-    pairs = (counted * (counted - 1)).sum(axis=1)
+    counted, size, pairs = _pairable(votes)
     agreeing = np.divide(pairs, size - 1, out=np.zeros(len(size)), where=size > 1)
     return np.column_stack([agreeing, counted])
 
@@ -252,10 +248,11 @@ def _value(statistic: Any, counts: Floats) -> float:
     return float(statistic(counts.sum(axis=0)[None])[0, 0])
 
 
-def _pairable(votes: NDArray[Any]) -> Floats:
-    """Votes with items of fewer than two emptied."""
+def _pairable(votes: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
+    """Votes (n, k) with items of fewer than two emptied; of each item (n,) its votes and agreeing ordered pairs."""
     counted = _checked(votes)
-    return np.where(counted.sum(axis=1, keepdims=True) > 1, counted, 0.0)
+    counted = np.where(counted.sum(axis=1, keepdims=True) > 1, counted, 0.0)
+    return counted, counted.sum(axis=1), (counted * (counted - 1)).sum(axis=1)
 
 
 def _checked(votes: NDArray[Any]) -> Floats:
@@ -266,11 +263,6 @@ def _checked(votes: NDArray[Any]) -> Floats:
     wrong = ~(np.isfinite(counted) & (counted >= 0) & (counted == np.floor(counted)))
     if wrong.any():
         row, label = np.argwhere(wrong)[0]
-        raise DataError(
-            "not a vote count",
-            row=f"item {row}",
-            field=f"label {label}",
-            expected="a whole number ≥ 0",
-            found=given[row, label].item(),
-        )
+        where = {"row": f"item {row}", "field": f"label {label}"}
+        raise DataError("not a vote count", **where, expected="a whole number ≥ 0", found=given[row, label].item())
     return counted

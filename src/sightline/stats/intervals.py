@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.plain import plain
 from sightline.stats.bootstrap import Counts, Linearised, Statistic, bootstrap, judgements_unmoved, linearise
 
 PERCENTILE = "percentile bootstrap"
@@ -55,15 +54,11 @@ class Interval:
     n: int
     method: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; NaN becomes None."""
-        return {name: plain(value) for name, value in asdict(self).items()}
-
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Interval:
-        """The interval that `to_dict` made plain."""
+        """Read an interval that `sightline.plain.plain` made plain."""
         value, low, high = (math.nan if values[k] is None else float(values[k]) for k in ("value", "low", "high"))
-        return cls(value, low, high, values["n"], values["method"])
+        return cls(value, low, high, values.get("n", 0), values.get("method", ""))
 
     def __str__(self) -> str:
         if math.isnan(self.value):

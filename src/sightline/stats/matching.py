@@ -152,12 +152,6 @@ def rank_boxes(
         chosen.append(said)
         hit.append(taken >= 0)
         ignored.append(vain | ((taken < 0) & outside[said]))
-    rows = np.concatenate(chosen)
+    rows, hits, skipped = np.concatenate(chosen), np.concatenate(hit, axis=1), np.concatenate(ignored, axis=1)
     positives = np.bincount(objects.image[~left_out], minlength=n_images)
-    return rank(
-        detected.score[rows],
-        detected.image[rows],
-        np.concatenate(hit, axis=1),
-        positives,
-        ignored=np.concatenate(ignored, axis=1),
-    )
+    return rank(detected.score[rows], detected.image[rows], hits, positives, ignored=skipped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.plain import plain
 from sightline.stats.bootstrap import Counts, Floats, Statistic, evaluate, linearise
 from sightline.stats.intervals import Interval, intervals
 
@@ -47,17 +46,9 @@ class Comparison:
     mde: float
     n: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; NaN becomes None."""
-        return {name: plain(value) for name, value in asdict(self).items()}
-
 
 class Comparisons(list[Comparison]):
     """All statistics of one comparison; prints as a table."""
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Plain data for JSON."""
-        return [row.to_dict() for row in self]
 
     def __str__(self) -> str:
         width = max([len("statistic"), *(len(row.name) for row in self)])

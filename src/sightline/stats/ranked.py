@@ -76,20 +76,11 @@ def rank(
     >>> ranking.score.tolist(), ranking.hit.tolist()
     ([0.9, 0.3], [[False, True]])
     """
-    given, of, found = (
-        np.asarray(score, dtype=np.float64),
-        np.asarray(cluster),
-        np.atleast_2d(np.asarray(hit, bool)),
-    )
-    left_out = np.zeros_like(found) if ignored is None else np.atleast_2d(np.asarray(ignored, bool))
+    given, of, hits = np.asarray(score, dtype=np.float64), np.asarray(cluster), np.atleast_2d(np.asarray(hit, bool))
+    left_out = np.zeros_like(hits) if ignored is None else np.atleast_2d(np.asarray(ignored, bool))
     amount = np.asarray(positives, dtype=np.float64)
-    if (
-        given.ndim != 1
-        or of.shape != given.shape
-        or found.shape[1:] != given.shape
-        or left_out.shape != found.shape
-    ):
-        shapes = [x.shape for x in (given, of, found, left_out)]
+    shapes = [x.shape for x in (given, of, hits, left_out)]
+    if given.ndim != 1 or shapes[1:] != [given.shape, (len(hits), *given.shape), (len(hits), *given.shape)]:
         raise ConfigError(f"score, cluster, hit and ignored differ in shape: {shapes}")
     if not np.isfinite(given).all():
         raise DataError("a score is no number", row=int(np.flatnonzero(~np.isfinite(given))[0]))
@@ -97,7 +88,7 @@ def rank(
         raise ConfigError(f"a cluster index lies outside 0…{len(amount) - 1}")
     order = np.argsort(-given, kind="stable")
     counted = ~left_out[:, order]
-    return Ranking(given[order], of[order].astype(np.int64), found[:, order] & counted, counted, amount)
+    return Ranking(given[order], of[order].astype(np.int64), hits[:, order] & counted, counted, amount)
 
 
 @dataclass(frozen=True)
@@ -312,10 +303,7 @@ def _pooled(groups_a: Groups, groups_b: Groups) -> dict[str, list[Ranking]]:
 def _both(a: Ranking, b: Ranking) -> Ranking:
     if not np.array_equal(a.positives, b.positives) or len(a.hit) != len(b.hit):
         raise ConfigError("the two models must be compared on the same clusters")
-    return rank(
-        np.concatenate([a.score, b.score]),
-        np.concatenate([a.cluster, b.cluster + len(a.positives)]),
-        np.hstack([a.hit, b.hit]),
-        np.concatenate([a.positives, b.positives]),
-        ignored=~np.hstack([a.counted, b.counted]),
-    )
+    score, positives = np.concatenate([a.score, b.score]), np.concatenate([a.positives, b.positives])
+    cluster = np.concatenate([a.cluster, b.cluster + len(a.positives)])
+    ignored = ~np.hstack([a.counted, b.counted])
+    return rank(score, cluster, np.hstack([a.hit, b.hit]), positives, ignored=ignored)

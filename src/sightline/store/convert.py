@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,13 @@ def tables_from_scenes(scenes: Iterable[Scene], *, blobs: Blobs | None = None) -
     return Tables(**{n: pl.DataFrame(r, schema=SCHEMAS[n], orient="row") for n, r in rows.items()})
 
 
+def tables_in_parts(scenes: Iterable[Scene], size: int, *, blobs: Blobs | None = None) -> Iterator[Tables]:
+    """The scenes as tables, `size` scenes at a time; see `tables_from_scenes`."""
+    rest = iter(scenes)
+    while part := list(islice(rest, size)):
+        yield tables_from_scenes(part, blobs=blobs)
+
+
 def _view_row(scene: Scene, view: View, blobs: Blobs | None) -> Row:
     camera = view.camera and {"k": list(view.camera.k), "world_to_camera": list(view.camera.world_to_camera)}
     return (
@@ -81,13 +89,7 @@ def _object_row(scene_id: str, thing: Object) -> Row:
 
 
 def _sighting_row(scene_id: str, seen: Sighting) -> Row:
-    landmarks = [{"name": p.name, "x": p.x, "y": p.y, "state": p.state} for p in seen.landmarks]
-    turn = seen.viewpoint and {
-        "azimuth": seen.viewpoint.azimuth,
-        "elevation": seen.viewpoint.elevation,
-        "theta": seen.viewpoint.theta,
-        "distance": seen.viewpoint.distance,
-    }
+    landmarks = [asdict(point) for point in seen.landmarks]
     return (
         scene_id,
         seen.view_id,
@@ -98,7 +100,7 @@ def _sighting_row(scene_id: str, seen: Sighting) -> Row:
         seen.occluded_fraction,
         sorted(seen.flags),
         _dump(scene_id, "landmarks", landmarks or None),
-        _dump(scene_id, "viewpoint", turn),
+        _dump(scene_id, "viewpoint", seen.viewpoint and asdict(seen.viewpoint)),
     )
 
 
@@ -235,25 +237,12 @@ class AmodalLoader:
 
 def _object(row: Row) -> Object:
     object_id, category, attributes, pose, shape = row
-    return Object(
-        object_id,
-        category,
-        json.loads(attributes) if attributes else {},
-        None if pose is None else tuple(pose),
-        shape,
-    )
+    facts = json.loads(attributes) if attributes else {}
+    return Object(object_id, category, facts, None if pose is None else tuple(pose), shape)
 
 
 def _sighting(row: Row) -> Sighting:
     view_id, object_id, x0, y0, x1, y1, visible, amodal, hidden, flags, landmarks, viewpoint = row
-    return Sighting(
-        view_id,
-        object_id,
-        (x0, y0, x1, y1),
-        visible,
-        amodal,
-        hidden,
-        frozenset(flags),
-        tuple(Landmark(**p) for p in json.loads(landmarks)) if landmarks else (),
-        Viewpoint(**json.loads(viewpoint)) if viewpoint else None,
-    )
+    points = tuple(Landmark(**p) for p in json.loads(landmarks)) if landmarks else ()
+    turn, box = Viewpoint(**json.loads(viewpoint)) if viewpoint else None, (x0, y0, x1, y1)
+    return Sighting(view_id, object_id, box, visible, amodal, hidden, frozenset(flags), points, turn)

@@ -19,6 +19,9 @@ from sightline.store.manifest import FileInfo, ShardInfo
 from sightline.store.schema import LATER, SCHEMAS
 from sightline.store.tables import Tables
 
+# PanicException, which polars lets through on some damaged pages, is no Exception.
+_UNDECODABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError, ValueError)
+
 SCENES_PER_GROUP = 2_000
 """Scenes in a Parquet row group: opening one scene decodes one group of each table."""
 
@@ -92,12 +95,8 @@ class DiskShard:
         path = table_file(self.folder, table, self.info.name)
         frame = _decoded(path, table, pl.scan_parquet(io.BytesIO(self._bytes(table))))
         if frame.height != self.info.files[table].rows:
-            raise DataError(
-                "shard has the wrong number of rows",
-                file=path,
-                expected=self.info.files[table].rows,
-                found=frame.height,
-            )
+            expected = self.info.files[table].rows
+            raise DataError("shard has the wrong number of rows", file=path, expected=expected, found=frame.height)
         if frame.schema != SCHEMAS[table]:
             wrong = [c for c, t in SCHEMAS[table].items() if frame.schema.get(c) != t]
             raise DataError("shard has the wrong columns", file=path, field=wrong[0] if wrong else None)
@@ -156,14 +155,7 @@ def _check_size(path: Path, expected: int) -> None:
 def _decoded(path: Path, table: str, scan: pl.LazyFrame) -> pl.DataFrame:
     try:
         frame = scan.collect()
-    # PanicException, which polars lets through on some damaged pages, is no Exception.
-    except (
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-        pa.ArrowException,
-        OSError,
-        ValueError,
-    ) as error:
+    except _UNDECODABLE as error:
         raise DataError(f"shard cannot be decoded: {error}", file=path) from error
     missing = [c for c in SCHEMAS[table] if c in LATER.get(table, ()) and c not in frame.columns]
     return frame.with_columns(pl.lit(None, SCHEMAS[table][c]).alias(c) for c in missing) if missing else frame
@@ -193,9 +185,7 @@ class MemoryShard:
         """One table."""
         return self.tables.frame(table)
 
-    def scannable(self, table: str) -> pl.DataFrame:
-        """One table."""
-        return self.tables.frame(table)
+    scannable = frame
 
     def rows_of(self, scene_id: str) -> Tables:
         """The rows of one scene, by binary search."""

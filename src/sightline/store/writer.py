@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,7 +15,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.files import atomic_write, staged_folder
 from sightline.scenes import Scene, validate
 from sightline.store.blobs import PREFIX, Blobs
-from sightline.store.convert import by_scene, scene_count, tables_from_scenes
+from sightline.store.convert import by_scene, scene_count, tables_in_parts
 from sightline.store.dataset import Dataset
 from sightline.store.fingerprint import Fingerprint
 from sightline.store.manifest import MANIFEST, OWNED, Manifest, ShardInfo
@@ -78,19 +78,13 @@ def write_scenes(
     Every scene is validated here, at the border.
     """
     with _stage(path, overwrite) as stage:
-        batches = _batches(scenes, scenes_per_shard, Blobs(stage))
+        batches = tables_in_parts(map(validate, scenes), scenes_per_shard, blobs=Blobs(stage))
         _write_all(stage, _cut(batches, scenes_per_shard), source)
     return Dataset.open(path)
 
 
 def _stage(path: str | Path, overwrite: bool) -> AbstractContextManager[Path]:
     return staged_folder(path, owned=OWNED, marker=MANIFEST, overwrite=overwrite)
-
-
-def _batches(scenes: Iterable[Scene], size: int, blobs: Blobs) -> Iterator[Tables]:
-    rest = iter(scenes)
-    while batch := list(islice(rest, size)):
-        yield tables_from_scenes(map(validate, batch), blobs=blobs)
 
 
 def _write_all(folder: Path, pieces: Iterable[Tables], source: str, compression: str = "zstd") -> None:

@@ -104,20 +104,16 @@ class Muon(torch.optim.Optimizer):
 
     def _move(self, weights: list[Tensor], group: dict[str, Any]) -> None:
         gradients = [weight.grad for weight in weights if weight.grad is not None]
-        means = [self._mean(weight) for weight in weights]
+        for weight in weights:
+            if "mean" not in self.state[weight]:
+                self.state[weight]["mean"] = torch.zeros_like(weight)
+        means = [self.state[weight]["mean"] for weight in weights]
         keep = group["momentum"]
         torch._foreach_lerp_(means, gradients, 1.0 - keep)
         steps = orthogonal(torch.stack(torch._foreach_lerp(gradients, means, keep))).to(weights[0].dtype)
         torch._foreach_mul_(weights, 1.0 - group["lr"] * group["weight_decay"])
         far = -0.2 * group["lr"] * math.sqrt(max(weights[0].shape))
         torch._foreach_add_(weights, list(steps.unbind()), alpha=far)
-
-    def _mean(self, weight: Tensor) -> Tensor:
-        state = self.state[weight]
-        if "mean" not in state:
-            state["mean"] = torch.zeros_like(weight)
-        mean: Tensor = state["mean"]
-        return mean
 
 
 def orthogonal(matrices: Tensor) -> Tensor:

@@ -159,27 +159,14 @@ def _room(region: Outline, body: Outline) -> tuple[float, float]:
     return margin, turn
 
 
-def _growth(region: Outline, body: Outline) -> float:
-    return max(0.0, -_room(region, body)[0]) + _SLACK
-
-
 @lru_cache(maxsize=1 << 13)
-def _table(region: Outline, body: Outline) -> clearance.SideReach:
+def _kept(region: Outline, body: Outline) -> clearance.SideReach:
     """Made for bodies that fit alone, if only within the tolerance."""
-    made: clearance.SideReach = clearance.table(
-        _footprint(region), _growth(region, body), _footprint(body), _room(region, body)[1]
-    )
+    margin, turn = _room(region, body)
+    grow = max(0.0, -margin) + _SLACK
+    made: clearance.SideReach = clearance.table(_footprint(region), grow, _footprint(body), turn)
     return made
 
 
 def _gap(region: Outline, one: Outline, two: Outline) -> float:
-    widest: float = clearance.widest_gap(
-        _footprint(region),
-        _footprint(one),
-        _growth(region, one),
-        _table(region, one),
-        _footprint(two),
-        _growth(region, two),
-        _table(region, two),
-    )
-    return widest
+    return clearance.widest_gap(_footprint(region), _kept(region, one), _kept(region, two))

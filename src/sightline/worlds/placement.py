@@ -24,7 +24,9 @@ from sightline.worlds.poses import (
     COLLIDES,
     FALLS,
     UNSEEN,
+    PlacementHost,
     PlacementRules,
+    PlacementSearch,
     PlacementStage,
     empty,
     settle_inside,
@@ -170,10 +172,9 @@ class _Scene:
         return holders, [i for i, host in free if len(perches(host, solid, world.stability))]
 
     def _on_table(self, kind: ObjectKind, rng: np.random.Generator, wrong: np.ndarray) -> bool:
-        item = body(kind.solid)
+        search = PlacementSearch(self.stage, len(self.objects), body(kind.solid), self.rules, wrong)
         for start in range(0, self.world.tries, _BATCH):
-            draws = rng.random((min(_BATCH, self.world.tries - start), 3))
-            pose = settle_on_table(self.stage, len(self.objects), item, draws, self.rules, wrong)
+            pose = settle_on_table(search, rng.random((min(_BATCH, self.world.tries - start), 3)))
             if len(pose):
                 self._enter(kind, pose, "independent", -1)
                 return True
@@ -182,16 +183,16 @@ class _Scene:
     def _at_parent(
         self, kind: ObjectKind, rng: np.random.Generator, wrong: np.ndarray, way: How, parents: list[int]
     ) -> bool:
-        item, rest = body(kind.solid), list(parents)
+        search = PlacementSearch(self.stage, len(self.objects), body(kind.solid), self.rules, wrong)
+        rest = list(parents)
         while rest:
             parent = rest.pop(int(rng.random() * len(rest)))
             name = self.kinds[parent].solid
-            draws, n = rng.random((_CHILD_TRIES, 5)), len(self.objects)
-            common = (self.stage, n, item, draws, self.rules, wrong, parent, body(name), self.poses[parent])
+            host, draws = PlacementHost(parent, body(name), self.poses[parent]), rng.random((_CHILD_TRIES, 5))
             if way == "contained":
-                pose = settle_inside(*common, turns_within(name, kind.solid, self.world.clearance))
+                pose = settle_inside(search, draws, host, turns_within(name, kind.solid, self.world.clearance))
             else:
-                pose = settle_on_top(*common, perches(name, kind.solid, self.world.stability))
+                pose = settle_on_top(search, draws, host, perches(name, kind.solid, self.world.stability))
             if len(pose):
                 self._enter(kind, pose, way, parent)
                 return True

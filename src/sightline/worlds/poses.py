@@ -67,6 +67,32 @@ class PlacementRules(NamedTuple):
     whole: int
 
 
+class PlacementSearch(NamedTuple):
+    """The search for a place for one object.
+
+    Attributes:
+        stage: What stands there; changed.
+        n: How many objects that are: the row the item is entered as.
+        item: What is placed.
+        rules: What a pose must respect.
+        wrong: Counts of what was wrong, by COLLIDES, UNSEEN and FALLS; added to.
+    """
+
+    stage: PlacementStage
+    n: int
+    item: Body
+    rules: PlacementRules
+    wrong: NDArray[np.int64]
+
+
+class PlacementHost(NamedTuple):
+    """What an object is put into or onto: its row on the stage, its body, and its pose (x, y, z, yaw)."""
+
+    row: int
+    body: Body
+    pose: Floats
+
+
 def empty(objects: int, corners: int) -> PlacementStage:
     """A stage with room for that many objects of that many corners."""
     corner, three = (objects, corners, 2), (objects, 3)
@@ -149,19 +175,9 @@ def _borne(stage: PlacementStage, parent: int, mass: float, x: float, y: float, 
 
 
 @njit(cache=True)
-def _fits(
-    stage: PlacementStage,
-    n: int,
-    item: Body,
-    x: float,
-    y: float,
-    z: float,
-    yaw: float,
-    parent: int,
-    rules: PlacementRules,
-    wrong: NDArray[np.int64],
-) -> bool:
+def _fits(search: PlacementSearch, x: float, y: float, z: float, yaw: float, parent: int) -> bool:
     """Whether a pose is borne, seen and free; its outline then stands in row n, else the fault is counted."""
+    stage, n, item, rules, wrong = search
     mx, my = _centre(item, x, y, yaw)
     if not _borne(stage, parent, item.mass, mx, my, rules.stability):
         wrong[FALLS] += 1
@@ -178,10 +194,9 @@ def _fits(
 
 
 @njit(cache=True)
-def _enter(
-    stage: PlacementStage, n: int, item: Body, x: float, y: float, z: float, yaw: float, parent: int
-) -> Floats:
+def _enter(search: PlacementSearch, x: float, y: float, z: float, yaw: float, parent: int) -> Floats:
     """Complete row n, whose outline and footing stand, and load those below; the pose."""
+    stage, n, item, _, _ = search
     stage.cavities[n] = turned(item.cavity, yaw, x, y, stage.cavity[n])
     stage.levels[n, 0], stage.levels[n, 1], stage.levels[n, 2] = z, z + item.height, z + item.floor
     stage.grip[n], stage.parent[n] = item.grip, parent
@@ -211,105 +226,78 @@ def _beside(pose: Floats, tx: float, ty: float, turn: float) -> tuple[float, flo
 
 
 @njit(cache=True)
-def settle_on_table(
-    stage: PlacementStage, n: int, item: Body, draws: Floats, rules: PlacementRules, wrong: NDArray[np.int64]
-) -> Floats:
-    """Enter the item as row n at the first of the drawn poses that is free; (x, y, z, yaw), or nothing.
+def settle_on_table(search: PlacementSearch, draws: Floats) -> Floats:
+    """Enter the item at the first of the drawn poses that is free; (x, y, z, yaw), or nothing.
 
     Args:
-        stage: What stands there; changed.
-        n: How many objects that are.
-        item: What is placed.
+        search: For the item's place.
         draws: (tries, 3) numbers in [0, 1) for x, y and turn.
-        rules: What a pose must respect.
-        wrong: Counts of what was wrong, by COLLIDES, UNSEEN and FALLS; added to.
     """
+    stage, n, item, rules, _ = search
     x0, x1, y0, y1 = rules.area
     for k in range(len(draws)):
         x, y = x0 + draws[k, 0] * (x1 - x0), y0 + draws[k, 1] * (y1 - y0)
         yaw = 2.0 * math.pi * draws[k, 2]
-        if _fits(stage, n, item, x, y, 0.0, yaw, -1, rules, wrong):
+        if _fits(search, x, y, 0.0, yaw, -1):
             stage.footings[n] = turned(item.base, yaw, x, y, stage.footing[n])
-            return _enter(stage, n, item, x, y, 0.0, yaw, -1)
+            return _enter(search, x, y, 0.0, yaw, -1)
     return np.empty(0)
 
 
 @njit(cache=True)
-def settle_inside(
-    stage: PlacementStage,
-    n: int,
-    item: Body,
-    draws: Floats,
-    rules: PlacementRules,
-    wrong: NDArray[np.int64],
-    parent: int,
-    host: Body,
-    pose: Floats,
-    turns: Floats,
-) -> Floats:
-    """Enter the item as row n on the floor of the parent's cavity, like `settle_on_table`.
+def settle_inside(search: PlacementSearch, draws: Floats, host: PlacementHost, turns: Floats) -> Floats:
+    """Enter the item on the floor of the host's cavity, like `settle_on_table`.
 
     Args:
-        stage: What stands there; changed.
-        n: How many objects that are.
-        item: What is placed.
+        search: For the item's place.
         draws: (tries, 5) numbers in [0, 1).
-        rules: What a pose must respect.
-        wrong: Counts of what was wrong.
-        parent: Row of the container.
-        host: Its body.
-        pose: Its (x, y, z, yaw).
+        host: The container.
         turns: Turns that fit, see `bodies.turns_within`.
     """
+    stage, n, item, rules, _ = search
+    parent, container, pose = host
     local = np.empty_like(item.outline)
-    moves, spare = np.empty((len(host.cavity) + 4, 2)), np.empty((len(host.cavity) + 4, 2))
-    z = pose[2] + host.floor
+    moves, spare = np.empty((len(container.cavity) + 4, 2)), np.empty((len(container.cavity) + 4, 2))
+    z = pose[2] + container.floor
     for k in range(len(draws)):
         known = turns[int(draws[k, 0] * len(turns))]
         turn = known + (draws[k, 1] - 0.5) * STEP
         turned(item.outline, turn, 0.0, 0.0, local)
-        corners = shifts(local, len(local), host.cavity, host.cavity_sides, rules.clearance, moves, spare)
+        corners = shifts(local, len(local), container.cavity, container.cavity_sides, rules.clearance, moves, spare)
         if corners == 0:
             turn = known
             turned(item.outline, turn, 0.0, 0.0, local)
-            corners = shifts(local, len(local), host.cavity, host.cavity_sides, rules.clearance, moves, spare)
+            corners = shifts(
+                local, len(local), container.cavity, container.cavity_sides, rules.clearance, moves, spare
+            )
         tx, ty = somewhere(moves, corners, draws[k, 2], draws[k, 3], draws[k, 4])
         x, y, yaw = _beside(pose, tx, ty, turn)
-        if _fits(stage, n, item, x, y, z, yaw, parent, rules, wrong):
+        if _fits(search, x, y, z, yaw, parent):
             stage.footings[n] = turned(item.base, yaw, x, y, stage.footing[n])
-            return _enter(stage, n, item, x, y, z, yaw, parent)
+            return _enter(search, x, y, z, yaw, parent)
     return np.empty(0)
 
 
 @njit(cache=True)
-def settle_on_top(
-    stage: PlacementStage,
-    n: int,
-    item: Body,
-    draws: Floats,
-    rules: PlacementRules,
-    wrong: NDArray[np.int64],
-    parent: int,
-    host: Body,
-    pose: Floats,
-    known: Floats,
-) -> Floats:
-    """Enter the item as row n on the parent's top, like `settle_inside`; `known` poses see `bodies.perches`."""
-    footing = np.empty((footing_rows(host, item), 2))
-    z = pose[2] + host.height
+def settle_on_top(search: PlacementSearch, draws: Floats, host: PlacementHost, known: Floats) -> Floats:
+    """Enter the item on the host's top, like `settle_inside`; `known` poses see `bodies.perches`."""
+    stage, n, item, rules, _ = search
+    parent, supporter, pose = host
+    footing = np.empty((footing_rows(supporter, item), 2))
+    z = pose[2] + supporter.height
     for k in range(len(draws)):
         perch = known[int(draws[k, 0] * len(known))]
         turn = perch[0] + (draws[k, 1] - 0.5) * STEP
         u = min(1.0, max(-1.0, perch[1] + (draws[k, 2] - 0.5) * 0.5))
         v = min(1.0, max(-1.0, perch[2] + (draws[k, 3] - 0.5) * 0.5))
-        fits, tx, ty = on_top(host, item, turn, u, v)
-        corners = stands(host, item, turn, tx, ty, rules.stability, footing) if fits else 0
+        fits, tx, ty = on_top(supporter, item, turn, u, v)
+        corners = stands(supporter, item, turn, tx, ty, rules.stability, footing) if fits else 0
         if corners == 0:
             turn = perch[0]
-            fits, tx, ty = on_top(host, item, turn, perch[1], perch[2])
-            corners = stands(host, item, turn, tx, ty, rules.stability, footing)
+            fits, tx, ty = on_top(supporter, item, turn, perch[1], perch[2])
+            corners = stands(supporter, item, turn, tx, ty, rules.stability, footing)
         x, y, yaw = _beside(pose, tx, ty, turn)
-        if _fits(stage, n, item, x, y, z, yaw, parent, rules, wrong):
+        if _fits(search, x, y, z, yaw, parent):
             stage.footings[n] = turned(footing[:corners], pose[3], pose[0], pose[1], stage.footing[n])
-            return _enter(stage, n, item, x, y, z, yaw, parent)
+            return _enter(search, x, y, z, yaw, parent)
     return np.empty(0)

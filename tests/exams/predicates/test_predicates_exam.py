@@ -20,7 +20,7 @@ from sightline.exams.predicates.items import PredicatesItem
 from sightline.exams.predicates.measures import coded
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
-from sightline.generate import canonical_of
+from sightline.generation import canonical_of
 from sightline.models import candidate
 from sightline.plain import plain
 from sightline.scenes import Relation, Scene

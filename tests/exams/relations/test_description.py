@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from exams.relations.pair_tables import make_table, random_table, real_tables
-from sightline.exams.relations.description import describe, describe_split
-from sightline.exams.relations.votes import majority
+from exams.relations_runs import dataset
+from sightline.exams.relations.description import describe, describe_split, human_f1
+from sightline.exams.relations.exam import RelationsExam
+from sightline.exams.relations.pairs import majority
+from sightline.exams.relations.protocols import Protocol
 from sightline.plain import plain
-from sightline.stats import fleiss_kappa, krippendorff_alpha
+from sightline.stats import fleiss_kappa, human_ceiling, krippendorff_alpha
 
 VOTES = [[0, 5, 0, 0], [0, 1, 4, 0], [3, 0, 2, 0], [1, 2, 2, 0]]
 
@@ -54,6 +57,13 @@ def test_agreement_is_that_of_the_votes():
     assert found.krippendorff_alpha.value == pytest.approx(krippendorff_alpha(table.depth_votes))
     assert found.fleiss_kappa.low < found.fleiss_kappa.value < found.fleiss_kappa.high
     assert 0 < found.rater_accuracy < 1
+
+
+@pytest.mark.parametrize("aspect", ["depth", "occlusion"])
+def test_human_f1_is_the_ceiling_of_the_default_protocol(tmp_path, aspect):
+    table = RelationsExam().tables(dataset(tmp_path))["within_image"]
+    expected = human_ceiling(getattr(table, f"{aspect}_votes")).accuracy.value
+    assert human_f1(table, aspect, Protocol.DEFAULT, resamples=10, seed=0).value == pytest.approx(expected)
 
 
 def test_splits_and_their_pool():

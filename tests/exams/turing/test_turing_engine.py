@@ -13,8 +13,7 @@ from exams.turing.turing_cases import all_questions, ask, random_columns, random
 from reference.turing_oracle import SlowEstimator
 from sightline.errors import ConfigError
 from sightline.exams.turing.estimate.estimator import Chance, QuestionOptions
-from sightline.exams.turing.stream.candidates import Candidates, Focus
-from sightline.exams.turing.stream.engine import Engine, ask_all
+from sightline.exams.turing.stream.engine import Candidates, Engine, Focus, ask_all
 from sightline.exams.turing.stream.implied import Knowledge
 from sightline.exams.turing.stream.operators import GroundTruth, StoppedError
 from sightline.exams.turing.stream.steps import Stream

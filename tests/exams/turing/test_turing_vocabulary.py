@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.vocabulary.checks import check_words
 from sightline.exams.turing.vocabulary.files import (
     check_against,
     dump_vocabulary,
@@ -31,6 +30,7 @@ from sightline.exams.turing.vocabulary.vocabulary import (
     ObjectType,
     RelationType,
     Vocabulary,
+    check_words,
 )
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset, open_dataset

@@ -15,8 +15,7 @@ from PIL import Image
 from exams.turing.turing_cases import ask, random_columns, random_vocabulary
 from reference.turing_oracle import SlowEstimator
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.annotations.files import read_columns, write_columns
+from sightline.exams.turing.annotations.columns import Columns, read_columns, write_columns
 from sightline.exams.turing.stream.operators import FromFile, GroundTruth
 from sightline.exams.turing.stream.steps import Step, Stream, step_from_json, steps_to_json
 from sightline.exams.turing.stream.written import read_key, read_test, single_questions, write_test

@@ -21,7 +21,7 @@ UNIQUE = "Is there a unique cube that is red in the designated region?"
 @pytest.fixture(scope="session")
 def pictured_exam(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> tuple[TuringExam, Dataset]:
     """Few questions about the generated scenes; small training pictures, for nobody looks at those."""
-    from sightline.generate import generate
+    from sightline.generation import generate
 
     folder = tmp_path_factory.mktemp("turing") / "train"
     generate("geospa/train", folder, scenes=30, seed=6, size=(48, 32))

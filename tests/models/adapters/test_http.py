@@ -21,7 +21,7 @@ from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
 from sightline.exams.turing.measures import asked_rows
 from sightline.models import candidate, load
-from sightline.models.adapters.http_client import JsonClient, checked_url
+from sightline.models.adapters.http import JsonClient, checked_url
 from sightline.scenes import View
 from sightline.skills import Asked
 from sightline.store import Dataset
@@ -230,7 +230,7 @@ def test_what_does_not_pass(
     reply: Any, says: str, server: Server, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EYE_KEY", SECRET)
-    monkeypatch.setattr("sightline.models.adapters.http_client._MOST_BYTES", 300)
+    monkeypatch.setattr("sightline.models.adapters.http._MOST_BYTES", 300)
     server.plan = [reply]
     with pytest.raises(ModelError) as raised:
         model_at(server, ",key=EYE_KEY").answer(asked())

@@ -15,8 +15,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from reference import augment_oracle as oracle
-from sightline.training.sornet.augmentation import Augmentation, Change, _hue, _swapped, draw_changes
-from sightline.training.sornet.pixels import apply, covers, dulled_patches, dulled_views, fill, prepared, unchanged
+from sightline.training.sornet.augmentation import (
+    Augmentation,
+    Change,
+    _hue,
+    _swapped,
+    apply,
+    covers,
+    draw_changes,
+    dulled_patches,
+    dulled_views,
+    fill,
+    prepared,
+    unchanged,
+)
 
 NOTHING = Augmentation(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 STRONG = Augmentation(1.0, 0.5, 3.0, 1.0, 2.0, 1.0, 2.0, 1.0, 0.5, 1.0, 0.5, 0.3, 0.7, 0.9)

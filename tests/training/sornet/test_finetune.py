@@ -18,6 +18,7 @@ from sightline.models.sornet import SHIPPED
 from sightline.training.folder import STATE
 from sightline.training.sornet.evaluation import SceneAnswers, answers
 from sightline.training.sornet.finetune import CURVE, curve, majority
+from sightline.training.sornet.layouts import PlacedScenes
 from sightline.training.sornet.plan import SornetPlan, begin, fine_plan, size_of
 from sightline.training.sornet.sources import FewScenes, WorldSource
 from sightline.training.sornet.task import WEIGHTS
@@ -35,7 +36,7 @@ def checkpoint(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def held(red_world: World) -> WorldSource:
-    return WorldSource(red_world, VIEWS, batch=3, batches=2, canonical=1, seed=99)
+    return WorldSource(PlacedScenes(red_world, VIEWS, seed=99, size=3, batches=2), canonical=1)
 
 
 def test_first_scenes_of_the_source(drawn: WorldSource) -> None:

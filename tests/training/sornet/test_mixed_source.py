@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numbered_scenes import NumberedSource
 
 from sightline.errors import ConfigError
+from sightline.training.sornet.layouts import PlacedScenes
 from sightline.training.sornet.pictures import SceneBatch
 from sightline.training.sornet.sources import FewScenes, MixedSource, WorldSource
 from sightline.worlds import World, load_world
@@ -158,14 +159,9 @@ def test_two_worlds(workers: int, red_world: World) -> None:
     )
     sources = [
         WorldSource(
-            world,
-            ("original", "top"),
-            batch=2,
-            batches=8,
+            PlacedScenes(world, ("original", "top"), seed=3, size=2, batches=8, most=red_world.objects[1]),
             canonical=1,
-            seed=3,
             workers=workers,
-            most=red_world.objects[1],
         )
         for world in (few, other)
     ]

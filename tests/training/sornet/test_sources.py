@@ -9,7 +9,7 @@ import torch
 
 from sightline.render.canonical import canonical_views
 from sightline.render.fast import FastRenderer
-from sightline.training.sornet.layouts import identities_of, object_facts
+from sightline.training.sornet.layouts import PlacedScenes, identities_of, object_facts
 from sightline.training.sornet.sources import WorldSource
 from sightline.worlds import World, arrange
 
@@ -29,7 +29,7 @@ def test_pictures_are_those_of_the_renderer(drawn: WorldSource, red_world: World
 
 def test_scenes_from_a_later_one_on(drawn: WorldSource, red_world: World) -> None:
     few = replace(red_world, shapes=red_world.shapes[:1], sizes=("small",))
-    source = WorldSource(few, ("top",), batch=2, batches=1, canonical=1, seed=5, first=3, most=8)
+    source = WorldSource(PlacedScenes(few, ("top",), seed=5, size=2, batches=1, first=3, most=8), canonical=1)
     [loaded] = source.loader(0, 1)
     for facts, index in zip(loaded.facts, (3, 4), strict=True):
         expected = object_facts(arrange(few, 5, index))

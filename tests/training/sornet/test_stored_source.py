@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from sightline.errors import ConfigError, DataError
-from sightline.generate import canonical_of
+from sightline.generation import canonical_of
 from sightline.scenes.labels import PREDICATES
 from sightline.store import Dataset, Tables, open_dataset
 from sightline.training.sornet.dataset import StoredSource, stored_scenes

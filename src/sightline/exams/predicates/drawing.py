@@ -7,7 +7,7 @@ the n objects asked about, how much it drew from each cell of each view. The cel
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -108,11 +108,7 @@ def outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> tuple[Predi
     Returns:
         One outcome a predicate, in their usual order.
     """
-    return tuple(_outcomes(truth, answers))
-
-
-def _outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> Iterator[PredicateOutcome]:
-    n = len(truth)
+    n, made = len(truth), []
     asked = ~np.eye(n, dtype=bool)
     for k, predicate in enumerate(PREDICATES):
         holds, said = truth[:, :, k], answers[:, :, k]
@@ -122,12 +118,12 @@ def _outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> Iterator[P
             "unknown": said == UNKNOWN,
             "true_positive": (said == 1) & holds,
         }
-        pairs = {kind: _pairs(mask & asked) for kind, mask in sorted_by_kind.items()}
-        yield PredicateOutcome(predicate, pairs, n * (n - 1), int(((said == holds) & asked).sum()))
-
-
-def _pairs(mask: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
-    return tuple((int(i) + 1, int(j) + 1) for i, j in np.argwhere(mask))
+        pairs = {
+            kind: tuple((i + 1, j + 1) for i, j in np.argwhere(mask & asked).tolist())
+            for kind, mask in sorted_by_kind.items()
+        }
+        made.append(PredicateOutcome(predicate, pairs, n * (n - 1), int(((said == holds) & asked).sum())))
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)

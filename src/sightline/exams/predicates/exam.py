@@ -40,6 +40,7 @@ class PredicatesExam(Exam[PredicatesItem]):
     card: ClassVar[str] = "sightline.exams.predicates.card"
     title: ClassVar[str] = "Geometric predicates"
     baselines: ClassVar[Mapping[str, str]] = BASELINES
+    shows_attention: ClassVar[bool] = True
     skills: ClassVar[tuple[tuple[str, ...], ...]] = (("predicates",),)
 
     def questions(self, data: Dataset) -> Questions:

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
-from sightline.generate import canonical_of
+from sightline.generation import canonical_of
 from sightline.scenes import Object, Scene, View
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import Queries

@@ -1,25 +1,39 @@
-"""Where a model is right and where it is not: by difficulty, against the heuristics, silence."""
+"""Where a model is right and where it is not: by difficulty, against the heuristics, by size and place; silence.
+
+And do its answers, or the labels themselves, contradict each other? The laws, by name: ``symmetry``: (a, b) said
+closer or same, yet (b, a) closer (the paper's test). ``symmetry_exact``: (b, a) is not the reverse of (a, b).
+``symmetry_occlusion``: the same for occlusion. ``transitivity``: a ≤ b and b ≤ c, yet a > c.
+``transitivity_strict``: a < b and b < c, yet a > c; tells real contradictions from *same* drifting over a chain of
+near-ties. Across images no triple is asked completely, so transitivity has no case there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.errors import ConfigError
 from sightline.exams.relations.marks import SUBTASKS, MarkedPairs, Marks, Subtask, joint_counts
-from sightline.exams.relations.pairs import PairTable
-from sightline.exams.relations.protocols import Aspect, Floats, Protocol, ratio
-from sightline.exams.relations.votes import Difficulty, difficulty
-from sightline.geometry import area
+from sightline.exams.relations.pairs import Difficulty, PairTable, difficulty
+from sightline.exams.relations.protocols import FN, FP, TP, Aspect, Floats, Protocol, ratio
+from sightline.geometry import area, centre
 from sightline.scenes import Depth
 from sightline.skills import SILENT, Setting
-from sightline.stats import Interval, intervals
+from sightline.stats import Interval, intervals, symmetry, transitivity
 
 SCALES: Final = (Difficulty.EASY, Difficulty.MODERATE, Difficulty.DIFFICULT)
 """The scales with a depth label to be right about."""
+
+ATTRIBUTES: Final[Mapping[str, Callable[[Floats], Floats]]] = {
+    "size": area,
+    "vertical": lambda boxes: centre(boxes)[..., 1],
+    "horizontal": lambda boxes: centre(boxes)[..., 0],
+}
+"""What objects are binned by: share of the image, and the centre's place from top to bottom and left to right."""
 
 AGREES, AGAINST_LOWER, AGAINST_LARGER, AGAINST_BOTH, UNDECIDED = range(5)
 
@@ -159,3 +173,181 @@ def silence(marks: Mapping[Aspect, MarkedPairs], *, resamples: int = 2000, seed:
     counts = np.column_stack([np.bincount(cluster[event], minlength=c) for cluster, event in events])
     shares = intervals(counts, lambda t: ratio(t[:, :-1], t[:, -1:]), resamples=resamples, seed=seed)
     return Silence(dict(zip(marks, shares, strict=False)), shares[-1])
+
+
+@dataclass(frozen=True)
+class Violations:
+    """How often one law is broken.
+
+    Attributes:
+        share: Violations over cases, with an interval by cluster; NaN without a case.
+        cases: Ordered pairs or triples the law says something about.
+    """
+
+    share: Interval
+    cases: int
+
+
+def consistency(
+    marks: Mapping[Aspect, MarkedPairs], *, resamples: int = 2000, seed: int = 0
+) -> dict[str, Violations]:
+    """Broken laws by name: symmetry and transitivity of a model's answers to both directions of every pair.
+
+    Args:
+        marks: Judgements of one setting by aspect, depth among them.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
+    """
+    depth = marks["depth"]
+    table, answer = depth.pairs, depth.answer
+    ends = (table.cluster, table.first, table.second)
+    c = len(table.clusters)
+    counts = {
+        "symmetry": symmetry(*ends, answer, n_clusters=c),
+        "symmetry_exact": symmetry(*ends, answer, exact=True, n_clusters=c),
+        **_transitivity(table, answer),
+    }
+    if table.setting == "within_image":
+        hides = marks["occlusion"].answer if "occlusion" in marks else np.full_like(answer, SILENT)
+        counts["symmetry_occlusion"] = symmetry(*ends, hides, aspect="occlusion", n_clusters=c)
+    return _violations(counts, resamples, seed)
+
+
+def label_consistency(table: PairTable, *, resamples: int = 2000, seed: int = 0) -> dict[str, Violations]:
+    """Broken laws of transitivity in the raters' majority labels; they are symmetric by construction.
+
+    Args:
+        table: Annotated pairs, one direction each.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
+    """
+    both = table.ordered()
+    return _violations(_transitivity(both, both.depth), resamples, seed)
+
+
+def _transitivity(table: PairTable, depth: NDArray[np.int8]) -> dict[str, NDArray[np.int64]]:
+    """(C, 2) violations and cases, with *same* and without it."""
+    ends = (table.cluster, table.first, table.second)
+    ordered = np.where(depth == Depth.SAME, np.int8(SILENT), depth)
+    c = len(table.clusters)
+    return {
+        "transitivity": transitivity(*ends, depth, n_clusters=c),
+        "transitivity_strict": transitivity(*ends, ordered, n_clusters=c),
+    }
+
+
+def _violations(counts: Mapping[str, NDArray[np.int64]], resamples: int, seed: int) -> dict[str, Violations]:
+    stacked = np.stack(list(counts.values()), axis=1)
+    shares = intervals(stacked, lambda t: ratio(t[..., 0], t[..., 1]), resamples=resamples, seed=seed)
+    cases = stacked.sum(axis=0)[:, 1].tolist()
+    return {name: Violations(i, n) for name, i, n in zip(counts, shares, cases, strict=True)}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Scores of *closer* by the bin of the first object (row) and of the second (column), b × b bins.
+
+    How well "is closer than" is told by where and how large both objects are (the paper's Figures 6 and 11).
+
+    Attributes:
+        attribute: A name of `ATTRIBUTES`.
+        edges: (b + 1,) limits of the bins, in fractions of the image.
+        pairs: (b, b) ordered pairs in each cell.
+        f1: (b, b) F1 of *closer*; NaN where no pair is called or truly closer. `f1_low`, `f1_high`: 95 % limits.
+        accuracy: (b, b) share of the truly closer first objects that were called closer. `accuracy_low`,
+            `accuracy_high` likewise.
+    """
+
+    attribute: str
+    edges: Floats
+    pairs: NDArray[np.int64]
+    f1: Floats
+    f1_low: Floats
+    f1_high: Floats
+    accuracy: Floats
+    accuracy_low: Floats
+    accuracy_high: Floats
+
+
+def grids(
+    depth: MarkedPairs,
+    *,
+    attributes: Sequence[str] = tuple(ATTRIBUTES),
+    bins: int = 5,
+    edges: Mapping[str, Sequence[float]] | None = None,
+    protocol: Protocol = Protocol.DEFAULT,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> tuple[Grid, ...]:
+    """One grid per attribute, intervals by cluster.
+
+    Args:
+        depth: Depth judgements of one setting.
+        attributes: Names of `ATTRIBUTES`.
+        bins: Bins with equally many ends of pairs in each.
+        edges: Fixed limits for some attributes, rising; values outside fall into the first or last bin.
+        protocol: How to count.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
+    """
+    table = depth.pairs
+    limits = [_limits(table, name, bins, (edges or {}).get(name)) for name in attributes]
+    cells = [_cells(table, name, e) for name, e in zip(attributes, limits, strict=True)]
+    sizes = [(len(e) - 1) ** 2 for e in limits]
+    counts = np.concatenate(
+        [depth.counts(protocol, part=c, parts=k)[:, :, Depth.CLOSER] for c, k in zip(cells, sizes, strict=True)],
+        axis=1,
+    )
+    scores = intervals(counts, _closer, resamples=resamples, seed=seed)
+    made, start, half = [], 0, len(scores) // 2
+    for name, limit, cell, size in zip(attributes, limits, cells, sizes, strict=True):
+        f1, accuracy = scores[start : start + size], scores[half + start : half + start + size]
+        made.append(_grid(name, limit, np.bincount(cell, minlength=size), f1, accuracy))
+        start += size
+    return tuple(made)
+
+
+def equal_count_edges(values: Floats, bins: int) -> Floats:
+    """(bins + 1,) quantiles; fewer where many values are equal, so that edges always rise.
+
+    >>> equal_count_edges(np.array([0.0, 1.0, 2.0, 3.0, 4.0]), 2)
+    array([0., 2., 4.])
+    """
+    edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, bins + 1))) if len(values) else np.arange(2.0)
+    return edges if len(edges) > 1 else np.array([edges[0], edges[0] + 1.0])
+
+
+def _limits(table: PairTable, attribute: str, bins: int, given: Sequence[float] | None) -> Floats:
+    if attribute not in ATTRIBUTES:
+        raise ConfigError(f"unknown attribute {attribute!r}: one of {', '.join(ATTRIBUTES)}")
+    if given is None:
+        if bins < 1:
+            raise ConfigError(f"bins must be at least 1, not {bins}")
+        return equal_count_edges(ATTRIBUTES[attribute](table.boxes)[table.first], bins)
+    edges = np.asarray(given, dtype=np.float64)
+    if len(edges) < 2 or not (np.diff(edges) > 0).all():
+        raise ConfigError(f"edges of {attribute} must be at least two rising numbers, not {list(given)}")
+    return edges
+
+
+def _cells(table: PairTable, attribute: str, edges: Floats) -> NDArray[np.int64]:
+    """(2n,) cell of each ordered pair: row (first object) · b + column (second)."""
+    bin_of = np.searchsorted(edges[1:-1], ATTRIBUTES[attribute](table.boxes), side="right")
+    cell: NDArray[np.int64] = bin_of[table.first] * (len(edges) - 1) + bin_of[table.second]
+    return cell
+
+
+def _closer(totals: Floats) -> Floats:
+    """F1 of all cells, then recall of all cells, from totals (B, cells, 3)."""
+    tp, fp, fn = totals[..., TP], totals[..., FP], totals[..., FN]
+    return np.concatenate([ratio(2 * tp, 2 * tp + fp + fn), ratio(tp, tp + fn)], axis=1)
+
+
+def _grid(name: str, edges: Floats, pairs: NDArray[np.int64], f1: list[Interval], accuracy: list[Interval]) -> Grid:
+    b = len(edges) - 1
+    squares = {
+        f"{score}{suffix}": np.array([getattr(i, end) for i in cells]).reshape(b, b)
+        for score, cells in (("f1", f1), ("accuracy", accuracy))
+        for suffix, end in (("", "value"), ("_low", "low"), ("_high", "high"))
+    }
+    return Grid(name, edges, pairs.reshape(b, b), **squares)

@@ -9,10 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.relations.pairs import PairTable
+from sightline.exams.relations.pairs import PairTable, clear_order
 from sightline.exams.relations.prior import cross_fit
 from sightline.exams.relations.protocols import Floats, ratio
-from sightline.exams.relations.votes import clear_order
 from sightline.geometry import area, centre
 from sightline.scenes import Depth
 from sightline.skills import Setting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numba
 import numpy as np
@@ -114,45 +114,35 @@ def _arrays(blocks: Iterable[pl.DataFrame], images: TextNumbers) -> dict[str, An
     return arrays
 
 
-@dataclass(frozen=True)
-class SortedRows:
+class SortedRows(NamedTuple):
     """Rows by a key: those of key k are ``order[start[k]:start[k + 1]]``, in file order."""
 
     order: Ints
     start: NDArray[np.int64]
 
 
+@numba.njit(cache=True)
 def sort_rows(key: Ints, n_keys: int) -> SortedRows:
     """Rows by key; rows with key −1 are left out.
 
     >>> sort_rows(np.array([1, -1, 0, 1], dtype=np.int32), 2).order.tolist()
     [2, 0, 3]
     """
-    start = np.zeros(n_keys + 1, dtype=np.int64)
-    _count_keys(key, start[1:])
-    np.cumsum(start, out=start)
-    order = np.empty(start[-1], dtype=np.int32)
-    _fill_order(key, start[:-1].copy(), order)
-    return SortedRows(order, start)
-
-
-@numba.njit(cache=True)
-def _count_keys(key: Ints, count: NDArray[np.int64]) -> None:
+    count = np.zeros(n_keys + 1, dtype=np.int64)
     for row in range(len(key)):
         if key[row] >= 0:
-            count[key[row]] += 1
-
-
-@numba.njit(cache=True)
-def _fill_order(key: Ints, place: NDArray[np.int64], order: Ints) -> None:
+            count[key[row] + 1] += 1
+    start = np.cumsum(count)
+    order = np.empty(start[-1], dtype=np.int32)
+    place = start.copy()
     for row in range(len(key)):
         if key[row] >= 0:
             order[place[key[row]]] = row
             place[key[row]] += 1
+    return SortedRows(order, start)
 
 
-@dataclass(frozen=True)
-class ImageGroups:
+class ImageGroups(NamedTuple):
     """Rows of truth and predictions brought together by image pair.
 
     Attributes:

@@ -11,17 +11,21 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.exams.base import Name
-from sightline.exams.card import WORST_OF_OTHERS, CardContext, named_scenes, value_words
+from sightline.exams.card import KINDS, WORST_OF_OTHERS, CardContext, value_words
 from sightline.exams.relations.analyses import (
     AccuracySlice,
     ByDifficulty,
+    Grid,
     Silence,
+    Violations,
     by_difficulty,
+    consistency,
     counter_heuristic,
+    grids,
+    label_consistency,
     silence,
 )
 from sightline.exams.relations.audit import Audit, audit
-from sightline.exams.relations.consistency import Violations, consistency, label_consistency
 from sightline.exams.relations.description import Description, SplitDescription, describe, human_f1
 from sightline.exams.relations.distributions import (
     Frequency,
@@ -34,7 +38,6 @@ from sightline.exams.relations.distributions import (
 )
 from sightline.exams.relations.drawing import worst_examples
 from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam
-from sightline.exams.relations.grids import Grid, grids
 from sightline.exams.relations.marks import SUBTASKS, Marks, mark_pairs, of_setting
 from sightline.exams.relations.measures import task_name
 from sightline.exams.relations.pairs import tables_by_split
@@ -589,7 +592,10 @@ def _data_content(data: DataFacts) -> Iterator[Table | FigureRow]:
     yield _audit_table(data)
     yield FigureRow("How far blind rules get", tuple(_audit_figures(data)))
     labels = tuple(_label_figures(data))
-    note = "The classes, and pairs of classes, that get each label most often, in both directions."
+    note = (
+        "The classes, and pairs of classes, that get each label most often, in both directions. Classes are shown "
+        "as the dataset names them."
+    )
     few = "No class has the 50 ordered pairs that a share needs to mean something."
     yield FigureRow("Which labels go with which classes", labels, text=note if labels else few)
     yield FigureRow("Which classes there are", tuple(_frequency_figures(data)))
@@ -722,10 +728,10 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
     marks = marks_of(card, result)
     wanted: set[str] = set()
     if options.scenes:
-        scenes = result.records.rows["scene_id"].unique(maintain_order=True).to_list()
-        chosen = named_scenes(options.scenes, scenes, card.data, result.name)
-        rows = result.records.rows.filter(pl.col("scene_id").is_in(chosen))
+        rows = result.records.rows.filter(pl.col("scene_id").is_in(options.scenes))
         wanted = set(rows["cluster_id"])
+        if not wanted:
+            return
     if result is not card.focus:
         each = min(each, WORST_OF_OTHERS)
     kind: ExampleKind = "chosen" if wanted else "worst"
@@ -743,4 +749,5 @@ def examples_page() -> dict[str, Any]:
         "of all answers in the scene, scenes with few answers held back. Each is drawn with its plainest mistake. "
         "Silence is not counted, nor pairs the raters could not tell."
     )
-    return {"examples_lead": (lead,), "style": part_style(_PACKAGE, "example.css")}
+    kinds = {**KINDS, "worst": "The gravest first, sub-task by sub-task."}
+    return {"examples_lead": (lead,), "kinds": kinds, "style": part_style(_PACKAGE, "example.css")}

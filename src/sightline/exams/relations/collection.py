@@ -239,16 +239,8 @@ def _right_size(boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _ends(boxes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The boxes as the first and as the second end of pairs."""
     corners = pl.concat_arr(pl.col(_CORNERS).cast(pl.Float64))
-    first, second = (
-        boxes.select(
-            pl.col("scene_id").alias(f"scene_{end}"),
-            pl.col("object_id").alias(f"object_{end}"),
-            pl.col("category").alias(f"category_{end}"),
-            corners.alias(f"box_{end}"),
-        )
-        for end in (1, 2)
-    )
-    return first, second
+    ends = boxes.select(scene="scene_id", object="object_id", category="category", box=corners)
+    return ends.rename(lambda name: f"{name}_1"), ends.rename(lambda name: f"{name}_2")
 
 
 def _in_order(pairs: pl.DataFrame) -> pl.DataFrame:

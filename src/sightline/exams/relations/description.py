@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
-from sightline.exams.relations.pairs import PairTable, tables_by_split
+from sightline.exams.relations.pairs import Difficulty, PairTable, difficulty, tables_by_split
 from sightline.exams.relations.protocols import Aspect, Protocol, rates
-from sightline.exams.relations.votes import Difficulty, difficulty
 from sightline.plain import plain
 from sightline.scenes import words
 from sightline.skills import Setting
 from sightline.stats import Interval, dawid_skene, human_ceiling, intervals
-from sightline.stats.agreement import fleiss_counts, fleiss_of, krippendorff_counts, krippendorff_of
+from sightline.stats.agreement import Undecided, fleiss_counts, fleiss_of, krippendorff_counts, krippendorff_of
 from sightline.store import Dataset
 
 Shares = Mapping[str, float]
@@ -161,10 +160,9 @@ def difficulty_shares(votes: NDArray[np.int16]) -> dict[str, float]:
 def agreement(votes: NDArray[np.int16], table: PairTable, *, resamples: int = 1000, seed: int = 0) -> Agreement:
     """Agreement of (n, 4) votes on the pairs of a table; at least one pair must have a vote."""
     c = len(table.clusters)
+    how: dict[str, Any] = {"resamples": resamples, "seed": seed}
     kappa, alpha = (
-        intervals(
-            _by_cluster(counts(votes), table.cluster, c), of, resamples=resamples, seed=seed, proportion=False
-        )[0]
+        intervals(_by_cluster(counts(votes), table.cluster, c), of, **how, proportion=False)[0]
         for counts, of in ((fleiss_counts, fleiss_of), (krippendorff_counts, krippendorff_of))
     )
     fitted = dawid_skene(votes)
@@ -172,7 +170,7 @@ def agreement(votes: NDArray[np.int16], table: PairTable, *, resamples: int = 10
         fleiss_kappa=kappa,
         krippendorff_alpha=alpha,
         rater_accuracy=float(fitted.prior @ np.diag(fitted.confusion)),
-        human_ceiling=human_ceiling(votes, table.cluster, c, resamples=resamples, seed=seed).accuracy,
+        human_ceiling=human_ceiling(votes, table.cluster, c, **how).accuracy,
     )
 
 
@@ -189,19 +187,14 @@ def human_f1(table: PairTable, aspect: Aspect, protocol: Protocol, *, resamples:
         resamples: Bootstrap resamples.
         seed: Of the resampling.
     """
-    counts = human_ceiling(
-        getattr(table, f"{aspect}_votes"),
-        table.cluster,
-        len(table.clusters),
-        resamples=1,
-        undecided="leave_out" if protocol is Protocol.DEFAULT else "false_positive",
-    ).counts
-    return intervals(
-        counts,
-        lambda t: rates(t, protocol=protocol, aspect=aspect, setting=table.setting)[:, -1, 2:],
-        resamples=resamples,
-        seed=seed,
-    )[0]
+    undecided: Undecided = "leave_out" if protocol is Protocol.DEFAULT else "false_positive"
+    votes = getattr(table, f"{aspect}_votes")
+    rater = human_ceiling(votes, table.cluster, len(table.clusters), resamples=1, undecided=undecided)
+
+    def f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        return rates(totals, protocol=protocol, aspect=aspect, setting=table.setting)[:, -1, 2:]
+
+    return intervals(rater.counts, f1, resamples=resamples, seed=seed)[0]
 
 
 def _by_cluster(rows: NDArray[np.float64], cluster: NDArray[np.int32], n: int) -> NDArray[np.float64]:

@@ -136,12 +136,8 @@ def _pair_names(keys: NDArray[np.int64], categories: tuple[str, ...]) -> list[Cl
 def _frequency(names: list[Classes], counts: NDArray[np.int64], top: int) -> Frequency:
     order = np.argsort(-counts, kind="stable")[:top]
     order = order[counts[order] > 0]
-    return Frequency(
-        names=tuple(names[i] for i in order),
-        counts=counts[order],
-        total=int(counts.sum()),
-        distinct=int(np.count_nonzero(counts)),
-    )
+    shown = tuple(names[i] for i in order)
+    return Frequency(shown, counts[order], total=int(counts.sum()), distinct=int(np.count_nonzero(counts)))
 
 
 def _count(row: NDArray[Any], labels: NDArray[np.int8], rows: int) -> NDArray[np.int64]:

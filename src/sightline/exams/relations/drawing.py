@@ -163,12 +163,7 @@ def _worst(marked: MarkedPairs, data: Dataset, each: int, clusters: Collection[s
 
 
 def _example(
-    marked: MarkedPairs,
-    cluster: int,
-    wrong: NDArray[np.bool_],
-    definite: NDArray[np.bool_],
-    weight: Floats,
-    data: Dataset,
+    marked: MarkedPairs, cluster: int, wrong: NDArray[Any], definite: NDArray[Any], weight: Floats, data: Dataset
 ) -> PairExample:
     table, vocabulary = marked.pairs, words(marked.aspect)
     rows = np.flatnonzero(marked.cluster == cluster)
@@ -256,10 +251,8 @@ def _tagged(frame: ImageFrame, corner: tuple[float, float], tags: Mapping[int, s
         parts.append(rimmed("rect", box_shape(_box(o)), ink, 1.0, None, dash="3 3", title=o.words))
     for i, tag in tags.items():
         o, rim = frame.objects[i], WHITE if on_photo else None
-        shape = box_shape(_box(o))
-        parts.append(
-            rimmed("rect", shape, _COLOURS[tag], 2.5, rim, 4.5, fill_opacity=0.08, title=f"{tag}: {o.words}")
-        )
+        shape, words = box_shape(_box(o)), f"{tag}: {o.words}"
+        parts.append(rimmed("rect", shape, _COLOURS[tag], 2.5, rim, 4.5, fill_opacity=0.08, title=words))
     taken: list[Box] = []
     parts += [_flag(tag, frame.objects[i], bounds, taken) for i, tag in tags.items()]
     parts += [_name(o, taken, on_photo=on_photo) for o in bystanders]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option
@@ -17,6 +17,7 @@ from sightline.exams.relations.measures import relations_measures
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, tables_of
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
+from sightline.hints import hint
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
 
@@ -77,6 +78,13 @@ class RelationsExam(Exam[RelationsItem]):
     title: ClassVar[str] = "2.5D relations"
     baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
 
+    def __post_init__(self) -> None:
+        """Refuse a word that an option does not know."""
+        for name, words in (("boxes", BoxSource), ("study_plan", StudyPlan), ("protocol", ProtocolName)):
+            value, known = getattr(self, name), get_args(words)
+            if value not in known:
+                raise ConfigError(f"{name}: unknown {value!r}{hint(str(value), known)}")
+
     @property
     def skills(self) -> tuple[tuple[str, ...], ...]:
         """*relate* on given boxes; *detect* where the boxes are the model's own."""
@@ -97,20 +105,14 @@ class RelationsExam(Exam[RelationsItem]):
         # With perfect predicates all depends on the boxes: nobody is asked, and all baselines would score alike.
         if self.boxes == "perfect" and self.detections is not None and not models:
             return Entrants((str(self.detections),), {})
-        names = self.usable_baselines(data) if baselines and self.boxes != "perfect" else ()
-        left_out = [name for name in BASELINES if name not in names] if names else []
-        notes = [f"no training split for every setting, so these take no part: {', '.join(left_out)}"]
-        return Entrants(
-            tuple(self._with_boxes(model) for model in models),
-            {name: str(self._with_boxes(name)) for name in names},
-            tuple(notes if left_out else ()),
-        )
-
-    def usable_baselines(self, data: Dataset) -> tuple[str, ...]:
-        """The baselines, without those that must learn where there is nothing to learn from."""
-        if set(self.tables(data)) <= set(self.training(data)):
-            return BASELINES
-        return tuple(name for name in BASELINES if name not in LEARNING)
+        names = list(BASELINES) if baselines and self.boxes != "perfect" else []
+        notes: tuple[str, ...] = ()
+        if names and not set(self.tables(data)) <= set(self.training(data)):  # some must learn, from nothing
+            left_out = [name for name in BASELINES if name in LEARNING]
+            names = [name for name in BASELINES if name not in LEARNING]
+            notes = (f"no training split for every setting, so these take no part: {', '.join(left_out)}",)
+        rivals = {name: str(self._with_boxes(name)) for name in names}
+        return Entrants(tuple(self._with_boxes(model) for model in models), rivals, notes)
 
     def _with_boxes(self, model: object) -> object:
         """A model's spec with the given boxes joined to it; an object must find its own."""

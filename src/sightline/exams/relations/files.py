@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from sightline.exams.relations.boxed import BoxWindow, boxed_blocks
-from sightline.exams.relations.matching import count_boxed
-from sightline.exams.relations.protocols import Aspect, Counts, Protocol, lenient, rates
+from sightline.exams.relations.matching import BoxedCounts, count_boxed
+from sightline.exams.relations.protocols import Aspect, Protocol, lenient, rates
 from sightline.plain import plain
 from sightline.scenes import words
-from sightline.skills import Setting
 from sightline.stats import Interval, intervals, macro_intervals
 from sightline.store.formats.bulk import give_back
 from sightline.store.formats.vrd25 import DISTANCE, OCCLUSION, prediction_blocks, scoring_truth_blocks
 
-_ORDER: Final[tuple[tuple[str, Aspect], ...]] = (("occlusion", "occlusion"), ("distance", "depth"))
-"""Relationships by the evaluator's name, in its order."""
-_CELLS: Final = {"occlusion": OCCLUSION, "depth": DISTANCE}
+_CODES: Final[Mapping[Aspect, tuple[str, Mapping[str, Any]]]] = {
+    "occlusion": ("occlusion", OCCLUSION),
+    "depth": ("distance", DISTANCE),
+}
+"""What the evaluator calls each aspect, and its codes of the labels."""
 
 
 @dataclass(frozen=True)
@@ -92,32 +93,19 @@ def score_files(
     give_back()
     depth = count_boxed(*pairs, protocol, "depth", window=window, explain=True)
     del pairs  # before the intervals, which need room of their own
-    counts = {"occlusion": occlusion.counts, "depth": depth.counts}
-    rows = [
-        row
-        for relationship, aspect in _ORDER
-        for row in _rows(relationship, aspect, counts[aspect], depth.setting, protocol, resamples, seed)
-    ]
+    how: dict[str, Any] = {"protocol": protocol, "resamples": resamples, "seed": seed}
+    rows = [*_rows("occlusion", occlusion, **how), *_rows("depth", depth, **how)]
     outcomes = {outcome.name.lower(): number for outcome, number in depth.outcomes.items()}
     return FileScores(protocol, tuple(rows), outcomes, depth.n_unseen)
 
 
-def _rows(
-    relationship: str,
-    aspect: Aspect,
-    counts: Counts,
-    setting: Setting,
-    protocol: Protocol,
-    resamples: int,
-    seed: int,
-) -> list[FileRow]:
-    how: dict[str, Any] = {"protocol": protocol, "aspect": aspect, "setting": setting}
+def _rows(aspect: Aspect, counted: BoxedCounts, *, protocol: Protocol, resamples: int, seed: int) -> list[FileRow]:
+    how: dict[str, Any] = {"protocol": protocol, "aspect": aspect, "setting": counted.setting}
+    counts, (relationship, codes) = counted.counts, _CODES[aspect]
     micro = intervals(counts, lambda t: rates(t, **how).reshape(len(t), -1), resamples=resamples, seed=seed)
     # An image that lacks a label says nothing about it; the official 0 would be an average of absences.
     per_cluster = rates(counts, **(how | {"protocol": lenient(protocol)}))[..., 2]
     macro = macro_intervals(per_cluster, resamples=resamples, seed=seed)
-    named = [(cell, label.word, int(label)) for cell, label in _CELLS[aspect].items()] + [
-        ("all", "", len(words(aspect)))
-    ]
+    named = [*((cell, label.word, int(label)) for cell, label in codes.items()), ("all", "", len(words(aspect)))]
     by_label = [(micro[3 * i], micro[3 * i + 1], micro[3 * i + 2], macro[i]) for i in range(len(macro))]
     return [FileRow(relationship, cell, word, *by_label[i]) for cell, word, i in named]

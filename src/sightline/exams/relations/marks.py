@@ -92,15 +92,8 @@ class MarkedPairs:
         if rules(protocol).directed_groups and self.setting == "across_images":
             answer = np.where(self.reverse, np.int8(SILENT), answer)
         counted, unit = self._units(part, parts)
-        counts = tally(
-            self.truth[counted],
-            answer[counted],
-            unit,
-            len(self.clusters) * parts,
-            protocol=protocol,
-            aspect=self.aspect,
-            setting=self.setting,
-        )
+        how: dict[str, Any] = {"protocol": protocol, "aspect": self.aspect, "setting": self.setting}
+        counts = tally(self.truth[counted], answer[counted], unit, len(self.clusters) * parts, **how)
         return counts.reshape(len(self.clusters), parts, 4, 3)
 
     def clear_counts(self, *, part: NDArray[Any] | None = None, parts: int = 1) -> Counts:
@@ -128,9 +121,8 @@ class MarkedPairs:
         table = self.pairs
         asked, written = self._boxed(self.answer), np.flatnonzero(~self.reverse)
         spoken = np.flatnonzero(self.answer != SILENT)
-        matched = match_boxed(
-            self._boxed(self.truth).take(written), asked.take(spoken), Protocol.OFFICIAL, self.aspect
-        )
+        annotated = self._boxed(self.truth).take(written)
+        matched = match_boxed(annotated, asked.take(spoken), Protocol.OFFICIAL, self.aspect)
         asked_row = np.append(spoken, -1)[matched.prediction_row]
         return replace(
             self,
@@ -212,13 +204,10 @@ def of_setting(marks: Marks, setting: Setting) -> dict[Aspect, MarkedPairs]:
 def _marked(setting: Setting, aspect: Aspect, rows: pl.DataFrame, ordered: PairTable | None) -> MarkedPairs:
     if ordered is not None:
         rows = _in_table_order(rows, ordered)
-    ends = ["scene_id", "other_scene"]
-    units = (
-        rows.unique("cluster_id", keep="first", maintain_order=True).select("cluster_id", *ends).sort("cluster_id")
-    )
+    units = rows.unique("cluster_id", keep="first", maintain_order=True).sort("cluster_id")
     numbered = units.select("cluster_id").with_row_index("number")
     cluster = rows.select("cluster_id").join(numbered, on="cluster_id", how="left", maintain_order="left")
-    images = [[image_name(scene, setting) for scene in units[end]] for end in ends]
+    images = [[image_name(scene, setting) for scene in units[end]] for end in ("scene_id", "other_scene")]
     marked = MarkedPairs(
         setting=setting,
         aspect=aspect,
@@ -238,12 +227,7 @@ def _marked(setting: Setting, aspect: Aspect, rows: pl.DataFrame, ordered: PairT
 def _in_table_order(rows: pl.DataFrame, ordered: PairTable) -> pl.DataFrame:
     """The records with their row of the table as ``pair``, sorted by it; DataError for a pair that it has not."""
     scenes = ordered.scenes[ordered.object_scene]
-    ends = (
-        scenes[ordered.first],
-        scenes[ordered.second],
-        ordered.object_ids[ordered.first],
-        ordered.object_ids[ordered.second],
-    )
+    ends = [names[end] for names in (scenes, ordered.object_ids) for end in (ordered.first, ordered.second)]
     keys = pl.DataFrame({name: end.astype(str) for name, end in zip(_PAIR, ends, strict=True)})
     lined = rows.join(keys.with_row_index("pair"), on=_PAIR, how="left", maintain_order="left")
     foreign = lined.filter(pl.col("pair").is_null())

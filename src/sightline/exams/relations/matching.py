@@ -176,8 +176,7 @@ def _outcomes(labels: Codes, answers: Codes, n_seen: int) -> Codes:
     return outcome
 
 
-@dataclass(frozen=True)
-class _Pairing:
+class _Pairing(NamedTuple):
     """Who took whom: `state` of the 2n ordered truths, `partner` of the predictions."""
 
     labels: Codes
@@ -237,17 +236,7 @@ def _aligned(pairing: _Pairing) -> tuple[Codes, Codes, Ints]:
     """Truth, answer and cluster of every judgement: predictions that were looked at, then truths left alone."""
     k = np.count_nonzero(pairing.partner != UNSEEN) + np.count_nonzero(pairing.state == _FREE)
     aligned = np.empty(k, dtype=np.int8), np.empty(k, dtype=np.int8), np.empty(k, dtype=np.int32)
-    groups = pairing.groups
-    _align(
-        pairing.labels,
-        pairing.answers,
-        pairing.state,
-        pairing.partner,
-        groups.truth,
-        groups.prediction,
-        groups.cluster,
-        *aligned,
-    )
+    _align(pairing, *aligned)
     return aligned
 
 
@@ -258,12 +247,11 @@ class _Side(NamedTuple):
     image_b: Ints
     boxes_a: Boxes
     boxes_b: Boxes
-    order: Ints
-    start: NDArray[np.int64]
+    rows: SortedRows
 
 
 def _side(pairs: BoxedPairs, rows: SortedRows) -> _Side:
-    return _Side(pairs.image_a, pairs.image_b, pairs.boxes_a, pairs.boxes_b, rows.order, rows.start)
+    return _Side(pairs.image_a, pairs.image_b, pairs.boxes_a, pairs.boxes_b, rows)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -285,8 +273,8 @@ def _first_fit(
 
     Truth i stands at ``i + shift`` in the state; for reversed truths `pair` comes with its ends swapped.
     """
-    for k in range(pair.start[kind], pair.start[kind + 1]):
-        i = pair.order[k]
+    for k in range(pair.rows.start[kind], pair.rows.start[kind + 1]):
+        i = pair.rows.order[k]
         if (
             state[i + shift] == _FREE
             and predicted.image_b[row] == pair.image_b[i]  # in a group that settles the first image too
@@ -306,10 +294,11 @@ def _pair_up(
     `wanted` says which truths may be taken: those of the predicted label, those without a majority, or any.
     """
     n = len(pair.image_a)
-    turned = _Side(pair.image_b, pair.image_a, pair.boxes_b, pair.boxes_a, pair.order, pair.start)
-    for group in range(len(predicted.start) - 1):
-        for k in range(predicted.start[group], predicted.start[group + 1]):
-            row = predicted.order[k]
+    turned = _Side(pair.image_b, pair.image_a, pair.boxes_b, pair.boxes_a, pair.rows)
+    order, start = predicted.rows
+    for group in range(len(start) - 1):
+        for k in range(start[group], start[group + 1]):
+            row = order[k]
             if partner[row] != UNMATCHED or (answers[row] == SILENT and wanted != _ANY_LABEL):
                 continue
             if wanted == _ANY_LABEL:
@@ -327,30 +316,20 @@ def _pair_up(
 
 
 @numba.njit(cache=True)
-def _align(
-    labels: Codes,
-    answers: Codes,
-    state: States,
-    partner: Ints,
-    truth_group: Ints,
-    prediction_group: Ints,
-    group_cluster: Ints,
-    truth: Codes,
-    answer: Codes,
-    cluster: Ints,
-) -> None:
-    """Fill the last three arrays, see `_aligned`; a loop because ten million rows leave no room for temporaries."""
+def _align(pairing: _Pairing, truth: Codes, answer: Codes, cluster: Ints) -> None:
+    """Fill the three arrays, see `_aligned`; a loop because ten million rows leave no room for temporaries."""
+    labels, answers, state, partner, groups = pairing
     k = 0
     for row in range(len(partner)):
         if partner[row] != UNSEEN:
             truth[k] = labels[partner[row]] if partner[row] != UNMATCHED else ABSENT
             answer[k] = answers[row]
-            cluster[k] = group_cluster[prediction_group[row]]
+            cluster[k] = groups.cluster[groups.prediction[row]]
             k += 1
-    n = len(truth_group)
+    n = len(groups.truth)
     for ordered in range(len(state)):
         if state[ordered] == _FREE:
             truth[k] = labels[ordered]
             answer[k] = SILENT
-            cluster[k] = group_cluster[truth_group[ordered if ordered < n else ordered - n]]
+            cluster[k] = groups.cluster[groups.truth[ordered if ordered < n else ordered - n]]
             k += 1

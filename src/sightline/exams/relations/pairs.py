@@ -1,22 +1,26 @@
-"""Annotated object pairs as arrays: what every relations analysis works on."""
+"""Annotated object pairs as arrays: what every relations analysis works on; and from raw votes to a difficulty."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sightline.errors import DataError
 from sightline.exams.relations.protocols import Aspect
-from sightline.scenes import NO_MAJORITY, REVERSE, words
+from sightline.scenes import NO_MAJORITY, REVERSE, Depth, words
 from sightline.skills import Setting
 from sightline.store import Dataset
 from sightline.store.tables import Tables
 
 SETTINGS: tuple[Setting, ...] = ("within_image", "across_images")
+
+NO_VOTES = -1
+"""Difficulty code of a pair that nobody voted on."""
 
 _REVERSE = np.array(REVERSE, dtype=np.int8)  # indexed by code; −1 is its last entry
 
@@ -152,10 +156,7 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
     scenes = views["scene_id"].unique(maintain_order=True)
     pairs = _one_row_a_pair(relations)
     keys = sightings.select("scene_id", "object_id").with_row_index("row")
-    first = _lookup(pairs, keys, "scene_id", "subject")
-    second = _lookup(pairs, keys, "other", "object")
-    low = pl.min_horizontal("scene_id", "other")
-    high = pl.max_horizontal("scene_id", "other")
+    low, high = pl.min_horizontal("scene_id", "other"), pl.max_horizontal("scene_id", "other")
     cluster = pairs.select(pl.when(low == high).then(low).otherwise(low + "|" + high)).to_series()
     clusters = cluster.unique().sort()  # one order for all, however the pairs come: seeds then mean the same
     categories = sightings["category"].unique().sort()
@@ -169,8 +170,8 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
         boxes=sightings.select("x0", "y0", "x1", "y1").to_numpy().astype(np.float64),
         categories=tuple(categories),
         category=_codes(sightings["category"], categories),
-        first=first,
-        second=second,
+        first=_lookup(pairs, keys, "scene_id", "subject"),
+        second=_lookup(pairs, keys, "other", "object"),
         depth=_label_codes(pairs, "depth"),
         occlusion=_label_codes(pairs, "occlusion"),
         depth_votes=_vote_counts(pairs, "depth"),
@@ -184,23 +185,15 @@ def fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
     DataError where boxes are in pixels and the image size is unknown.
     """
     views = views.unique("scene_id", keep="first", maintain_order=True)
-    seen = tables.sightings.join(
-        views.select("scene_id", "view_id", "width", "height", "units"),
-        on=["scene_id", "view_id"],
-        how="inner",
-        maintain_order="left",
-    ).join(
-        tables.objects.select("scene_id", "object_id", "category"),
-        on=["scene_id", "object_id"],
-        how="left",
-        maintain_order="left",
-    )
+    frames = views.select("scene_id", "view_id", "width", "height", "units")
+    seen = tables.sightings.join(frames, on=["scene_id", "view_id"], how="inner", maintain_order="left")
+    classes = tables.objects.select("scene_id", "object_id", "category")
+    seen = seen.join(classes, on=["scene_id", "object_id"], how="left", maintain_order="left")
     pixels = pl.col("units") == "pixels"
     sizeless = seen.filter(pixels & (pl.col("width").is_null() | pl.col("height").is_null()))
     if sizeless.height:
-        raise DataError(
-            "boxes are in pixels but the image size is unknown", row=sizeless["scene_id"][0], field="width, height"
-        )
+        row = sizeless["scene_id"][0]
+        raise DataError("boxes are in pixels but the image size is unknown", row=row, field="width, height")
     by_width = pl.when(pixels).then(pl.col("x0", "x1") / pl.col("width")).otherwise(pl.col("x0", "x1"))
     by_height = pl.when(pixels).then(pl.col("y0", "y1") / pl.col("height")).otherwise(pl.col("y0", "y1"))
     return seen.with_columns(by_width, by_height)
@@ -209,16 +202,12 @@ def fraction_boxes(tables: Tables, views: pl.DataFrame) -> pl.DataFrame:
 def _in_first_view(relations: pl.DataFrame, views: pl.DataFrame, sightings: pl.DataFrame) -> pl.DataFrame:
     """The relations that hold in the first view of their scene, between things that show there."""
     first = views.unique("scene_id", keep="first", maintain_order=True).select("scene_id", first="view_id")
-    shown = (
-        relations.join(first, on="scene_id", how="left", maintain_order="left")
-        .filter(pl.col("view_id").is_null() | (pl.col("view_id") == pl.col("first")))
-        .drop("first")
-    )
-    hidden = sightings.filter(pl.col("flags").list.contains("hidden")).select("scene_id", "object_id")
+    placed = relations.join(first, on="scene_id", how="left", maintain_order="left")
+    shown = placed.filter(pl.col("view_id").is_null() | (pl.col("view_id") == pl.col("first"))).drop("first")
+    keys = ["scene_id", "object_id"]
+    hidden = sightings.filter(pl.col("flags").list.contains("hidden")).select(keys)
     for scene, end in ((pl.col("scene_id"), "subject"), (pl.coalesce("object_scene", "scene_id"), "object")):
-        shown = shown.join(
-            hidden, left_on=[scene, end], right_on=["scene_id", "object_id"], how="anti", maintain_order="left"
-        )
+        shown = shown.join(hidden, left_on=[scene, end], right_on=keys, how="anti", maintain_order="left")
     return shown
 
 
@@ -231,9 +220,8 @@ def _one_row_a_pair(relations: pl.DataFrame) -> pl.DataFrame:
     doubled = pl.concat([long.filter(pl.struct(*keys, "aspect").is_duplicated()), again])
     if doubled.height:
         row = doubled.row(0, named=True)
-        raise DataError(
-            f"pair ({row['subject']}, {row['object']}) has two {row['aspect']} labels", row=row["scene_id"]
-        )
+        pair = f"pair ({row['subject']}, {row['object']})"
+        raise DataError(f"{pair} has two {row['aspect']} labels", row=row["scene_id"])
     wide = long.select(keys).unique(maintain_order=True)
     for aspect in ("depth", "occlusion"):
         _refuse_patchy(long, wide, keys, aspect)
@@ -287,10 +275,8 @@ def _vote_counts(pairs: pl.DataFrame, aspect: str) -> NDArray[np.int16]:
     ballots = pairs.select("scene_id", word=f"{aspect}_votes").explode("word", empty_as_null=True)
     _refuse_unknown(ballots, f"{aspect} votes")
     votes = pl.col(f"{aspect}_votes").list
-    counts = pairs.select(
-        votes.count_matches(word).fill_null(0).cast(pl.Int16).alias(word) for word in words(aspect)
-    )
-    return counts.to_numpy().astype(np.int16)
+    counts = [votes.count_matches(word).fill_null(0).cast(pl.Int16).alias(word) for word in words(aspect)]
+    return pairs.select(counts).to_numpy().astype(np.int16)
 
 
 def _refuse_unknown(labels: pl.DataFrame, field: str) -> None:
@@ -299,9 +285,8 @@ def _refuse_unknown(labels: pl.DataFrame, field: str) -> None:
     strange = labels.filter(~pl.col("word").is_in(allowed))
     if strange.height:
         scene, word = strange.row(0)
-        raise DataError(
-            "label outside its range", row=scene, field=field, expected="one of " + ", ".join(allowed), found=word
-        )
+        expected = "one of " + ", ".join(allowed)
+        raise DataError("label outside its range", row=scene, field=field, expected=expected, found=word)
 
 
 def concat_pairs(tables: list[PairTable]) -> PairTable:
@@ -324,3 +309,66 @@ def concat_pairs(tables: list[PairTable]) -> PairTable:
     whole["category"] = np.concatenate(renamed)
     whole |= {field.name: join(field.name) for field in fields(PairTable) if field.name not in whole}
     return PairTable(**whole)
+
+
+class Difficulty(IntEnum):
+    """How well the raters of a pair agree on its depth order."""
+
+    EASY = 0
+    MODERATE = 1
+    DIFFICULT = 2
+    INFEASIBLE = 3
+    AMBIGUOUS = 4
+
+    @property
+    def word(self) -> str:
+        """Lower-case name, the form used in files.
+
+        >>> Difficulty.EASY.word
+        'easy'
+        """
+        return self.name.lower()
+
+
+def majority(votes: ArrayLike) -> NDArray[np.int8]:
+    """Label that more than half of the raters gave, else `NO_MAJORITY`.
+
+    Args:
+        votes: (n, 4) how many raters gave each label code.
+
+    >>> majority([[0, 3, 2, 0], [0, 2, 2, 0], [0, 2, 1, 1]])
+    array([ 1, -1, -1], dtype=int8)
+    """
+    v = np.asarray(votes, dtype=np.int64)
+    label = np.where(2 * v.max(1, initial=0) > v.sum(1), v.argmax(1), NO_MAJORITY)
+    return label.astype(np.int8)
+
+
+def difficulty(votes: ArrayLike) -> NDArray[np.int8]:
+    """Codes of `Difficulty` from the depth votes; `NO_VOTES` where there are none.
+
+    A majority for *unsure* is infeasible whatever its margin, no majority is ambiguous. Else a unanimous pair is
+    easy, one with at least 80 % for the winner moderate, any other difficult. With five votes these are the
+    paper's scales (5, 4 and 3 of 5).
+
+    Args:
+        votes: (n, 4) how many raters gave each code of `Depth`.
+
+    >>> five = [[0, 5, 0, 0], [1, 4, 0, 0], [2, 3, 0, 0], [5, 0, 0, 0], [1, 2, 2, 0]]
+    >>> [Difficulty(code).word for code in difficulty(five)]
+    ['easy', 'moderate', 'difficult', 'infeasible', 'ambiguous']
+    """
+    v = np.asarray(votes, dtype=np.int64)
+    label, total, best = majority(v), v.sum(1), v.max(1, initial=0)
+    scale = np.select(
+        [total == 0, label == NO_MAJORITY, label == Depth.UNSURE, best == total, 5 * best >= 4 * total],
+        [NO_VOTES, Difficulty.AMBIGUOUS, Difficulty.INFEASIBLE, Difficulty.EASY, Difficulty.MODERATE],
+        Difficulty.DIFFICULT,
+    )
+    return scale.astype(np.int8)
+
+
+def clear_order(table: PairTable) -> NDArray[np.bool_]:
+    """(n,) True where the raters agreed that one of the two is closer."""
+    clear: NDArray[np.bool_] = (table.depth == Depth.CLOSER) | (table.depth == Depth.FARTHER)
+    return clear

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.relations.collection import LARGEST, SMALLEST, ClassRules, collect, generator
-from sightline.exams.relations.votes import majority
+from sightline.exams.relations.pairs import majority
 from sightline.geometry import area, intersection
 from sightline.scenes import NO_MAJORITY, Depth, Occlusion, words
 from sightline.skills import Setting

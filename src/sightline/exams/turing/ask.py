@@ -24,7 +24,7 @@ from sightline.exams.turing.vocabulary.census import check_types
 from sightline.exams.turing.vocabulary.english import say
 from sightline.exams.turing.vocabulary.files import named_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import WHOLE, Vocabulary
-from sightline.generate import open_any
+from sightline.generation import open_any
 from sightline.hints import did_you_mean
 from sightline.scenes import Scene
 from sightline.show.table import Cell, Row, Table, figure
@@ -176,11 +176,6 @@ def _scene(data: Dataset, scene_id: str) -> Scene:
         return data.scene(scene_id)
     except (KeyError, DataError):
         known = data.scan("views").select("scene_id").unique().collect()["scene_id"].sort().to_list()
-        some = ", ".join(known[:3])
-        raise DataError(
-            f"no such image{did_you_mean(scene_id, known)}",
-            file=data.path,
-            field="--image",
-            expected=f"one of {counted(len(known), 'scene')}: {some}…" if len(known) > 3 else some,
-            found=scene_id,
-        ) from None
+        problem, some = f"no such image{did_you_mean(scene_id, known)}", ", ".join(known[:3])
+        some = f"one of {counted(len(known), 'scene')}: {some}…" if len(known) > 3 else some
+        raise DataError(problem, file=data.path, field="--image", expected=some, found=scene_id) from None

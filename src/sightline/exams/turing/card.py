@@ -78,7 +78,8 @@ def reached(result: RunResult) -> str:
 
 def details(card: CardContext, result: RunResult) -> Iterator[str]:  # noqa: ARG001 - a hook
     """The question types with the lowest and the highest accuracy."""
-    values = {kind: share.value for kind in KINDS if known(share := result.scores.at("accuracy", kind))}
+    shares = {kind: result.scores.at("accuracy", kind) for kind in KINDS}
+    values = {kind: share.value for kind, share in shares.items() if share is not None and known(share)}
     if len(values) > 1:
         low, high = min(values, key=lambda k: values[k]), max(values, key=lambda k: values[k])
         yield (

@@ -16,7 +16,7 @@ from sightline.errors import ConfigError
 from sightline.exams.hooks import model_call
 from sightline.exams.turing.stream.steps import Step, Stream
 from sightline.exams.turing.vocabulary.english import say, say_long
-from sightline.exams.turing.vocabulary.questions import Box, Question, Truth, question_to_json, region_box
+from sightline.exams.turing.vocabulary.questions import Box, Truth, question_to_json, region_box
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.scenes import View
 from sightline.skills import ABSTAIN, UNPARSED, Answer, Asked
@@ -64,20 +64,33 @@ def ask_model(
         vocabulary: Words of the questions.
         withhold: Keep true answers from the model.
     """
-    conversation = Conversation(stream.scene_id, view, vocabulary, withhold)
+    labels: dict[str, Box | None] = {}
+    history: tuple[tuple[Mapping[str, Any], str, bool | None], ...] = ()
     steps: list[Step] = []
     for step in stream.steps:
-        if step.decided:
-            asked = conversation.put(step.question)
-            given, in_time, seconds = model.ask(asked, (stream.scene_id, stream.number, step.number))
-            reply = read_reply(given) if in_time else LATE
-            said = quoted(given) if reply == UNPARSED else ""
-            steps.append(replace(step, reply=reply, said=said, seconds=seconds))
-            conversation.add(asked, step)
-            if not withhold:
-                model.tell(asked, step.truth is Truth.YES)
-        else:
+        if not step.decided:
             steps.append(step)
+            continue
+        asked = Asked(
+            scene_id=stream.scene_id,
+            view=view,
+            question=question_to_json(step.question, vocabulary),
+            text=say(step.question, vocabulary),
+            long_text=say_long(step.question, vocabulary),
+            region=region_box(step.question, vocabulary),
+            labels=dict(labels),
+            history=history,
+        )
+        given, in_time, seconds = model.ask(asked, (stream.scene_id, stream.number, step.number))
+        reply = read_reply(given) if in_time else LATE
+        said = quoted(given) if reply == UNPARSED else ""
+        steps.append(replace(step, reply=reply, said=said, seconds=seconds))
+        truth = step.truth is Truth.YES
+        history = (*history, (asked.question, asked.text, None if withhold else truth))
+        if step.label is not None:  # told even where answers are withheld: later questions speak of it
+            labels[str(step.label)] = asked.region
+        if not withhold:
+            model.tell(asked, truth)
     return replace(stream, steps=tuple(steps))
 
 
@@ -175,48 +188,6 @@ class TimedModel:
         if raised:
             raise raised[0]
         return said[0]
-
-
-@dataclass
-class Conversation:
-    """What a model may know of a stream so far; `put` makes the next question of it.
-
-    Attributes:
-        scene_id: The image.
-        view: Its picture, without truth.
-        vocabulary: Words of the questions.
-        withhold: True answers are kept from the model.
-    """
-
-    scene_id: str
-    view: View
-    vocabulary: Vocabulary
-    withhold: bool = False
-    _labels: dict[str, Box | None] = field(default_factory=dict, init=False)
-    _history: tuple[tuple[Mapping[str, Any], str, bool | None], ...] = field(default=(), init=False)
-
-    def put(self, question: Question) -> Asked:
-        """The question as the model sees it."""
-        return Asked(
-            scene_id=self.scene_id,
-            view=self.view,
-            question=question_to_json(question, self.vocabulary),
-            text=say(question, self.vocabulary),
-            long_text=say_long(question, self.vocabulary),
-            region=region_box(question, self.vocabulary),
-            labels=dict(self._labels),
-            history=self._history,
-        )
-
-    def add(self, asked: Asked, step: Step) -> None:
-        """Note the truth of a question that was put.
-
-        A label is told even where answers are withheld: later questions speak of it.
-        """
-        answer = None if self.withhold else step.truth is Truth.YES
-        self._history = (*self._history, (asked.question, asked.text, answer))
-        if step.label is not None:
-            self._labels[str(step.label)] = region_box(step.question, self.vocabulary)
 
 
 def read_reply(given: object) -> str:

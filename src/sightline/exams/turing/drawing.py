@@ -17,7 +17,7 @@ from sightline.exams.turing.transcript import ANSWERS, DESIGNATED, Box, Hue, Lin
 from sightline.show.drawing import DARK, WHITE, box_shape, chip, chip_size, path, picture, rimmed, take_corner
 from sightline.show.frame import DrawnObject, ImageFrame
 from sightline.show.raster import Placed, measure, png, raster
-from sightline.show.svg import GROUND, INK, MUTED, RULE, document, element, hover, number, shorten, text_line
+from sightline.show.svg import GROUND, INK, MUTED, RULE, document, element, hover, number, rect, shorten, text_line
 from sightline.store import atomic_write
 
 MARKS: Final[dict[str, tuple[str, str]]] = {
@@ -166,18 +166,9 @@ def region_map(region: Box, hue: Hue, shape: tuple[float, float], *, within: tup
     wide, high = shape[0] * scale, shape[1] * scale
     x0, y0, x1, y1 = (v * s for v, s in zip(region, (wide, high) * 2, strict=True))
     edge = element("rect", **box_shape((0.0, 0.0, wide, high), 0.5), fill=GROUND, stroke=MUTED)
-    filled = element(
-        "rect",
-        x=x0 + 1,
-        y=y0 + 1,
-        width=max(x1 - x0 - 2, 1.0),
-        height=max(y1 - y0 - 2, 1.0),
-        fill=hue.css,
-        fill_opacity=0.35 if hue.dash else 0.85,
-        stroke=hue.css,
-        stroke_width=1.4,
-        stroke_dasharray=_dash(hue, within[0] / 90),
-    )
+    looks = {"fill": hue.css, "fill_opacity": 0.35 if hue.dash else 0.85, "stroke": hue.css, "stroke_width": 1.4}
+    dash = _dash(hue, within[0] / 90)
+    filled = rect(x0 + 1, y0 + 1, max(x1 - x0 - 2, 1.0), max(y1 - y0 - 2, 1.0), **looks, stroke_dasharray=dash)
     title = hover(f"{hue.name} region: {', '.join(f'{v:.2f}' for v in region)}")
     box = f"0 0 {number(wide)} {number(high)}"
     return element("svg", title, edge, filled, viewBox=box, width=wide, height=high, role="img")
@@ -217,9 +208,8 @@ def _marks(frame: ImageFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], re
     for _, o, colour in shown:
         rim = DARK if colour == _PLAIN else WHITE
         outline = {"d": path(o.visible or [_corners(o)])}
-        parts.append(
-            rimmed("path", outline, colour, 2.0, rim, 4.2, rim_opacity=1, fill_opacity=0.14, title=o.words)
-        )
+        faint: dict[str, Any] = {"rim_opacity": 1, "fill_opacity": 0.14, "title": o.words}
+        parts.append(rimmed("path", outline, colour, 2.0, rim, 4.2, **faint))
     taken: list[Box] = []
     for line, o, colour in shown:
         assert o.box is not None
@@ -299,7 +289,7 @@ class _PrintedLine:
         if self.hue is not None and words in self.text:
             start = x + measure(self.text.partition(words)[0], _SIZE)
             wide = measure(words, _SIZE)
-            parts.append(element("rect", x=start, y=y + 3.0, width=wide, height=3, fill=self.hue.css))
+            parts.append(rect(start, y + 3, wide, 3, fill=self.hue.css))
         return "".join([*parts, text_line(right, y, self.answer, size=_SIZE, fill=self.ink, anchor="end")])
 
 

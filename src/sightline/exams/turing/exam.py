@@ -30,7 +30,7 @@ from sightline.exams.turing.stream.written import MARKER, read_key, read_test, w
 from sightline.exams.turing.vocabulary.census import check_against
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, named_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
-from sightline.generate import open_any
+from sightline.generation import open_any
 from sightline.plain import plain
 from sightline.scenes import View
 from sightline.skills import TuringSpec
@@ -141,6 +141,7 @@ class TuringExam(Exam[TuringItem]):
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "stream"
+    data_option: ClassVar[str] = "test"
     skills: ClassVar[tuple[tuple[str, ...], ...]] = (("answer",),)
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -149,21 +150,11 @@ def _figures(asked: pl.DataFrame) -> Iterator[tuple[Name, NDArray[np.bool_], NDA
     """Every figure with the records that count as hits and those it is a share of."""
     right = asked["right"].cast(pl.Boolean).to_numpy()
     for kind, inside in kinds_of(asked).items():
-        total = kind == "all"
-        yield (
-            Name(
-                ("accuracy", kind),
-                kind,
-                table="accuracy by question type",
-                family="" if total else "types",
-                compared="accuracy" if total else f"  {kind}",
-                headline=int(total),
-                part=not total,
-                percent=True,
-            ),
-            right,
-            inside,
-        )
+        if kind == "all":
+            name = partial(Name, family="", compared="accuracy", headline=1)
+        else:
+            name = partial(Name, compared=f"  {kind}", family="types", part=True)
+        yield name(("accuracy", kind), kind, table="accuracy by question type", percent=True), right, inside
     bins = {"step": (STEPS, "accuracy by step"), "story": (STORIES, "accuracy by story line")}
     for column, (starts, table) in (bins | {"support": (SUPPORTS, "")}).items():
         for label, inside in binned(asked[column].to_numpy(), starts).items():

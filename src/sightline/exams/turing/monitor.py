@@ -100,34 +100,30 @@ def monitor(
     each = rate(yes, {str(k): step == k for k in np.unique(step).tolist()})
     by_type, by_steps = rate(yes, kinds_of(asked)), rate(yes, binned(step, STEPS))
     calibration = _calibration(asked, resamples, seed)
+    n = sum(one.n for one in calibration)
+    error = sum(one.n * abs(one.estimated - one.seen.value) for one in calibration)
     watched = {f"type {name}": seen for name, seen in by_type.items() if name != "all"}
     watched |= {f"steps {name}": seen for name, seen in by_steps.items()}
+    reasons = [
+        f"{name}: share of yes {seen}, wholly outside 0.5 ± {epsilon:g}"
+        for name, seen in watched.items()
+        if seen.low > 0.5 + epsilon or seen.high < 0.5 - epsilon
+    ]
+    reasons += [
+        f"{name} answers without looking: accuracy {seen}, wholly above {GUESSED}"
+        for name, seen in (blind or {}).items()
+        if seen.low > GUESSED
+    ]
     return Monitor(
         epsilon=epsilon,
         yes_by_type=by_type,
         yes_by_step={int(name): seen for name, seen in each.items()},
         yes_by_steps=by_steps,
         calibration=calibration,
-        calibration_error=_error(calibration),
+        calibration_error=error / n if n else math.nan,
         blind=dict(blind or {}),
-        reasons=(*_lopsided(watched, epsilon), *_guessed(blind or {})),
+        reasons=tuple(reasons),
     )
-
-
-def _lopsided(watched: Mapping[str, Interval], epsilon: float) -> list[str]:
-    return [
-        f"{name}: share of yes {seen}, wholly outside 0.5 ± {epsilon:g}"
-        for name, seen in watched.items()
-        if seen.low > 0.5 + epsilon or seen.high < 0.5 - epsilon
-    ]
-
-
-def _guessed(blind: Mapping[str, Interval]) -> list[str]:
-    return [
-        f"{name} answers without looking: accuracy {seen}, wholly above {GUESSED}"
-        for name, seen in blind.items()
-        if seen.low > GUESSED
-    ]
 
 
 def _calibration(asked: pl.DataFrame, resamples: int, seed: int) -> tuple[Calibration, ...]:
@@ -144,8 +140,3 @@ def _calibration(asked: pl.DataFrame, resamples: int, seed: int) -> tuple[Calibr
         Calibration((EDGES[int(i)], EDGES[int(i) + 1]), float(p[inside].mean()), seen[i], int(inside.sum()))
         for i, inside in bins.items()
     )
-
-
-def _error(calibration: tuple[Calibration, ...]) -> float:
-    n = sum(one.n for one in calibration)
-    return sum(one.n * abs(one.estimated - one.seen.value) for one in calibration) / n if n else math.nan

@@ -49,10 +49,8 @@ def stream_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def monitor_remarks(facts: Mapping[str, Any]) -> Iterator[str | Table]:
     """Share of yes by type and step, calibration, blind accuracy, and the verdict, from the monitor's JSON."""
-    rows = [Row(name, (scored(Interval.from_dict(seen)),)) for name, seen in facts["yes_by_type"].items()]
-    rows += [
-        Row(f"steps {name}", (scored(Interval.from_dict(seen)),)) for name, seen in facts["yes_by_steps"].items()
-    ]
+    shares = facts["yes_by_type"] | {f"steps {name}": seen for name, seen in facts["yes_by_steps"].items()}
+    rows = [Row(name, (scored(Interval.from_dict(seen)),)) for name, seen in shares.items()]
     title = f"share of true answers that are yes, to lie within 0.5 ± {facts['epsilon']:g}"
     yield Table(title, ("", "yes"), tuple(rows))
     blind = ", ".join(f"{name} {scored(Interval.from_dict(seen))}" for name, seen in facts["blind"].items())

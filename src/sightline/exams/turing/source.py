@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from sightline.exams.turing.annotations.columns import Annotation, Columns, subs
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.estimator import Assumptions, QuestionOptions
 from sightline.exams.turing.estimate.frequencies import Frequencies
-from sightline.exams.turing.stream.candidates import Candidates
-from sightline.exams.turing.stream.engine import Engine, ask_all
+from sightline.exams.turing.stream.engine import Candidates, Engine, ask_all
 from sightline.exams.turing.stream.operators import GroundTruth
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.stream.written import WrittenTest
@@ -121,24 +120,6 @@ class TrainingStudy:
         return [others.stream(self.columns.image(int(row))) for row in held]
 
 
-class StreamSource(Protocol):
-    """Streams for an exam, made or read."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """Words of the questions."""
-
-    @property
-    def places(self) -> Sequence[tuple[str, int]]:
-        """(scene id, number) of every stream, in the exam's order; those of an image stand together."""
-
-    def stream(self, scene_id: str, number: int) -> Stream:
-        """The questions of a place: the same for every model, since only true answers steer the engine."""
-
-    def study(self) -> TrainingStudy:
-        """What a model may learn from."""
-
-
 @dataclass(frozen=True, eq=False)
 class EngineStreams:
     """Streams about the images of a dataset, made while a model is examined.
@@ -163,7 +144,7 @@ class EngineStreams:
 
     @cached_property
     def places(self) -> tuple[tuple[str, int], ...]:
-        """Images come in an order dealt by their ids, so that the first few are a fair sample."""
+        """(scene id, number) of every stream; images in an order dealt by their ids: the first few are fair."""
         scenes = sorted(self._rows, key=lambda scene: blake2b(scene.encode(), digest_size=8).digest())
         return tuple((scene, number) for scene in scenes for number in range(self.number))
 
@@ -205,7 +186,7 @@ class WrittenStreams:
 
     @property
     def places(self) -> tuple[tuple[str, int], ...]:
-        """Of every stream, in written order."""
+        """(scene id, number) of every stream, in written order."""
         return tuple(self._by_place)
 
     @property
@@ -232,3 +213,7 @@ class WrittenStreams:
     @property
     def _settings(self) -> dict[str, Any]:
         return dict(self.test.about.get("settings") or {})
+
+
+StreamSource = EngineStreams | WrittenStreams
+"""Streams for an exam, made or read: the same for every model, since only true answers steer the engine."""

@@ -122,10 +122,6 @@ class Line:
         """Whether the model's answer is the true one; None where it was not asked."""
         return None if self.reply is None or not self.decided else self.reply == self.truth
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self) | {"right": self.right}
-
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
@@ -191,24 +187,14 @@ class Transcript:
         """Plain values for JSON."""
         plain: dict[str, Any] = {key: getattr(self, key) for key in ("scene_id", "stream", "halted")}
         plain |= {"asked": self.asked, "right": self.right, "ambiguous": self.ambiguous}
-        return plain | {"questions": [line.to_dict() | {"said": self.said(line)} for line in self.lines]}
+        lines = [asdict(line) | {"right": line.right, "said": self.said(line)} for line in self.lines]
+        return plain | {"questions": lines}
 
 
 def transcript_of(stream: Stream, vocabulary: Vocabulary) -> Transcript:
     """A stream as people read it."""
     lines = [
-        Line(
-            number=row["step"],
-            kind=row["type"],
-            text=row["text"],
-            region=None if row["region"] is None else tuple(row["region"]),
-            p_yes=row["p_yes"],
-            support=row["support"],
-            truth=row["answer"] or "ambiguous",
-            label=row["label"],
-            object_id=row["object_id"],
-            story=row["story"],
-        )
+        _line({**row, "truth": row["answer"] or "ambiguous", "answer": None}, row["region"])
         for row in steps_to_json(stream, vocabulary)
     ]
     return Transcript.of(stream.scene_id, lines, stream=stream.number, halted=stream.halted)
@@ -228,20 +214,19 @@ def transcripts(records: pl.DataFrame) -> list[Transcript]:
     made = []
     for rows in records.partition_by("item", maintain_order=True):
         questions = rows.to_dicts()
-        lines = [_line(row) for row in questions]
-        first = questions[0]
-        made.append(
-            Transcript.of(str(first["scene_id"]), lines, stream=int(first["stream"]), halted=str(first["halted"]))
-        )
+        lines = [_line(row, json.loads(row["question"]).get("box")) for row in questions]
+        scene_id, stream, halted = (questions[0][name] for name in ("scene_id", "stream", "halted"))
+        made.append(Transcript.of(str(scene_id), lines, stream=int(stream), halted=str(halted)))
     return made
 
 
-def _line(row: Mapping[str, Any]) -> Line:
+def _line(row: Mapping[str, Any], box: Sequence[float] | None) -> Line:
+    """The question of a record; the box is its designated region, None for the whole image."""
     return Line(
         number=int(row["step"]),
         kind=str(row["type"]),
         text=str(row["text"]),
-        region=_region(row),
+        region=None if box is None else (float(box[0]), float(box[1]), float(box[2]), float(box[3])),
         p_yes=row["p_yes"],
         support=row["support"],
         truth=str(row["truth"]),
@@ -250,11 +235,3 @@ def _line(row: Mapping[str, Any]) -> Line:
         story=int(row.get("story") or 1),
         reply=row.get("answer") or None,
     )
-
-
-def _region(row: Mapping[str, Any]) -> Box | None:
-    """The designated region; the whole image is None."""
-    box = json.loads(row["question"]).get("box")
-    if box is None:
-        return None
-    return float(box[0]), float(box[1]), float(box[2]), float(box[3])

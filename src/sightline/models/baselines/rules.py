@@ -141,7 +141,17 @@ class Rule(ABC):
 
 
 class BoxRule(Rule):
-    """A rule whose lead is the difference of one number a box."""
+    """A rule whose lead is the difference of one number a box.
+
+    Args:
+        margin: See `Rule`; None takes the published one.
+        overlap: See `Rule`.
+    """
+
+    published: ClassVar[float]
+
+    def __init__(self, margin: Margin | None = None, overlap: Overlap = "auto") -> None:
+        super().__init__(self.published if margin is None else margin, overlap)
 
     @staticmethod
     @abstractmethod
@@ -160,10 +170,7 @@ class BoxRule(Rule):
 class Size(BoxRule):
     """The larger box is closer. Published margin Δ_s = 0, in fractions of the image's area."""
 
-    kind = "size"
-
-    def __init__(self, margin: Margin = 0.0, overlap: Overlap = "auto") -> None:
-        super().__init__(margin, overlap)
+    kind, published = "size", 0.0
 
     @staticmethod
     def measure(boxes: Floats) -> Floats:
@@ -174,10 +181,7 @@ class Size(BoxRule):
 class Location(BoxRule):
     """The box whose centre is lower is closer. Published margin Δ_l = 0.02, in image heights."""
 
-    kind = "location"
-
-    def __init__(self, margin: Margin = 0.02, overlap: Overlap = "auto") -> None:
-        super().__init__(margin, overlap)
+    kind, published = "location", 0.02
 
     @staticmethod
     def measure(boxes: Floats) -> Floats:
@@ -188,10 +192,7 @@ class Location(BoxRule):
 class BottomEdge(BoxRule):
     """The box whose bottom edge is lower is closer: it stands on nearer ground. Margin in image heights."""
 
-    kind = "bottom_edge"
-
-    def __init__(self, margin: Margin = 0.0, overlap: Overlap = "auto") -> None:
-        super().__init__(margin, overlap)
+    kind, published = "bottom_edge", 0.0
 
     @staticmethod
     def measure(boxes: Floats) -> Floats:

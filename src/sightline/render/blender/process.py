@@ -80,9 +80,24 @@ def _listen(place: Path, scratch: Path, views: int, timeout: float) -> Iterator[
     reader = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
     reader.start()
     said: deque[str] = deque(maxlen=LAST_LINES)
+
+    def await_line(wanted: str) -> None:
+        """Read lines until the wanted one; keep the others for the message of a failure."""
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                line = lines.get(timeout=max(deadline - time.monotonic(), 0.0))
+            except queue.Empty:
+                raise RenderError(f"Blender took more than {timeout:g} s for one view and was stopped") from None
+            if line is None:
+                raise RenderError(f"{_end(process.wait())}: {_reason(place, said)}")
+            if line == wanted:
+                return
+            said.append(line)
+
     try:
         for number in range(views):
-            _await(f"view {number}\n", lines, said, process, timeout, place)
+            await_line(f"view {number}\n")
             path = scratch / f"{number}.npz"
             with np.load(path) as arrays:
                 view = {name: arrays[name] for name in arrays.files}
@@ -99,28 +114,6 @@ def _pump(stream: IO[str], lines: queue.Queue[str | None]) -> None:
     for line in stream:
         lines.put(line)
     lines.put(None)
-
-
-def _await(
-    wanted: str,
-    lines: queue.Queue[str | None],
-    said: deque[str],
-    process: subprocess.Popen[str],
-    timeout: float,
-    place: Path,
-) -> None:
-    """Read lines until the wanted one; keep the others for the message of a failure."""
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            line = lines.get(timeout=max(deadline - time.monotonic(), 0.0))
-        except queue.Empty:
-            raise RenderError(f"Blender took more than {timeout:g} s for one view and was stopped") from None
-        if line is None:
-            raise RenderError(f"{_end(process.wait())}: {_reason(place, said)}")
-        if line == wanted:
-            return
-        said.append(line)
 
 
 def _reason(place: Path, said: deque[str]) -> str:

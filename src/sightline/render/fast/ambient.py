@@ -8,21 +8,13 @@ out, as in the reference.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, glance, lamp_factor
-from sightline.render.fast.rays import FAR, nearest, normal_at
+from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, TWO, ZERO, nearest, normal_at
 
-_ZERO = np.float32(0.0)
-_HALF = np.float32(0.5)
-_ONE = np.float32(1.0)
-_TWO = np.float32(2.0)
-_PI = np.float32(math.pi)
-_OFFSET = np.float32(2e-3)
 _APART2 = np.float32(0.0144)
 
 COVERED = 1 << 62
@@ -33,13 +25,13 @@ COVERED = 1 << 62
 def _between_cells(lit, lit_by, lamps, x, y, c):
     """Channels c to c + 2 of the lit map, between its cells: (whether it reaches there, r, g, b, touched)."""
     cells = lit.shape[0]
-    u = (x / lamps[0, col.MAP_HALF] + _ONE) * _HALF * np.float32(cells) - _HALF
-    v = (y / lamps[0, col.MAP_HALF] + _ONE) * _HALF * np.float32(cells) - _HALF
-    if u < _ZERO or v < _ZERO or u >= np.float32(cells - 1) or v >= np.float32(cells - 1):
-        return False, _ZERO, _ZERO, _ZERO, 0
+    u = (x / lamps[0, col.MAP_HALF] + ONE) * HALF * np.float32(cells) - HALF
+    v = (y / lamps[0, col.MAP_HALF] + ONE) * HALF * np.float32(cells) - HALF
+    if u < ZERO or v < ZERO or u >= np.float32(cells - 1) or v >= np.float32(cells - 1):
+        return False, ZERO, ZERO, ZERO, 0
     p, q = int(v), int(u)
     fv, fu = v - np.float32(p), u - np.float32(q)
-    k, m, n, o = (_ONE - fu) * (_ONE - fv), fu * (_ONE - fv), (_ONE - fu) * fv, fu * fv
+    k, m, n, o = (ONE - fu) * (ONE - fv), fu * (ONE - fv), (ONE - fu) * fv, fu * fv
     d, e = c + 1, c + 2
     return (
         True,
@@ -56,9 +48,9 @@ def table_light(lit, lit_by, lamps, x, y):
     known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, 0)
     if known:
         return red, green, blue, touched
-    red, green, blue = (lamps[0, col.SKY_RED] * _PI, lamps[0, col.SKY_GREEN] * _PI, lamps[0, col.SKY_BLUE] * _PI)
+    red, green, blue = (lamps[0, col.SKY_RED] * PI, lamps[0, col.SKY_GREEN] * PI, lamps[0, col.SKY_BLUE] * PI)
     for i in range(1, lamps.shape[0]):
-        amount = lamp_factor(lamps, i, x, y, _ZERO, _ZERO, _ZERO, _ONE, _ZERO, _ZERO) * lamps[i, col.AREA]
+        amount = lamp_factor(lamps, i, x, y, ZERO, ZERO, ZERO, ONE, ZERO, ZERO) * lamps[i, col.AREA]
         red += amount * lamps[i, col.LAMP_RED]
         green += amount * lamps[i, col.LAMP_GREEN]
         blue += amount * lamps[i, col.LAMP_BLUE]
@@ -71,16 +63,16 @@ def table_bounce(lit, lit_by, lamps, x, y):
     known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, 3)
     if known:
         return red, green, blue, touched
-    return (lamps[0, col.SKY_RED] * _PI, lamps[0, col.SKY_GREEN] * _PI, lamps[0, col.SKY_BLUE] * _PI, 0)
+    return (lamps[0, col.SKY_RED] * PI, lamps[0, col.SKY_GREEN] * PI, lamps[0, col.SKY_BLUE] * PI, 0)
 
 
 @small
 def frame_of(nx, ny, nz):
     """Two unit vectors that make a right-handed frame with a unit normal."""
-    sign = _ONE if nz >= _ZERO else -_ONE
-    a = -_ONE / (sign + nz)
+    sign = ONE if nz >= ZERO else -ONE
+    a = -ONE / (sign + nz)
     b = nx * ny * a
-    return _ONE + sign * nx * nx * a, sign * b, -sign * nx, b, sign + ny * ny * a, -ny
+    return ONE + sign * nx * nx * a, sign * b, -sign * nx, b, sign + ny * ny * a, -ny
 
 
 @device
@@ -92,20 +84,16 @@ def bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, mask, px, py, pz, nx,
     near = 0
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1:
-            cx, cy, cz, r = (
-                bodies[k, col.X] - px,
-                bodies[k, col.Y] - py,
-                bodies[k, col.MIDDLE_Z] - pz,
-                bodies[k, col.RADIUS],
-            )
+            cx, cy, cz = bodies[k, col.X] - px, bodies[k, col.Y] - py, bodies[k, col.MIDDLE_Z] - pz
+            r = bodies[k, col.RADIUS]
             # Too small a part of the sky to matter: decided body by body, so others may come and go.
             if r * r >= _APART2 * (cx * cx + cy * cy + cz * cz) and (nx * cx + ny * cy + nz * cz > -r):
                 near |= 1 << k
     table = nz < np.float32(0.999)
     if near == 0 and not table:
-        return (lamps[0, col.SKY_RED] * _PI, lamps[0, col.SKY_GREEN] * _PI, lamps[0, col.SKY_BLUE] * _PI, 0)
+        return (lamps[0, col.SKY_RED] * PI, lamps[0, col.SKY_GREEN] * PI, lamps[0, col.SKY_BLUE] * PI, 0)
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
-    red = green = blue = _ZERO
+    red = green = blue = ZERO
     touched, count = 0, dome.shape[0]
     for i in range(count):
         a, b, c = dome[i, 0], dome[i, 1], dome[i, 2]
@@ -115,7 +103,7 @@ def bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, mask, px, py, pz, nx,
         green += g
         blue += bl
         touched |= met
-    scale = _PI / np.float32(count)
+    scale = PI / np.float32(count)
     return red * scale, green * scale, blue * scale, touched
 
 
@@ -131,22 +119,22 @@ def matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, 
             return lamps[0, col.SKY_RED], lamps[0, col.SKY_GREEN], lamps[0, col.SKY_BLUE], 0
         r, g, b, touched = table_light(lit, lit_by, lamps, px + t * dx, py + t * dy)
         return (
-            r / _PI * lamps[0, col.TABLE_RED],
-            g / _PI * lamps[0, col.TABLE_GREEN],
-            b / _PI * lamps[0, col.TABLE_BLUE],
+            r / PI * lamps[0, col.TABLE_RED],
+            g / PI * lamps[0, col.TABLE_GREEN],
+            b / PI * lamps[0, col.TABLE_BLUE],
             touched,
         )
     touched = 1 << k
-    matte = _ONE - bodies[k, col.METAL]
-    if matte <= _ZERO:
-        return _ZERO, _ZERO, _ZERO, touched
+    matte = ONE - bodies[k, col.METAL]
+    if matte <= ZERO:
+        return ZERO, ZERO, ZERO, touched
     nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
-    qx, qy, qz = px + t * dx + _OFFSET * nx, py + t * dy + _OFFSET * ny, pz + t * dz + _OFFSET * nz
+    qx, qy, qz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
     r, g, b, met = glance(nodes, tris, bodies, lamps, mask, qx, qy, qz, nx, ny, nz)
     return (
-        (r / _PI + lamps[0, col.SKY_RED]) * bodies[k, col.RED] * matte,
-        (g / _PI + lamps[0, col.SKY_GREEN]) * bodies[k, col.GREEN] * matte,
-        (b / _PI + lamps[0, col.SKY_BLUE]) * bodies[k, col.BLUE] * matte,
+        (r / PI + lamps[0, col.SKY_RED]) * bodies[k, col.RED] * matte,
+        (g / PI + lamps[0, col.SKY_GREEN]) * bodies[k, col.GREEN] * matte,
+        (b / PI + lamps[0, col.SKY_BLUE]) * bodies[k, col.BLUE] * matte,
         touched | met,
     )
 
@@ -155,36 +143,20 @@ def matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, 
 def table_cell(nodes, tris, bodies, lamps, lit, lit_by, points, wide, numbers, mask, i, j):
     """Work out one cell of the lit map: all its light, and the part of it that bounced."""
     half = lamps[0, col.MAP_HALF]
-    step = _TWO * half / np.float32(lit.shape[0])
-    x, y = (np.float32(j) + _HALF) * step - half, (np.float32(i) + _HALF) * step - half
-    r, g, b, touched = direct(
-        nodes,
-        tris,
-        bodies,
-        lamps,
-        points,
-        mask,
-        x,
-        y,
-        _OFFSET,
-        _ZERO,
-        _ZERO,
-        _ONE,
-        numbers[col.TABLE_FIRST],
-        numbers[col.TABLE_MOST],
-    )
+    step = TWO * half / np.float32(lit.shape[0])
+    x, y = (np.float32(j) + HALF) * step - half, (np.float32(i) + HALF) * step - half
+    first, most = numbers[col.TABLE_FIRST], numbers[col.TABLE_MOST]
+    r, g, b, touched = direct(nodes, tris, bodies, lamps, points, mask, x, y, OFFSET, ZERO, ZERO, ONE, first, most)
     # Rays from the table never meet it again, so this does not read the map.
-    ir, ig, ib, met = bounced(
-        nodes, tris, bodies, lamps, lit, lit_by, wide, mask, x, y, _OFFSET, _ZERO, _ZERO, _ONE
-    )
+    ir, ig, ib, met = bounced(nodes, tris, bodies, lamps, lit, lit_by, wide, mask, x, y, OFFSET, ZERO, ZERO, ONE)
     lit[i, j, 0], lit[i, j, 1], lit[i, j, 2] = r + ir, g + ig, b + ib
     lit[i, j, 3], lit[i, j, 4], lit[i, j, 5] = ir, ig, ib
     lit_by[i, j] = touched | met
     # One by one: where something stands on an object, either could be the first that a ray upwards meets.
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1:
-            _, met, face, u, v = nearest(nodes, tris, bodies, 1 << k, x, y, _OFFSET, _ZERO, _ZERO, _ONE, FAR)
-            if met >= 0 and normal_at(tris, bodies, k, face, u, v)[2] > _ZERO:
+            _, met, face, u, v = nearest(nodes, tris, bodies, 1 << k, x, y, OFFSET, ZERO, ZERO, ONE, FAR)
+            if met >= 0 and normal_at(tris, bodies, k, face, u, v)[2] > ZERO:
                 lit_by[i, j] |= (1 << k) | COVERED
 
 

@@ -42,7 +42,7 @@ from sightline.render.fast.pixels import (
     sparkling,
     surface_at,
 )
-from sightline.render.fast.rays import FAR, everything, nearest, normal_at
+from sightline.render.fast.rays import FAR, HALF, ONE, ZERO, everything, nearest, normal_at
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import TONES
 from sightline.worlds.layout import Layout
@@ -63,23 +63,9 @@ def _walk(function: Callable[..., None]) -> Any:
     return keep(cuda.jit(**WALKS)(function), STAMP)
 
 
-_ZERO = np.float32(0.0)
-_HALF = np.float32(0.5)
-_ONE = np.float32(1.0)
-
-
-class Batch(NamedTuple):
-    """Views of the same size as arrays on the card.
-
-    Attributes:
-        bodies: (B, n, 25) float32; lamps: (B, 1 + m, 18) float32; cams: (B, 16) float32; see `pack`.
-        size: (width, height) in pixels.
-    """
-
-    bodies: Any
-    lamps: Any
-    cams: Any
-    size: tuple[int, int]
+def _blocks(count: int) -> int:
+    """Blocks of threads that go once over so many points."""
+    return (count + THREADS - 1) // THREADS
 
 
 class Pictures(NamedTuple):
@@ -111,7 +97,7 @@ class CudaRenderer:
         self._known = -1
         self._room: dict[tuple[int, ...], dict[str, Any]] = {}
 
-    def batch(self, layouts: Sequence[Layout], view: str = "original") -> Batch:
+    def batch(self, layouts: Sequence[Layout], view: str = "original") -> Packed:
         """Bring layouts to the card, all seen by the view of that name; a DataError for a camera that sees nothing.
 
         Views packed elsewhere are not checked again: worlds place no camera inside an object.
@@ -126,121 +112,51 @@ class CudaRenderer:
         """Take solids in now: views packed elsewhere by a pool that knows the same ones can then be uploaded."""
         self._pool.know(shapes)
 
-    def upload(self, views: Packed) -> Batch:
+    def upload(self, views: Packed) -> Packed:
         """Bring packed views to the card; a ConfigError for those of a pool that begins with other solids."""
         known = self._pool.shapes[: len(views.shapes)]
         if known != views.shapes:
             odd = next((a for a, b in zip(views.shapes, known, strict=False) if a != b), views.shapes[-1])
             raise ConfigError(f"views were packed with other solids than this renderer knows, such as {odd!r}")
         there = cuda.to_device
-        return Batch(there(views.bodies), there(views.lamps), there(views.cams), views.size)
+        return views._replace(bodies=there(views.bodies), lamps=there(views.lamps), cams=there(views.cams))
 
-    def pictures(self, batch: Batch) -> Pictures:
-        """Draw a batch. The arrays are used again by the next batch of that size: copy what you keep."""
+    def pictures(self, batch: Packed) -> Pictures:
+        """Draw an uploaded batch. The arrays are used again by the next one of that size: copy what you keep."""
         width, height = batch.size
         room = self._rooms((batch.bodies.shape[0], height, width))
         nodes, tris = self._solids()
         plan, cells = self._plan, self.settings.map_cells
         scene = (nodes, tris, batch.bodies)
-        pixels = room["ids"].size
-        everywhere = ((pixels + THREADS - 1) // THREADS, THREADS)
-        texels = batch.bodies.shape[0] * cells * cells
+        lit, listed = (room["lit"], room["lit_by"]), (room["work"], room["counts"])
+        everywhere = (_blocks(room["ids"].size), THREADS)
+        cells_each = (_blocks(batch.bodies.shape[0] * cells * cells), THREADS)
         room["counts"][:] = 0
-        _light_table[(texels + THREADS - 1) // THREADS, THREADS](
-            *scene, batch.lamps, plan.points, plan.wide, plan.numbers, room["lit"], room["lit_by"]
-        )
-        _fill_table[(texels + THREADS - 1) // THREADS, THREADS](room["lit"], room["lit_by"])
-        _geometry[everywhere](
-            *scene, batch.cams, room["ids"], room["faces"], room["depth"], room["normals"], room["how"]
-        )
+        _light_table[cells_each](*scene, batch.lamps, plan.points, plan.wide, plan.numbers, *lit)
+        _fill_table[cells_each](*lit)
         seen = (room["ids"], room["depth"], room["normals"])
         faced = (room["ids"], room["faces"], room["depth"], room["normals"])
+        _geometry[everywhere](*scene, batch.cams, *faced, room["how"])
         step, level, first = self.settings.lattice, 0, True
         while first or step > 1:
             stride = step if first else step // 2
             points = batch.bodies.shape[0] * -(-height // stride) * -(-width // stride)
-            _choose[(points + THREADS - 1) // THREADS, THREADS](
-                batch.bodies,
-                *seen,
-                room["light"],
-                room["how"],
-                plan.tolerance,
-                step,
-                first,
-                room["work"],
-                room["counts"],
-                level,
+            _choose[_blocks(points), THREADS](
+                batch.bodies, *seen, room["light"], room["how"], plan.tolerance, step, first, *listed, level
             )
-            _light[BLOCKS, THREADS](
-                *scene,
-                batch.lamps,
-                room["lit"],
-                room["lit_by"],
-                plan.points,
-                plan.dome,
-                plan.numbers,
-                batch.cams,
-                *faced,
-                room["light"],
-                room["work"],
-                room["counts"],
-                level,
-            )
+            rays = (plan.points, plan.dome, plan.numbers, batch.cams)
+            _light[BLOCKS, THREADS](*scene, batch.lamps, *lit, *rays, *faced, room["light"], *listed, level)
             step, first, level = (step if first else step // 2), False, level + 1
-        _metal[everywhere](batch.bodies, room["ids"], room["work"], room["counts"], level)
+        _metal[everywhere](batch.bodies, room["ids"], *listed, level)
         _glints[BLOCKS, THREADS](
-            *scene,
-            batch.lamps,
-            plan.points,
-            plan.numbers,
-            batch.cams,
-            *faced,
-            room["glints"],
-            room["work"],
-            room["counts"],
-            level,
+            *scene, batch.lamps, plan.points, plan.numbers, batch.cams, *faced, room["glints"], *listed, level
         )
-        _mirrors[BLOCKS, THREADS](
-            *scene,
-            batch.lamps,
-            room["lit"],
-            room["lit_by"],
-            plan.points,
-            plan.lobe,
-            plan.numbers,
-            batch.cams,
-            *faced,
-            room["mirror"],
-            room["work"],
-            room["counts"],
-            level,
-        )
-        _compose[everywhere](
-            batch.bodies,
-            batch.lamps,
-            *seen,
-            room["light"],
-            room["mirror"],
-            room["glints"],
-            room["colour"],
-            self._tones,
-            room["image"],
-            room["work"],
-            room["counts"],
-            level + 1,
-        )
+        rays = (plan.points, plan.lobe, plan.numbers, batch.cams)
+        _mirrors[BLOCKS, THREADS](*scene, batch.lamps, *lit, *rays, *faced, room["mirror"], *listed, level)
+        parts, drawn = (room["light"], room["mirror"], room["glints"]), (room["colour"], self._tones, room["image"])
+        _compose[everywhere](batch.bodies, batch.lamps, *seen, *parts, *drawn, *listed, level + 1)
         _edges[BLOCKS, THREADS](
-            *scene,
-            plan.inside,
-            batch.cams,
-            room["ids"],
-            room["normals"],
-            room["colour"],
-            self._tones,
-            room["image"],
-            room["work"],
-            room["counts"],
-            level + 1,
+            *scene, plan.inside, batch.cams, room["ids"], room["normals"], *drawn, *listed, level + 1
         )
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"])
 
@@ -259,16 +175,12 @@ class CudaRenderer:
     def _rooms(self, shape: tuple[int, int, int]) -> dict[str, Any]:
         if shape not in self._room:
             cells = self.settings.map_cells
+            colours = ("normals", "light", "mirror", "glints", "colour")
             kinds: dict[str, tuple[tuple[int, ...], Any]] = {
-                "ids": (shape, np.int32),
-                "faces": (shape, np.int32),
+                **dict.fromkeys(("ids", "faces"), (shape, np.int32)),
+                **dict.fromkeys(colours, ((*shape, 3), np.float32)),
                 "depth": (shape, np.float32),
-                "normals": ((*shape, 3), np.float32),
                 "how": (shape, np.uint8),
-                "light": ((*shape, 3), np.float32),
-                "mirror": ((*shape, 3), np.float32),
-                "glints": ((*shape, 3), np.float32),
-                "colour": ((*shape, 3), np.float32),
                 "image": ((*shape, 3), np.uint8),
                 "work": ((math.prod(shape),), np.int32),
                 "counts": ((16,), np.int32),
@@ -309,7 +221,7 @@ def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
     height, width = ids.shape[1], ids.shape[2]
     view, y, x = at // (height * width), at // width % height, at % width
     cam, mine = cams[view], bodies[view]
-    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
+    dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
     reach = FAR
     if dz < np.float32(-1e-6):
         reach = -cam[col.EYE_Z] / dz
@@ -320,7 +232,7 @@ def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
     faces[view, y, x] = face
     how[view, y, x] = UNKNOWN
     depth[view, y, x] = t if t < FAR else np.float32(np.nan)
-    nx, ny, nz = _ZERO, _ZERO, _ONE if t < FAR else _ZERO
+    nx, ny, nz = ZERO, ZERO, ONE if t < FAR else ZERO
     if k >= 0:
         nx, ny, nz = normal_at(tris, mine, k, face, u, v)
     normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2] = nx, ny, nz
@@ -350,8 +262,8 @@ def _choose(bodies, ids, depth, normals, light, how, tolerance, step, first, wor
             return
     how[view, y, x] = WORKED_OUT
     k = ids[view, y, x] - 1
-    if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, col.METAL] >= _ONE):
-        light[view, y, x, 0] = light[view, y, x, 1] = light[view, y, x, 2] = _ZERO
+    if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, col.METAL] >= ONE):
+        light[view, y, x, 0] = light[view, y, x, 1] = light[view, y, x, 2] = ZERO
         return
     work[cuda.atomic.add(counts, level, 1)] = (view * height + y) * width + x
 
@@ -398,7 +310,7 @@ def _metal(bodies, ids, work, counts, level):
     if at < ids.size:
         view = at // (height * width)
         k = ids[view, at // width % height, at % width] - 1
-        if k >= 0 and bodies[view, k, col.METAL] > _ZERO:
+        if k >= 0 and bodies[view, k, col.METAL] > ZERO:
             work[cuda.atomic.add(counts, level, 1)] = at
 
 
@@ -459,17 +371,9 @@ def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour, 
         return
     height, width = ids.shape[1], ids.shape[2]
     view, y, x = at // (height * width), at // width % height, at % width
+    mine, lit = bodies[view], light[view]
     r, g, b = composed(
-        ids[view],
-        depth[view],
-        normals[view],
-        bodies[view],
-        lamps[view],
-        light[view],
-        mirror[view],
-        glints[view],
-        y,
-        x,
+        ids[view], depth[view], normals[view], mine, lamps[view], lit, mirror[view], glints[view], y, x
     )
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
     if on_edge(ids[view], depth[view], normals[view], y, x):
@@ -493,6 +397,6 @@ def _edges(nodes, tris, bodies, inside, cams, ids, normals, colour, tones, image
 @cuda.jit(device=True)
 def _write(image, tones, view, y, x, r, g, b):
     steps, last = np.float32(tones.shape[0]), np.float32(tones.shape[0] - 1)
-    image[view, y, x, 0] = tones[int(min(max(r, _ZERO) * steps, last))]
-    image[view, y, x, 1] = tones[int(min(max(g, _ZERO) * steps, last))]
-    image[view, y, x, 2] = tones[int(min(max(b, _ZERO) * steps, last))]
+    image[view, y, x, 0] = tones[int(min(max(r, ZERO) * steps, last))]
+    image[view, y, x, 1] = tones[int(min(max(g, ZERO) * steps, last))]
+    image[view, y, x, 2] = tones[int(min(max(b, ZERO) * steps, last))]

@@ -15,15 +15,10 @@ import numpy as np
 
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.rays import blocker
+from sightline.render.fast.rays import FAINT, HALF, ONE, PI, ZERO, blocker
 
-_ZERO = np.float32(0.0)
-_HALF = np.float32(0.5)
-_ONE = np.float32(1.0)
-_PI = np.float32(math.pi)
 _QUARTER = np.float32(0.25)
 _SLACK = np.float32(1.05)
-_FAINT = np.float32(2e-3)
 _BROAD = np.float32(0.25)
 
 
@@ -31,29 +26,32 @@ _BROAD = np.float32(0.25)
 def in_shaft(bodies, k, px, py, pz, lamps, i):
     """Whether a body can stand between a point and some part of a lamp: its sphere meets the cone between them."""
     ax, ay, az = lamps[i, col.LAMP_X] - px, lamps[i, col.LAMP_Y] - py, lamps[i, col.LAMP_Z] - pz
-    cx, cy, cz, r = (
-        bodies[k, col.X] - px,
-        bodies[k, col.Y] - py,
-        bodies[k, col.MIDDLE_Z] - pz,
-        bodies[k, col.RADIUS],
-    )
+    cx, cy, cz = bodies[k, col.X] - px, bodies[k, col.Y] - py, bodies[k, col.MIDDLE_Z] - pz
     s = (cx * ax + cy * ay + cz * az) / (ax * ax + ay * ay + az * az)
-    s = min(max(s, _ZERO), _ONE)
+    s = min(max(s, ZERO), ONE)
     dx, dy, dz = cx - s * ax, cy - s * ay, cz - s * az
-    reach = (r + lamps[i, col.LAMP_RADIUS] * s) * _SLACK
+    reach = (bodies[k, col.RADIUS] + lamps[i, col.LAMP_RADIUS] * s) * _SLACK
     return dx * dx + dy * dy + dz * dz <= reach * reach
+
+
+@small
+def to_lamp(lamps, i, px, py, pz, su, sv):
+    """From a point to the point (su, sv) in [−1, 1]² of a lamp."""
+    return (
+        lamps[i, col.LAMP_X] + su * lamps[i, col.U_X] + sv * lamps[i, col.V_X] - px,
+        lamps[i, col.LAMP_Y] + su * lamps[i, col.U_Y] + sv * lamps[i, col.V_Y] - py,
+        lamps[i, col.LAMP_Z] + su * lamps[i, col.U_Z] + sv * lamps[i, col.V_Z] - pz,
+    )
 
 
 @small
 def lamp_factor(lamps, i, px, py, pz, nx, ny, nz, su, sv):
     """Cos · cos / r² between a surface point and a point (su, sv) in [−1, 1]² of a lamp; 0 where turned away."""
-    dx = lamps[i, col.LAMP_X] + su * lamps[i, col.U_X] + sv * lamps[i, col.V_X] - px
-    dy = lamps[i, col.LAMP_Y] + su * lamps[i, col.U_Y] + sv * lamps[i, col.V_Y] - py
-    dz = lamps[i, col.LAMP_Z] + su * lamps[i, col.U_Z] + sv * lamps[i, col.V_Z] - pz
+    dx, dy, dz = to_lamp(lamps, i, px, py, pz, su, sv)
     here = nx * dx + ny * dy + nz * dz
     there = -(lamps[i, col.FACING_X] * dx + lamps[i, col.FACING_Y] * dy + lamps[i, col.FACING_Z] * dz)
-    if here <= _ZERO or there <= _ZERO:
-        return _ZERO
+    if here <= ZERO or there <= ZERO:
+        return ZERO
     r2 = dx * dx + dy * dy + dz * dz
     return here * there / (r2 * r2)
 
@@ -69,25 +67,23 @@ def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, p
         if (mask >> k) & 1 and in_shaft(bodies, k, px, py, pz, lamps, i):
             between |= 1 << k
     if between == 0:
-        return _ONE, 0
+        return ONE, 0
     for j in range(most):
         if j == first and (free == 0 or free == tried):
             break
         at = (turn + j) % points.shape[0]
         su, sv = points[at, 0], points[at, 1]
-        dx = lamps[i, col.LAMP_X] + su * lamps[i, col.U_X] + sv * lamps[i, col.V_X] - px
-        dy = lamps[i, col.LAMP_Y] + su * lamps[i, col.U_Y] + sv * lamps[i, col.V_Y] - py
-        dz = lamps[i, col.LAMP_Z] + su * lamps[i, col.U_Z] + sv * lamps[i, col.V_Z] - pz
-        if nx * dx + ny * dy + nz * dz <= _ZERO:
+        dx, dy, dz = to_lamp(lamps, i, px, py, pz, su, sv)
+        if nx * dx + ny * dy + nz * dz <= ZERO:
             continue
         tried += 1
-        k = blocker(nodes, tris, bodies, between, px, py, pz, dx, dy, dz, _ONE)
+        k = blocker(nodes, tris, bodies, between, px, py, pz, dx, dy, dz, ONE)
         if k < 0:
             free += 1
         else:
             touched |= 1 << k
     if free == tried:
-        return _ONE, touched
+        return ONE, touched
     return np.float32(free) / np.float32(tried), touched
 
 
@@ -95,25 +91,25 @@ def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, p
 def ggx(alpha, nh):
     """Share of microfacets turned towards the half vector."""
     a2 = alpha * alpha
-    d = nh * nh * (a2 - _ONE) + _ONE
-    return a2 / (_PI * d * d)
+    d = nh * nh * (a2 - ONE) + ONE
+    return a2 / (PI * d * d)
 
 
 @small
 def hidden_share(alpha, nv, nl):
     """Height-correlated Smith masking over 4 nv nl."""
     a2 = alpha * alpha
-    v = nl * math.sqrt(nv * nv * (_ONE - a2) + a2)
-    w = nv * math.sqrt(nl * nl * (_ONE - a2) + a2)
-    return _HALF / (v + w)
+    v = nl * math.sqrt(nv * nv * (ONE - a2) + a2)
+    w = nv * math.sqrt(nl * nl * (ONE - a2) + a2)
+    return HALF / (v + w)
 
 
 @small
 def fresnel(f0, vh):
     """Schlick's reflectance."""
-    m = _ONE - vh
+    m = ONE - vh
     m2 = m * m
-    return f0 + (_ONE - f0) * m2 * m2 * m
+    return f0 + (ONE - f0) * m2 * m2 * m
 
 
 @device
@@ -122,31 +118,29 @@ def sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
 
     Fresnel is linear in the reflectance seen head-on, so the two sums do for all colours.
     """
-    total = edge = _ZERO
+    total = edge = ZERO
     nv = max(nx * vx + ny * vy + nz * vz, np.float32(1e-3))
     if alpha > _BROAD:
         count = min(count, 4)  # a broad highlight does not show the lamp's shape
     for j in range(count):
         su, sv = points[j, 0], points[j, 1]
         if count == 4:  # the middles of its quarters: the first points of the plan are its corners
-            su, sv = _HALF if j & 1 else -_HALF, _HALF if j & 2 else -_HALF
-        dx = lamps[i, col.LAMP_X] + su * lamps[i, col.U_X] + sv * lamps[i, col.V_X] - px
-        dy = lamps[i, col.LAMP_Y] + su * lamps[i, col.U_Y] + sv * lamps[i, col.V_Y] - py
-        dz = lamps[i, col.LAMP_Z] + su * lamps[i, col.U_Z] + sv * lamps[i, col.V_Z] - pz
+            su, sv = HALF if j & 1 else -HALF, HALF if j & 2 else -HALF
+        dx, dy, dz = to_lamp(lamps, i, px, py, pz, su, sv)
         nl = nx * dx + ny * dy + nz * dz
         there = -(lamps[i, col.FACING_X] * dx + lamps[i, col.FACING_Y] * dy + lamps[i, col.FACING_Z] * dz)
-        if nl <= _ZERO or there <= _ZERO:
+        if nl <= ZERO or there <= ZERO:
             continue
         r2 = dx * dx + dy * dy + dz * dz
-        inverse = _ONE / math.sqrt(r2)
+        inverse = ONE / math.sqrt(r2)
         dx, dy, dz, nl = dx * inverse, dy * inverse, dz * inverse, nl * inverse
         hx, hy, hz = vx + dx, vy + dy, vz + dz
-        scale = _ONE / math.sqrt(hx * hx + hy * hy + hz * hz)
+        scale = ONE / math.sqrt(hx * hx + hy * hy + hz * hz)
         nh, vh = (nx * hx + ny * hy + nz * hz) * scale, (vx * hx + vy * hy + vz * hz) * scale
         amount = ggx(alpha, nh) * hidden_share(alpha, nv, nl) * nl * there * inverse / r2
         total += amount
-        edge += amount * fresnel(_ZERO, vh)
-        if j == 0 and amount * lamps[i, col.LAMP_RED] * lamps[i, col.AREA] < _FAINT * np.float32(0.1):
+        edge += amount * fresnel(ZERO, vh)
+        if j == 0 and amount * lamps[i, col.LAMP_RED] * lamps[i, col.AREA] < FAINT * np.float32(0.1):
             break
     weight = lamps[i, col.AREA] / np.float32(count)
     return total * weight, edge * weight
@@ -157,17 +151,17 @@ def direct_coated(
     nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, vx, vy, vz, coat, alpha, first, most
 ):
     """Irradiance from the lamps, and their radiance in a coat of that reflectance: (r, g, b, r, g, b, touched)."""
-    red = green = blue = _ZERO
-    shiny_red = shiny_green = shiny_blue = _ZERO
+    red = green = blue = ZERO
+    shiny_red = shiny_green = shiny_blue = ZERO
     touched = 0
     for i in range(1, lamps.shape[0]):
         factor = _QUARTER * (
-            lamp_factor(lamps, i, px, py, pz, nx, ny, nz, -_HALF, -_HALF)
-            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, _HALF, -_HALF)
-            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, -_HALF, _HALF)
-            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, _HALF, _HALF)
+            lamp_factor(lamps, i, px, py, pz, nx, ny, nz, -HALF, -HALF)
+            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, HALF, -HALF)
+            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, -HALF, HALF)
+            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, HALF, HALF)
         )
-        if factor <= _ZERO:
+        if factor <= ZERO:
             continue
         share, met = seen_share(nodes, tris, bodies, mask, lamps, i, points, 0, first, most, px, py, pz, nx, ny, nz)
         touched |= met
@@ -175,7 +169,7 @@ def direct_coated(
         red += amount * lamps[i, col.LAMP_RED]
         green += amount * lamps[i, col.LAMP_GREEN]
         blue += amount * lamps[i, col.LAMP_BLUE]
-        if coat > _ZERO and share > _ZERO:
+        if coat > ZERO and share > ZERO:
             total, edge = sheen(lamps, i, points, 4, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
             amount = share * (coat * (total - edge) + edge)
             shiny_red += amount * lamps[i, col.LAMP_RED]
@@ -187,26 +181,9 @@ def direct_coated(
 @device
 def direct(nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, first, most):
     """Irradiance from the lamps: (r, g, b, touched)."""
+    # Without a coat it does not matter from where the surface is seen.
     r, g, b, _, _, _, touched = direct_coated(
-        nodes,
-        tris,
-        bodies,
-        lamps,
-        points,
-        mask,
-        px,
-        py,
-        pz,
-        nx,
-        ny,
-        nz,
-        _ZERO,
-        _ZERO,
-        _ONE,
-        _ZERO,
-        _ONE,
-        first,
-        most,
+        nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, nx, ny, nz, ZERO, ONE, first, most
     )
     return r, g, b, touched
 
@@ -214,25 +191,14 @@ def direct(nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, fir
 @device
 def glance(nodes, tris, bodies, lamps, mask, px, py, pz, nx, ny, nz):
     """Irradiance from the lamps with one shadow ray each: for light that arrives after a bounce."""
-    red = green = blue = _ZERO
+    red = green = blue = ZERO
     touched = 0
     for i in range(1, lamps.shape[0]):
-        factor = lamp_factor(lamps, i, px, py, pz, nx, ny, nz, _ZERO, _ZERO)
-        if factor <= _ZERO:
+        factor = lamp_factor(lamps, i, px, py, pz, nx, ny, nz, ZERO, ZERO)
+        if factor <= ZERO:
             continue
-        k = blocker(
-            nodes,
-            tris,
-            bodies,
-            mask,
-            px,
-            py,
-            pz,
-            lamps[i, col.LAMP_X] - px,
-            lamps[i, col.LAMP_Y] - py,
-            lamps[i, col.LAMP_Z] - pz,
-            _ONE,
-        )
+        dx, dy, dz = lamps[i, col.LAMP_X] - px, lamps[i, col.LAMP_Y] - py, lamps[i, col.LAMP_Z] - pz
+        k = blocker(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, ONE)
         if k >= 0:
             touched |= 1 << k
             continue

@@ -15,15 +15,8 @@ from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import frame_of, table_light
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import glance, seen_share, sheen
-from sightline.render.fast.rays import FAR, nearest, normal_at
+from sightline.render.fast.rays import FAINT, FAR, HALF, OFFSET, ONE, PI, TWO, ZERO, nearest, normal_at
 
-_ZERO = np.float32(0.0)
-_HALF = np.float32(0.5)
-_ONE = np.float32(1.0)
-_TWO = np.float32(2.0)
-_PI = np.float32(math.pi)
-_OFFSET = np.float32(2e-3)
-_FAINT = np.float32(2e-3)
 _SOFT = np.float32(0.2)
 
 
@@ -33,11 +26,11 @@ def glint(
 ):
     """Radiance of the lamps mirrored towards v by metal k with a lobe of width alpha: (r, g, b, touched)."""
     f0, f1, f2 = bodies[k, col.RED], bodies[k, col.GREEN], bodies[k, col.BLUE]
-    red = green = blue = _ZERO
+    red = green = blue = ZERO
     touched = 0
     for i in range(1, lamps.shape[0]):
         total, edge = sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
-        if total * lamps[i, col.LAMP_RED] < _FAINT:
+        if total * lamps[i, col.LAMP_RED] < FAINT:
             continue
         share, met = seen_share(
             nodes, tris, bodies, mask, lamps, i, points, turn, rays, 4 * rays, px, py, pz, nx, ny, nz
@@ -53,23 +46,23 @@ def glint(
 def visible_normal(alpha, vx, vy, vz, u, v):
     """A half vector drawn from the microfacets that v sees, in the frame of the normal (z)."""
     sx, sy, sz = alpha * vx, alpha * vy, vz
-    scale = _ONE / math.sqrt(sx * sx + sy * sy + sz * sz)
+    scale = ONE / math.sqrt(sx * sx + sy * sy + sz * sz)
     sx, sy, sz = sx * scale, sy * scale, sz * scale
     across = sx * sx + sy * sy
     if across > np.float32(1e-12):
-        inverse = _ONE / math.sqrt(across)
+        inverse = ONE / math.sqrt(across)
         ax, ay = -sy * inverse, sx * inverse
     else:
-        ax, ay = _ONE, _ZERO
+        ax, ay = ONE, ZERO
     bx, by, bz = -sz * ay, sz * ax, sx * ay - sy * ax
-    r, phi = math.sqrt(u), _TWO * _PI * v
+    r, phi = math.sqrt(u), TWO * PI * v
     p, q = r * math.cos(phi), r * math.sin(phi)
-    s = _HALF * (_ONE + sz)
-    q = (_ONE - s) * math.sqrt(max(_ZERO, _ONE - p * p)) + s * q
-    w = math.sqrt(max(_ZERO, _ONE - p * p - q * q))
+    s = HALF * (ONE + sz)
+    q = (ONE - s) * math.sqrt(max(ZERO, ONE - p * p)) + s * q
+    w = math.sqrt(max(ZERO, ONE - p * p - q * q))
     hx, hy, hz = p * ax + q * bx + w * sx, p * ay + q * by + w * sy, q * bz + w * sz
     hx, hy, hz = alpha * hx, alpha * hy, max(hz, np.float32(1e-6))
-    scale = _ONE / math.sqrt(hx * hx + hy * hy + hz * hz)
+    scale = ONE / math.sqrt(hx * hx + hy * hy + hz * hz)
     return hx * scale, hy * scale, hz * scale
 
 
@@ -82,30 +75,27 @@ def mirrored(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, mask, place,
     k, px, py, pz, nx, ny, nz, vx, vy, vz = place
     alpha = bodies[k, col.LOBE]
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
-    lx, ly, lz = (
-        vx * tx + vy * ty + vz * tz,
-        vx * bx + vy * by + vz * bz,
-        max(vx * nx + vy * ny + vz * nz, np.float32(1e-3)),
-    )
-    red = green = blue = _ZERO
+    lx, ly = vx * tx + vy * ty + vz * tz, vx * bx + vy * by + vz * bz
+    lz = max(vx * nx + vy * ny + vz * nz, np.float32(1e-3))
+    red = green = blue = ZERO
     touched = 0
     for i in range(start, start + count):
         hx, hy, hz = visible_normal(alpha, lx, ly, lz, lobe[i, 0], lobe[i, 1])
         vh = lx * hx + ly * hy + lz * hz
-        rx, ry, rz = _TWO * vh * hx - lx, _TWO * vh * hy - ly, _TWO * vh * hz - lz
-        if rz <= _ZERO:
+        rx, ry, rz = TWO * vh * hx - lx, TWO * vh * hy - ly, TWO * vh * hz - lz
+        if rz <= ZERO:
             continue
         a2 = alpha * alpha
-        kept = _TWO * rz / (rz + math.sqrt(rz * rz * (_ONE - a2) + a2))  # masking of the way out, G1
+        kept = TWO * rz / (rz + math.sqrt(rz * rz * (ONE - a2) + a2))  # masking of the way out, G1
         dx, dy, dz = rx * tx + ry * bx + rz * nx, rx * ty + ry * by + rz * ny, rx * tz + ry * bz + rz * nz
-        m = _ONE - vh
+        m = ONE - vh
         edge = m * m * m * m * m
         r, g, b, met = path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, i, depth)
-        red += kept * r * (bodies[k, col.RED] + (_ONE - bodies[k, col.RED]) * edge)
-        green += kept * g * (bodies[k, col.GREEN] + (_ONE - bodies[k, col.GREEN]) * edge)
-        blue += kept * b * (bodies[k, col.BLUE] + (_ONE - bodies[k, col.BLUE]) * edge)
+        red += kept * r * (bodies[k, col.RED] + (ONE - bodies[k, col.RED]) * edge)
+        green += kept * g * (bodies[k, col.GREEN] + (ONE - bodies[k, col.GREEN]) * edge)
+        blue += kept * b * (bodies[k, col.BLUE] + (ONE - bodies[k, col.BLUE]) * edge)
         touched |= met
-    scale = _ONE / np.float32(count)
+    scale = ONE / np.float32(count)
     return red * scale, green * scale, blue * scale, touched
 
 
@@ -115,8 +105,8 @@ def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, 
 
     `turn` numbers the ray, so that the rays of a pixel look for different points of the lamps.
     """
-    wr = wg = wb = _ONE
-    red = green = blue = _ZERO
+    wr = wg = wb = ONE
+    red = green = blue = ZERO
     touched = 0
     for _ in range(depth):
         reach = FAR
@@ -133,29 +123,28 @@ def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, 
                 )
             r, g, b, met = table_light(lit, lit_by, lamps, px + t * dx, py + t * dy)
             return (
-                red + wr * r / _PI * lamps[0, col.TABLE_RED],
-                green + wg * g / _PI * lamps[0, col.TABLE_GREEN],
-                blue + wb * b / _PI * lamps[0, col.TABLE_BLUE],
+                red + wr * r / PI * lamps[0, col.TABLE_RED],
+                green + wg * g / PI * lamps[0, col.TABLE_GREEN],
+                blue + wb * b / PI * lamps[0, col.TABLE_BLUE],
                 touched | met,
             )
         touched |= 1 << k
         nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
         facing = nx * dx + ny * dy + nz * dz
-        if facing > _ZERO:  # a smooth normal that leans away at the rim
+        if facing > ZERO:  # a smooth normal that leans away at the rim
             return red, green, blue, touched
-        px, py, pz = px + t * dx + _OFFSET * nx, py + t * dy + _OFFSET * ny, pz + t * dz + _OFFSET * nz
-        if bodies[k, col.METAL] < _HALF:
+        px, py, pz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
+        if bodies[k, col.METAL] < HALF:
             r, g, b, met = glance(nodes, tris, bodies, lamps, mask, px, py, pz, nx, ny, nz)
             # A stand-in for the light that reaches it from the lit table.
-            around = _HALF * (_ONE - nz) * lamps[0, col.TABLE_RED]
+            around = HALF * (ONE - nz) * lamps[0, col.TABLE_RED]
+            r = r / PI + lamps[0, col.SKY_RED] + around * lamps[0, col.BARE_RED]
+            g = g / PI + lamps[0, col.SKY_GREEN] + around * lamps[0, col.BARE_GREEN]
+            b = b / PI + lamps[0, col.SKY_BLUE] + around * lamps[0, col.BARE_BLUE]
             return (
-                red + wr * bodies[k, col.RED] * (r / _PI + lamps[0, col.SKY_RED] + around * lamps[0, col.BARE_RED]),
-                green
-                + wg
-                * bodies[k, col.GREEN]
-                * (g / _PI + lamps[0, col.SKY_GREEN] + around * lamps[0, col.BARE_GREEN]),
-                blue
-                + wb * bodies[k, col.BLUE] * (b / _PI + lamps[0, col.SKY_BLUE] + around * lamps[0, col.BARE_BLUE]),
+                red + wr * bodies[k, col.RED] * r,
+                green + wg * bodies[k, col.GREEN] * g,
+                blue + wb * bodies[k, col.BLUE] * b,
                 touched | met,
             )
         # A sharp highlight seen in another mirror would come out as speckles: few rays find it.
@@ -164,6 +153,6 @@ def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, 
             nodes, tris, bodies, lamps, points, mask, k, px, py, pz, nx, ny, nz, -dx, -dy, -dz, soft, 4, turn, 1
         )
         red, green, blue, touched = red + wr * r, green + wg * g, blue + wb * b, touched | met
-        dx, dy, dz = dx - _TWO * facing * nx, dy - _TWO * facing * ny, dz - _TWO * facing * nz
+        dx, dy, dz = dx - TWO * facing * nx, dy - TWO * facing * ny, dz - TWO * facing * nz
         wr, wg, wb = wr * bodies[k, col.RED], wg * bodies[k, col.GREEN], wb * bodies[k, col.BLUE]
     return red, green, blue, touched

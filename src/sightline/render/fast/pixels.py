@@ -16,23 +16,17 @@ from sightline.render.fast.ambient import bounced, table_bounce
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, direct_coated
 from sightline.render.fast.mirrors import glint, mirrored
-from sightline.render.fast.rays import FAR, nearest, normal_at
+from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, ZERO, nearest, normal_at
 from sightline.render.fast.settings import PATTERN
 
 UNKNOWN, WORKED_OUT, BETWEEN = 0, 1, 2
 
-_ZERO = np.float32(0.0)
-_HALF = np.float32(0.5)
-_ONE = np.float32(1.0)
-_PI = np.float32(math.pi)
-_OFFSET = np.float32(2e-3)
 _ALIKE = np.float32(0.97)
 _CREASE = np.float32(0.9)
 _BENT = np.float32(2e-3)
 _STEP = np.float32(0.1)
 _NEARBY = np.float32(0.05)
 _DARK = np.float32(1e-3)
-_BY_PI = np.float32(1.0 / math.pi)
 
 
 @small
@@ -45,7 +39,7 @@ def ray(cam, x, y):
 @small
 def without_self(tris, mask, k, face):
     """An object does not stand in the light of a face that has all of it behind."""
-    if k >= 0 and tris[face, col.OPEN] != _ZERO:
+    if k >= 0 and tris[face, col.OPEN] != ZERO:
         return mask & ~(1 << k)
     return mask
 
@@ -60,10 +54,10 @@ def surface_at(ids, faces, depth, normals, y, x):
 def _looked_at(cam, surface):
     """The ray to a pixel's surface, and a point a little above it: (dx, dy, dz, px, py, pz)."""
     _, _, depth, nx, ny, nz, y, x = surface
-    dx, dy, dz = ray(cam, np.float32(x) + _HALF, np.float32(y) + _HALF)
-    px = cam[col.EYE_X] + depth * dx + _OFFSET * nx
-    py = cam[col.EYE_Y] + depth * dy + _OFFSET * ny
-    pz = cam[col.EYE_Z] + depth * dz + _OFFSET * nz
+    dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
+    px = cam[col.EYE_X] + depth * dx + OFFSET * nx
+    py = cam[col.EYE_Y] + depth * dy + OFFSET * ny
+    pz = cam[col.EYE_Z] + depth * dz + OFFSET * nz
     return dx, dy, dz, px, py, pz
 
 
@@ -82,7 +76,7 @@ def arriving(nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam
         ir, ig, ib, met = table_bounce(lit, lit_by, lamps, px, py)
         return r + ir, g + ig, b + ib, touched | met
     others = without_self(tris, mask, k, face)
-    back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     vx, vy, vz = dx * back, dy * back, dz * back
     coat, lobe = bodies[k, col.COAT], bodies[k, col.LOBE]
     first, most = numbers[col.OBJECTS_FIRST], numbers[col.OBJECTS_MOST]
@@ -91,9 +85,9 @@ def arriving(nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam
     )
     ir, ig, ib, met = bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, others, px, py, pz, nx, ny, nz)
     return (
-        r + ir + cr * _PI / max(bodies[k, col.RED], _DARK),
-        g + ig + cg * _PI / max(bodies[k, col.GREEN], _DARK),
-        b + ib + cb * _PI / max(bodies[k, col.BLUE], _DARK),
+        r + ir + cr * PI / max(bodies[k, col.RED], _DARK),
+        g + ig + cg * PI / max(bodies[k, col.GREEN], _DARK),
+        b + ib + cb * PI / max(bodies[k, col.BLUE], _DARK),
         touched | met,
     )
 
@@ -103,7 +97,7 @@ def sparkling(nodes, tris, bodies, lamps, points, numbers, cam, mask, surface):
     """The image of the lamps in a pixel's metal: (r, g, b, touched)."""
     k, face, _, nx, ny, nz, _, _ = surface
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
-    back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     vx, vy, vz = dx * back, dy * back, dz * back
     others = without_self(tris, mask, k, face)
     lobe, count, rays = bodies[k, col.LOBE], numbers[col.GLINT_POINTS], numbers[col.GLINT_RAYS]
@@ -117,13 +111,20 @@ def mirroring(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, ca
     """The image of everything else in a pixel's metal, this pixel's share of the rays: (r, g, b, touched)."""
     k, face, _, nx, ny, nz, y, x = surface
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
-    back = -_ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     vx, vy, vz = dx * back, dy * back, dz * back
     others = without_self(tris, mask, k, face)
     count, depth = numbers[col.MIRROR_RAYS], numbers[col.MIRROR_DEPTH]
     start = (y % PATTERN * PATTERN + x % PATTERN) * count
     place = (k, px, py, pz, nx, ny, nz, vx, vy, vz)
     return mirrored(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, others, place, start, count, depth)
+
+
+@small
+def _cosine(normals, y, x, v, u):
+    """Of the angle between the normals of two pixels."""
+    across = normals[y, x, 0] * normals[v, u, 0] + normals[y, x, 1] * normals[v, u, 1]
+    return across + normals[y, x, 2] * normals[v, u, 2]
 
 
 @small
@@ -135,34 +136,33 @@ def agreed(ids, depth, normals, light, how, tolerance, y, x, dy, dx):
     """
     height, width = ids.shape
     if y - dy < 0 or x - dx < 0 or y + dy >= height or x + dx >= width:
-        return False, _ZERO, _ZERO, _ZERO
+        return False, ZERO, ZERO, ZERO
     four = dx != 0 and dy != 0
     count = 4 if four else 2
     body = ids[y, x]
-    red = green = blue = inverse = _ZERO
-    low, high = FAR, _ZERO
+    red = green = blue = inverse = ZERO
+    low, high = FAR, ZERO
     for i in range(count):
         v = y - dy if i % 2 == 0 else y + dy
         u = x - dx if i % 2 == 0 else x + dx
         if i >= 2:
             u = 2 * x - u
         if how[v, u] == UNKNOWN or ids[v, u] != body:
-            return False, _ZERO, _ZERO, _ZERO
+            return False, ZERO, ZERO, ZERO
         if body > 0:
-            turn = normals[y, x, 0] * normals[v, u, 0] + normals[y, x, 1] * normals[v, u, 1]
-            if turn + normals[y, x, 2] * normals[v, u, 2] < _ALIKE:
-                return False, _ZERO, _ZERO, _ZERO
-            inverse += _ONE / depth[v, u]
+            if _cosine(normals, y, x, v, u) < _ALIKE:
+                return False, ZERO, ZERO, ZERO
+            inverse += ONE / depth[v, u]
         r, g, b = light[v, u, 0], light[v, u, 1], light[v, u, 2]
         red += r
         green += g
         blue += b
         low, high = min(low, r + g + b), max(high, r + g + b)
-    scale = _ONE / np.float32(count)
+    scale = ONE / np.float32(count)
     if high - low > tolerance * high:
-        return False, _ZERO, _ZERO, _ZERO
-    if body > 0 and abs(inverse * scale * depth[y, x] - _ONE) > _BENT:
-        return False, _ZERO, _ZERO, _ZERO
+        return False, ZERO, ZERO, ZERO
+    if body > 0 and abs(inverse * scale * depth[y, x] - ONE) > _BENT:
+        return False, ZERO, ZERO, ZERO
     return True, red * scale, green * scale, blue * scale
 
 
@@ -173,24 +173,18 @@ def composed(ids, depth, normals, bodies, lamps, light, mirror, glints, y, x):
     if k < 0:
         if math.isnan(depth[y, x]):
             return lamps[0, col.SKY_RED], lamps[0, col.SKY_GREEN], lamps[0, col.SKY_BLUE]
-        r, g, b = (
-            lamps[0, col.TABLE_RED] * _BY_PI,
-            lamps[0, col.TABLE_GREEN] * _BY_PI,
-            lamps[0, col.TABLE_BLUE] * _BY_PI,
-        )
+        r, g = lamps[0, col.TABLE_RED] * BY_PI, lamps[0, col.TABLE_GREEN] * BY_PI
+        b = lamps[0, col.TABLE_BLUE] * BY_PI
         return light[y, x, 0] * r, light[y, x, 1] * g, light[y, x, 2] * b
     metal = bodies[k, col.METAL]
-    matte = (_ONE - metal) * _BY_PI
+    matte = (ONE - metal) * BY_PI
     r = matte * light[y, x, 0] * bodies[k, col.RED]
     g = matte * light[y, x, 1] * bodies[k, col.GREEN]
     b = matte * light[y, x, 2] * bodies[k, col.BLUE]
-    if metal > _ZERO:
+    if metal > ZERO:
         mr, mg, mb = _mean_mirror(ids, normals, mirror, y, x)
-        r, g, b = (
-            r + metal * (mr + glints[y, x, 0]),
-            g + metal * (mg + glints[y, x, 1]),
-            b + metal * (mb + glints[y, x, 2]),
-        )
+        r, g = r + metal * (mr + glints[y, x, 0]), g + metal * (mg + glints[y, x, 1])
+        b += metal * (mb + glints[y, x, 2])
     return r, g, b
 
 
@@ -198,19 +192,18 @@ def composed(ids, depth, normals, bodies, lamps, light, mirror, glints, y, x):
 def _mean_mirror(ids, normals, mirror, y, x):
     """The mirror image averaged over the square of pixels that share out its rays, as far as the surface goes."""
     height, width = ids.shape
-    red = green = blue = weight = _ZERO
+    red = green = blue = weight = ZERO
     reach = PATTERN // 2
     for v in range(max(0, y - reach), min(height, y + reach + 1)):
         for u in range(max(0, x - reach), min(width, x + reach + 1)):
             if ids[v, u] != ids[y, x]:
                 continue
-            turn = normals[y, x, 0] * normals[v, u, 0] + normals[y, x, 1] * normals[v, u, 1]
-            if turn + normals[y, x, 2] * normals[v, u, 2] < _ALIKE:
+            if _cosine(normals, y, x, v, u) < _ALIKE:
                 continue
             red += mirror[v, u, 0]
             green += mirror[v, u, 1]
             blue += mirror[v, u, 2]
-            weight += _ONE
+            weight += ONE
     return red / weight, green / weight, blue / weight
 
 
@@ -225,8 +218,7 @@ def on_edge(ids, depth, normals, y, x):
         if ids[v, u] != body:
             return True
         if body > 0:
-            turn = normals[y, x, 0] * normals[v, u, 0] + normals[y, x, 1] * normals[v, u, 1]
-            if turn + normals[y, x, 2] * normals[v, u, 2] < _CREASE:
+            if _cosine(normals, y, x, v, u) < _CREASE:
                 return True
             if abs(depth[v, u] - depth[y, x]) > _STEP:
                 return True
@@ -242,7 +234,7 @@ def edge_colour(nodes, tris, bodies, inside, cam, ids, normals, colour, y, x):
         for u in range(max(0, x - 1), min(width, x + 2)):
             if ids[v, u] > 0:
                 mask |= 1 << (ids[v, u] - 1)
-    red = green = blue = _ZERO
+    red = green = blue = ZERO
     count = inside.shape[0]
     for i in range(count):
         sx, sy = np.float32(x) + inside[i, 0], np.float32(y) + inside[i, 1]
@@ -253,14 +245,14 @@ def edge_colour(nodes, tris, bodies, inside, cam, ids, normals, colour, y, x):
         _, k, face, fu, fv = nearest(
             nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
         )
-        nx, ny, nz = _ZERO, _ZERO, _ONE
+        nx, ny, nz = ZERO, ZERO, ONE
         if k >= 0:
             nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv)
-        v, u = _likeliest(ids, normals, y, x, sy - _HALF, sx - _HALF, k + 1, nx, ny, nz)
+        v, u = _likeliest(ids, normals, y, x, sy - HALF, sx - HALF, k + 1, nx, ny, nz)
         red += colour[v, u, 0]
         green += colour[v, u, 1]
         blue += colour[v, u, 2]
-    scale = _ONE / np.float32(count)
+    scale = ONE / np.float32(count)
     return red * scale, green * scale, blue * scale
 
 

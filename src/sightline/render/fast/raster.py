@@ -115,20 +115,10 @@ def _draw(vertices, mesh_faces, rows, ranges, kay, pose, k, seen, scratch, shown
         if near and (seen[a, 2] < 0 or seen[b, 2] < 0 or seen[c, 2] < 0):
             _clipped(vertices, mesh_faces, m, kay, f, scratch, shown)
         else:
-            _triangle(
-                seen[a, 0],
-                seen[a, 1],
-                seen[a, 2],
-                seen[b, 0],
-                seen[b, 1],
-                seen[b, 2],
-                seen[c, 0],
-                seen[c, 1],
-                seen[c, 2],
-                f,
-                scratch,
-                shown,
-            )
+            px, py, pz = seen[a, 0], seen[a, 1], seen[a, 2]
+            qx, qy, qz = seen[b, 0], seen[b, 1], seen[b, 2]
+            rx, ry, rz = seen[c, 0], seen[c, 1], seen[c, 2]
+            _triangle(px, py, pz, qx, qy, qz, rx, ry, rz, f, scratch, shown)
     return y0, y1, x0, x1
 
 
@@ -266,16 +256,10 @@ def _normal(tris, rows, k, centre, dx, dy, dz, face, normals, y, x):
     ox, oy = c * ox + s * oy, -s * ox + c * oy
     dx, dy = c * dx + s * dy, -s * dx + c * dy
     tx, ty, tz = ox - tris[face, 0], oy - tris[face, 1], oz - tris[face, 2]
-    px, py, pz = (
-        dy * tris[face, 8] - dz * tris[face, 7],
-        dz * tris[face, 6] - dx * tris[face, 8],
-        dx * tris[face, 7] - dy * tris[face, 6],
-    )
-    qx, qy, qz = (
-        ty * tris[face, 5] - tz * tris[face, 4],
-        tz * tris[face, 3] - tx * tris[face, 5],
-        tx * tris[face, 4] - ty * tris[face, 3],
-    )
+    px, py = dy * tris[face, 8] - dz * tris[face, 7], dz * tris[face, 6] - dx * tris[face, 8]
+    pz = dx * tris[face, 7] - dy * tris[face, 6]
+    qx, qy = ty * tris[face, 5] - tz * tris[face, 4], tz * tris[face, 3] - tx * tris[face, 5]
+    qz = tx * tris[face, 4] - ty * tris[face, 3]
     scale = 1.0 / (px * tris[face, 3] + py * tris[face, 4] + pz * tris[face, 5])
     u = min(1.0, max(0.0, (px * tx + py * ty + pz * tz) * scale))
     v = min(1.0 - u, max(0.0, (qx * dx + qy * dy + qz * dz) * scale))

@@ -19,9 +19,14 @@ from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 
 FAR = np.float32(1e9)
-_ZERO = np.float32(0.0)
-_ONE = np.float32(1.0)
-_TWO = np.float32(2.0)
+ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
+PI, BY_PI = np.float32(math.pi), np.float32(1.0 / math.pi)
+OFFSET = np.float32(2e-3)
+"""Rays begin so far above the surface they leave, metres."""
+
+FAINT = np.float32(2e-3)
+"""Light of a lamp in a mirror that does not count."""
+
 _TINY = np.float32(1e-12)
 _HUGE = np.float32(1e12)
 
@@ -31,7 +36,7 @@ def everything(bodies):
     """The mask of all bodies that are there."""
     mask = 0
     for k in range(bodies.shape[0]):
-        if bodies[k, col.PRESENT] != _ZERO:
+        if bodies[k, col.PRESENT] != ZERO:
             mask |= 1 << k
     return mask
 
@@ -39,59 +44,59 @@ def everything(bodies):
 @small
 def near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
     """Whether a ray (from o on, without end) passes through a body's bounding sphere; length2 = d · d."""
-    cx, cy, cz, r = (
-        bodies[k, col.X] - ox,
-        bodies[k, col.Y] - oy,
-        bodies[k, col.MIDDLE_Z] - oz,
-        bodies[k, col.RADIUS],
-    )
+    cx, cy, cz = bodies[k, col.X] - ox, bodies[k, col.Y] - oy, bodies[k, col.MIDDLE_Z] - oz
+    r = bodies[k, col.RADIUS]
     along = cx * dx + cy * dy + cz * dz
     away2 = cx * cx + cy * cy + cz * cz
     if away2 <= r * r:
         return True
-    return along > _ZERO and away2 * length2 - along * along <= r * r * length2
+    return along > ZERO and away2 * length2 - along * along <= r * r * length2
 
 
 @small
 def _span(kind, a, b, ox, oy, dx, dy, ix, iy):
     """Where a ray is within an upright box (1) or elliptic cylinder (2) without ends: (enter, leave)."""
-    if kind < _TWO:
+    if kind < TWO:
         x0, x1, y0, y1 = (-a - ox) * ix, (a - ox) * ix, (-b - oy) * iy, (b - oy) * iy
         return max(min(x0, x1), min(y0, y1)), min(max(x0, x1), max(y0, y1))
     px, py, qx, qy = ox / a, oy / b, dx / a, dy / b
-    square, mixed, left = qx * qx + qy * qy, px * qx + py * qy, px * px + py * py - _ONE
+    square, mixed, left = qx * qx + qy * qy, px * qx + py * qy, px * px + py * py - ONE
     if square < _TINY:
-        return (-FAR, FAR) if left <= _ZERO else (FAR, -FAR)
+        return (-FAR, FAR) if left <= ZERO else (FAR, -FAR)
     root = mixed * mixed - square * left
-    if root < _ZERO:
+    if root < ZERO:
         return FAR, -FAR
     root = math.sqrt(root)
     return (-mixed - root) / square, (-mixed + root) / square
 
 
 @small
+def _turned(bodies, k, ox, oy, oz, dx, dy):
+    """A ray's origin and the level part of its direction in the axes of body k."""
+    c, s = bodies[k, col.COS], bodies[k, col.SIN]
+    px, py = ox - bodies[k, col.X], oy - bodies[k, col.Y]
+    return c * px + s * py, c * py - s * px, oz - bodies[k, col.Z], c * dx + s * dy, c * dy - s * dx
+
+
+@small
 def meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
     """Whether a ray meets body k, a prism less its cavity, at 0 < t < reach."""
-    c, s = bodies[k, col.COS], bodies[k, col.SIN]
-    px, py, oz = ox - bodies[k, col.X], oy - bodies[k, col.Y], oz - bodies[k, col.Z]
-    ox, oy = c * px + s * py, c * py - s * px
-    px, py = dx, dy
-    dx, dy = c * px + s * py, c * py - s * px
+    ox, oy, oz, dx, dy = _turned(bodies, k, ox, oy, oz, dx, dy)
     ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
     enter, leave = _span(
         bodies[k, col.PRISM], bodies[k, col.PRISM_X], bodies[k, col.PRISM_Y], ox, oy, dx, dy, ix, iy
     )
     z0, z1 = -oz * iz, (bodies[k, col.HEIGHT] - oz) * iz
-    enter, leave = max(max(enter, min(z0, z1)), _ZERO), min(min(leave, max(z0, z1)), reach)
+    enter, leave = max(max(enter, min(z0, z1)), ZERO), min(min(leave, max(z0, z1)), reach)
     if enter >= leave:
         return False
-    if bodies[k, col.HOLLOW] == _ZERO:
+    if bodies[k, col.HOLLOW] == ZERO:
         return True
     into, out = _span(
         bodies[k, col.HOLLOW], bodies[k, col.HOLLOW_X], bodies[k, col.HOLLOW_Y], ox, oy, dx, dy, ix, iy
     )
     floor = (bodies[k, col.HEIGHT] - bodies[k, col.DEPTH] - oz) * iz  # the cavity has no lid
-    if dz >= _ZERO:  # as `inverse` takes it
+    if dz >= ZERO:  # as `inverse` takes it
         into = max(into, floor)
     else:
         out = min(out, floor)
@@ -104,7 +109,7 @@ def blocker(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
     length2 = dx * dx + dy * dy + dz * dz
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
-            if bodies[k, col.PRISM] != _ZERO:
+            if bodies[k, col.PRISM] != ZERO:
                 if meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
                     return k
                 continue
@@ -119,10 +124,10 @@ def nearest(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
     """The nearest meeting: (t, body, face, u, v); body −1 and t = reach where there is none."""
     length2 = dx * dx + dy * dy + dz * dz
     best, body, face = reach, -1, -1
-    bu = bv = _ZERO
+    bu = bv = ZERO
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
-            if bodies[k, col.PRISM] != _ZERO and not meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, best):
+            if bodies[k, col.PRISM] != ZERO and not meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, best):
                 continue
             t, f, u, v = walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, best, False)
             if t < best:
@@ -133,20 +138,16 @@ def nearest(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
 @small
 def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
     """One body's hierarchy: (t, face, u, v) of the nearest meeting, or of any; t = reach where there is none."""
-    c, s = bodies[k, col.COS], bodies[k, col.SIN]
-    px, py, oz = ox - bodies[k, col.X], oy - bodies[k, col.Y], oz - bodies[k, col.Z]
-    ox, oy = c * px + s * py, c * py - s * px
-    px, py = dx, dy
-    dx, dy = c * px + s * py, c * py - s * px
+    ox, oy, oz, dx, dy = _turned(bodies, k, ox, oy, oz, dx, dy)
     ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
     best, face = reach, -1
-    bu = bv = _ZERO
+    bu = bv = ZERO
     node, end = int(bodies[k, col.FIRST_NODE]), int(bodies[k, col.END_NODE])
     while node < end:
         x0, x1 = (nodes[node, 0] - ox) * ix, (nodes[node, 3] - ox) * ix
         y0, y1 = (nodes[node, 1] - oy) * iy, (nodes[node, 4] - oy) * iy
         z0, z1 = (nodes[node, 2] - oz) * iz, (nodes[node, 5] - oz) * iz
-        enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), _ZERO))
+        enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), ZERO))
         leave = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), best))
         if enter > leave:
             node = int(nodes[node, col.SKIP])
@@ -154,7 +155,7 @@ def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
         leaf = int(nodes[node, col.LEAF])
         for f in range(leaf >> 3, (leaf >> 3) + (leaf & 7)):
             t, u, v = _meet(tris, f, ox, oy, oz, dx, dy, dz)
-            if _ZERO < t < best:
+            if ZERO < t < best:
                 best, face, bu, bv = t, f, u, v
                 if any_will_do:
                     return best, face, bu, bv
@@ -166,8 +167,8 @@ def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
 def inverse(d):
     """1 / d, huge where d is 0."""
     if abs(d) > _TINY:
-        return _ONE / d
-    return _HUGE if d >= _ZERO else -_HUGE
+        return ONE / d
+    return _HUGE if d >= ZERO else -_HUGE
 
 
 @small
@@ -176,26 +177,26 @@ def _meet(c, f, ox, oy, oz, dx, dy, dz):
     px, py, pz = dy * c[f, 8] - dz * c[f, 7], dz * c[f, 6] - dx * c[f, 8], dx * c[f, 7] - dy * c[f, 6]
     det = px * c[f, 3] + py * c[f, 4] + pz * c[f, 5]
     if abs(det) < _TINY:
-        return -_ONE, _ZERO, _ZERO
-    scale = _ONE / det
+        return -ONE, ZERO, ZERO
+    scale = ONE / det
     tx, ty, tz = ox - c[f, 0], oy - c[f, 1], oz - c[f, 2]
     u = (px * tx + py * ty + pz * tz) * scale
-    if u < _ZERO or u > _ONE:
-        return -_ONE, _ZERO, _ZERO
+    if u < ZERO or u > ONE:
+        return -ONE, ZERO, ZERO
     qx, qy, qz = ty * c[f, 5] - tz * c[f, 4], tz * c[f, 3] - tx * c[f, 5], tx * c[f, 4] - ty * c[f, 3]
     v = (dx * qx + dy * qy + dz * qz) * scale
-    if v < _ZERO or u + v > _ONE:
-        return -_ONE, _ZERO, _ZERO
+    if v < ZERO or u + v > ONE:
+        return -ONE, ZERO, ZERO
     return (c[f, 6] * qx + c[f, 7] * qy + c[f, 8] * qz) * scale, u, v
 
 
 @small
 def normal_at(tris, bodies, k, face, u, v):
     """The smooth unit normal of body k at a point of one of its triangles, in world axes."""
-    w = _ONE - u - v
+    w = ONE - u - v
     nx = w * tris[face, 9] + u * tris[face, 12] + v * tris[face, 15]
     ny = w * tris[face, 10] + u * tris[face, 13] + v * tris[face, 16]
     nz = w * tris[face, 11] + u * tris[face, 14] + v * tris[face, 17]
-    scale = _ONE / math.sqrt(nx * nx + ny * ny + nz * nz)
+    scale = ONE / math.sqrt(nx * nx + ny * ny + nz * nz)
     c, s = bodies[k, col.COS], bodies[k, col.SIN]
     return (c * nx - s * ny) * scale, (s * nx + c * ny) * scale, nz * scale

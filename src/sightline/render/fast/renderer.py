@@ -14,7 +14,7 @@ from sightline.render.fast import columns as col
 from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, check_camera, eye, lamps
 from sightline.render.fast.raster import Surfaces, raster
 from sightline.render.fast.settings import Settings
-from sightline.render.fast.shade import Ground, State, light_table, new_state, shade
+from sightline.render.fast.shade import Ground, State, light_table, shade
 from sightline.render.frames import Frame
 from sightline.worlds.layout import Layout, Shot
 from sightline.worlds.shapes import solid as built_in
@@ -80,24 +80,9 @@ class FastRenderer:
         rows = before.bodies.rows.copy()
         rows[index, col.PRESENT] = 0.0
         bodies = Bodies(rows, before.bodies.ranges)
-        meshes, plan = self._pool.meshes, self._plan
-        ground = light_table(meshes, bodies, before.lamps, plan, self.settings.map_cells, before.ground, index)
-        seen = raster(meshes, bodies, before.eye, shot.size)
-        state = new_state(*seen.ids.shape)
-        image = shade(
-            meshes,
-            bodies,
-            before.lamps,
-            plan,
-            camera_row(before.eye),
-            ground,
-            seen,
-            state,
-            before.seen,
-            before.state,
-            index,
-        )
-        return _frame(shot, _without(seen, index), image)
+        ground = self._ground(bodies, before.lamps, before.ground, index)
+        after = self._draw(bodies, before.eye, before.lamps, ground, shot, before, index)
+        return _frame(shot, _without(after.seen, index), after.image)
 
     def forget(self) -> None:
         """Let go of the views kept for counterfactuals; solids stay."""
@@ -111,17 +96,35 @@ class FastRenderer:
             return self._worked[key]
         bodies, camera = self._pool.bodies(layout), eye(shot)
         check_camera(self._pool, layout, shot, bodies, camera)
-        meshes, plan, lights = self._pool.meshes, self._plan, lamps(layout, self.settings.map_half)
+        lights = lamps(layout, self.settings.map_half)
         if self._lit is None or self._lit[0] is not layout:
-            self._lit = (layout, light_table(meshes, bodies, lights, plan, self.settings.map_cells, None, -1))
-        ground = self._lit[1]
-        seen = raster(meshes, bodies, camera, shot.size)
-        state = new_state(*seen.ids.shape)
-        image = shade(meshes, bodies, lights, plan, camera_row(camera), ground, seen, state, seen, state, -1)
-        self._worked[key] = _Worked(bodies, camera, lights, ground, seen, state, image)
+            self._lit = (layout, self._ground(bodies, lights))
+        self._worked[key] = self._draw(bodies, camera, lights, self._lit[1], shot)
         if len(self._worked) > KEPT:
             self._worked.popitem(last=False)
         return self._worked[key]
+
+    def _ground(
+        self, bodies: Bodies, lights: NDArray[np.float32], old: Ground | None = None, gone: int = -1
+    ) -> Ground:
+        return light_table(self._pool.meshes, bodies, lights, self._plan, self.settings.map_cells, old, gone)
+
+    def _draw(
+        self,
+        bodies: Bodies,
+        camera: Eye,
+        lights: NDArray[np.float32],
+        ground: Ground,
+        shot: Shot,
+        before: _Worked | None = None,
+        gone: int = -1,
+    ) -> _Worked:
+        """Work a view out; what body `gone` did not touch is taken over from how it was `before`."""
+        meshes, cam = self._pool.meshes, camera_row(camera)
+        seen = raster(meshes, bodies, camera, shot.size)
+        old = None if before is None else (before.seen, before.state)
+        image, state = shade(meshes, bodies, lights, self._plan, cam, ground, seen, old, gone)
+        return _Worked(bodies, camera, lights, ground, seen, state, image)
 
 
 def _frame(shot: Shot, seen: Surfaces, image: NDArray[np.uint8] | None) -> Frame:

@@ -57,6 +57,8 @@ class Settings:
         count = PATTERN * PATTERN * self.mirror
         # The points of one pixel must be spread as well as those of the square: deal them out in turn.
         lobe = _spread(count).reshape(self.mirror, PATTERN * PATTERN, 2).swapaxes(0, 1).reshape(count, 2)
+        shadows = (self.shadow_first, self.shadow_most, self.table_first, self.table_most)
+        metal = (self.mirror, self.mirror_depth, self.glint_rays, self.lattice, self.glint_points)
         most = max(self.shadow_most, self.table_most, self.glint_points, 5)
         return RenderPlan(
             points=_corners_first(2.0 * _spread(most) - 1.0).astype(np.float32),
@@ -64,22 +66,7 @@ class Settings:
             wide=_dome(_spread(self.table_dome)).astype(np.float32),
             lobe=np.ascontiguousarray(lobe, dtype=np.float32),
             inside=_spread(self.edge_samples).astype(np.float32),
-            numbers=np.array(
-                (
-                    self.shadow_first,
-                    self.shadow_most,
-                    self.table_first,
-                    self.table_most,
-                    self.mirror,
-                    self.mirror_depth,
-                    self.glint_rays,
-                    self.lattice,
-                    self.glint_points,
-                    self.objects_first,
-                    self.objects_most,
-                ),
-                np.int32,
-            ),
+            numbers=np.array((*shadows, *metal, self.objects_first, self.objects_most), np.int32),
             tolerance=np.array((self.tolerance,), np.float32),
         )
 

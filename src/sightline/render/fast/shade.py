@@ -33,15 +33,11 @@ from sightline.render.fast.pixels import (
     surface_at,
 )
 from sightline.render.fast.raster import Surfaces
-from sightline.render.fast.rays import everything
+from sightline.render.fast.rays import BY_PI, ONE, ZERO, everything
 from sightline.render.fast.settings import RenderPlan
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
-
-_ZERO = np.float32(0.0)
-_ONE = np.float32(1.0)
-_BY_PI = np.float32(1.0 / math.pi)
 
 
 class Ground(NamedTuple):
@@ -73,12 +69,12 @@ class State(NamedTuple):
     final: F32
 
 
-def new_state(height: int, width: int) -> State:
+def _new_state(height: int, width: int) -> State:
     """Make the empty arrays of a view."""
-    colours = [np.zeros((height, width, 3), np.float32) for _ in range(5)]
-    masks = [np.zeros((height, width), np.int64) for _ in range(3)]
+    light, mirror, glints, colour, final = (np.zeros((height, width, 3), np.float32) for _ in range(5))
+    touched, mirror_touched, glints_touched = (np.zeros((height, width), np.int64) for _ in range(3))
     how = np.zeros((height, width), np.uint8)
-    return State(colours[0], masks[0], how, colours[1], masks[1], colours[2], masks[2], colours[3], colours[4])
+    return State(light, touched, how, mirror, mirror_touched, glints, glints_touched, colour, final)
 
 
 def light_table(
@@ -86,18 +82,7 @@ def light_table(
 ) -> Ground:
     """The lit map; cells of `old` that body `gone` (−1: none) did not touch are taken over."""
     ground = Ground(np.zeros((cells, cells, 6), np.float32), np.zeros((cells, cells), np.int64))
-    _light_table(
-        meshes.nodes,
-        meshes.tris,
-        bodies.rows,
-        lamps,
-        plan.points,
-        plan.wide,
-        plan.numbers,
-        *ground,
-        *(old or ground),
-        _bit(gone),
-    )
+    _light_table((meshes.nodes, meshes.tris, bodies.rows), lamps, plan, ground, old or ground, _bit(gone))
     return ground
 
 
@@ -109,44 +94,27 @@ def shade(
     cam: F32,
     ground: Ground,
     seen: Surfaces,
-    state: State,
-    before: Surfaces,
-    old: State,
-    gone: int,
-) -> NDArray[np.uint8]:
-    """The picture, (H, W, 3) uint8 sRGB; `before` and `old` tell what it was with body `gone` (−1: nothing)."""
+    before: tuple[Surfaces, State] | None = None,
+    gone: int = -1,
+) -> tuple[NDArray[np.uint8], State]:
+    """The picture, (H, W, 3) uint8 sRGB, and how it came about; `before` tells what it was with body `gone`."""
     bit = _bit(gone)
+    state = _new_state(*seen.ids.shape)
+    old_seen, old = before or (seen, state)
     image = np.empty((*seen.ids.shape, 3), np.uint8)
-    view = (seen.ids, seen.depth, seen.normals)
     same = np.zeros(seen.ids.shape, np.bool_)
     if bit:
-        same = (seen.ids == before.ids) & (seen.faces == before.faces) & (seen.depth == before.depth)
-    scene = (meshes.nodes, meshes.tris, bodies.rows)
+        same = (seen.ids == old_seen.ids) & (seen.faces == old_seen.faces) & (seen.depth == old_seen.depth)
+    scene, view = (meshes.nodes, meshes.tris, bodies.rows), (seen.ids, seen.depth, seen.normals)
     faced = (seen.ids, seen.faces, seen.depth, seen.normals)
-    _light(
-        *scene,
-        lamps,
-        *ground,
-        plan.points,
-        plan.dome,
-        plan.numbers,
-        plan.tolerance,
-        cam,
-        *faced,
-        same,
-        *state[:3],
-        *old[:3],
-        bit,
-    )
-    _gloss(
-        *scene, lamps, *ground, plan.points, plan.lobe, plan.numbers, cam, *faced, same, *state[3:7], *old[3:7], bit
-    )
+    _light(scene, lamps, ground, plan, cam, faced, same, state[:3], old[:3], bit)
+    _gloss(scene, lamps, ground, plan, cam, faced, same, state[3:7], old[3:7], bit)
     _compose(bodies.rows, lamps, *view, state.light, state.mirror, state.glints, state.colour)
     if bit:
         same &= (state.colour == old.colour).all(axis=2)
     _smooth_edges(*scene, plan.inside, cam, *view, same, state.colour, state.final, old.final)
     _encode(state.final, TONES, image)
-    return image
+    return image, state
 
 
 def _bit(gone: int) -> int:
@@ -164,7 +132,10 @@ TONES = _tones()
 
 
 @device
-def _light_table(nodes, tris, bodies, lamps, points, wide, numbers, lit, lit_by, old, old_by, bit):
+def _light_table(scene, lamps, plan, ground, before, bit):
+    nodes, tris, bodies = scene
+    lit, lit_by = ground
+    old, old_by = before
     cells = lit.shape[0]
     mask = everything(bodies)
     for i in range(cells):
@@ -174,38 +145,21 @@ def _light_table(nodes, tris, bodies, lamps, points, wide, numbers, lit, lit_by,
                     lit[i, j, c] = old[i, j, c]
                 lit_by[i, j] = old_by[i, j]
                 continue
-            table_cell(nodes, tris, bodies, lamps, lit, lit_by, points, wide, numbers, mask, i, j)
+            table_cell(nodes, tris, bodies, lamps, lit, lit_by, plan.points, plan.wide, plan.numbers, mask, i, j)
     for i in range(cells):
         for j in range(cells):
             fill_covered(lit, lit_by, i, j)
 
 
 @device
-def _light(
-    nodes,
-    tris,
-    bodies,
-    lamps,
-    lit,
-    lit_by,
-    points,
-    dome,
-    numbers,
-    tolerance,
-    cam,
-    ids,
-    faces,
-    depth,
-    normals,
-    same,
-    light,
-    touched,
-    how,
-    old_light,
-    old_touched,
-    old_how,
-    bit,
-):
+def _light(scene, lamps, ground, plan, cam, faced, same, state, old, bit):
+    # Arrays come in tuples here, once a picture; to take them apart once more for every pixel would cost.
+    nodes, tris, bodies = scene
+    lit, lit_by = ground
+    points, dome, numbers, tolerance = plan.points, plan.dome, plan.numbers, plan.tolerance[0]
+    ids, faces, depth, normals = faced
+    light, touched, how = state
+    old_light, old_touched, old_how = old
     height, width = ids.shape
     mask = everything(bodies)
     step = int(numbers[col.LATTICE])
@@ -220,18 +174,18 @@ def _light(
                     continue
                 if not start:
                     dy, dx = half if y % step else 0, half if x % step else 0
-                    if _on_table(ids, light, tolerance[0], y, x, dy, dx):
+                    if _on_table(ids, light, tolerance, y, x, dy, dx):
                         how[y, x] = BETWEEN
                         continue
-                    fits, r, g, b = agreed(ids, depth, normals, light, how, tolerance[0], y, x, dy, dx)
+                    fits, r, g, b = agreed(ids, depth, normals, light, how, tolerance, y, x, dy, dx)
                     if fits:
                         light[y, x, 0], light[y, x, 1], light[y, x, 2] = r, g, b
                         how[y, x] = BETWEEN
                         continue
                 how[y, x] = WORKED_OUT
                 k = ids[y, x] - 1
-                if math.isnan(depth[y, x]) or (k >= 0 and bodies[k, col.METAL] >= _ONE):
-                    light[y, x, 0] = light[y, x, 1] = light[y, x, 2] = _ZERO
+                if math.isnan(depth[y, x]) or (k >= 0 and bodies[k, col.METAL] >= ONE):
+                    light[y, x, 0] = light[y, x, 1] = light[y, x, 2] = ZERO
                     touched[y, x] = 0
                 elif same[y, x] and old_how[y, x] == WORKED_OUT and not old_touched[y, x] & bit:
                     for c in range(3):
@@ -269,9 +223,8 @@ def _on_table(ids, light, tolerance, y, x, dy, dx):
             return False
         for i in range(3):
             # In the order of `agreed`, so that both give the same bits.
-            light[y, x, i] = (((light[a, c, i] + light[b, d, i]) + light[a, d, i]) + light[b, c, i]) * np.float32(
-                0.25
-            )
+            total = ((light[a, c, i] + light[b, d, i]) + light[a, d, i]) + light[b, c, i]
+            light[y, x, i] = total * np.float32(0.25)
         return True
     if ids[a, c] | ids[b, d]:
         return False
@@ -285,38 +238,19 @@ def _on_table(ids, light, tolerance, y, x, dy, dx):
 
 
 @device
-def _gloss(
-    nodes,
-    tris,
-    bodies,
-    lamps,
-    lit,
-    lit_by,
-    points,
-    lobe,
-    numbers,
-    cam,
-    ids,
-    faces,
-    depth,
-    normals,
-    same,
-    mirror,
-    mirror_by,
-    glints,
-    glints_by,
-    old_mirror,
-    old_mirror_by,
-    old_glints,
-    old_glints_by,
-    bit,
-):
+def _gloss(scene, lamps, ground, plan, cam, faced, same, state, old, bit):
+    nodes, tris, bodies = scene
+    lit, lit_by = ground
+    points, lobe, numbers = plan.points, plan.lobe, plan.numbers
+    ids, faces, depth, normals = faced
+    mirror, mirror_by, glints, glints_by = state
+    old_mirror, old_mirror_by, old_glints, old_glints_by = old
     height, width = ids.shape
     mask = everything(bodies)
     for y in range(height):
         for x in range(width):
             k = ids[y, x] - 1
-            if k < 0 or bodies[k, col.METAL] <= _ZERO:
+            if k < 0 or bodies[k, col.METAL] <= ZERO:
                 continue
             surface = surface_at(ids, faces, depth, normals, y, x)
             if same[y, x] and not old_glints_by[y, x] & bit:
@@ -340,11 +274,8 @@ def _gloss(
 @device
 def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour):
     height, width = ids.shape
-    red, green, blue = (
-        lamps[0, col.TABLE_RED] * _BY_PI,
-        lamps[0, col.TABLE_GREEN] * _BY_PI,
-        lamps[0, col.TABLE_BLUE] * _BY_PI,
-    )
+    red, green = lamps[0, col.TABLE_RED] * BY_PI, lamps[0, col.TABLE_GREEN] * BY_PI
+    blue = lamps[0, col.TABLE_BLUE] * BY_PI
     for y in range(height):
         for x in range(width):
             # Most pixels show the table, for which a call costs more than the work.
@@ -394,4 +325,4 @@ def _encode(light, tones, image):
     for y in range(height):
         for x in range(width):
             for c in range(3):
-                image[y, x, c] = tones[int(min(max(light[y, x, c], _ZERO) * steps, last))]
+                image[y, x, c] = tones[int(min(max(light[y, x, c], ZERO) * steps, last))]

@@ -43,7 +43,7 @@ from PIL import Image
 from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Object, Occlusion, Relation, Scene, Sighting, View
-from sightline.store.convert import tables_from_scenes
+from sightline.store.convert import tables_in_parts
 from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, numbered, parse
 from sightline.store.tables import Tables
@@ -93,9 +93,7 @@ def read(path: str | Path, *, split: str = "") -> Iterator[Tables]:
     Raises:
         DataError: Naming file, object (``object 17``, by its id), key, what was expected and what stood there.
     """
-    scenes = _scenes(Path(path), split)
-    while part := list(islice(scenes, _SCENES_A_PART)):
-        yield tables_from_scenes(part)
+    yield from tables_in_parts(_scenes(Path(path), split), _SCENES_A_PART)
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +28,7 @@ from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Camera, Object, Relation, Scene, Sighting, View, validate
 from sightline.scenes.labels import PREDICATES, SPATIAL
-from sightline.store.convert import tables_from_scenes
+from sightline.store.convert import tables_in_parts
 from sightline.store.formats.clevr_write import ASPECTS, EXTENSION, LOOKS, height_of, middle, own_attributes, write
 from sightline.store.formats.jsonio import JsonEntry, dump, is_text, load, names_keys, object_entry
 from sightline.store.formats.photos import find_photos, picture_size
@@ -65,9 +64,7 @@ def read(path: Path, *, images: Path | None = None, split: str = "") -> Iterator
     photos = None if images is None else find_photos(images)
     known: set[str] = set()
     for file in _files(Path(path)):
-        scenes = _scenes(file, split, photos, known)
-        while part := list(islice(scenes, _SCENES_A_PART)):
-            yield tables_from_scenes(part)
+        yield from tables_in_parts(_scenes(file, split, photos, known), _SCENES_A_PART)
 
 
 def _files(path: Path) -> list[Path]:
@@ -96,39 +93,26 @@ def _scenes(file: Path, split: str, photos: Mapping[str, str] | None, known: set
 
 
 @dataclass(frozen=True, slots=True)
-class _EntryPart:
-    """A part of a scene's entry: reads keys like an JsonEntry, with the way to them in the error's field."""
+class _EntryPart(JsonEntry):
+    """A part of a scene's entry: a missing key is null, and the way to a key stands in the error's field."""
 
-    entry: JsonEntry
     way: str
-    values: Mapping[str, Any]
 
-    def error(self, problem: str, key: str, expected: object = None, found: object = None) -> DataError:
-        return self.entry.error(problem, f"{self.way}.{key}", expected, found)
+    def error(self, problem: str, field: str, expected: object = None, found: object = None) -> DataError:
+        return JsonEntry.error(self, problem, f"{self.way}.{field}", expected, found)
 
-    def text(self, key: str, *, default: str | None = None) -> str:
-        value = self.values.get(key, default)
-        if not is_text(value):
-            raise self.error("not text", key, "a string without control characters", value)
-        return str(value)
+    def get(self, key: str) -> Any:
+        return self.values.get(key)
 
     def optional(self, key: str) -> str | None:
-        return None if self.values.get(key) is None else self.text(key)
+        return None if self.get(key) is None else self.text(key)
 
-    def numbers(self, key: str, count: int) -> tuple[float, ...]:
-        value = self.values.get(key)
+    def vector(self, key: str, count: int) -> tuple[float, ...]:
+        """So many numbers."""
+        value = self.get(key)
         if not isinstance(value, list) or len(value) != count:
             raise self.error("not a list of numbers", key, f"{count} numbers", value)
-        return tuple(self.entry.number(v, f"{self.way}.{key}") for v in value)
-
-    def number(self, key: str) -> float:
-        return self.entry.number(self.values.get(key), f"{self.way}.{key}")
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.values.get(key, [])
-        if not isinstance(value, list) or not all(map(is_text, value)):
-            raise self.error("not a list of words", key, "a list of strings", value)
-        return tuple(value)
+        return tuple(self.numbers(value, key))
 
 
 def _parts(entry: JsonEntry, values: Mapping[str, Any], key: str, way: str) -> list[_EntryPart]:
@@ -139,7 +123,7 @@ def _parts(entry: JsonEntry, values: Mapping[str, Any], key: str, way: str) -> l
     for i, value in enumerate(given):
         if not isinstance(value, dict):
             raise entry.error("entry is not an object", f"{way}[{i}]", "a JSON object", value)
-    return [_EntryPart(entry, f"{way}[{i}]", value) for i, value in enumerate(given)]
+    return [_EntryPart(entry.file, entry.row, value, f"{way}[{i}]") for i, value in enumerate(given)]
 
 
 def _scene(entry: JsonEntry, split: str, photos: Mapping[str, str] | None) -> Scene:
@@ -163,15 +147,15 @@ def _scene(entry: JsonEntry, split: str, photos: Mapping[str, str] | None) -> Sc
 def _looks(place: _EntryPart) -> dict[str, Any]:
     """CLEVR's keys of an object, checked."""
     looks: dict[str, Any] = {name: place.text(name) for name in ("shape", *LOOKS)}
-    return looks | {"rotation": place.number("rotation")}
+    return looks | {"rotation": place.number(place.get("rotation"), "rotation")}
 
 
 def _plain_object(number: int, place: _EntryPart) -> Object:
     looks = _looks(place)
-    x, y, z = place.numbers("3d_coords", 3)
+    x, y, z = place.vector("3d_coords", 3)
     turn = math.radians(looks["rotation"])
     c, s = math.cos(turn), math.sin(turn)
-    seen = {"pixel_coords": dump(list(place.numbers("pixel_coords", 3)))} if "pixel_coords" in place.values else {}
+    seen = {"pixel_coords": dump(list(place.vector("pixel_coords", 3)))} if "pixel_coords" in place.values else {}
     pose = (c, -s, 0.0, x, s, c, 0.0, y, 0.0, 0.0, 1.0, z, 0.0, 0.0, 0.0, 1.0)
     return Object(str(number), looks["shape"], own_attributes(looks) | seen, pose)
 
@@ -225,13 +209,13 @@ def _extended(
     values = entry.values[EXTENSION]
     if not isinstance(values, dict):
         raise entry.error("not an object", EXTENSION, "a JSON object", values)
-    extra = _EntryPart(entry, EXTENSION, values)
+    extra = _EntryPart(entry.file, entry.row, values, EXTENSION)
     rest = _parts(entry, values, "objects", f"{EXTENSION}.objects")
     if len(rest) != len(things):
         raise entry.error("not one entry an object", f"{EXTENSION}.objects", f"{len(things)} entries", len(rest))
     objects = [_extended_object(*pair) for pair in zip(things, rest, strict=True)]
     ids = [thing.id for thing in objects]
-    views = [_view(place, photos) for place in _parts(entry, values, "views", f"{EXTENSION}.views")]
+    views = [_view(entry, place, photos) for place in _parts(entry, values, "views", f"{EXTENSION}.views")]
     if not views:
         raise entry.error("scene has no view", f"{EXTENSION}.views", "at least one")
     sizes = {view.id: view.size for view in views}
@@ -253,21 +237,16 @@ def _extended_object(place: _EntryPart, rest: _EntryPart) -> Object:
     more = rest.values.get("attributes", {})
     if not isinstance(more, dict) or not all(map(is_text, (*more, *more.values()))):
         raise rest.error("attributes are not words", "attributes", "an object of strings", more)
-    thing = Object(
-        rest.text("id"),
-        rest.text("category"),
-        own_attributes(looks) | more,
-        rest.numbers("pose", 16),
-        rest.optional("ref") or None,
-    )
-    assert thing.pose is not None
-    centre, given = middle(thing.pose, height_of(thing)), place.numbers("3d_coords", 3)
+    name, category, facts = rest.text("id"), rest.text("category"), own_attributes(looks) | more
+    pose = rest.vector("pose", 16)
+    thing = Object(name, category, facts, pose, rest.optional("ref") or None)
+    centre, given = middle(pose, height_of(thing)), place.vector("3d_coords", 3)
     if max(abs(a - b) for a, b in zip(centre, given, strict=True)) > _TOLERANCE:
         raise place.error("centre contradicts the pose", "3d_coords", [round(c, 6) for c in centre], list(given))
     return thing
 
 
-def _view(place: _EntryPart, photos: Mapping[str, str] | None) -> View:
+def _view(entry: JsonEntry, place: _EntryPart, photos: Mapping[str, str] | None) -> View:
     size = None
     if place.values.get("size") is not None:
         width, height = place.values["size"] if _is_size(place.values["size"]) else (0, 0)
@@ -281,10 +260,10 @@ def _view(place: _EntryPart, photos: Mapping[str, str] | None) -> View:
     if matrices is not None:
         if not isinstance(matrices, dict):
             raise place.error("not a camera", "camera", "k and world_to_camera", matrices)
-        parts = _EntryPart(place.entry, f"{place.way}.camera", matrices)
-        camera = Camera(parts.numbers("k", 9), parts.numbers("world_to_camera", 12))
+        parts = _EntryPart(place.file, place.row, matrices, f"{place.way}.camera")
+        camera = Camera(parts.vector("k", 9), parts.vector("world_to_camera", 12))
     view = View(place.text("id"), None, size, "normalised" if units == "normalised" else "pixels", camera)
-    return _picture(place.entry, view, place.optional("image") or "", photos)
+    return _picture(entry, view, place.optional("image") or "", photos)
 
 
 def _is_size(value: Any) -> bool:
@@ -297,10 +276,8 @@ def _sighting(place: _EntryPart, ids: Sequence[str], sizes: Mapping[str, tuple[i
         raise place.error("not an object index", "object", f"a whole number from 0 to {len(ids) - 1}", index)
     if view not in sizes:
         raise place.error("unknown view", "view", "one of " + ", ".join(sizes), view)
-    x0, y0, x1, y1 = place.numbers("box", 4)
-    hidden = None if place.values.get("occluded_fraction") is None else place.number("occluded_fraction")
-    if hidden is not None and not 0.0 <= hidden <= 1.0:
-        raise place.error("share is out of range", "occluded_fraction", "0 to 1", hidden)
+    x0, y0, x1, y1 = place.vector("box", 4)
+    hidden = place.share("occluded_fraction")
     visible, amodal = (_mask(place, key, sizes[view]) for key in ("visible", "amodal"))
     return Sighting(view, ids[index], (x0, y0, x1, y1), visible, amodal, hidden, frozenset(place.texts("flags")))
 
@@ -320,12 +297,8 @@ def _mask(place: _EntryPart, key: str, size: tuple[int, int] | None) -> bytes | 
 
 
 def _relation(place: _EntryPart) -> Relation:
+    subject, thing, aspect = (place.text(key) for key in ("subject", "object", "aspect"))
+    predicate, votes = place.optional("predicate"), tuple(place.texts("votes"))
     return Relation(
-        place.text("subject"),
-        place.text("object"),
-        place.text("aspect"),
-        place.optional("predicate"),
-        place.texts("votes"),
-        place.optional("object_scene"),
-        place.optional("view"),
+        subject, thing, aspect, predicate, votes, place.optional("object_scene"), place.optional("view")
     )

@@ -60,6 +60,8 @@ _ANNOTATION_KEYS: Final = (
     "occluded_fraction",
 )
 
+_VIEW_COLUMNS: Final = ("scene_id", "split", "source", "view_id", "image", "width", "height", "camera")
+
 Table = dict[str, list[Any]]
 
 
@@ -71,23 +73,18 @@ class _File:
 
 
 @dataclass(frozen=True, slots=True)
-class _ViewPlace:
+class _Image:
     """The view an image is; `camera` as the views table has it, `extended` where the file tells more than COCO."""
 
-    scene: str
-    view: str
+    scene_id: str
+    view_id: str
     split: str
     source: str
-    camera: str | None = None
-    extended: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Image:
-    place: _ViewPlace
+    camera: str | None
+    extended: bool
     width: int
     height: int
-    picture: str | None
+    image: str | None
     extra: str | None
 
 
@@ -95,7 +92,6 @@ class _Image:
 class _Index:
     """All entries of a file, checked as far as they point at each other."""
 
-    split: str
     images: dict[int, _Image]
     categories: dict[int, tuple[str, str]]  # name, supercategory
     annotations: dict[int, list[tuple[int, JsonEntry]]]  # by image
@@ -144,7 +140,7 @@ def read(
         index = _index(file.path, folder, split or file.split, skip_empty=empty_boxes == "skip")
         by_scene: dict[str, list[int]] = defaultdict(list)
         for number, image in index.images.items():
-            by_scene[image.place.scene].append(number)
+            by_scene[image.scene_id].append(number)
         scenes = iter(by_scene.values())
         while part := list(islice(scenes, _IMAGES_A_PART)):
             yield _tables(index, [number for numbers in part for number in numbers])
@@ -159,12 +155,9 @@ def _files(path: Path) -> list[_File]:
         return [_File(here[0])]
     below = sorted((path / "annotations").glob("instances_*.json"))
     if here or not below:
-        raise DataError(
-            "folder is not COCO instances",
-            file=path,
-            expected="one instances JSON, or annotations/instances_*.json",
-            found=f"{len(here)} instances files",
-        )
+        expected = "one instances JSON, or annotations/instances_*.json"
+        found = f"{len(here)} instances files"
+        raise DataError("folder is not COCO instances", file=path, expected=expected, found=found)
     suffixes = [file.stem.removeprefix("instances_") for file in below]
     plain = [re.sub(r"\d{4}$", "", suffix) for suffix in suffixes]
     names = [_SPLITS.get(name, name) for name in plain]
@@ -187,24 +180,16 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
     if not isinstance(content.setdefault("relations", []), list):
         raise DataError("not a list", file=file, field="relations", found=type(content["relations"]).__name__)
     images = {number: _image(number, entry, pictures, split) for number, entry in entries(content, "images", file)}
-    index = _Index(
-        split,
-        images,
-        {
-            number: (entry.text("name"), entry.text("supercategory", default=""))
-            for number, entry in entries(content, "categories", file)
-        },
-        defaultdict(list),
-        {},
-        {},
-        _views(file, images),
-        defaultdict(list),
-    )
+    categories = {
+        number: (entry.text("name"), entry.text("supercategory", default=""))
+        for number, entry in entries(content, "categories", file)
+    }
+    index = _Index(images, categories, defaultdict(list), {}, {}, _views(file, images), defaultdict(list))
     for number, entry in entries(content, "annotations", file):
         image = _known(entry, "image_id", index.images)
         if not (skip_empty and _is_empty(entry)):
             index.owner[number] = image
-            if EXTENSION in entry.values and index.images[image].place.extended:
+            if EXTENSION in entry.values and index.images[image].extended:
                 index.things[number] = _thing(entry)
             index.annotations[image].append((number, entry))
     known: set[tuple[object, ...]] = set()
@@ -212,11 +197,8 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
         index.relations[_known(entry, "image_id", index.images)].append(entry)
         key = _relation_key(entry)
         if key in known:
-            raise entry.error(
-                "relation stands twice",
-                "subject_id, object_id",
-                found=(entry.integer("subject_id"), entry.integer("object_id")),
-            )
+            ends = (entry.integer("subject_id"), entry.integer("object_id"))
+            raise entry.error("relation stands twice", "subject_id, object_id", found=ends)
         known.add(key)
     return index
 
@@ -245,41 +227,31 @@ def _image(number: int, entry: JsonEntry, pictures: Path | None, split: str) -> 
         raise entry.error("image is too large", "width, height", f"at most {_MOST_PIXELS} pixels", (width, height))
     entry.text("file_name", default="")
     picture = None if pictures is None else _picture(entry, pictures)
-    place = _place(entry, number, split)
-    return _Image(place, width, height, picture, None if place.extended else entry.rest(_IMAGE_KEYS))
-
-
-def _place(entry: JsonEntry, number: int, split: str) -> _ViewPlace:
-    """The view of an image entry; an image that tells nothing is a scene of its own."""
-    if EXTENSION not in entry.values:
-        return _ViewPlace(f"{split}/{number}" if split else str(number), "0", split, "coco")
+    if EXTENSION not in entry.values:  # an image that tells nothing is a scene of its own
+        scene, extra = f"{split}/{number}" if split else str(number), entry.rest(_IMAGE_KEYS)
+        return _Image(scene, "0", split, "coco", None, False, width, height, picture, extra)
     inner = _inner(entry)
-    camera = inner.values.get("camera")
-    return _ViewPlace(
-        inner.text("scene"),
-        inner.text("view"),
-        inner.text("split", default=split),
-        inner.text("source", default=""),
-        None if camera is None else _camera(inner, camera),
-        extended=True,
-    )
+    scene, view = inner.text("scene"), inner.text("view")
+    split, source = inner.text("split", default=split), inner.text("source", default="")
+    camera = None if inner.values.get("camera") is None else _camera(inner, inner.values["camera"])
+    return _Image(scene, view, split, source, camera, True, width, height, picture, None)
 
 
 def _views(file: Path, images: Mapping[int, _Image]) -> dict[str, list[str]]:
     """The views of every scene; a DataError where one stands twice or they contradict each other."""
     views: dict[str, list[str]] = defaultdict(list)
-    firsts: dict[str, _ViewPlace] = {}
-    for number, place in ((number, image.place) for number, image in images.items()):
+    firsts: dict[str, _Image] = {}
+    for number, image in images.items():
         row = f"image {number}"
-        first = firsts.setdefault(place.scene, place)
+        first = firsts.setdefault(image.scene_id, image)
         for name in ("split", "source"):
-            expected, found = getattr(first, name), getattr(place, name)
+            expected, found = getattr(first, name), getattr(image, name)
             if expected != found:
                 problem = f"views of one scene differ in {name}"
                 raise DataError(problem, file=file, row=row, field=EXTENSION, expected=repr(expected), found=found)
-        if place.view in views[place.scene]:
-            raise DataError("view stands twice", file=file, row=row, field=EXTENSION, found=place.view)
-        views[place.scene].append(place.view)
+        if image.view_id in views[image.scene_id]:
+            raise DataError("view stands twice", file=file, row=row, field=EXTENSION, found=image.view_id)
+        views[image.scene_id].append(image.view_id)
     return views
 
 
@@ -350,19 +322,7 @@ def _tables(index: _Index, numbers: Sequence[int]) -> Tables:
     seen: set[tuple[str, str, str]] = set()
     for number in numbers:
         image = index.images[number]
-        place = image.place
-        _append(
-            views,
-            scene_id=place.scene,
-            split=place.split,
-            source=place.source,
-            view_id=place.view,
-            image=image.picture,
-            width=image.width,
-            height=image.height,
-            units="pixels",
-            camera=place.camera,
-        )
+        _append(views, units="pixels", **{name: getattr(image, name) for name in _VIEW_COLUMNS})
         extra = image.extra
         for annotation, entry in index.annotations.get(number, ()):
             row = _object(annotation, entry, index, image, extra)
@@ -371,9 +331,9 @@ def _tables(index: _Index, numbers: Sequence[int]) -> Tables:
                 raise entry.error("object differs from view to view", EXTENSION, found=row["object_id"])
             if rows[key] is row:
                 _append(objects, **row)
-            if (*key, place.view) in seen:
+            if (*key, image.view_id) in seen:
                 raise entry.error("object is seen twice in one view", EXTENSION, found=row["object_id"])
-            seen.add((*key, place.view))
+            seen.add((*key, image.view_id))
             _append(sightings, **_sighting(row["object_id"], entry, image))
             extra = None
         for entry in index.relations.get(number, ()):
@@ -395,7 +355,7 @@ def _object(number: int, entry: JsonEntry, index: _Index, image: _Image, extra: 
     category = _known(entry, "category_id", index.categories)
     name, above = index.categories[category]
     if number in index.things:
-        return {"scene_id": image.place.scene, "category": name, **index.things[number]}
+        return {"scene_id": image.scene_id, "category": name, **index.things[number]}
     attributes = {"coco_id": str(number), "coco_category_id": str(category)}
     if above:
         attributes["supercategory"] = above
@@ -406,7 +366,7 @@ def _object(number: int, entry: JsonEntry, index: _Index, image: _Image, extra: 
     rest = entry.rest(_ANNOTATION_KEYS)
     attributes |= {k: v for k, v in (("coco_extra", rest), ("coco_image", extra)) if v is not None}
     return {
-        "scene_id": image.place.scene,
+        "scene_id": image.scene_id,
         "object_id": str(number),
         "category": name,
         "attributes": dump(attributes, ascii_only=False),
@@ -427,8 +387,8 @@ def _sighting(object_id: str, entry: JsonEntry, image: _Image) -> dict[str, Any]
         )
     crowd = entry.integer("iscrowd", high=1, default=0)
     return {
-        "scene_id": image.place.scene,
-        "view_id": image.place.view,
+        "scene_id": image.scene_id,
+        "view_id": image.view_id,
         "object_id": object_id,
         "x0": x,
         "y0": y,
@@ -436,18 +396,9 @@ def _sighting(object_id: str, entry: JsonEntry, image: _Image) -> dict[str, Any]
         "y1": y1,
         "visible_mask": _mask(entry, image, "segmentation"),
         "amodal_mask": _mask(entry, image, "amodal_segmentation"),
-        "occluded_fraction": _share(entry, "occluded_fraction"),
+        "occluded_fraction": entry.share("occluded_fraction"),
         "flags": sorted({*(["crowd"] if crowd else []), *entry.texts("flags")}),
     }
-
-
-def _share(entry: JsonEntry, key: str) -> float | None:
-    if entry.values.get(key) is None:
-        return None
-    share = entry.number(entry.values[key], key)
-    if not 0.0 <= share <= 1.0:
-        raise entry.error("share is out of range", key, "0 to 1", share)
-    return share
 
 
 def _mask(entry: JsonEntry, image: _Image, key: str) -> bytes | None:
@@ -489,7 +440,7 @@ def _relation(entry: JsonEntry, index: _Index, image: int) -> dict[str, Any]:
     predicate = None if entry.get("predicate") is None else entry.text("predicate")
     if aspect in ASPECTS:
         _check_answer(entry, aspect, predicate, votes)
-    here, there = index.images[image].place.scene, index.images[other].place.scene
+    here, there = index.images[image].scene_id, index.images[other].scene_id
     subject, thing = (_object_id(index, entry.integer(key)) for key in ("subject_id", "object_id"))
     return {
         "scene_id": here,

@@ -13,6 +13,7 @@ import os
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -167,9 +168,7 @@ def refuse(
         raise DataError(problem, file=file, row=line + index, field=field, expected=expected, found=value)
 
 
-def refuse_boxes(
-    frame: pl.DataFrame, names: tuple[str, str, str, str], *, file: Path, line: int = FIRST_ROW
-) -> None:
+def refuse_boxes(frame: pl.DataFrame, names: Sequence[str], *, file: Path, line: int = FIRST_ROW) -> None:
     """Raise a DataError for the first box that is not a real part of the image.
 
     Args:
@@ -178,21 +177,13 @@ def refuse_boxes(
         file: The file.
         line: Line number of the frame's first row.
     """
+    wrong = partial(refuse, frame, file=file, line=line)
     for name in names:
         outside = ~pl.col(name).is_between(0.0, 1.0)
-        refuse(
-            frame, outside, "box leaves the image", file=file, field=name, expected="a number in [0, 1]", line=line
-        )
+        wrong(outside, "box leaves the image", field=name, expected="a number in [0, 1]")
     for low, high in (names[:2], names[2:]):
-        refuse(
-            frame,
-            pl.col(low) >= pl.col(high),
-            "box is reversed or empty",
-            file=file,
-            field=f"{low}, {high}",
-            expected=f"{low} < {high}",
-            line=line,
-        )
+        turned = pl.col(low) >= pl.col(high)
+        wrong(turned, "box is reversed or empty", field=f"{low}, {high}", expected=f"{low} < {high}")
 
 
 def write_csvs(frames: Mapping[Path, pl.DataFrame]) -> None:
@@ -233,31 +224,16 @@ def _header(path: Path, columns: Mapping[str, Column], ignored: Collection[str])
         raise DataError(
             "header is not one line of UTF-8 text", file=path, row=1, expected=", ".join(columns)
         ) from None
+    wrong = partial(DataError, file=path, row=1, expected=", ".join(columns), found=", ".join(names))
     for position, name in enumerate(names):
         if name in names[:position]:
-            raise DataError(
-                "column stands twice", file=path, row=1, field=name, expected="it once", found=", ".join(names)
-            )
+            raise wrong("column stands twice", field=name, expected="it once")
     for name in columns:
         if name not in names:
-            raise DataError(
-                "column is missing",
-                file=path,
-                row=1,
-                field=name,
-                expected=", ".join(columns),
-                found=", ".join(names),
-            )
+            raise wrong("column is missing", field=name)
     for name in names:
         if name not in columns and name not in ignored:
-            raise DataError(
-                "unexpected column",
-                file=path,
-                row=1,
-                field=name or "(no name)",
-                expected=", ".join(columns),
-                found=", ".join(names),
-            )
+            raise wrong("unexpected column", field=name or "(no name)")
     return names
 
 
@@ -332,15 +308,9 @@ def _parsed(block: pl.DataFrame, columns: Mapping[str, Column], path: Path, line
     wrong = [(series.is_null().arg_true()[0], name) for name, series in _with_nulls(parsed)]
     if wrong:
         index, name = min(wrong, key=lambda place: int(place[0]))
-        found = block[name][index]
-        raise DataError(
-            columns[name].problem if found else "cell is empty",
-            file=path,
-            row=line + index,
-            field=name,
-            expected=columns[name].expected,
-            found=found,
-        )
+        column, found = columns[name], block[name][index]
+        problem = column.problem if found else "cell is empty"
+        raise DataError(problem, file=path, row=line + index, field=name, expected=column.expected, found=found)
     return parsed
 
 

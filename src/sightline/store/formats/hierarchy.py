@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sightline.errors import DataError
 from sightline.store.formats.csvio import TEXT, read_csv
-from sightline.store.formats.jsonio import parse
+from sightline.store.formats.jsonio import JsonEntry, parse
 
 _LABEL, _KINDS, _PARTS = "LabelName", "Subcategory", "Part"
 _HEADERS: Final = (("LabelName", "DisplayName"), ("id", "name"))
@@ -35,11 +35,10 @@ class Hierarchy:
         kinds: dict[str, set[str]] = {}
         parts: dict[str, set[str]] = {}
         _collect(parse(Path(path)), Path(path), kinds, parts)
-        return cls(
-            {label: frozenset(found) for label, found in kinds.items()},
-            {label: frozenset(found) for label, found in parts.items()},
-            read_descriptions(descriptions) if descriptions else {},
-        )
+        names = read_descriptions(descriptions) if descriptions else {}
+        whole = ({label: frozenset(below) for label, below in step.items()} for step in (kinds, parts))
+        all_kinds, all_parts = whole
+        return cls(all_kinds, all_parts, names)
 
     def descendants(self, mid: str) -> frozenset[str]:
         """All kinds of a class, their kinds and so on; the class itself is not among them.
@@ -110,14 +109,8 @@ def _collect(tree: Any, path: Path, kinds: dict[str, set[str]], parts: dict[str,
         for key, into in ((_KINDS, kinds), (_PARTS, parts)):
             below = node.get(key, [])
             if not isinstance(below, list):
-                raise DataError(
-                    "not a list",
-                    file=path,
-                    row=label,
-                    field=key,
-                    expected="a list of classes",
-                    found=type(below).__name__,
-                )
+                entry = JsonEntry(path, label, node)
+                raise entry.error("not a list", key, "a list of classes", type(below).__name__)
             for child in below:
                 into.setdefault(label, set()).add(_label(child, path, f"{key} of {label}"))
                 todo.append((child, f"{key} of {label}"))
@@ -126,18 +119,10 @@ def _collect(tree: Any, path: Path, kinds: dict[str, set[str]], parts: dict[str,
 def _label(node: Any, path: Path, place: str) -> str:
     """The class of a node, once the node has the right form."""
     if not isinstance(node, dict) or not isinstance(node.get(_LABEL), str) or not node[_LABEL]:
-        raise DataError(
-            "not a class",
-            file=path,
-            row=place,
-            field=_LABEL,
-            expected="an object with a name",
-            found=type(node).__name__,
-        )
+        entry = JsonEntry(path, place, {})
+        raise entry.error("not a class", _LABEL, "an object with a name", type(node).__name__)
+    label: str = node[_LABEL]
     for key in node:
         if key not in (_LABEL, _KINDS, _PARTS):
-            raise DataError(
-                "unexpected key", file=path, row=node[_LABEL], field=key, expected=f"{_LABEL}, {_KINDS}, {_PARTS}"
-            )
-    label: str = node[_LABEL]
+            raise JsonEntry(path, label, node).error("unexpected key", key, f"{_LABEL}, {_KINDS}, {_PARTS}")
     return label

@@ -138,6 +138,15 @@ class JsonEntry:
             raise self.error("not a finite number", field, "a number", value)
         return float(value)
 
+    def share(self, key: str) -> float | None:
+        """A number from 0 to 1; None where there is none."""
+        if self.values.get(key) is None:
+            return None
+        share = self.number(self.values[key], key)
+        if not 0.0 <= share <= 1.0:
+            raise self.error("share is out of range", key, "0 to 1", share)
+        return share
+
     def text(self, key: str, *, default: str = _REQUIRED) -> str:
         """A string without control characters that can be written in UTF-8."""
         value = self.get(key) if default is _REQUIRED else self.values.get(key, default)

@@ -45,13 +45,12 @@ _BOX_COLUMNS: Final[dict[str, Column]] = {
     **dict.fromkeys(_FLAGS, _FLAG),
 }
 _CLICKS: Final = tuple(f"XClick{i}{axis}" for axis in "XY" for i in range(1, 5))  # since version 6
-_BOX_1: Final = ("XMin1", "XMax1", "YMin1", "YMax1")
-_BOX_2: Final = ("XMin2", "XMax2", "YMin2", "YMax2")
+_BOXES: Final = tuple(tuple(f"{side}{end}" for side in _BOX) for end in "12")  # of a relationship
 _RELATION_COLUMNS: Final[dict[str, Column]] = {
     "ImageID": TEXT,
     "LabelName1": TEXT,
     "LabelName2": TEXT,
-    **dict.fromkeys((*_BOX_1, *_BOX_2), NUMBER),
+    **dict.fromkeys((*_BOXES[0], *_BOXES[1]), NUMBER),
     "RelationshipLabel": TEXT,
 }
 
@@ -90,8 +89,7 @@ def read(
     for name, boxes_csv, relations_csv in _pieces(place, split, relationships):
         boxes = read_boxes(boxes_csv) if boxes_csv else _NO_BOXES
         relations = read_relationships(relations_csv) if relations_csv else _NO_RELATIONS
-        prefix = f"{name}/" if name else ""
-        yield from _parts(_tables(boxes, relations, names, prefix, name, photos))
+        yield from _parts(_tables(boxes, relations, names, name, photos))
 
 
 def read_boxes(path: str | Path) -> pl.DataFrame:
@@ -108,8 +106,8 @@ def read_relationships(path: str | Path) -> pl.DataFrame:
     """A relationships file, checked; no row may stand twice."""
     file = Path(path)
     relations = read_csv(file, _RELATION_COLUMNS)
-    refuse_boxes(relations, _BOX_1, file=file)
-    refuse_boxes(relations, _BOX_2, file=file)
+    for names in _BOXES:
+        refuse_boxes(relations, names, file=file)
     twice = ~pl.struct(pl.all()).is_first_distinct()
     fields = "ImageID, LabelName1, LabelName2, RelationshipLabel"
     refuse(relations, twice, "relationship stands twice", file=file, field=fields)
@@ -154,37 +152,27 @@ def _pieces(
     wanted = [name for name in (*_SPLITS, "") if name in boxes or name in relations_of]
     chosen = [name for name in wanted if not split or name == split]
     if not chosen:
-        raise DataError(
-            f"no Open Images files{f' of split {split}' if split else ''}",
-            file=path,
-            expected="e.g. train-annotations-bbox.csv",
-            found=", ".join(wanted) or None,
-        )
+        problem = f"no Open Images files{f' of split {split}' if split else ''}"
+        expected, found = "e.g. train-annotations-bbox.csv", ", ".join(wanted) or None
+        raise DataError(problem, file=path, expected=expected, found=found)
     for name in chosen:
         yield name, boxes.get(name), relations_of.get(name)
 
 
 def _by_split(folder: Path, ending: str) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for file in _find(folder, ending):
-        other = found.setdefault(_split_of(file), file)
+        other = files.setdefault(_split_of(file), file)
         if other != file:
-            raise DataError(
-                "two files of one kind and split; name the one to read",
-                file=folder,
-                found=f"{other.name}, {file.name}",
-            )
-    return found
+            problem = "two files of one kind and split; name the one to read"
+            raise DataError(problem, file=folder, found=f"{other.name}, {file.name}")
+    return files
 
 
 def _tables(
-    boxes: pl.DataFrame,
-    relations: pl.DataFrame,
-    names: Mapping[str, str],
-    prefix: str,
-    split: str,
-    photos: Mapping[str, str],
+    boxes: pl.DataFrame, relations: pl.DataFrame, names: Mapping[str, str], split: str, photos: Mapping[str, str]
 ) -> Tables:
+    prefix = f"{split}/" if split else ""
     things, relations = _joined(boxes, relations)
     things = things.with_columns(scene_id=prefix + pl.col("ImageID"), view_id=pl.lit(_VIEW))
     views = things.select("scene_id", "view_id", image=photo_of("ImageID", photos)).unique(maintain_order=True)

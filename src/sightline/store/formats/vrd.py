@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +25,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.check import EDGE_TOLERANCE
-from sightline.store.convert import tables_from_scenes
+from sightline.store.convert import tables_in_parts
 from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, object_entry, parse
 from sightline.store.formats.photos import find_photos, picture_size
 from sightline.store.tables import Tables
@@ -103,9 +102,7 @@ def read(path: str | Path, *, images: str | Path | None = None, split: str = "")
     if split and split not in SPLITS:
         raise ConfigError(f"VRD has no split {split!r} (it has {', '.join(SPLITS)})")
     pictures = find_photos(images) if images else {}
-    scenes = _scenes(Path(path), (split,) if split else SPLITS, pictures)
-    while part := list(islice(scenes, _SCENES_A_PART)):
-        yield tables_from_scenes(part)
+    yield from tables_in_parts(_scenes(Path(path), (split,) if split else SPLITS, pictures), _SCENES_A_PART)
 
 
 def _place(path: Path) -> Path:
@@ -149,11 +146,8 @@ def _photos(path: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _Names]
         return
     files = _annotations(place)
     if not files:
-        raise DataError(
-            "not a folder of Visual Relationship Detection",
-            file=path,
-            expected="vrd.json; or objects.json, predicates.json and annotations_{train,test}.json",
-        )
+        expected = "vrd.json; or objects.json, predicates.json and annotations_{train,test}.json"
+        raise DataError("not a folder of Visual Relationship Detection", file=path, expected=expected)
     names = _Names(
         *(_words(parse(place / f"{name}.json"), place / f"{name}.json", "") for name in ("objects", "predicates"))
     )

@@ -16,6 +16,7 @@ never looked at, pairs in file order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -48,25 +49,15 @@ SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)
 SPLITS: Final = ("train", "validation", "test")
 _VIEW: Final = "0"
 
-DISTANCE: Final[dict[str, Depth | Occlusion]] = {
-    "0": Depth.UNSURE,
-    "1": Depth.CLOSER,
-    "2": Depth.FARTHER,
-    "3": Depth.SAME,
-}
-OCCLUSION: Final[dict[str, Depth | Occlusion]] = {
-    "0": Occlusion.NONE,
-    "1": Occlusion.OCCLUDES,
-    "2": Occlusion.OCCLUDED,
-    "3": Occlusion.MUTUAL,
-}
+DISTANCE: Final[dict[str, Depth | Occlusion]] = {str(int(label)): label for label in Depth}
+OCCLUSION: Final[dict[str, Depth | Occlusion]] = {str(int(label)): label for label in Occlusion}
 NOBODY: Final = {"-1": NO_MAJORITY}
 
 BOX: Final = ("xmin", "xmax", "ymin", "ymax")
+_SIDES: Final = {"xmin": "x0", "ymin": "y0", "xmax": "x1", "ymax": "y1"}
+"""2.5VRD's name of a box's side → ours."""
 OBJECT_COLUMNS: Final[dict[str, Column]] = {
-    "image_id": TEXT,
-    "object_id": TEXT,
-    "entity": TEXT,
+    **dict.fromkeys(("image_id", "object_id", "entity"), TEXT),
     **dict.fromkeys(BOX, NUMBER),
 }
 ENDS: Final = ("image_id_1", "object_id_1", "image_id_2", "object_id_2")
@@ -81,24 +72,16 @@ VOTE_COLUMNS: Final[dict[str, Column]] = {
 }
 _ASPECTS: Final = (("depth", "distance", DISTANCE), ("occlusion", "occlusion", OCCLUSION))
 
-_END_1: Final = ("image_id_1", "entity_1", *(f"{side}_1" for side in BOX))
-_END_2: Final = ("image_id_2", "entity_2", *(f"{side}_2" for side in BOX))
 _PREDICTION_COLUMNS: Final[dict[str, Column]] = {
-    **{name: NUMBER if name[0] in "xy" else TEXT for name in (*_END_1, *_END_2)},
+    **{f"{name}_{end}": column for end in "12" for name, column in OBJECT_COLUMNS.items() if name != "object_id"},
     "occlusion": code(OCCLUSION),
     "distance": code(DISTANCE),
 }
 _OURS: Final = {
     "image_a": "image_id_1",
     "image_b": "image_id_2",
-    "a_x0": "xmin_1",
-    "a_y0": "ymin_1",
-    "a_x1": "xmax_1",
-    "a_y1": "ymax_1",
-    "b_x0": "xmin_2",
-    "b_y0": "ymin_2",
-    "b_x1": "xmax_2",
-    "b_y1": "ymax_2",
+    **{f"a_{ours}": f"{theirs}_1" for theirs, ours in _SIDES.items()},
+    **{f"b_{ours}": f"{theirs}_2" for theirs, ours in _SIDES.items()},
     "depth": "distance",
     "occlusion": "occlusion",
 }
@@ -131,15 +114,17 @@ def read(path: str | Path, *, images: str | Path | None = None) -> Iterator[Tabl
     photos = find_photos(images) if images else {}
     complete = [place for place in _places(folder) if place[2].exists() and place[3].exists()]
     if not complete:
-        raise DataError(
-            "no complete pair of 2.5VRD files",
-            file=folder,
-            expected="e.g. within_image_objects_test.csv and within_image_vrd_test.csv",
-            found="; ".join(notes(folder)) or None,
+        expected, found = (
+            "e.g. within_image_objects_test.csv and within_image_vrd_test.csv",
+            "; ".join(notes(folder)),
         )
+        raise DataError("no complete pair of 2.5VRD files", file=folder, expected=expected, found=found or None)
     for setting, split, objects_csv, pairs_csv in complete:
-        objects = read_objects(objects_csv)
-        yield _tables(objects, read_pairs(pairs_csv, objects, setting), setting, split, photos)
+        objects = read_csv(objects_csv, OBJECT_COLUMNS)
+        index = _checked_objects(objects, objects_csv)
+        pairs = read_csv(pairs_csv, LABEL_COLUMNS | VOTE_COLUMNS)
+        _check_pairs(pairs, index, setting, pairs_csv)
+        yield _tables(objects, pairs, setting, split, photos)
 
 
 def write(tables: Tables, path: str | Path) -> None:
@@ -156,11 +141,11 @@ def write(tables: Tables, path: str | Path) -> None:
         setting: Setting = source
         views = tables.views.filter(pl.col("source") == setting, pl.col("split") == split)
         objects_csv, pairs_csv = _files(folder, setting, split)
-        objects = check_objects(_objects_frame(tables, views, f"{setting}/{split}/", objects_csv), objects_csv)
+        objects = _objects_frame(tables, views, f"{setting}/{split}/", objects_csv)
+        index = _checked_objects(objects, objects_csv)
         pairs = _pairs_frame(tables.relations, views, setting, f"{setting}/{split}/", pairs_csv)
-        check_ends(pairs, objects, pairs_csv)
-        check_votes(pairs, setting, pairs_csv)
-        frames[objects_csv], frames[pairs_csv] = objects, _as_cells(pairs)
+        _check_pairs(pairs, index, setting, pairs_csv)
+        frames[objects_csv], frames[pairs_csv] = objects, pairs.with_columns(map(_vote_cells, VOTE_COLUMNS))
     write_csvs(frames)
 
 
@@ -178,7 +163,7 @@ def _tables(
     objects: pl.DataFrame, pairs: pl.DataFrame, setting: Setting, split: str, photos: Mapping[str, str]
 ) -> Tables:
     prefix = f"{setting}/{split}/"
-    things = objects.rename({"entity": "category", "xmin": "x0", "ymin": "y0", "xmax": "x1", "ymax": "y1"})
+    things = objects.rename({"entity": "category", **_SIDES})
     things = things.with_columns(scene_id=prefix + pl.col("image_id"), view_id=pl.lit(_VIEW))
     views = things.select("scene_id", "view_id", image=photo_of("image_id", photos)).unique(maintain_order=True)
     return Tables.build(
@@ -234,15 +219,8 @@ def _image_id(scene: str, prefix: str) -> pl.Expr:
 def _objects_frame(tables: Tables, views: pl.DataFrame, prefix: str, path: Path) -> pl.DataFrame:
     ours = tables.objects.join(views.select("scene_id"), on="scene_id", how="semi", maintain_order="left")
     seen = ours.join(tables.sightings, on=["scene_id", "object_id"], how="left", maintain_order="left")
-    boxed = seen.select(
-        _image_id("scene_id", prefix).alias("image_id"),
-        "object_id",
-        entity="category",
-        xmin="x0",
-        xmax="x1",
-        ymin="y0",
-        ymax="y1",
-    )
+    image = _image_id("scene_id", prefix).alias("image_id")
+    boxed = seen.select(image, "object_id", entity="category", **{side: _SIDES[side] for side in BOX})
     for name in BOX:
         bad = pl.col(name).is_null() | ~pl.col(name).is_finite()
         refuse(boxed, bad, "object without a box", file=path, field=name, found=pl.col("object_id"))
@@ -281,22 +259,13 @@ def _pairs_frame(
         "raw_occlusion",
     )
     _refuse_unreadable(rows, ENDS, path)
+    wrong = partial(refuse, rows, file=path)
     for name, reading in VOTE_COLUMNS.items():
         votes = pl.col(name)
-        none = votes.is_null() | (votes.list.len() == 0)
-        refuse(rows, none, "label without votes", file=path, field=name, found=pl.lit(""))
-        refuse(
-            rows, _vote_cells(name).is_null(), reading.problem, file=path, field=name, found=votes.list.join(",")
-        )
+        wrong(votes.is_null() | (votes.list.len() == 0), "label without votes", field=name, found=pl.lit(""))
+        wrong(_vote_cells(name).is_null(), reading.problem, field=name, found=votes.list.join(","))
     for name in ("distance", "occlusion"):
-        refuse(
-            rows,
-            pl.col(name).is_null(),
-            "label outside its range",
-            file=path,
-            field=name,
-            expected=LABEL_COLUMNS[name].expected,
-        )
+        wrong(pl.col(name).is_null(), "label outside its range", field=name, expected=LABEL_COLUMNS[name].expected)
     return rows
 
 
@@ -324,27 +293,10 @@ def _vote_cells(name: str) -> pl.Expr:
     return pl.col(name).list.eval(written).list.join(",", ignore_nulls=False)
 
 
-def _as_cells(pairs: pl.DataFrame) -> pl.DataFrame:
-    return pairs.with_columns(_vote_cells(name).alias(name) for name in VOTE_COLUMNS)
-
-
-def read_objects(path: Path) -> pl.DataFrame:
-    """The objects file: image_id, object_id, entity, and the box in fractions of the image (f64)."""
-    return check_objects(read_csv(path, OBJECT_COLUMNS), path)
-
-
-def read_pairs(path: Path, objects: pl.DataFrame, setting: Setting) -> pl.DataFrame:
-    """The pairs file of an import: ids, distance and occlusion as Int8 codes, votes as lists of words."""
-    pairs = read_csv(path, LABEL_COLUMNS | VOTE_COLUMNS)
-    check_ends(pairs, objects, path)
-    return check_votes(pairs, setting, path)
-
-
-def check_objects(objects: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """The same frame, once boxes are real boxes and no object stands twice."""
+def _checked_objects(objects: pl.DataFrame, path: Path) -> ObjectIndex:
+    """Where each object stands in the objects file, once boxes are real boxes and no object stands twice."""
     refuse_boxes(objects, BOX, file=path)
-    index_objects([objects], path)
-    return objects
+    return index_objects([objects], path)
 
 
 def index_objects(blocks: Iterable[pl.DataFrame], path: Path) -> ObjectIndex:
@@ -352,22 +304,11 @@ def index_objects(blocks: Iterable[pl.DataFrame], path: Path) -> ObjectIndex:
     index = ObjectIndex(blocks)
     row = index.first_repeat()
     if row is not None:
+        fields, found = "image_id, object_id", ", ".join(index.name(row))
         raise DataError(
-            "object stands twice",
-            file=path,
-            row=FIRST_ROW + row,
-            field="image_id, object_id",
-            expected="each once",
-            found=", ".join(index.name(row)),
+            "object stands twice", file=path, row=FIRST_ROW + row, field=fields, expected="each once", found=found
         )
     return index
-
-
-def check_ends(pairs: pl.DataFrame, objects: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """The same frame, once the ends of every pair are known and differ, and no pair stands twice or reversed."""
-    index = ObjectIndex([objects])
-    refuse_repeated_pairs(*ends_of(pairs, index, path), index, path)
-    return pairs
 
 
 def ends_of(pairs: pl.DataFrame, index: ObjectIndex, path: Path, line: int = FIRST_ROW) -> tuple[Ints, Ints]:
@@ -380,25 +321,12 @@ def ends_of(pairs: pl.DataFrame, index: ObjectIndex, path: Path, line: int = FIR
         line: Line number of the first of the rows.
     """
     first, second = (index.rows(pairs[f"image_id_{end}"], pairs[f"object_id_{end}"]) for end in ("1", "2"))
-    for end, rows in (("1", first), ("2", second)):
-        refuse(
-            pairs,
-            pl.lit(pl.Series(rows < 0)),
-            "unknown object",
-            file=path,
-            line=line,
-            field=f"image_id_{end}, object_id_{end}",
-            expected="an object of the objects file",
-        )
-    refuse(
-        pairs,
-        pl.lit(pl.Series(first == second)),
-        "object paired with itself",
-        file=path,
-        line=line,
-        field=", ".join(ENDS),
-        expected="two",
-    )
+    wrong = partial(refuse, pairs, file=path, line=line)
+    for rows, ends in ((first, ENDS[:2]), (second, ENDS[2:])):
+        unknown, expected = pl.lit(pl.Series(rows < 0)), "an object of the objects file"
+        wrong(unknown, "unknown object", field=", ".join(ends), expected=expected)
+    itself = pl.lit(pl.Series(first == second))
+    wrong(itself, "object paired with itself", field=", ".join(ENDS), expected="two")
     return first, second
 
 
@@ -418,51 +346,33 @@ def refuse_repeated_pairs(first: Ints, second: Ints, index: ObjectIndex, path: P
     if not np.any(ordered[1:] == ordered[:-1]):
         return
     row = int(np.setdiff1d(np.arange(len(key)), np.unique(key, return_index=True)[1])[0])
+    fields, expected = ", ".join(ENDS), "each pair once, either way round"
+    found = ", ".join((*index.name(int(first[row])), *index.name(int(second[row]))))
     raise DataError(
-        "pair stands twice",
-        file=path,
-        row=FIRST_ROW + row,
-        field=", ".join(ENDS),
-        expected="each pair once, either way round",
-        found=", ".join((*index.name(int(first[row])), *index.name(int(second[row])))),
+        "pair stands twice", file=path, row=FIRST_ROW + row, field=fields, expected=expected, found=found
     )
 
 
-def check_votes(pairs: pl.DataFrame, setting: Setting, path: Path) -> pl.DataFrame:
-    """The same frame, once pairs fit their setting and every label is the strict majority of its votes."""
-    same = pl.col("image_id_1") == pl.col("image_id_2")
-    images = "image_id_1, image_id_2"
+def _check_pairs(pairs: pl.DataFrame, index: ObjectIndex, setting: Setting, path: Path) -> None:
+    """Raise a DataError unless ends are known, pairs fit their setting and labels are the majority of votes."""
+    refuse_repeated_pairs(*ends_of(pairs, index, path), index, path)
+    wrong = partial(refuse, pairs, file=path)
+    same, images = pl.col("image_id_1") == pl.col("image_id_2"), "image_id_1, image_id_2"
     if setting == "within_image":
-        refuse(
-            pairs, ~same, "pair of two images in a within-image file", file=path, field=images, expected="the same"
-        )
+        wrong(~same, "pair of two images in a within-image file", field=images, expected="the same")
     else:
-        refuse(pairs, same, "pair of one image in an across-images file", file=path, field=images, expected="two")
-        none = Occlusion.NONE
-        hidden = pl.col("occlusion") != none
-        refuse(pairs, hidden, "occlusion across images", file=path, field="occlusion", expected=f"{none:d}, none")
-        voted = pl.col("raw_occlusion").list.count_matches(none.word) < pl.col("raw_occlusion").list.len()
-        refuse(
-            pairs,
-            voted,
-            "occlusion across images",
-            file=path,
-            field="raw_occlusion",
-            expected=f"{none:d}, none",
-            found=pl.col("raw_occlusion").list.join(","),
-        )
+        wrong(same, "pair of one image in an across-images file", field=images, expected="two")
+        none, expected = Occlusion.NONE, f"{Occlusion.NONE:d}, none"
+        hidden, votes = pl.col("occlusion") != none, pl.col("raw_occlusion")
+        wrong(hidden, "occlusion across images", field="occlusion", expected=expected)
+        voted, found = votes.list.count_matches(none.word) < votes.list.len(), votes.list.join(",")
+        wrong(voted, "occlusion across images", field="raw_occlusion", expected=expected, found=found)
     for label, labels in (("distance", Depth), ("occlusion", Occlusion)):
         votes = pl.col(f"raw_{label}")
-        refuse(
-            pairs,
-            pl.col(label) != _majority(votes, labels),
-            "votes contradict the label",
-            file=path,
-            field=label,
-            expected=f"the strict majority of raw_{label}, or {NO_MAJORITY} where there is none",
-            found=pl.format("{} for {}", pl.col(label), votes.list.join(",")),
-        )
-    return pairs
+        expected = f"the strict majority of raw_{label}, or {NO_MAJORITY} where there is none"
+        found = pl.format("{} for {}", pl.col(label), votes.list.join(","))
+        against = pl.col(label) != _majority(votes, labels)
+        wrong(against, "votes contradict the label", field=label, expected=expected, found=found)
 
 
 def _majority(votes: pl.Expr, labels: type[Depth] | type[Occlusion]) -> pl.Expr:
@@ -553,6 +463,6 @@ def write_predictions(frame: pl.DataFrame, path: str | Path) -> None:
 
 
 def _checked_boxes(rows: pl.DataFrame, path: Path, line: int = FIRST_ROW) -> pl.DataFrame:
-    refuse_boxes(rows, ("xmin_1", "xmax_1", "ymin_1", "ymax_1"), file=path, line=line)
-    refuse_boxes(rows, ("xmin_2", "xmax_2", "ymin_2", "ymax_2"), file=path, line=line)
+    for end in "12":
+        refuse_boxes(rows, [f"{side}_{end}" for side in BOX], file=path, line=line)
     return rows

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +19,7 @@ from torch import Tensor
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.predicates.items import ASPECTS, FEWEST, Facts, facts_of
-from sightline.generate import canonical_of
+from sightline.generation import canonical_of
 from sightline.scenes import Camera, Object
 from sightline.scenes.labels import PREDICATES
 from sightline.store import Blobs, Dataset, Tables
@@ -203,16 +202,9 @@ class StoredScenes:
 
     def part(self, rows: range) -> StoredScenes:
         """Some of the scenes."""
-        at = slice(rows.start, rows.stop)
-        return replace(
-            self,
-            pictures=self.pictures[at],
-            maps=None if self.maps is None else self.maps[at],
-            identities=self.identities[at],
-            present=self.present[at],
-            labels=self.labels[at],
-            facts=None if self.facts is None else self.facts[at],
-        )
+        each = ("pictures", "maps", "identities", "present", "labels", "facts")
+        known = {name: value for name in each if (value := getattr(self, name)) is not None}
+        return replace(self, **{name: value[rows.start : rows.stop] for name, value in known.items()})
 
 
 def stored_scenes(
@@ -259,13 +251,10 @@ def _tables(data: Dataset, split: str | None) -> Tables:
     if split and split not in data.splits:
         raise ConfigError(f"{data.path} has no split {split!r}: it has {', '.join(data.splits) or 'none'}")
     views = data.scan("views").filter(pl.lit(True) if not split else pl.col("split") == split).collect()
-    within = partial(_of_scenes, scenes=views["scene_id"].unique().to_list())
-    relations = within(data.scan("relations").filter(pl.col("aspect").is_in(ASPECTS)))
-    return Tables.build(views=views, objects=within(data.scan("objects")), relations=relations)
-
-
-def _of_scenes(frame: pl.LazyFrame, scenes: list[str]) -> pl.DataFrame:
-    return frame.filter(pl.col("scene_id").is_in(scenes)).collect()
+    within = pl.col("scene_id").is_in(views["scene_id"].unique().to_list())
+    objects = data.scan("objects").filter(within).collect()
+    relations = data.scan("relations").filter(within, pl.col("aspect").is_in(ASPECTS)).collect()
+    return Tables.build(views=views, objects=objects, relations=relations)
 
 
 def _pictures(

@@ -99,11 +99,28 @@ def curve(
     for source, wanted in ((base, max(scenes)), (held, held_out)):
         require(source, wanted)
     out = Path(folder)
+
+    def tuned(count: int) -> Sornet:
+        from sightline.training.fit import fit
+
+        if not count:
+            return load_start(plan.start).net
+
+        def on_row(done: int, total: int, _: Mapping[str, float]) -> None:
+            if progress is not None:
+                progress(count, done, total)
+
+        few = FewScenes(base, count, len(plan.views), batch=plan.batch, seed=plan.seed)
+        task, place = SornetTask(plan, few), out / f"scenes-{count}"
+        _, fitted = fit(task, place, log_every=10, save_every=save_every, progress=on_row, device=device)
+        return load_checkpoint(fitted.weights, Sornet).net
+
     points: list[CurvePoint] = []
     asked: SceneAnswers | None = None
     for count in scenes:
-        net = _tuned(plan, base, out / f"scenes-{count}", count, save_every, device, progress).to(device)
-        asked = answers(net, held, -(-held_out // held.batch), range(len(plan.views)), seed=plan.seed)
+        asked = answers(
+            tuned(count).to(device), held, -(-held_out // held.batch), range(len(plan.views)), seed=plan.seed
+        )
         scored = scores(tally_many(asked.truth, asked.said, asked.present)[:held_out])
         points.append(CurvePoint(count, plan.steps if count else 0, scored))
     assert asked is not None
@@ -125,30 +142,6 @@ def majority(asked: SceneAnswers, scenes: int) -> PredicateScores:
     commoner = counts[:, FN] > counts[:, TN]  # to say no to everything misses those that hold
     said = np.broadcast_to(commoner, asked.truth.shape)
     return scores(tally_many(asked.truth, said, asked.present)[:scenes])
-
-
-def _tuned(
-    plan: SornetPlan,
-    base: SceneSource,
-    folder: Path,
-    count: int,
-    save_every: int,
-    device: str,
-    progress: CurveProgress | None,
-) -> Sornet:
-    from sightline.training.fit import fit
-
-    if not count:
-        return load_start(plan.start).net
-
-    def on_row(done: int, total: int, _: Mapping[str, float]) -> None:
-        if progress is not None:
-            progress(count, done, total)
-
-    few = FewScenes(base, count, len(plan.views), batch=plan.batch, seed=plan.seed)
-    task = SornetTask(plan, few)
-    _, fitted = fit(task, folder, log_every=10, save_every=save_every, progress=on_row, device=device)
-    return load_checkpoint(fitted.weights, Sornet).net
 
 
 def _refuse(plan: SornetPlan, scenes: Sequence[int]) -> None:

@@ -7,7 +7,7 @@ worker, in any order, and no scene comes twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Final, Protocol, TypeVar
@@ -24,26 +24,14 @@ from sightline.training.batches import made_ahead
 from sightline.worlds import World, arrange, relations, solid
 from sightline.worlds.layout import Layout, Placed
 
-FACTS: Final = (
-    "left",
-    "behind",
-    "base",
-    "long",
-    "short",
-    "height",
-    "cavity_long",
-    "cavity_short",
-    "cavity_depth",
-    "contained",
-    "supported",
-    "containing",
-    "supporting",
-)
+_PLACE: Final = ("left", "behind", "base")
+_MEASURES: Final = ("long", "short", "height", "cavity_long", "cavity_short", "cavity_depth")
+FACTS: Final = (*_PLACE, *_MEASURES, "contained", "supported", "containing", "supporting")
 """What is known of each object besides its predicates: where it stands along the original camera's left and behind,
 height of its base, half its longer and shorter side, its height, the same of its cavity (0 without one), all in
 metres; whether it stands in or on another, and holds or carries one (0 or 1)."""
 
-LENGTHS: Final = 9
+LENGTHS: Final = len(_PLACE + _MEASURES)
 """So many of them are lengths; the others are yes or no."""
 
 ALIKE: Final = 4
@@ -81,16 +69,17 @@ class PlacedBatch:
         return len(self.present)
 
 
+@dataclass(eq=False)
 class PlacedScenes:
     """A stream of batches of one world: a sequence, so that worker processes can be asked for any of them.
 
-    Args:
+    Attributes:
         world: Where the scenes come from.
         views: Cameras that look.
         seed: Of the scenes.
         size: Scenes of a batch.
         batches: Length of the stream.
-        most: Objects a scene may hold; by default the world's own limit.
+        most: Objects a scene may hold; 0 takes the world's own limit.
         first: Scene to begin with.
         crowded: Share of the scenes whose objects have only one or two of the world's colours: there shape and size
             must tell them apart.
@@ -101,30 +90,27 @@ class PlacedScenes:
         ConfigError: No views or unknown ones, shares below 0 or above 1 together.
     """
 
-    def __init__(
-        self,
-        world: World,
-        views: Sequence[str],
-        *,
-        seed: int,
-        size: int,
-        batches: int,
-        most: int | None = None,
-        first: int = 0,
-        crowded: float = 0.0,
-        alike: float = 0.0,
-    ) -> None:
-        unknown = [view for view in views if view not in [camera.name for camera in world.cameras]]
-        if unknown or not views:
-            known = ", ".join(camera.name for camera in world.cameras)
-            raise ConfigError(
-                f"{world.name} has no view {unknown[0] if unknown else '(none given)'!r}; it has {known}"
-            )
+    world: World
+    views: Sequence[str]
+    _: KW_ONLY
+    seed: int
+    size: int
+    batches: int
+    most: int = 0
+    first: int = 0
+    crowded: float = 0.0
+    alike: float = 0.0
+
+    def __post_init__(self) -> None:
+        cameras = [camera.name for camera in self.world.cameras]
+        unknown = [view for view in self.views if view not in cameras]
+        if unknown or not self.views:
+            named = unknown[0] if unknown else "(none given)"
+            raise ConfigError(f"{self.world.name} has no view {named!r}; it has {', '.join(cameras)}")
+        crowded, alike = self.crowded, self.alike
         if not (crowded >= 0 and alike >= 0 and crowded + alike <= 1):
             raise ConfigError(f"crowded {crowded} and alike {alike} must be shares, together at most 1")
-        self.world, self.views, self.seed, self.size = world, tuple(views), seed, size
-        self.batches, self.most, self.first = batches, most or world.objects[1], first
-        self.crowded, self.alike = crowded, alike
+        self.views, self.most = tuple(self.views), self.most or self.world.objects[1]
 
     @cached_property
     def identities(self) -> tuple[Identity, ...]:
@@ -181,26 +167,24 @@ def _alike(world: World, draw: np.random.Generator) -> World:
     return replace(world, shapes=shapes, materials=(world.materials[material],))
 
 
+@dataclass(eq=False)
 class CanonicalStream:
     """Canonical views of every object of a world, packed to be drawn: a sequence of batches of the same size.
 
-    Args:
+    Attributes:
         world: Whose objects.
         count: Views of each.
         seed: Of the views.
-
-    Attributes:
         each: Objects of a batch; the last one is filled up with objects from the front.
     """
 
-    def __init__(self, world: World, *, count: int, seed: int) -> None:
-        self.world, self.count, self.seed = world, count, seed
-        self.each = max(1, AT_ONCE // count)
+    world: World
+    _: KW_ONLY
+    count: int
+    seed: int
 
-    @cached_property
-    def identities(self) -> tuple[Identity, ...]:
-        """Every object the world can hold, in a fixed order."""
-        return identities_of(self.world)
+    def __post_init__(self) -> None:
+        self.identities, self.each = identities_of(self.world), max(1, AT_ONCE // self.count)
 
     def __len__(self) -> int:
         return -(-len(self.identities) // self.each)

@@ -192,20 +192,17 @@ def _world_source(
         canonical = canonical_each(objects, plan.canonical, device)
         if canonical < plan.canonical:
             on_note(f"{world.name} has {objects:,} objects: {canonical} canonical views of each")
-        source = WorldSource(
+        stream = PlacedScenes(
             world,
             plan.views,
-            batch=plan.batch,
-            batches=max(1, turns_before(turns, j, batches)),
-            canonical=canonical,
             seed=seed,
-            workers=options.workers,
-            cuda=device == "cuda",
-            crowded=plan.crowded,
+            size=plan.batch,
+            batches=max(1, turns_before(turns, j, batches)),
             most=max(world.objects[1] for world in worlds),
-            on_bank=on_bank,
+            crowded=plan.crowded,
         )
-        sources.append(source)
+        cuda, workers = device == "cuda", options.workers
+        sources.append(WorldSource(stream, canonical=canonical, workers=workers, cuda=cuda, on_bank=on_bank))
     return sources[0] if len(sources) == 1 else MixedSource(sources, turns)
 
 

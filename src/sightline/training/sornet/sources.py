@@ -24,7 +24,6 @@ from sightline.training.sornet.pictures import (
     SceneRenderer,
     chosen_patches,
 )
-from sightline.worlds import World
 
 
 class SceneSource(BatchSource, Protocol):
@@ -53,57 +52,32 @@ class WorldSource:
     """Render scenes of a world while training goes on, placed by worker processes: none is seen twice.
 
     Args:
-        world: Its name or file also goes into the description.
-        views: Views to draw.
-        batch: Scenes of a batch; `batches` of them.
+        stream: The placed scenes; of their world the description tells the name.
         canonical: Canonical views of each object.
-        seed: Of the scenes.
         workers: Processes that place, canonical views too; 0 places in this one.
         cuda: Draw on the card.
         device: Where scenes drawn by the CPU go.
-        crowded: Share of the scenes with one or two colours only; see `PlacedScenes`.
-        alike: Share of the scenes with look-alikes only; see there.
-        most: Objects that a scene of a batch has room for; by default the world's own limit.
-        first: Scene to begin with.
         on_bank: Called as canonical views are drawn, all of them at once.
     """
 
     def __init__(
         self,
-        world: World,
-        views: Sequence[str],
+        stream: PlacedScenes,
         *,
-        batch: int,
-        batches: int,
         canonical: int,
-        seed: int,
         workers: int = 0,
         cuda: bool = False,
         device: str = "cpu",
-        crowded: float = 0.0,
-        alike: float = 0.0,
-        most: int | None = None,
-        first: int = 0,
         on_bank: OnBank | None = None,
     ) -> None:
-        self.stream = PlacedScenes(
-            world,
-            views,
-            seed=seed,
-            size=batch,
-            batches=batches,
-            most=most,
-            first=first,
-            crowded=crowded,
-            alike=alike,
-        )
+        world, seed, self.stream = stream.world, stream.seed, stream
         self.workers = workers
         self.renderer: SceneRenderer = (
             CudaSceneRenderer(world, canonical=canonical, seed=seed, workers=workers, on_bank=on_bank)
             if cuda
-            else CpuSceneRenderer(self.stream, canonical=canonical, seed=seed, device=device, on_bank=on_bank)
+            else CpuSceneRenderer(stream, canonical=canonical, seed=seed, device=device, on_bank=on_bank)
         )
-        self.batch, self.image, self.most = batch, world.resolution, self.stream.most
+        self.batch, self.image, self.most = stream.size, world.resolution, stream.most
         self.bank: Tensor = self.renderer.bank
         self.outlines: Tensor | None = self.renderer.outlines
 
@@ -179,21 +153,14 @@ class FewScenes:
         if incoming is not None:
             assert self._base is not None
             self._draw(self._base, *incoming)
-        tensors, device = self._tensors, self._tensors["views"].device
+        device = self._tensors["views"].device
         rows, places = _sent(numbers, device), _sent(numbers[:, None] * self._shown + np.array(views), device)
-        identities, present = tensors["identities"][rows], tensors["present"][rows]
-        patches, outlines = chosen_patches(self.bank, identities, present, self.outlines)
-        return SceneBatch(
-            tensors["views"].flatten(0, 1)[places],  # one copy, of these views alone
-            patches,
-            present,
-            tensors["labels"][rows],
-            tensors["facts"][rows] if "facts" in tensors else None,
-            identities,
-            tensors["ids"].flatten(0, 1)[places] if "ids" in tensors else None,
-            tensors["sizes"][rows] if "sizes" in tensors else None,
-            outlines,
-        )
+        parts = {  # of pictures one copy, of these views alone
+            name: tensor.flatten(0, 1)[places] if name in ("views", "ids") else tensor[rows]
+            for name, tensor in self._tensors.items()
+        }
+        patches, outlines = chosen_patches(self.bank, parts["identities"], parts["present"], self.outlines)
+        return SceneBatch(**parts, patches=patches, outlines=outlines)
 
     def facts(self) -> dict[str, Any]:
         """The other source, how many of its scenes, and how often some are replaced."""

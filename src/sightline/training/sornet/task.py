@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
 from sightline.models.nets.sornet import Sornet
-from sightline.training.sornet.augmentation import Change, draw_changes
+from sightline.training.sornet.augmentation import Change, draw_changes, prepared
 from sightline.training.sornet.losses import (
     FactsHead,
     enlarged,
@@ -22,7 +22,6 @@ from sightline.training.sornet.losses import (
     share_right,
 )
 from sightline.training.sornet.pictures import COARSE, SceneBatch
-from sightline.training.sornet.pixels import prepared
 from sightline.training.sornet.plan import SornetPlan, begin
 from sightline.training.sornet.sources import SceneSource
 

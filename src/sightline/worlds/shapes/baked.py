@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -11,6 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from sightline.errors import DataError
+from sightline.files import atomic_write
 from sightline.worlds.solids import Cavity, Outline, Solid
 
 ARRAYS = {"vertices": np.float32, "faces": np.int32, "normals": np.float32}
@@ -26,13 +29,9 @@ def save_solids(path: str | Path, solids: Iterable[Solid]) -> None:
 
 def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays to a .npz file, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    atomic_write(path, buffer.getvalue())
 
 
 def load_solids(path: str | Path) -> dict[str, Solid]:
@@ -56,19 +55,14 @@ def load_solids(path: str | Path) -> dict[str, Solid]:
 
 
 def _facts(solid: Solid) -> dict[str, Any]:
-    cavity = solid.cavity
     return {
         "name": solid.name,
         "height": solid.height,
-        "outline": _listed(solid.outline),
-        "base": _listed(solid.base),
-        "top": None if solid.top is None else _listed(solid.top),
-        "cavity": None if cavity is None else [_listed(cavity.outline), cavity.depth],
+        "outline": astuple(solid.outline),
+        "base": astuple(solid.base),
+        "top": solid.top and astuple(solid.top),
+        "cavity": solid.cavity and astuple(solid.cavity),
     }
-
-
-def _listed(outline: Outline) -> list[Any]:
-    return [outline.kind, list(outline.half), [list(p) for p in outline.points]]
 
 
 def _solid(facts: dict[str, Any], arrays: dict[str, Any]) -> Solid:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.hints import hint
-from sightline.worlds.shapes import geospa, invented
+from sightline.worlds.shapes import invented
 from sightline.worlds.shapes.baked import load_solids
+from sightline.worlds.shapes.prisms import container, prism
 from sightline.worlds.solids import Cavity, Outline, Solid
 
 SIZES: Final[dict[str, float]] = {"small": 0.5, "medium": 1.0, "largish": 1.25, "large": 1.5}
@@ -21,8 +22,29 @@ SIZES: Final[dict[str, float]] = {"small": 0.5, "medium": 1.0, "largish": 1.25, 
 SCENE_SCALE: Final = 0.5
 """Metres of the scene to GeoSpa's model unit."""
 
-GEOSPA: Final[tuple[str, ...]] = tuple(geospa.DIMENSIONS)
-"""GeoSpa's fourteen."""
+Kind = Literal["box", "ellipse"]
+Part = tuple[Kind, float, float, float]
+
+DIMENSIONS: Final[dict[str, tuple[Part, Part | None]]] = {
+    "cube": (("box", 1.8, 1.8, 1.8), None),
+    "cylinder": (("ellipse", 1.8, 1.8, 1.8), None),
+    "short_cylinder": (("ellipse", 1.8, 1.8, 0.9), None),
+    "long_cylinder": (("ellipse", 3.0, 2.0, 2.0), None),
+    "rectangle": (("box", 4.0, 2.0, 2.0), None),
+    "thin_rectangle": (("box", 2.0, 1.0, 2.0), None),
+    "cube_container": (("box", 2.0, 2.0, 2.0), ("box", 1.8, 1.8, 1.9)),
+    "cube_cylinder": (("box", 2.0, 2.0, 2.0), ("ellipse", 1.8, 1.8, 1.9)),
+    "cylinder_container": (("ellipse", 2.0, 2.0, 2.0), ("ellipse", 1.8, 1.8, 1.9)),
+    "cylinder_rect_cont": (("ellipse", 2.0, 2.0, 2.2), ("box", 1.0, 1.0, 2.1)),
+    "ellipse_container": (("ellipse", 3.2, 2.2, 2.2), ("ellipse", 2.88, 1.98, 2.09)),
+    "ellipse_rect_cont": (("ellipse", 3.2, 2.2, 2.2), ("box", 2.0, 1.0, 2.1)),
+    "rectangle_cont": (("box", 4.4, 2.4, 2.2), ("box", 4.19, 2.18, 2.1)),
+    "rectangle_cylinder": (("box", 4.4, 2.4, 2.2), ("ellipse", 3.0, 2.0, 2.1)),
+}
+"""Medium size in model units: outside (kind, x, y, height) and cavity (kind, x, y, depth)."""
+
+GEOSPA: Final[tuple[str, ...]] = tuple(DIMENSIONS)
+"""GeoSpa's fourteen, by their published dimensions."""
 
 KITCHEN: Final = ("bottle", "can", "donut", "glass", "milk_carton", "mug", "pill_bottle", "plate", "teapot")
 """The kitchen nine."""
@@ -101,12 +123,24 @@ class Catalogue:
         if shape in self._own:
             return scaled(self._own[shape], name, factor)
         if shape in GEOSPA:
-            return geospa.build(shape, name, SCENE_SCALE * factor)
+            return _geospa(shape, name, SCENE_SCALE * factor)
         if shape in INVENTED:
             return invented.build(shape, name, SCENE_SCALE * factor)
         if shape in KITCHEN:
             return scaled(_kitchen()[f"{shape}:medium"], name, factor)
         raise ConfigError(f"unknown shape {shape!r}{hint(shape, self.shapes)}")
+
+
+def _geospa(shape: str, name: str, scale: float) -> Solid:
+    """One of GeoSpa's shapes with `scale` metres to the model unit."""
+    (kind, x, y, z), hollow = DIMENSIONS[shape]
+    outline, height = Outline(kind, (x * scale / 2, y * scale / 2)), z * scale
+    cavity = None
+    if hollow is not None:
+        kind, x, y, depth = hollow
+        cavity = Cavity(Outline(kind, (x * scale / 2, y * scale / 2)), depth * scale)
+    mesh = prism(outline, height) if cavity is None else container(outline, height, cavity)
+    return mesh.solid(name, outline=outline, base=outline, top=outline, height=height, cavity=cavity)
 
 
 @functools.cache

@@ -2,19 +2,27 @@
 
 A network that has seen seven shapes takes an eighth for one of the seven. These vary what those hold fixed: the
 number of sides, how a body narrows or bulges on its way up, what hollow it has; a test measures how far each keeps
-from the shapes that a split holds out.
+from the shapes that a split holds out. Each is a *stack*: an outline drawn up through the heights of a profile,
+massive or hollowed from the top.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from sightline.worlds.shapes.stacks import Profile, stack
-from sightline.worlds.shapes.surfaces import polygon
-from sightline.worlds.solids import Cavity, Outline, Solid
+from sightline.worlds.shapes.prisms import Mesh, cap, ring
+from sightline.worlds.shapes.surfaces import crease_normals, polygon
+from sightline.worlds.solids import Cavity, Floats, Outline, Solid
+
+ROUND: Final = 48
+"""Corners of an ellipse; a multiple of four touches the bounding box."""
+
+Profile = Sequence[tuple[float, float]]
+"""(height, factor on the outline) from the base up; heights never fall."""
 
 Sides = Literal["box", "ellipse"] | int
 """``box``, ``ellipse``, or the number of corners of a polygon."""
@@ -144,11 +152,8 @@ def build(shape: str, name: str, scale: float) -> Solid:
     mesh = stack(outline, profile, cavity)
     factors = [factor for _, factor in profile]
     widest = max(factors)
-    return Solid(
+    return mesh.solid(
         name,
-        mesh.vertices.astype("float32"),
-        mesh.faces.astype("int32"),
-        mesh.normals.astype("float32"),
         outline=outline.scaled(widest),
         base=outline.scaled(factors[0]),
         top=outline.scaled(factors[-1]) if factors[-1] >= CARRIES * widest else None,
@@ -165,3 +170,38 @@ def _outline(sides: Sides, x: float, y: float, scale: float) -> Outline:
     corners = np.column_stack((np.cos(turn), np.sin(turn)))
     low, high = corners.min(axis=0), corners.max(axis=0)
     return polygon((corners - (low + high) / 2.0) / (high - low) * 2.0 * half)
+
+
+def stack(outline: Outline, profile: Profile, cavity: Cavity | None = None) -> Mesh:
+    """The closed surface, standing on z = 0; a cavity's walls are upright, and its opening lies in the top.
+
+    >>> mesh = stack(Outline("box", (1.0, 1.0)), [(0.0, 1.0), (1.0, 0.5)])
+    >>> mesh.vertices.shape, mesh.faces.shape
+    ((8, 3), (12, 3))
+    """
+    loop = outline.polygon(segments=ROUND)
+    n, levels = len(loop), len(profile)
+    rings = [np.column_stack((factor * loop, np.full(n, height))) for height, factor in profile]
+    ids = np.arange(levels * n).reshape(levels, n)
+    low, high = ids[:-1], ids[1:]
+    ahead, above = np.roll(low, -1, axis=1), np.roll(high, -1, axis=1)
+    faces = [np.stack((low, ahead, above, low, above, high), axis=2).reshape(-1, 3), cap(ids[0])[:, ::-1]]
+    if cavity is None:
+        faces.append(cap(ids[-1]))
+    else:
+        top = profile[-1][0]
+        hole = opening(cavity.outline)
+        m, first = len(hole), levels * n
+        rings += [np.column_stack((hole, np.full(m, z))) for z in (top - cavity.depth, top)]
+        floor, rim = np.arange(first, first + m), np.arange(first + m, first + 2 * m)
+        floor_next, rim_next = np.roll(floor, -1), np.roll(rim, -1)
+        walls = np.stack((floor, rim_next, floor_next, floor, rim, rim_next), axis=1).reshape(-1, 3)
+        faces += [walls, cap(floor), ring(rings[levels - 1][:, :2], hole, ids[-1], rim)]
+    vertices, joined = np.concatenate(rings), np.concatenate(faces)
+    return Mesh(vertices, joined, crease_normals(vertices, joined))
+
+
+def opening(outline: Outline) -> Floats:
+    """Corners of a cavity; they lie around an ellipse, not in it, so that whatever fits the ellipse is clear."""
+    hole = outline.polygon(segments=ROUND)
+    return hole / np.cos(np.pi / ROUND) if outline.kind == "ellipse" else hole

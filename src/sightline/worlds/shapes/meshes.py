@@ -12,6 +12,7 @@ import numpy as np
 from sightline.errors import ConfigError, DataError, MissingExtraError
 from sightline.geometry.footprints import area
 from sightline.worlds.shapes.baked import load_solids
+from sightline.worlds.shapes.prisms import Mesh
 from sightline.worlds.shapes.surfaces import Surface, crease_normals, flat_top, level, open_edges, polygon, volume
 from sightline.worlds.solids import Floats, Outline, Solid
 
@@ -123,16 +124,9 @@ def _solid(name: str, surface: Surface, path: Path) -> Solid:
     base = polygon(vertices[level(vertices, 0.0, FOOT), :2])
     if len(base.points) < 3:
         raise DataError("touches the table in a point or a line", file=path, expected="a base to stand on")
-    return Solid(
-        name,
-        vertices.astype(np.float32),
-        faces.astype(np.int32),
-        crease_normals(vertices, faces).astype(np.float32),
-        outline=outline,
-        base=base,
-        top=_top(vertices, faces, area(outline.polygon())),
-        height=float(vertices[:, 2].max()),
-    )
+    top, height = _top(vertices, faces, area(outline.polygon())), float(vertices[:, 2].max())
+    mesh = Mesh(vertices, faces, crease_normals(vertices, faces))
+    return mesh.solid(name, outline=outline, base=base, top=top, height=height)
 
 
 def _top(vertices: Floats, faces: Any, whole: float) -> Outline | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.worlds.solids import SEGMENTS, Cavity, Floats, Outline
+from sightline.worlds.solids import SEGMENTS, Cavity, Floats, Outline, Solid
 
 Indices = NDArray[np.int64]
 
@@ -24,6 +24,11 @@ class Mesh(NamedTuple):
     vertices: Floats
     faces: Indices
     normals: Floats
+
+    def solid(self, name: str, **facts: Any) -> Solid:
+        """The solid with this surface; `facts` are its other fields."""
+        arrays = {"vertices": np.float32, "faces": np.int32, "normals": np.float32}
+        return Solid(name, **{key: getattr(self, key).astype(kind) for key, kind in arrays.items()}, **facts)
 
 
 def prism(outline: Outline, height: float) -> Mesh:

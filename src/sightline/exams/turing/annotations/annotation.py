@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations import facts, visibility
-from sightline.exams.turing.annotations.columns import OF_OBJECTS, OF_PAIRS, Columns, packed
+from sightline.exams.turing.annotations.columns import OF_OBJECTS, OF_PAIRS, Columns, packed, widths
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.store import Dataset
 
@@ -106,9 +106,7 @@ def _block(dataset: Dataset, views: pl.DataFrame, vocabulary: Vocabulary, closed
         pair_starts=pairs.starts,
         holds=holds,
         fails=fails,
-        n_attributes=max((len(kind.attributes) for kind in vocabulary.types), default=0),
-        n_regions=len(vocabulary.regions),
-        n_links=len(vocabulary.links),
+        **widths(vocabulary),
     )
 
 
@@ -190,12 +188,8 @@ def _box_extents(sightings: pl.DataFrame, sizes: NDArray[np.float64], fractions:
 def _require(missing: Bools, objects: pl.DataFrame, views: pl.DataFrame, what: str) -> None:
     if missing.any():
         scene = views["scene_id"][int(objects["image"][int(np.argmax(missing))])]
-        raise DataError(
-            f"the view's size was never told, and {what} need it",
-            row=scene,
-            field="size",
-            expected="a size, or a vocabulary with `extent: boxes`",
-        )
+        problem = f"the view's size was never told, and {what} need it"
+        raise DataError(problem, row=scene, field="size", expected="a size, or a vocabulary with `extent: boxes`")
 
 
 def _stored_relations(
@@ -210,18 +204,13 @@ def _stored_relations(
         rows = rows.join(shown, on="image", maintain_order="left")
         rows = rows.filter(pl.col("view_id").is_null() | (pl.col("view_id") == pl.col("shown")))
     for end in ("subject", "object"):
-        named = everything.select("image", pl.col("object_id").alias(end), pl.col("row").alias(f"{end}_row"))
-        rows = rows.join(named, on=["image", end], how="left", maintain_order="left")
+        places = everything.select("image", pl.col("object_id").alias(end), pl.col("row").alias(f"{end}_row"))
+        rows = rows.join(places, on=["image", end], how="left", maintain_order="left")
         stranger = rows.filter(pl.col(f"{end}_row").is_null()).head(1)
         if stranger.height:
-            scene = views["scene_id"][stranger["image"][0]]
-            raise DataError(
-                "relation with an object that is not there",
-                file=dataset.path,
-                row=scene,
-                field=end,
-                found=stranger[end][0],
-            )
+            scene, named = views["scene_id"][stranger["image"][0]], stranger[end][0]
+            problem = "relation with an object that is not there"
+            raise DataError(problem, file=dataset.path, row=scene, field=end, found=named)
     return facts.stored_relations(rows.select("aspect", "predicate", subject="subject_row", object="object_row"))
 
 

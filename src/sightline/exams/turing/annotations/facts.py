@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ ANSWERS: Final = {aspect: tuple(label.word for label in labels) for aspect, labe
 """Aspects of which a pair has exactly one answer, so that any other answer denies; elsewhere several may hold."""
 
 UNSURE: Final = "unsure"
+_STORED: Final = ("subject", "object", "aspect", "predicate")
 _BACK: Final = {label.word: label.reverse.word for labels in ASPECTS.values() for label in labels}
 
 
@@ -48,13 +49,8 @@ class StoredRelations:
 
     def only(self, rows: Bools) -> StoredRelations:
         """Those rows."""
-        return replace(
-            self,
-            subject=self.subject[rows],
-            object=self.object[rows],
-            aspect=self.aspect[rows],
-            predicate=self.predicate[rows],
-        )
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _STORED}
+        return replace(self, **columns)
 
     @cached_property
     def open(self) -> Bools:
@@ -103,7 +99,7 @@ def stored_relations(rows: pl.DataFrame) -> StoredRelations:
     back = rows.filter(both_ways).select(
         subject="object", object="subject", aspect="aspect", predicate=pl.col("predicate").replace(_BACK)
     )
-    every = pl.concat([rows.select("subject", "object", "aspect", "predicate"), back])
+    every = pl.concat([rows.select(_STORED), back])
     subject, thing = (every[end].to_numpy().astype(np.int64) for end in ("subject", "object"))
     (aspect, aspects), (predicate, predicates) = (_codes(every[name]) for name in ("aspect", "predicate"))
     return StoredRelations(subject, thing, aspect, predicate, aspects, predicates)
@@ -238,8 +234,7 @@ def _partners(things: KnownObjects, source: AttributeSource) -> tuple[Bools, Boo
     sure = _pairs(things, source, [(straight, *ends), (back, *ends[::-1])])
     maybe = np.setdiff1d(_pairs(things, source, [(open_, *ends)]), sure)
     n = things.frame.height
-    least = np.bincount(sure // len(things.categories), minlength=n)[:n] if sure.size else np.zeros(n, dtype=int)
-    extra = np.bincount(maybe // len(things.categories), minlength=n)[:n] if maybe.size else np.zeros(n, dtype=int)
+    least, extra = (np.bincount(pairs // len(things.categories), minlength=n) for pairs in (sure, maybe))
     complete = things.closed or source.absent == "no"
     most = least + extra if complete else np.full(n, np.inf)
     if source.exactly is None:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.estimate.bits import MOST, Ints, Words
+from sightline.exams.turing.annotations.columns import Columns, packed, widths
+from sightline.exams.turing.estimate.bits import MOST, Words
 from sightline.exams.turing.estimate.layout import CorpusTables, by_type, fixed, no_rows, planes_of, tables_of
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, parse_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
@@ -97,13 +97,9 @@ class Corpus:
         folder = Path(folder)
         head = _head(folder)
         if fingerprint is not None and head["fingerprint"] != fingerprint:
-            raise DataError(
-                "the corpus was built from other annotations or another vocabulary; build it anew",
-                file=folder / MARKER,
-                field="fingerprint",
-                expected=fingerprint,
-                found=head["fingerprint"],
-            )
+            problem = "the corpus was built from other annotations or another vocabulary; build it anew"
+            file, found = folder / MARKER, head["fingerprint"]
+            raise DataError(problem, file=file, field="fingerprint", expected=fingerprint, found=found)
         try:
             vocabulary = parse_vocabulary((folder / _WORDS).read_text(encoding="utf-8"), file=_WORDS)
             tables = CorpusTables(**{name: _mapped(folder / f"{name}.npy") for name in _NAMES})
@@ -123,14 +119,7 @@ class Corpus:
     @cached_property
     def everything(self) -> Words:
         """(words,) all images."""
-        bits = np.zeros(self.words * 64, dtype=bool)
-        bits[: len(self)] = True
-        return fixed(np.packbits(bits, bitorder="little").view(np.uint64))
-
-    @cached_property
-    def images(self) -> Ints:
-        """(N,) all images."""
-        return fixed(np.arange(len(self), dtype=np.int32))
+        return fixed(packed(np.ones((1, len(self)), dtype=bool))[0])
 
     def wanted(self, kind: str, attributes: tuple[str, ...]) -> Words:
         """(attribute words,) the set of those attributes of a type."""
@@ -158,23 +147,13 @@ def fingerprint_of(columns: Columns, vocabulary: Vocabulary) -> str:
 
 
 def _check(columns: Columns, vocabulary: Vocabulary) -> None:
-    most = max((len(kind.attributes) for kind in vocabulary.types), default=0)
-    wanted = {"n_attributes": most, "n_regions": len(vocabulary.regions), "n_links": len(vocabulary.links)}
-    for field, expected in wanted.items():
-        if getattr(columns, field) != expected:
-            raise DataError(
-                f"the images were not annotated with the vocabulary {vocabulary.name!r}",
-                field=field,
-                expected=expected,
-                found=getattr(columns, field),
-            )
+    for field, expected in widths(vocabulary).items():
+        if (width := getattr(columns, field)) != expected:
+            problem = f"the images were not annotated with the vocabulary {vocabulary.name!r}"
+            raise DataError(problem, field=field, expected=expected, found=width)
     if columns.types.size and not 0 <= columns.types.min() <= columns.types.max() < len(vocabulary.types):
-        raise DataError(
-            "type that the vocabulary has not",
-            field="types",
-            expected=f"below {len(vocabulary.types)}",
-            found=int(columns.types.max()),
-        )
+        below, highest = f"below {len(vocabulary.types)}", int(columns.types.max())
+        raise DataError("type that the vocabulary has not", field="types", expected=below, found=highest)
 
 
 def _write(columns: Columns, vocabulary: Vocabulary, stage: Path) -> None:

@@ -86,6 +86,26 @@ def _facts(marked: LabelledFacts, row: int, nothing: Words) -> Any:
 
 
 @inlined
+def _sides(i: int, more: Any, may: Any, seen: Any, has: Any, may_have: Any) -> tuple[Any, Any, Any, Any]:
+    """Images of word i in which, labelled objects aside, one surely fits, several do, one may, exactly one does.
+
+    Args:
+        i: Which word.
+        more: The planes of `_four` for objects that surely fit; `may` for those that may.
+        may: See `more`.
+        seen: The planes of `_facts` for being seen there; `has` for having the attribute, `may_have` likewise.
+        has: See `seen`.
+        may_have: See `seen`.
+    """
+    first, second = seen[0][i] & has[0][i], seen[1][i] & has[1][i]
+    surely = _any_left(more[0][i], more[1][i], more[2][i], first, second)
+    several = _any_left(more[1][i], more[2][i], more[3][i], first, second)
+    first, second = seen[0][i] & may_have[0][i], seen[1][i] & may_have[1][i]
+    possibly = _any_left(may[0][i], may[1][i], may[2][i], first, second)
+    return surely, several, possibly, surely & ~_any_left(may[1][i], may[2][i], may[3][i], first, second)
+
+
+@inlined
 def _count_settled(planes: Words, sure: Ints, which: Longs, mask: Words, out: Longs) -> None:
     """Count images for four predicates at once, of which nothing is unknown, before any label of their type.
 
@@ -145,19 +165,12 @@ def _count_open_left(
     planes: Words, sure: Ints, possible: Ints, fits: Ints, marked: LabelledFacts, mask: Words, out: Longs
 ) -> None:
     """Count images for one predicate of which something is unknown, labelled objects aside; see `count_planes`."""
-    more_0, more_1, more_2, more_3 = _four(planes, sure, marked.number)
-    may_0, may_1, may_2, may_3 = _four(planes, possible, marked.number)
-    first_seen, second_seen = _facts(marked, fits[0], planes[0])
-    first_has, second_has = _facts(marked, fits[1], planes[0])
-    first_may, second_may = _facts(marked, fits[2], planes[0])
+    more, may = _four(planes, sure, marked.number), _four(planes, possible, marked.number)
+    seen, has = _facts(marked, fits[0], planes[0]), _facts(marked, fits[1], planes[0])
+    may_have = _facts(marked, fits[2], planes[0])
     exist = unique = open_exist = open_unique = ZERO
     for i in range(len(mask)):
-        first, second = first_seen[i] & first_has[i], second_seen[i] & second_has[i]
-        surely = _any_left(more_0[i], more_1[i], more_2[i], first, second)
-        several = _any_left(more_1[i], more_2[i], more_3[i], first, second)
-        first, second = first_seen[i] & first_may[i], second_seen[i] & second_may[i]
-        possibly = _any_left(may_0[i], may_1[i], may_2[i], first, second)
-        single = surely & ~_any_left(may_1[i], may_2[i], may_3[i], first, second)
+        surely, several, possibly, single = _sides(i, more, may, seen, has, may_have)
         exist += ones(mask[i] & surely)
         unique += ones(mask[i] & single)
         open_exist += ones(mask[i] & possibly & ~surely)
@@ -212,35 +225,18 @@ def mark_planes(
     out: Words,
 ) -> None:
     """Clear the bits of `out` where one predicate is not surely answered so; else as `count_planes`."""
-    more_0, more_1, more_2, more_3 = _four(planes, sure, marked.number)
-    may_0, may_1, may_2, may_3 = _four(planes, possible, marked.number)
-    first_seen, second_seen = _facts(marked, fits[0], planes[0])
-    first_has, second_has = _facts(marked, fits[1], planes[0])
-    first_may, second_may = _facts(marked, fits[2], planes[0])
+    more, may = _four(planes, sure, marked.number), _four(planes, possible, marked.number)
+    seen, has = _facts(marked, fits[0], planes[0]), _facts(marked, fits[1], planes[0])
+    may_have = _facts(marked, fits[2], planes[0])
     for i in range(len(out)):
-        first, second = first_seen[i] & first_has[i], second_seen[i] & second_has[i]
-        surely = _any_left(more_0[i], more_1[i], more_2[i], first, second)
-        several = _any_left(more_1[i], more_2[i], more_3[i], first, second)
-        first, second = first_seen[i] & first_may[i], second_seen[i] & second_may[i]
-        possibly = _any_left(may_0[i], may_1[i], may_2[i], first, second)
-        yes = surely & ~_any_left(may_1[i], may_2[i], may_3[i], first, second) if unique else surely
+        surely, several, possibly, single = _sides(i, more, may, seen, has, may_have)
+        yes = single if unique else surely
         no = ~possibly | several if unique else ~possibly
         out[i] &= yes if answer else no
 
 
 # Questions of any attributes: object by object. `members` are the positions of one type's objects in the images
 # that are left, ascending; `taken` has a bit for each of the type's objects that is labelled.
-
-
-@kernel
-def all_left(image_of: Ints, mask: Words) -> Ints:
-    """Positions of the objects whose image is in the mask."""
-    out, n = np.empty(len(image_of) + 1, np.int32), 0
-    for thing in range(len(image_of)):
-        image = image_of[thing]
-        out[n] = thing
-        n += int(mask[image >> 6] >> np.uint64(image & 63) & ONE)  # a branch would be guessed wrong too often
-    return out[:n].copy()
 
 
 @kernel

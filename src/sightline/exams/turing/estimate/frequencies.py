@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
+from sightline.exams.turing.annotations.columns import packed
 from sightline.exams.turing.estimate.bits import Ints, Longs, Words
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.counts import count_objects, count_planes, mark_objects, mark_planes
 from sightline.exams.turing.estimate.estimator import Chance, QuestionOptions
 from sightline.exams.turing.estimate.labelled import Labelled, is_in
-from sightline.exams.turing.estimate.pooled import PairEnds, Pooled, packed_bits
+from sightline.exams.turing.estimate.pooled import PairEnds, Pooled
 from sightline.exams.turing.vocabulary.questions import Label, Question
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.hints import hint
@@ -113,25 +114,21 @@ class Frequencies:
         Raises:
             ConfigError: A question about an object that was not labelled, or in words the vocabulary has not.
         """
-        searches = tuple(q for q in questions if q.kind == "exist" or q.kind == "unique")
-        try:
-            if len(searches) == len(questions):
-                return self._as_chances(searches)
-            of_searches = iter(self._as_chances(searches))
-            return [
-                next(of_searches) if q.kind == "exist" or q.kind == "unique" else self._about_labelled(q)
-                for q in questions
-            ]
-        except KeyError as error:
-            raise self._unknown(error) from None
+        p_yes, support = self.probabilities(questions)
+        return [Chance(p, n) for p, n in zip(p_yes.tolist(), support.tolist(), strict=True)]
 
     def probabilities(self, questions: Sequence[Question]) -> tuple[NDArray[np.float64], Longs]:
         """The same as two arrays, (n,) chances of a yes and (n,) supports: for many searches that is far faster."""
-        if not all(q.kind == "exist" or q.kind == "unique" for q in questions):
-            chances = self.chances(questions)
-            return np.array([c.p_yes for c in chances]), np.array([c.support for c in chances], dtype=np.int64)
+        searches = [q.kind == "exist" or q.kind == "unique" for q in questions]
         try:
-            return self._search_probabilities(tuple(questions))
+            if all(searches):
+                return self._search_probabilities(tuple(questions))
+            p_yes, support = np.zeros(len(questions)), np.zeros(len(questions), dtype=np.int64)
+            p_yes[searches], support[searches] = self._search_probabilities(tuple(compress(questions, searches)))
+            for i, search in enumerate(searches):
+                if not search:
+                    p_yes[i], support[i] = self._about_labelled(questions[i])
+            return p_yes, support
         except KeyError as error:
             raise self._unknown(error) from None
 
@@ -151,10 +148,6 @@ class Frequencies:
         self._pooled = None
 
     # Existence and uniqueness.
-
-    def _as_chances(self, searches: tuple[Question, ...]) -> list[Chance]:
-        p_yes, support = self._search_probabilities(searches)
-        return [Chance(p, n) for p, n in zip(p_yes.tolist(), support.tolist(), strict=True)]
 
     def _search_probabilities(self, searches: tuple[Question, ...]) -> tuple[NDArray[np.float64], Longs]:
         if not searches:
@@ -225,9 +218,8 @@ class Frequencies:
 
     def _count_objects(self, part: _PlanPart, regions: Sequence[int], out: Longs) -> None:
         width = len(self.corpus.vocabulary.kind(part.kind).attributes)
-        firsts = np.array(
-            [self._place(part.kind, names) % (width + 1) for names in part.sets]
-        )  # none: −1, the last
+        # Sets of no attribute, whose place is −1, come last.
+        firsts = np.array([self._place(part.kind, names) % (width + 1) for names in part.sets])
         order = np.argsort(firsts, kind="stable")
         heads = np.searchsorted(firsts[order], np.arange(width + 2)).astype(np.int32)
         counts = np.zeros((len(order), *out.shape[1:]), dtype=np.int64)
@@ -321,7 +313,7 @@ class Frequencies:
             so = self._labelled.having(question)[0 if answer else 1]
             bits = np.zeros(self.corpus.words * 64, dtype=bool)
             bits[self._labelled.images[so]] = True
-            self._narrow(packed_bits(bits), rows)
+            self._narrow(packed(bits[None])[0], rows)
         self._facts = (*self._facts, (question, answer))
 
     def _check(self, question: Question) -> None:

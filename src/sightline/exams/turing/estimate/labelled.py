@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.exams.turing.estimate.bitplanes import find_pairs
-from sightline.exams.turing.estimate.bits import MOST, Ints, Longs, TypeObjects, Words
+from sightline.exams.turing.estimate.bits import MOST, Ints, Longs, TypeObjects, Words, find_pairs
 from sightline.exams.turing.estimate.corpus import Corpus
-from sightline.exams.turing.estimate.counts import LabelledFacts, all_left, label_objects, still_left
+from sightline.exams.turing.estimate.counts import LabelledFacts, label_objects, still_left
 from sightline.exams.turing.vocabulary.questions import Label, Question
 
 LABELS_IN_PLANES = MOST - 2
@@ -81,11 +80,10 @@ class Labelled:
     def objects(self, kind: str) -> tuple[TypeObjects, Ints, Words]:
         """Objects of a type: all, positions of those in images that are left, and which of all are labelled."""
         things = self.corpus.tables.things(self.corpus.vocabulary.type_index[kind])
-        if kind not in self.members:
-            self.members[kind] = all_left(things.image_of, self.mask)
-        elif kind not in self.narrowed:
-            self.members[kind] = still_left(things.image_of, self.members[kind], self.mask)
-        self.narrowed.add(kind)
+        if kind not in self.narrowed:
+            every = np.arange(len(things.image_of), dtype=np.int32)
+            self.members[kind] = still_left(things.image_of, self.members.get(kind, every), self.mask)
+            self.narrowed.add(kind)
         return things, self.members[kind], self._taken(kind)
 
     def and_one_more(self, question: Question, mask: Words) -> Labelled:
@@ -123,9 +121,8 @@ class Labelled:
         """Bit for each object that fits a search and is not labelled; a crowd, being several, never does."""
         tables, vocabulary = self.corpus.tables, self.corpus.vocabulary
         start, end = tables.object_starts[vocabulary.type_index[question.type] :][:2].tolist()
-        out: Words = tables.seen_planes[vocabulary.region_index[question.region], start:end] & ~self._taken(
-            question.type
-        )
+        seen = tables.seen_planes[vocabulary.region_index[question.region], start:end]
+        out: Words = seen & ~self._taken(question.type)
         for name in question.attributes:
             out &= tables.object_planes[0, vocabulary.attribute_index[question.type, name], start:end]
         return out

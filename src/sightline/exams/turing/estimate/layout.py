@@ -11,18 +11,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.estimate.bitplanes import count_pairs, fill_pairs, fill_planes, object_planes
-from sightline.exams.turing.estimate.bits import MOST, Ints, Longs, TypeObjects, Words
+from sightline.exams.turing.estimate.bits import (
+    MOST,
+    Ints,
+    Longs,
+    TypeObjects,
+    Words,
+    count_pairs,
+    fill_pairs,
+    fill_planes,
+    object_planes,
+)
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class CorpusTables:
-    """The arrays of a corpus of N images with O objects; all are read-only.
+class SortedObjects:
+    """All O objects of a corpus by type, and image by image within a type.
 
     Attributes:
         type_starts: (T + 1,) objects of type t are ``type_starts[t]:type_starts[t + 1]``.
         image_of: (O,) see `TypeObjects`. `records`: (O, 2 words + 2) likewise.
+    """
+
+    type_starts: Longs
+    image_of: Ints
+    records: Words
+
+    def things(self, t: int) -> TypeObjects:
+        """The objects of one type."""
+        part = slice(int(self.type_starts[t]), int(self.type_starts[t + 1]))
+        return TypeObjects(self.image_of[part], self.records[part])
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusTables(SortedObjects):
+    """The arrays of a corpus of N images with O objects; all are read-only.
+
+    Attributes:
         facts: (O, words) for every object of a type with A attributes A bits, which of them it has; W bits, where
             it is seen; and bits for those it may have, of attributes that are unknown of some object.
         may_have: (T, most attributes) the bit of `facts` that says it may have the attribute; the one that says it
@@ -41,9 +67,6 @@ class CorpusTables:
         pair_planes: (2, links, words) one bit an ordered pair: the relation holds, it fails.
     """
 
-    type_starts: Longs
-    image_of: Ints
-    records: Words
     facts: Words
     may_have: Ints
     sure: Ints
@@ -56,11 +79,6 @@ class CorpusTables:
     pair_counts: Longs
     pair_things: Ints
     pair_planes: Words
-
-    def things(self, t: int) -> TypeObjects:
-        """The objects of one type."""
-        part = slice(int(self.type_starts[t]), int(self.type_starts[t + 1]))
-        return TypeObjects(self.image_of[part], self.records[part])
 
     @property
     def attribute_words(self) -> int:
@@ -91,29 +109,13 @@ def no_rows(vocabulary: Vocabulary) -> PlaneRows:
     return PlaneRows(np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32), first[:-1])
 
 
-class SortedObjects(NamedTuple):
-    """All objects by type, and image by image within a type."""
-
-    type_starts: Longs
-    image_of: Ints
-    records: Words
-    ranks: Ints
-
-    def things(self, t: int) -> TypeObjects:
-        """The objects of one type."""
-        part = slice(int(self.type_starts[t]), int(self.type_starts[t + 1]))
-        return TypeObjects(self.image_of[part], self.records[part])
-
-
 def by_type(columns: Columns, vocabulary: Vocabulary) -> SortedObjects:
     """Sort the objects."""
     order = np.argsort(columns.types, kind="stable").astype(np.int32)
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order), dtype=np.int32)
     starts = np.searchsorted(columns.types[order], np.arange(len(vocabulary.types) + 1)).astype(np.int64)
     image_of = np.repeat(np.arange(len(columns), dtype=np.int32), np.diff(columns.starts))[order]
     records = np.column_stack([columns.yes, columns.no, columns.seen, columns.crowd.astype(np.uint64)])[order]
-    return SortedObjects(starts, fixed(image_of), fixed(records), ranks)
+    return SortedObjects(starts, fixed(image_of), fixed(records))
 
 
 def planes_of(columns: Columns, vocabulary: Vocabulary, objects: SortedObjects, rows: PlaneRows) -> Iterator[Words]:
@@ -148,8 +150,8 @@ def _unknown(things: TypeObjects, k: int) -> bool:
 
 def tables_of(columns: Columns, vocabulary: Vocabulary, objects: SortedObjects, rows: PlaneRows) -> CorpusTables:
     """Everything but the planes."""
-    arrays: dict[str, NDArray[Any]] = {**objects._asdict(), **rows._asdict()}
-    arrays |= {**_objects(columns, vocabulary, objects), **_pairs(columns, vocabulary, arrays.pop("ranks"))}
+    arrays: dict[str, NDArray[Any]] = {**vars(objects), **rows._asdict()}
+    arrays |= {**_objects(columns, vocabulary, objects), **_pairs(columns, vocabulary)}
     arrays |= _facts(columns, vocabulary, objects)
     return CorpusTables(**{name: fixed(values) for name, values in arrays.items()})
 
@@ -198,7 +200,7 @@ def _put(out: Words, at: int, values: Words) -> None:
         out[:, word + 1] |= values >> np.uint64(64 - shift)
 
 
-def _pairs(columns: Columns, vocabulary: Vocabulary, ranks: Ints) -> dict[str, NDArray[Any]]:
+def _pairs(columns: Columns, vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     names = [kind.name for kind in vocabulary.types]
     counts = np.zeros((len(names), len(names)), dtype=np.int64)
     count_pairs(columns.starts, columns.types, counts)
@@ -209,6 +211,7 @@ def _pairs(columns: Columns, vocabulary: Vocabulary, ranks: Ints) -> dict[str, N
     pairs = np.full((2, words * 64), -1, dtype=np.int32)
     planes = np.zeros((2, columns.n_links, words), dtype=np.uint64)
     cursor = np.where(counts > 0, starts * 64, -1)
+    ranks = np.argsort(np.argsort(columns.types, kind="stable")).astype(np.int32)
     fill_pairs(
         columns.starts,
         columns.types,

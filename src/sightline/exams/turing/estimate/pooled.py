@@ -7,17 +7,15 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sightline.exams.turing.annotations.columns import packed
 from sightline.exams.turing.estimate.bits import Words
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.counts import count_agreeing, count_sides
 from sightline.exams.turing.estimate.estimator import QuestionOptions
 from sightline.exams.turing.estimate.labelled import Labelled
 from sightline.exams.turing.vocabulary.questions import History, Label, Question
-
-REGION = "region"
-"""Group of `RelationType.given` that stands for where an object was found."""
+from sightline.exams.turing.vocabulary.vocabulary import REGION
 
 _EVEN = np.uint64(0x5555555555555555)
 _MOST_BYTES: Final = 256 << 20
@@ -71,23 +69,16 @@ class Pooled:
         groups = None
         if self._assumptions.independent_groups:
             groups = frozenset(vocabulary.attribute(label.type, name).group for name in question.attributes)
-        key = label, groups, negatives
+        key, tables, place = (label, groups, negatives), self._corpus.tables, vocabulary.type_index[label.type]
+        start, end = tables.object_starts[place : place + 2].tolist()
         if key not in self._conditions:
-            planes = self._object_planes(label.type)
+            planes = tables.object_planes[:, :, start:end]
             facts = self._facts(label, groups, negatives)
-            self._conditions[key] = _all_of(
-                (self._meeting(label.type, planes, fact) for fact in facts), planes.shape[2]
-            )
-        tables, place = self._corpus.tables, vocabulary.type_index[label.type]
+            agreeing = (self._meeting(label.type, planes, fact) for fact in facts)
+            self._conditions[key] = _all_of(agreeing, end - start)
         index = vocabulary.attribute_index
         places = np.array([index[label.type, name] for name in question.attributes], dtype=np.int32)
-        return _counts(
-            *count_agreeing(tables.object_planes, int(tables.object_starts[place]), places, self._conditions[key])
-        )
-
-    def _object_planes(self, kind: str) -> Words:
-        place, starts = self._corpus.vocabulary.type_index[kind], self._corpus.tables.object_starts
-        return self._corpus.tables.object_planes[:, :, int(starts[place]) : int(starts[place + 1])]
+        return _counts(*count_agreeing(tables.object_planes, start, places, self._conditions[key]))
 
     def _meeting(self, kind: str, planes: Words, fact: Fact) -> Words:
         """Objects of a type a fact is true of."""
@@ -224,20 +215,10 @@ class PairEnds:
         tables = self._corpus.tables
         start, count = 64 * int(tables.pair_starts[types]), int(tables.pair_counts[types])
         things = tables.pair_things[end, start : start + count]
-        plane = packed_bits((tables.records[:, column] >> np.uint64(bit) & np.uint64(1)).astype(bool)[things])
+        bits = (tables.records[:, column] >> np.uint64(bit) & np.uint64(1)).astype(bool)[things]
+        plane = packed(bits[None])[0, : -(-count // 64)]
         self._planes[key] = plane
         self._bytes += plane.nbytes
         while self._bytes > self._most and len(self._planes) > 1:
             self._bytes -= self._planes.popitem(last=False)[1].nbytes
         return plane
-
-
-def packed_bits(test: NDArray[np.bool_]) -> Words:
-    """Bits in words, the last one filled up with zeros.
-
-    >>> packed_bits(np.array([True, False, True]))
-    array([5], dtype=uint64)
-    """
-    bits = np.zeros(-(-len(test) // 64) * 64, dtype=bool)
-    bits[: len(test)] = test
-    return np.packbits(bits, bitorder="little").view(np.uint64)

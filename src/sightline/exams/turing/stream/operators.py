@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -21,6 +22,9 @@ from sightline.exams.turing.vocabulary.questions import (
 )
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.hints import hint
+
+Refusal = Callable[..., DataError]
+"""Makes the error about a line of a file, which it names."""
 
 
 class StoppedError(SightlineError):
@@ -100,8 +104,9 @@ class FromFile:
         self._rows: dict[tuple[Question, int | None], _AnswerRow] = {}
         for number, row in read_lines(self._path):
             ours = stream is None or row.get("stream") in (None, stream)
-            if _text(row, "scene_id", self._path, number) == scene_id and ours:
-                self._add(row, number, vocabulary)
+            wrong = partial(DataError, file=self._path, row=number)
+            if _text(row, "scene_id", wrong) == scene_id and ours:
+                self._add(row, number, wrong)
         if not self._rows:
             raise DataError("no line about this scene", file=self._path, field="scene_id", expected=scene_id)
 
@@ -116,31 +121,18 @@ class FromFile:
             raise StoppedError(f"{self._path}: {said}")
         raise DataError(said, file=self._path)
 
-    def _add(self, row: Mapping[str, Any], number: int, vocabulary: Vocabulary) -> None:
-        question = _question(row, vocabulary, self._path, number)
-        word = _text(row, "answer", self._path, number).strip().casefold()
+    def _add(self, row: Mapping[str, Any], number: int, wrong: Refusal) -> None:
+        question = _question(row, self._vocabulary, wrong)
+        word = _text(row, "answer", wrong).strip().casefold()
         if word not in (truth.value for truth in Truth):
-            raise DataError(
-                "not an answer",
-                file=self._path,
-                row=number,
-                field="answer",
-                expected="yes, no or ambiguous",
-                found=row["answer"],
-            )
-        object_id = None if row.get("object_id") is None else _text(row, "object_id", self._path, number)
-        key = question, _before(row, question, self._path, number)
+            raise wrong("not an answer", field="answer", expected="yes, no or ambiguous", found=row["answer"])
+        object_id = None if row.get("object_id") is None else _text(row, "object_id", wrong)
+        key = question, _before(row, question, wrong)
         new = _AnswerRow(number, Truth(word), object_id)
         old = self._rows.setdefault(key, new)
         if old.truth is not new.truth:
-            raise DataError(
-                f"answered otherwise in row {old.number}",
-                file=self._path,
-                row=number,
-                field="answer",
-                expected=old.truth.value,
-                found=word,
-            )
+            problem = f"answered otherwise in row {old.number}"
+            raise wrong(problem, field="answer", expected=old.truth.value, found=word)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -160,7 +152,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
 
 
-def _question(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, number: int) -> Question:
+def _question(row: Mapping[str, Any], vocabulary: Vocabulary, wrong: Refusal) -> Question:
     given = row.get("question")
     try:
         if isinstance(given, Mapping):
@@ -170,10 +162,8 @@ def _question(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, number
             check_question(question, vocabulary)
             return question
     except SightlineError as error:
-        raise DataError(str(error), file=file, row=number, field="question") from error
-    raise DataError(
-        "no question", file=file, row=number, field="question", expected="an object or a sentence", found=given
-    )
+        raise wrong(str(error), field="question") from error
+    raise wrong("no question", field="question", expected="an object or a sentence", found=given)
 
 
 def _region(given: object, vocabulary: Vocabulary) -> str | None:
@@ -191,20 +181,18 @@ def _region(given: object, vocabulary: Vocabulary) -> str | None:
     raise DataError("not a designated region", expected="a name, four fractions or null", found=given)
 
 
-def _before(row: Mapping[str, Any], question: Question, file: Path, number: int) -> int | None:
+def _before(row: Mapping[str, Any], question: Question, wrong: Refusal) -> int | None:
     """How many labels of the question's type had been given; None where that is not told, or does not matter."""
     labels = row.get("labels")
     if labels is None or not question.instantiates:
         return None
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise DataError(
-            "not labels", file=file, row=number, field="labels", expected='such as ["person 1"]', found=labels
-        )
+        raise wrong("not labels", field="labels", expected='such as ["person 1"]', found=labels)
     return [label.rpartition(" ")[0] for label in labels].count(question.type)
 
 
-def _text(row: Mapping[str, Any], field: str, file: Path, number: int) -> str:
+def _text(row: Mapping[str, Any], field: str, wrong: Refusal) -> str:
     value = row.get(field)
     if not isinstance(value, str):
-        raise DataError("missing or no text", file=file, row=number, field=field, expected="a text", found=value)
+        raise wrong("missing or no text", field=field, expected="a text", found=value)
     return value

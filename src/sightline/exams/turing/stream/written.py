@@ -17,16 +17,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from sightline.errors import ConfigError, DataError, SightlineError
-from sightline.exams.turing.annotations.columns import Columns
-from sightline.exams.turing.annotations.files import read_columns, write_columns
+from sightline.exams.turing.annotations.columns import Columns, read_columns, write_columns
 from sightline.exams.turing.annotations.semantics import walk
-from sightline.exams.turing.stream.candidates import Candidates, attribute_sets
+from sightline.exams.turing.stream.engine import Candidates, attribute_sets
 from sightline.exams.turing.stream.operators import read_lines
 from sightline.exams.turing.stream.steps import Step, Stream, step_from_json, steps_to_json
 from sightline.exams.turing.vocabulary.english import say, say_long
@@ -185,26 +185,24 @@ def read_key(path: str | Path, test: WrittenTest) -> tuple[Stream, ...]:
     """
     path, steps, halted = Path(path), dict[tuple[str, int], dict[int, Step]](), dict[tuple[str, int], str]()
     for number, row in read_lines(path):
+        wrong = partial(DataError, file=path, row=number)
         if row.get("test") != test.id:
-            raise DataError(
-                "key of another test", file=path, row=number, field="test", expected=test.id, found=row.get("test")
-            )
+            raise wrong("key of another test", field="test", expected=test.id, found=row.get("test"))
         try:
             _, place = Truth(row["answer"]), (str(row["scene_id"]), int(row["stream"]), int(row["step"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"not a line of a key: {error}", file=path, row=number) from error
+            raise wrong(f"not a line of a key: {error}") from error
         of_stream = steps.setdefault(place[:2], {})
         if place[2] in of_stream:
-            raise DataError("answered twice", file=path, row=number, field="step", found=_named(place))
+            raise wrong("answered twice", field="step", found=_named(place))
         step = of_stream[place[2]] = step_from_json(row, test.vocabulary)
         halted[place[:2]] = str(row.get("halted"))
         if step.decided and test.questions.get(place) != step.question:
-            raise DataError("not a question of the test", file=path, row=number, field="question")
-    for scene, stream, number in test.questions:
-        if number not in steps.get((scene, stream), {}) or not steps[scene, stream][number].decided:
-            raise DataError(
-                "no answer to a question of the test", file=path, expected=_named((scene, stream, number))
-            )
+            raise wrong("not a question of the test", field="question")
+    for place in test.questions:
+        answered = steps.get(place[:2], {}).get(place[2])
+        if answered is None or not answered.decided:
+            raise DataError("no answer to a question of the test", file=path, expected=_named(place))
     if not steps:
         raise DataError("a test without a question", file=test.folder)
     return tuple(

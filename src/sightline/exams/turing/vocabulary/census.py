@@ -11,8 +11,7 @@ from typing import Final
 import polars as pl
 
 from sightline.errors import DataError
-from sightline.exams.turing.vocabulary.checks import given_groups
-from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, RelationType, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, RelationType, Vocabulary, given_groups
 from sightline.store import Dataset
 
 ENOUGH: Final = 30
@@ -128,17 +127,13 @@ def check_against(vocabulary: Vocabulary, dataset: Dataset, *, strict: bool = Fa
 
 def check_types(vocabulary: Vocabulary, dataset: Dataset) -> None:
     """Refuse a vocabulary without a type for any object of the data: every search would find nothing."""
-    typed = {category for kind in vocabulary.types for category in kind.categories}
+    typed = [category for kind in vocabulary.types for category in kind.categories]
     counts = dataset.scan("objects").group_by("category").len().sort("len", "category", descending=[True, False])
     categories = counts.collect()["category"].to_list()
-    if typed.isdisjoint(categories):
-        raise DataError(
-            f"no object belongs to a type of the vocabulary {vocabulary.name!r}",
-            file=dataset.path,
-            field="category",
-            expected=", ".join([c for k in vocabulary.types for c in k.categories][:5]) + " …",
-            found=", ".join(categories[:5]),
-        )
+    if set(typed).isdisjoint(categories):
+        problem = f"no object belongs to a type of the vocabulary {vocabulary.name!r}"
+        expected, found = f"{', '.join(typed[:5])} …", ", ".join(categories[:5])
+        raise DataError(problem, file=dataset.path, field="category", expected=expected, found=found)
 
 
 def fitted(vocabulary: Vocabulary, census: Census) -> Vocabulary:
@@ -193,15 +188,11 @@ def _missing(source: AttributeSource, categories: Iterable[str], census: Census)
             return f"no object has the attribute {source.key!r}"
         return "" if values & set(source.values) else f"{source.key!r} is never {' or '.join(source.values)}"
     if source.kind == "category":
-        return (
-            "" if set(categories) & set(source.values) else f"no object is of category {' or '.join(source.values)}"
-        )
+        known = not set(source.values).isdisjoint(categories)
+        return "" if known else f"no object is of category {' or '.join(source.values)}"
     if source.kind == "flag":
-        return (
-            ""
-            if any((c, source.key) in census.flags for c in categories)
-            else f"no object has the flag {source.key!r}"
-        )
+        known = any((c, source.key) in census.flags for c in categories)
+        return "" if known else f"no object has the flag {source.key!r}"
     if source.kind == "occluded":
         return "" if census.shares else "the data does not tell how much of an object is hidden"
     words = (*source.values, *source.reverse)
@@ -224,13 +215,10 @@ def _check_exclusive(vocabulary: Vocabulary, dataset: Dataset) -> None:
         for group in kind.exclusive:
             has = [a.name for a in kind.attributes if a.group == group and _has(a.source, category, facts)]
             if len(has) > 1:
+                problem = f"object {thing!r} has two attributes of the exclusive group {group!r}"
+                field, both = f"types[{kind.name}].exclusive", " and ".join(has)
                 raise DataError(
-                    f"object {thing!r} has two attributes of the exclusive group {group!r}",
-                    file=dataset.path,
-                    row=scene,
-                    field=f"types[{kind.name}].exclusive",
-                    expected="one at most",
-                    found=" and ".join(has),
+                    problem, file=dataset.path, row=scene, field=field, expected="one at most", found=both
                 )
 
 

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar, get_args, get_type_hints
+from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
 import yaml
 
 from sightline.errors import ConfigError
-from sightline.exams.turing.vocabulary.census import Census, check_against, fitted
-from sightline.exams.turing.vocabulary.checks import check_words
+from sightline.exams.turing.vocabulary.census import Census, check_against, check_types, fitted
 from sightline.exams.turing.vocabulary.from_data import vocabulary_from_data
 from sightline.exams.turing.vocabulary.regions import STANDARD, region_set
 from sightline.exams.turing.vocabulary.vocabulary import (
@@ -29,6 +28,7 @@ from sightline.exams.turing.vocabulary.vocabulary import (
     ObjectType,
     RelationType,
     Vocabulary,
+    check_words,
 )
 from sightline.hints import did_you_mean, hint
 from sightline.store import Dataset
@@ -36,8 +36,6 @@ from sightline.store import Dataset
 _FOLDER: Final = Path(__file__).parent / "ready"
 _SUFFIXES: Final = (".yaml", ".yml")
 _FILE: Final = ("name", "types", "relations", "regions", "most_attributes", "extent", "aliases")
-
-T = TypeVar("T", AttributeSource, Attribute, ObjectType, RelationType)
 
 
 def vocabularies() -> tuple[str, ...]:
@@ -60,8 +58,15 @@ def load_vocabulary(name_or_path: str | Path) -> Vocabulary:
     ...
     sightline.errors.ConfigError: unknown vocabulary 'urbane', did you mean 'urban'? (or a file ending in .yaml)
     """
-    if Path(name_or_path).suffix in _SUFFIXES:
-        return parse_vocabulary(_text(Path(name_or_path)), file=str(name_or_path))
+    path = Path(name_or_path)
+    if path.suffix in _SUFFIXES:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{path}: not UTF-8") from None
+        return parse_vocabulary(text, file=str(name_or_path))
     name = str(name_or_path)
     if name not in vocabularies():
         raise ConfigError(f"unknown vocabulary {name!r}{hint(name, vocabularies())} (or a file ending in .yaml)")
@@ -71,16 +76,7 @@ def load_vocabulary(name_or_path: str | Path) -> Vocabulary:
 @cache
 def _ready(name: str) -> Vocabulary:
     path = _FOLDER / f"{name}.yaml"
-    return parse_vocabulary(_text(path), file=path.name)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: not UTF-8") from None
+    return parse_vocabulary(path.read_text(encoding="utf-8"), file=path.name)
 
 
 def named_vocabulary(
@@ -106,18 +102,19 @@ def vocabulary_for(dataset: Dataset) -> Vocabulary:
     """The ready vocabulary that fits where the data comes from, else one made from the data.
 
     Generated worlds of the shapes that come with Sightline have *worlds*, VRD *vrd* and 2.5VRD *vrd25*; words that
-    nothing in this data bears out are left out.
+    nothing in this data bears out are left out; DataError where that leaves none.
     """
     census = Census.of(dataset)
     worlds = load_vocabulary("worlds")
     shapes = {category for kind in worlds.types for category in kind.categories}
     if "spatial" in census.aspects and census.categories.keys() <= shapes:
         return fitted(worlds, census)
-    if census.sources == {"vrd"}:
-        return fitted(load_vocabulary("vrd"), census)
-    if census.sources and census.sources <= {"within_image", "across_images"}:
-        return fitted(load_vocabulary("vrd25"), census)
-    return vocabulary_from_data(dataset)
+    of_25vrd = census.sources and census.sources <= {"within_image", "across_images"}
+    if census.sources != {"vrd"} and not of_25vrd:
+        return vocabulary_from_data(dataset)
+    ready = load_vocabulary("vrd25" if of_25vrd else "vrd")
+    check_types(ready, dataset)
+    return fitted(ready, census)
 
 
 def parse_vocabulary(text: str, *, file: str = "vocabulary") -> Vocabulary:
@@ -130,18 +127,13 @@ def parse_vocabulary(text: str, *, file: str = "vocabulary") -> Vocabulary:
         raise ConfigError(f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}") from None
     given = _mapping(content, file, _FILE, required=("name", "types"))
     aliases = _aliases(given.get("aliases", {}), f"{file}: aliases")
+    types = _value(given["types"], tuple[ObjectType, ...], f"{file}: types")
+    regions = _list(given.get("regions", list(STANDARD)), f"{file}: regions")
     vocabulary = Vocabulary(
         name=_value(given["name"], str, f"{file}: name"),
-        types=tuple(
-            _resolved(_built(ObjectType, item, at), aliases)
-            for item, at in _items(given["types"], f"{file}: types")
-        ),
-        links=tuple(
-            _built(RelationType, item, at) for item, at in _items(given.get("relations", []), f"{file}: relations")
-        ),
-        regions=region_set(
-            _list(given.get("regions", list(STANDARD)), f"{file}: regions"), where=f"{file}: regions"
-        ),
+        types=tuple(_resolved(kind, aliases) for kind in types),
+        links=_value(given.get("relations", []), tuple[RelationType, ...], f"{file}: relations"),
+        regions=region_set(regions, where=f"{file}: regions"),
         most_attributes=_value(given.get("most_attributes", 2), int, f"{file}: most_attributes"),
         extent=_value(given.get("extent", "size"), get_type_hints(Vocabulary)["extent"], f"{file}: extent"),
     )
@@ -187,33 +179,24 @@ def dump_vocabulary(vocabulary: Vocabulary) -> str:
         "name": vocabulary.name,
         "extent": vocabulary.extent,
         "most_attributes": vocabulary.most_attributes,
-        "regions": [{"name": r.name, "box": list(r.box)} for r in vocabulary.regions],
-        "types": [_plain(kind) for kind in vocabulary.types],
-        "relations": [_plain(link) for link in vocabulary.links],
+        "regions": _plain(vocabulary.regions),
+        "types": _plain(vocabulary.types),
+        "relations": _plain(vocabulary.links),
     }
     # Some line breaks of Unicode do not come back from YAML unless they are escaped.
     plain = json.dumps(content, ensure_ascii=False).isprintable()
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=plain, width=116)
 
 
-def _plain(thing: AttributeSource | Attribute | ObjectType | RelationType) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
-    for field in fields(thing):
-        value = getattr(thing, field.name)
-        if value == field.default:
-            continue
-        if isinstance(value, AttributeSource):
-            plain[field.name] = _plain(value)
-        elif isinstance(value, frozenset):
-            plain[field.name] = sorted(value)
-        elif isinstance(value, tuple):
-            plain[field.name] = [_plain(v) if isinstance(v, Attribute) else v for v in value]
-        else:
-            plain[field.name] = value
-    return plain
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {f.name: _plain(v) for f in fields(value) if (v := getattr(value, f.name)) != f.default}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return [_plain(v) for v in value] if isinstance(value, tuple) else value
 
 
-def _built(cls: type[T], item: Any, where: str) -> T:
+def _built(cls: Any, item: Any, where: str) -> Any:
     """The dataclass from a mapping of its fields."""
     needed = tuple(f.name for f in fields(cls) if f.default is MISSING and f.name != "phrase")
     given = _mapping(item, where, tuple(f.name for f in fields(cls)), required=needed)
@@ -225,10 +208,11 @@ def _built(cls: type[T], item: Any, where: str) -> T:
 
 def _value(value: Any, wanted: Any, where: str) -> Any:
     """The value as the type a field wants, or a ConfigError."""
-    if wanted is AttributeSource:
-        return _built(AttributeSource, value, where)
-    if wanted == tuple[Attribute, ...]:
-        return tuple(_built(Attribute, item, at) for item, at in _items(value, where))
+    if is_dataclass(wanted):
+        return _built(wanted, value, where)
+    if get_origin(wanted) is tuple and is_dataclass(get_args(wanted)[0]):
+        items = enumerate(_list(value, where))
+        return tuple(_built(get_args(wanted)[0], item, f"{where}[{_named(item, i)}]") for i, item in items)
     if wanted in (tuple[str, ...], frozenset[str]):
         texts = [_value(v, str, f"{where}[{i}]") for i, v in enumerate(_list(value, where))]
         if len(set(texts)) < len(texts):
@@ -270,12 +254,8 @@ def _list(value: Any, where: str) -> list[Any]:
     return value if isinstance(value, list) else _refuse(where, "a list", value)
 
 
-def _items(value: Any, where: str) -> list[tuple[Any, str]]:
-    """The items of a list, each with its place: by name where it has one."""
-    return [(item, f"{where}[{_named(item, i)}]") for i, item in enumerate(_list(value, where))]
-
-
 def _named(item: Any, i: int) -> str:
+    """The place of an item in its list: by name where it has one."""
     name = item.get("name") if isinstance(item, Mapping) else None
     return name if isinstance(name, str) else str(i)
 

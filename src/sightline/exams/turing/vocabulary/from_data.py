@@ -9,14 +9,15 @@ from typing import Final, Literal
 
 from sightline.errors import DataError
 from sightline.exams.turing.vocabulary.census import Census
-from sightline.exams.turing.vocabulary.checks import REGION, check_words
 from sightline.exams.turing.vocabulary.regions import region_set
 from sightline.exams.turing.vocabulary.vocabulary import (
+    REGION,
     Attribute,
     AttributeSource,
     ObjectType,
     RelationType,
     Vocabulary,
+    check_words,
 )
 from sightline.scenes.labels import ASPECTS
 from sightline.store import Dataset
@@ -63,31 +64,9 @@ _FIXED: Final = (
     ),
 )
 _SIDES: Final = {"left": "to the left of", "right": "to the right of", "front": "in front of"}
-_PLACES: Final = frozenset(
-    {
-        "on",
-        "in",
-        "at",
-        "by",
-        "to",
-        "of",
-        "above",
-        "below",
-        "under",
-        "beneath",
-        "over",
-        "near",
-        "behind",
-        "beside",
-        "against",
-        "across",
-        "inside",
-        "outside",
-        "with",
-        "than",
-        "left",
-        "right",
-    }
+_PLACES: Final = re.compile(
+    r"(?<!\S)(on|in|at|by|to|of|above|below|under|beneath|over|near|behind|beside|against|across|inside|outside"
+    r"|with|than|left|right)(?!\S)"
 )
 """Words that make a predicate a place or comparison rather than a verb."""
 
@@ -106,13 +85,9 @@ def vocabulary_from_data(dataset: Dataset) -> Vocabulary:
     frequent = [category for category, n in census.categories.items() if n >= census.enough]
     names = _distinct(frequent, taken=("unique",))
     if not names:
-        raise DataError(
-            "no category has enough objects for a vocabulary",
-            file=dataset.path,
-            field="category",
-            expected=f"{census.enough} objects of one",
-            found=dict(list(census.categories.items())[:3]),
-        )
+        problem, some = "no category has enough objects for a vocabulary", dict([*census.categories.items()][:3])
+        expected = f"{census.enough} objects of one"
+        raise DataError(problem, file=dataset.path, field="category", expected=expected, found=some)
     vocabulary = Vocabulary(
         name=FROM_DATA,
         types=tuple(_type(name, category, census) for category, name in names.items()),
@@ -205,7 +180,7 @@ def _verbal(predicate: str) -> tuple[str, Literal["is", "does"]]:
     words = _words(_SIDES.get(predicate, predicate)).split()
     if words[:1] == ["can"]:
         words[:1] = ["able", "to"]
-    if not words or words[0].endswith("ing") or _PLACES & set(words):
+    if not words or words[0].endswith("ing") or _PLACES.search(" ".join(words)):
         return " ".join(words), "is"
     first = {"has": "have", "does": "do", "is": "be"}.get(words[0], words[0])
     if first.endswith("s") and not first.endswith("ss"):

@@ -1,0 +1,123 @@
+"""Generated datasets through the front door: scenes with an object taken away."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sightline
+from sightline.errors import DataError
+from sightline.generation import generate, scene_from
+from sightline.render.fast import FastRenderer
+from sightline.scenes import Scene, validate
+from sightline.store import Dataset
+from sightline.worlds import arrange, load_world
+from sightline.worlds.layout import Layout
+
+SIZE, VIEWS, WORLD = (96, 64), ["original", "top"], "geospa/train"
+
+
+def _layout(index: int) -> Layout:
+    return arrange(replace(load_world(WORLD), resolution=SIZE), 5, index)
+
+
+def _expected(layout: Layout, gone: int) -> Scene:
+    """The counterfactual rendered anew, in full."""
+    reduced = layout.without(gone)
+    names = [str(i) for i in range(len(layout.objects)) if i != gone]
+    tolerance = load_world(WORLD).depth_tolerance
+    return scene_from(reduced, FastRenderer().frames(reduced, VIEWS), names=names, tolerance=tolerance)
+
+
+def test_without_is_a_render_of_the_layout_without(small: Dataset) -> None:
+    scene = sightline.open(small.path).scene(f"{WORLD}/5/{2:08d}")
+    layout = _layout(2)
+    for gone in range(len(layout.objects)):
+        found, expected = validate(scene.without(str(gone))), _expected(layout, gone)
+        assert found.id == f"{scene.id}/without/{gone}"
+        assert replace(found, id=expected.id) == expected
+        assert [o.id for o in found.objects] == [o.id for o in scene.objects if o.id != str(gone)]
+        for view, rendered in zip(found.views, expected.views, strict=True):
+            np.testing.assert_array_equal(view.image(), rendered.image())
+            np.testing.assert_array_equal(view.ids(), rendered.ids())
+            np.testing.assert_array_equal(view.amodal(), rendered.amodal())
+            np.testing.assert_array_equal(view.normals(), rendered.normals())
+            np.testing.assert_allclose(view.depth(), rendered.depth(), atol=0.00051)  # whole millimetres, as stored
+            assert view.image() is view.image()  # rendered once
+
+
+def test_normals_are_made_when_asked_for(small: Dataset) -> None:
+    scene = sightline.open(small.path).scene(f"{WORLD}/5/{2:08d}")
+    for view, frame in zip(scene.views, FastRenderer().frames(_layout(2), VIEWS, shade=False), strict=True):
+        np.testing.assert_array_equal(view.normals(), frame.normals)
+        assert (view.normals()[view.ids() == 0] == (0.0, 0.0, 1.0)).all()  # the table
+        with pytest.raises(DataError, match="view has no normal map"):
+            view.without_truth().normals()
+    with pytest.raises(DataError, match="view has no normal map"):
+        Dataset.open(small.path).scene(scene.id).views[0].normals()
+
+
+def test_what_is_not_behind_the_object_stays(small: Dataset) -> None:
+    scene = next(iter(sightline.open(small.path)))
+    gone = scene.objects[0].id
+    for before, after in zip(scene.views, scene.without(gone).views, strict=True):
+        kept = ~before.amodal()[0]
+        ids = before.ids()
+        renumbered = np.where(ids > 1, ids - 1, 0)
+        np.testing.assert_array_equal(after.ids()[kept], renumbered[kept])
+        np.testing.assert_array_equal(after.depth()[kept], before.depth()[kept])
+        assert (after.image()[~kept] != before.image()[~kept]).any()
+
+
+def test_lossy_formats_go_for_counterfactuals_too(tmp_path: Path) -> None:
+    made = generate(WORLD, tmp_path / "d", scenes=1, seed=5, size=SIZE, image_format="jpeg:20", depth=None)
+    [scene] = made
+    layout = _layout(0)
+    exact = FastRenderer().frame(layout.without(0), layout.shots[0]).image
+    assert exact is not None
+    found = scene.without("0").views[0]
+    assert (found.image() != exact).any()
+    assert np.abs(found.image().astype(int) - exact).mean() < 15
+    assert scene.views[0].image_ref.endswith(".jpg")  # type: ignore[union-attr]
+    for view in (found, scene.views[0]):
+        with pytest.raises(DataError, match="view has no depth map"):
+            view.depth()
+
+
+def test_scenes_with_counterfactuals_travel_to_workers(small: Dataset) -> None:
+    scene = pickle.loads(pickle.dumps(next(iter(sightline.open(small.path)))))
+    assert len(scene.without("1").objects) == len(scene.objects) - 1
+
+
+def test_a_scene_that_comes_out_differently_is_refused(small: Dataset, tmp_path: Path) -> None:
+    shutil.copytree(small.path, tmp_path / "d")
+    manifest = tmp_path / "d" / "dataset.json"
+    told = json.loads(manifest.read_text())
+    told["recipe"]["seed"] = 6
+    manifest.write_text(json.dumps(told))
+    with pytest.raises(DataError, match="comes out differently now"):
+        next(iter(sightline.open(tmp_path / "d"))).without("0")
+    del told["recipe"]["settings"]
+    manifest.write_text(json.dumps(told))
+    with pytest.raises(DataError, match=r"not the recipe of a world .*without settings"):
+        next(iter(sightline.open(tmp_path / "d"))).without("0")
+
+
+def test_other_datasets_have_none(small: Dataset) -> None:
+    with pytest.raises(DataError, match="this scene was not generated"):
+        Dataset.open(small.path).scene(f"{WORLD}/5/{0:08d}").without("0")
+
+
+def test_opening_costs_no_renderer() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, sightline; sightline.open; print({'numba', 'sightline.worlds'} & set(sys.modules))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "set()"
