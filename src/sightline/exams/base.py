@@ -351,7 +351,7 @@ class Exam(ABC, Generic[ItemT]):
         return self._from_card("examples", (), card, result)
 
     def examples_page(self) -> Mapping[str, Any]:
-        """What the page says about examples: fields of `show.page.ExamPart` (examples_…, kinds, style)."""
+        """What the page says about examples: fields of `show.page.ExamPart` (``examples_…``, kinds, style)."""
         return self._from_card("examples_page", {})
 
     def _from_card(self, name: str, default: T, *arguments: object) -> T:
