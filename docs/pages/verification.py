@@ -155,7 +155,7 @@ def consistency_rows() -> Iterator[Row]:
 
 def ranked_rows() -> Iterator[Row]:
     sys.path.append(str(ROOT / "tests"))
-    from stats.test_matching import our_scores, their_scores
+    from stats.test_box_matching import our_scores, their_scores
 
     folder = SHARED / "coco-metric"
     truth, detections = (
@@ -425,7 +425,7 @@ SECTIONS = (
     ),
     (
         "Ranked scores: pycocotools",
-        "pytest tests/stats/test_matching.py",
+        "pytest tests/stats/test_box_matching.py",
         "Boxes of COCO's own example (`data/coco-metric`): 100 images, made-up detections.",
         ranked_rows,
     ),

@@ -23,7 +23,7 @@ def plain(value: Any) -> Any:
     if value is None or (isinstance(value, str | bool | int) and not isinstance(value, Enum)):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(value) if math.isfinite(value) else None
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -102,7 +102,9 @@ def _ask_all(
     exam: Exam[Any], candidate: Candidate, data: Dataset, run: Run, due: Sequence[Any], progress: Progress | None
 ) -> None:
     ask = exam.asker(candidate.model, data)
-    run.broken.clear()  # an item that was broken is tried again
+    if run.broken:  # an item that was broken is tried again
+        run.broken = {}
+        run.note(broken={})
     for number, item in enumerate(due, start=1):
         if item.id not in run.done:
             try:

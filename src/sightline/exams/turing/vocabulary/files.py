@@ -90,7 +90,10 @@ def named_vocabulary(
         on_note: Called with each word of a given vocabulary that nothing in the data bears out.
     """
     if not given:
-        return vocabulary_for(dataset)
+        fitting = vocabulary_for(dataset)
+        if not fitting.types:
+            check_types(load_vocabulary(fitting.name), dataset)
+        return fitting
     vocabulary = given if isinstance(given, Vocabulary) else load_vocabulary(given)
     for note in check_against(vocabulary, dataset):
         if on_note is not None:
@@ -102,7 +105,7 @@ def vocabulary_for(dataset: Dataset) -> Vocabulary:
     """The ready vocabulary that fits where the data comes from, else one made from the data.
 
     Generated worlds of the shapes that come with Sightline have *worlds*, VRD *vrd* and 2.5VRD *vrd25*; words that
-    nothing in this data bears out are left out; DataError where that leaves none.
+    nothing in this data bears out are left out.
     """
     census = Census.of(dataset)
     worlds = load_vocabulary("worlds")
@@ -112,9 +115,7 @@ def vocabulary_for(dataset: Dataset) -> Vocabulary:
     of_25vrd = census.sources and census.sources <= {"within_image", "across_images"}
     if census.sources != {"vrd"} and not of_25vrd:
         return vocabulary_from_data(dataset)
-    ready = load_vocabulary("vrd25" if of_25vrd else "vrd")
-    check_types(ready, dataset)
-    return fitted(ready, census)
+    return fitted(load_vocabulary("vrd25" if of_25vrd else "vrd"), census)
 
 
 def parse_vocabulary(text: str, *, file: str = "vocabulary") -> Vocabulary:
