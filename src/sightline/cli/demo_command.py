@@ -15,13 +15,13 @@ from sightline.cli import (
     check_command,
     compare_command,
     exam_command,
+    generate_command,
     import_command,
     report_command,
     stats_command,
     turing_command,
 )
 from sightline.cli.console import out
-from sightline.cli.demo_worlds import generate_scenes, say, show_worlds
 
 TRANSFER: Final = "object_class"
 """The baseline whose answers depend on what it learned from; it shows the transfer table."""
@@ -42,6 +42,8 @@ def command(
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
 ) -> None:
     """Import labels and generate scenes, describe and check both, let models take the exams, write the card."""
+    from sightline.cli.demo_worlds import show_worlds
+
     card = to / "card.html"
     runs = [
         show_labels(to / "data", to / "runs", data or real_labels() or simulated_labels(to / "labels"), workers),
@@ -56,6 +58,18 @@ def command(
     seen += [("The Turing exam: a story of unpredictable questions", story), *pictures]
     write_index(to / "index.html", seen)
     out.print(f"\nThe report card: {card}\nAll there is to see: {to / 'index.html'}")
+
+
+def say(*words: object) -> None:
+    """Print a command as a user would type it."""
+    out.print(f"\n$ sightline {' '.join(map(str, words))}", style="bold")
+
+
+def generate_scenes(world: str, to: Path, scenes: int, size: str, *, views: str, canonical: int = 0) -> None:
+    """Generate a dataset anew, and show the command."""
+    more = ["--canonical", canonical] if canonical else []
+    say("generate", world, "--scenes", scenes, "--views", views, *more, "--size", size, "--overwrite --out", to)
+    generate_command.command(world, to, scenes, views, size=size, canonical=canonical, overwrite=True)
 
 
 def show_labels(stored: Path, runs: Path, source: Path, workers: int) -> Path:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sightline.cli import check_command, exam_command, export_command, generate_command, look_command
+from sightline.cli import check_command, exam_command, export_command, look_command
 from sightline.cli.console import out
+from sightline.cli.demo_command import generate_scenes, say
 from sightline.files import atomic_write
 from sightline.scenes import Object, Scene
 from sightline.store import Dataset
@@ -15,11 +16,6 @@ from sightline.store.encodings import encode
 from sightline.text import counted
 
 _NOTICED = 4  # of 255: less is light that came from an object far away
-
-
-def say(*words: object) -> None:
-    """Print a command as a user would type it."""
-    out.print(f"\n$ sightline {' '.join(map(str, words))}", style="bold")
 
 
 def show_worlds(
@@ -49,13 +45,6 @@ def show_worlds(
     say("exam relations --data", geospa, "--out", runs)
     exam_command.take(sightline.RelationsExam(), [], geospa, to=runs)
     return runs, seen
-
-
-def generate_scenes(world: str, to: Path, scenes: int, size: str, *, views: str, canonical: int = 0) -> None:
-    """Generate a dataset anew, and show the command."""
-    more = ["--canonical", canonical] if canonical else []
-    say("generate", world, "--scenes", scenes, "--views", views, *more, "--size", size, "--overwrite --out", to)
-    generate_command.command(world, to, scenes, views, size=size, canonical=canonical, overwrite=True)
 
 
 def _look(data: Path, overlay: str) -> list[tuple[str, Path]]:

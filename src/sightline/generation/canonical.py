@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import numpy as np
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.generation.open import is_generated
-from sightline.generation.scene import SceneMaker, scene_maker
 from sightline.render.canonical import SIZE, Identity, canonical_layouts, patch
 from sightline.scenes import Object
 from sightline.store import Dataset, atomic_write
@@ -27,6 +26,9 @@ from sightline.store.encodings import UNREADABLE, decode, encode
 from sightline.store.manifest import CANONICAL, ShardInfo
 from sightline.store.shards import DiskShard
 from sightline.worlds.shapes import split_name
+
+if TYPE_CHECKING:
+    from sightline.generation.scene import SceneMaker
 
 DRAWN: Final = 4
 """Views drawn of an object where the dataset was generated without any."""
@@ -123,6 +125,8 @@ def _none_of(look: Identity) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _drawn(folder: Path, recipe: str, look: Identity, count: int) -> NDArray[np.uint8]:
+    from sightline.generation.scene import scene_maker  # here, so that reading views needs no renderer
+
     try:
         views = _cut(render_strip(scene_maker(folder, recipe), look, count))
     except ConfigError as error:
