@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sightline.plain import plain
 from sightline.text import counted as counted
 from sightline.text import file_name as file_name
 
@@ -37,6 +36,8 @@ DataPath = Annotated[Path, typer.Argument(help="A Sightline dataset, or a folder
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output, in ASCII whatever the terminal speaks; NaN becomes null."""
+    from sightline.plain import plain  # here, since it needs NumPy, which help does not
+
     sys.stdout.write(json.dumps(plain(value), indent=2) + "\n")
 
 

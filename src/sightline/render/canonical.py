@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.geometry.cameras import look_at
-from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
 from sightline.scenes.types import Camera
 from sightline.worlds import World, load_world, solid
@@ -72,6 +71,8 @@ def canonical_views(
     >>> canonical_views([("mug", "red", "rubber"), ("cube:small", "cyan", "metal")], count=3).shape
     (2, 3, 32, 32, 3)
     """
+    from sightline.render.fast import FastRenderer  # here: importing numba takes a fifth of a second
+
     draws = renderer or FastRenderer()
     known = load_world(world) if isinstance(world, str) else world
     views = np.empty((len(objects), _positive("count", count), _positive("size", size), size, 3), np.uint8)
