@@ -11,7 +11,7 @@ pytest.importorskip("safetensors", reason="checkpoints need safetensors")
 
 import sightline
 from sightline.api import report
-from sightline.cli import demo_command
+from sightline.cli import demo_command, demo_worlds
 from sightline.cli.demo_command import SPLITS, show_predicates
 from sightline.exams.predicates.exam import BASELINES
 
@@ -43,7 +43,7 @@ def test_the_demo_ends_in_one_card(
     monkeypatch.setattr(demo_command, "show_labels", lambda *_: out / "runs" / "labels")
     monkeypatch.setattr(demo_command, "show_predicates", lambda *_: small[:1])
     monkeypatch.setattr(demo_command, "show_turing", lambda *_: (small[1], out / "story.png"))
-    monkeypatch.setattr(demo_command, "show_worlds", lambda *_: (small[1], []))
+    monkeypatch.setattr(demo_worlds, "show_worlds", lambda *_: (small[1], []))
     capsys.readouterr()
     demo_command.command(out, simulated, 0)
     printed = capsys.readouterr().out
