@@ -22,43 +22,22 @@ from sightline.exams.relations.analyses import (
     consistency,
     counter_heuristic,
     grids,
-    label_consistency,
     silence,
 )
-from sightline.exams.relations.audit import Audit, audit
-from sightline.exams.relations.description import Description, SplitDescription, describe, human_f1
-from sightline.exams.relations.distributions import (
-    Frequency,
-    LabelBar,
-    LabelDistribution,
-    class_frequency,
-    class_pair_frequency,
-    labels_by_class,
-    labels_by_class_pair,
-)
+from sightline.exams.relations.data_card import SETTING_WORDS, TASK_TITLES, DataFacts, data_content, data_facts
 from sightline.exams.relations.drawing import worst_examples
 from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam
 from sightline.exams.relations.marks import SUBTASKS, Marks, mark_pairs, of_setting
 from sightline.exams.relations.measures import task_name
-from sightline.exams.relations.pairs import tables_by_split
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.scoring import RunResult
 from sightline.plain import plain
-from sightline.show.chart import DotRow, bars, dot_intervals, heat_grid, stacked_bars
+from sightline.show.chart import heat_grid, stacked_bars
 from sightline.show.markup import part_style, render_part
 from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
-from sightline.show.table import Cell, Row, Table, figure, percent, scored, shared
+from sightline.show.table import Cell, Row, Table, figure, scored, shared
 from sightline.skills import Setting
 from sightline.stats import Interval
-
-TASK_TITLES: Final = {
-    "within_image/depth": "Depth within an image",
-    "within_image/occlusion": "Occlusion within an image",
-    "across_images/depth": "Depth across two images",
-}
-"""How a reader is told of each sub-task, in the order of every table."""
-
-SETTING_WORDS: Final[dict[Setting, str]] = {"within_image": "within an image", "across_images": "across two images"}
 
 PROTOCOLS: Final = {
     Protocol.DEFAULT: (
@@ -89,13 +68,12 @@ OUTCOMES: Final = {
     "undecided": "no majority",
 }
 
+_F1_PATHS: Final = {name: ("subtasks", name, "micro", "all", "f1") for name in TASK_TITLES} | {
+    "average": ("average",)
+}
+"""Where the scores have the F1 of each sub-task and their average."""
 _PACKAGE: Final = "sightline.exams.relations"
-_SHOWN: Final = 25
-"""Classes and class pairs in a frequency chart."""
-_AGREEMENT: Final = 500
-"""Resamples behind the agreement's intervals, at most: they are shown to judge the data, not to compare."""
 _SCALES: Final = ("easy", "moderate", "difficult")
-_SPLIT_ORDER: Final = {"train": 0, "validation": 1, "test": 2}
 _GRID_TITLES: Final = {"size": "Size", "vertical": "Top to bottom", "horizontal": "Left to right"}
 
 
@@ -117,36 +95,6 @@ class Behaviour:
 
 
 @dataclass(frozen=True)
-class DataFacts:
-    """What the card says of the data, models aside.
-
-    Attributes:
-        description: Tables 1 and 2 of the paper, agreement of the raters.
-        audit: Blind rules on pairs with a clear order.
-        consistency: Setting → transitivity of the labels themselves.
-        classes: Setting → how often each class occurs; `class_pairs` likewise.
-        by_class: ``<setting>/<aspect>`` → labels by the class of the first object; `by_class_pair` by both.
-        human: Sub-task → F1 of one rater against the others, counted as a model's; empty where not comparable.
-    """
-
-    description: Description
-    audit: Audit
-    consistency: Mapping[Setting, Mapping[str, Violations]]
-    classes: Mapping[Setting, Frequency]
-    class_pairs: Mapping[Setting, Frequency]
-    by_class: Mapping[str, LabelDistribution]
-    by_class_pair: Mapping[str, LabelDistribution]
-    human: Mapping[str, Interval]
-
-    def human_value(self, name: str) -> float:
-        """F1 of one rater in a sub-task, or the mean of all three for the ``average``; NaN where unknown."""
-        if name != "average":
-            return self.human[name].value if name in self.human else math.nan
-        known = [self.human[task].value for task in TASK_TITLES if task in self.human]
-        return sum(known) / len(known) if len(known) == len(TASK_TITLES) else math.nan
-
-
-@dataclass(frozen=True)
 class RelationsAnalyses:
     """Everything the sections show: what is computed of each run (by name), of the focus, and of the data."""
 
@@ -160,7 +108,7 @@ def analyses(card: CardContext) -> RelationsAnalyses:
 
     def make() -> RelationsAnalyses:
         runs = {result.name: _behaviour(card, result) for result in card.answered}
-        return RelationsAnalyses(runs, _grids(card), _data_facts(card))
+        return RelationsAnalyses(runs, _grids(card), _described(card))
 
     return card.once("relations analyses", make)
 
@@ -212,26 +160,10 @@ def _grids(card: CardContext) -> dict[Setting, tuple[Grid, ...]]:
     }
 
 
-def _data_facts(card: CardContext) -> DataFacts:
-    resamples, seed, protocol = card.options.resamples, card.options.seed, _protocol(card)
-    described = tables_by_split(card.data)
+def _described(card: CardContext) -> DataFacts:
+    options = card.options
     split = str(card.focus.run.options.get("split") or "")
-    tables = {setting: table for (setting, name), table in described.items() if name == split}
-    asked = [(table, aspect) for table in tables.values() for aspect in table.aspects]
-    return DataFacts(
-        description=describe(described, resamples=min(resamples, _AGREEMENT), seed=seed),
-        audit=audit(tables, seed=seed, resamples=resamples),
-        consistency={s: label_consistency(t, resamples=resamples, seed=seed) for s, t in tables.items()},
-        classes={s: class_frequency(t, _SHOWN) for s, t in tables.items()},
-        class_pairs={s: class_pair_frequency(t, _SHOWN) for s, t in tables.items()},
-        by_class={f"{t.setting}/{a}": labels_by_class(t, a) for t, a in asked},
-        by_class_pair={f"{t.setting}/{a}": labels_by_class_pair(t, a) for t, a in asked},
-        human={
-            f"{table.setting}/{aspect}": human_f1(table, aspect, protocol, resamples=resamples, seed=seed)
-            for table, aspect in asked
-            if protocol is not Protocol.OFFICIAL and getattr(table, f"{aspect}_votes").any()
-        },
-    )
+    return data_facts(card.data, split, _protocol(card), resamples=options.resamples, seed=options.seed)
 
 
 def _protocol(card: CardContext) -> Protocol:
@@ -252,8 +184,13 @@ def document(card: CardContext) -> dict[str, Any]:
 
 def reference_lines(card: CardContext, name: Name) -> Sequence[tuple[float, str]]:
     """What one rater reaches, judged by the others."""
-    human = analyses(card).data.human_value("average" if name.path == ("average",) else name.path[1])
+    human = _human(card, name)
     return [(human, f"one rater {human:.3f}")] if math.isfinite(human) else []
+
+
+def _human(card: CardContext, name: Name) -> float:
+    """F1 of one rater in what a figure measures; NaN where unknown."""
+    return analyses(card).data.human_value("average" if name.path == ("average",) else name.path[1])
 
 
 def words(name: Name) -> str:
@@ -273,7 +210,7 @@ def details(card: CardContext, result: RunResult) -> Iterator[str]:
     """What one rater reaches, and the weakest sub-task."""
     assert result.scores.headline is not None
     name = result.scores.headline[0]
-    human = analyses(card).data.human_value("average" if name.path == ("average",) else name.path[1])
+    human = _human(card, name)
     if math.isfinite(human):
         yield f"A single rater judged by the other raters reaches {figure(human)}."
     if result.scores.weakest is not None:
@@ -293,9 +230,8 @@ def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
 
 def scores(card: CardContext) -> Iterator[Table]:
     """F1 of every run, one column a sub-task, then the average; one rater in the last line."""
-    paths = {name: ("subtasks", name, "micro", "all", "f1") for name in TASK_TITLES} | {"average": ("average",)}
-    names = [name for name, path in paths.items() if any(r.scores.at(*path) for r in card.main)]
-    rows = [card.row(r, [scored(r.scores.at(*paths[name])) for name in names]) for r in card.main]
+    names = [name for name, path in _F1_PATHS.items() if any(r.scores.at(*path) for r in card.main)]
+    rows = [card.row(r, [scored(r.scores.at(*_F1_PATHS[name])) for name in names]) for r in card.main]
     data = analyses(card).data
     if data.human:
         rows.append(Row("one rater", tuple(Cell(figure(data.human_value(name))) for name in names), "human"))
@@ -322,7 +258,7 @@ def sections(card: CardContext) -> Iterator[Section]:
     rows = tuple(_grid_rows(made.grids))
     nothing = f"{card.focus.name} has no answers on given boxes."
     yield Section("grids", "Size and place", (_grid_sentence(card) if rows else nothing,), rows)
-    yield Section("data", "The data", (), tuple(_data_content(made.data)), folded=True)
+    yield Section("data", "The data", (), tuple(data_content(made.data)), folded=True)
 
 
 def _task_table(card: CardContext, name: str) -> Table:
@@ -501,13 +437,12 @@ def _detected(card: CardContext) -> list[RunResult]:
 
 def _detected_table(card: CardContext) -> Table:
     """F1 on boxes the models found themselves (the paper's Table 5)."""
-    paths = {name: ("subtasks", name, "micro", "all", "f1") for name in TASK_TITLES} | {"average": ("average",)}
     runs = _detected(card)
-    names = [name for name, path in paths.items() if any(r.scores.at(*path) for r in runs)]
+    names = [name for name, path in _F1_PATHS.items() if any(r.scores.at(*path) for r in runs)]
     rows = [
         Row(
             f"{r.run.name}, {BOXES_WORDS[r.run.options['boxes']]}",
-            tuple(scored(r.scores.at(*paths[name])) for name in names),
+            tuple(scored(r.scores.at(*_F1_PATHS[name])) for name in names),
             card.row(r, ()).kind,
         )
         for r in runs
@@ -583,135 +518,6 @@ def _human_paragraph(card: CardContext) -> tuple[str, ...]:
         "as the protocol counts a model and averaged over all raters; nothing is drawn by lot. Where the others "
         f"tie, a vote {tie}. A reference, not a bound: models are judged by all raters together.",
     )
-
-
-def _data_content(data: DataFacts) -> Iterator[Table | FigureRow]:
-    yield _contents_table(data)
-    yield _scales_table(data)
-    yield _agreement_table(data)
-    yield _audit_table(data)
-    yield FigureRow("How far blind rules get", tuple(_audit_figures(data)))
-    labels = tuple(_label_figures(data))
-    note = (
-        "The classes, and pairs of classes, that get each label most often, in both directions. Classes are shown "
-        "as the dataset names them."
-    )
-    few = "No class has the 50 ordered pairs that a share needs to mean something."
-    yield FigureRow("Which labels go with which classes", labels, text=note if labels else few)
-    yield FigureRow("Which classes there are", tuple(_frequency_figures(data)))
-
-
-def _columns(data: DataFacts) -> list[tuple[Setting, str, SplitDescription]]:
-    return [
-        (setting, split, described)
-        for setting, splits in data.description.splits.items()
-        for split, described in sorted(splits.items(), key=lambda item: _SPLIT_ORDER.get(item[0], 9))
-    ]
-
-
-def _contents_table(data: DataFacts) -> Table:
-    """Counts and label shares of every setting and split (the paper's Table 1)."""
-    columns = _columns(data)
-    rows = [
-        Row(name, tuple(Cell(f"{getattr(split, name):,}") for _, _, split in columns))
-        for name in ("images", "objects", "pairs")
-    ]
-    for aspect in ("depth", "occlusion"):
-        for label in dict.fromkeys(label for _, _, split in columns for label in getattr(split, aspect) or {}):
-            shares = [(getattr(split, aspect) or {}).get(label) for _, _, split in columns]
-            rows.append(Row(f"{aspect}: {label.replace('_', ' ')}", tuple(Cell(percent(s)) for s in shares)))
-    splits = data.description.splits
-    groups = tuple((SETTING_WORDS[setting].capitalize(), len(of)) for setting, of in splits.items())
-    return Table("What is in it", ("", *(split for _, split, _ in columns)), tuple(rows), groups)
-
-
-def _scales_table(data: DataFacts) -> Table:
-    """Share of every difficulty scale (the paper's Table 2)."""
-    shares = [(SETTING_WORDS[s], "validation + test", of) for s, of in data.description.pooled.items()]
-    shares = shares or [(SETTING_WORDS[s], split, described.difficulty) for s, split, described in _columns(data)]
-    scales = tuple(shares[0][2]) if shares else ()
-    return Table(
-        "Difficulty, by the raters' depth votes",
-        ("", *scales),
-        tuple(Row(f"{s}, {split}", tuple(Cell(percent(of[scale])) for scale in scales)) for s, split, of in shares),
-        note="Share of all pairs. Infeasible: the raters' majority is unsure. Ambiguous: no majority; such pairs "
-        "have no label.",
-    )
-
-
-def _agreement_table(data: DataFacts) -> Table:
-    """How far the raters agree."""
-    rows = []
-    for setting, split, described in _columns(data):
-        for aspect, of in described.agreement.items():
-            rater = Cell(f"{of.rater_accuracy:.3f}")
-            cells = (scored(of.fleiss_kappa), scored(of.krippendorff_alpha), rater, scored(of.human_ceiling))
-            rows.append(Row(f"{aspect}, {SETTING_WORDS[setting]}, {split}", cells))
-    return Table(
-        "Agreement of the raters",
-        ("", "Fleiss κ", "Krippendorff α", "rater accuracy", "one against the rest"),
-        tuple(rows),
-        note="κ and α are 1 for full agreement and 0 for chance. Rater accuracy is Dawid and Skene's estimate with "
-        "one confusion matrix for all raters, since votes carry no rater ids. One against the rest: accuracy of a "
-        "single rater judged by the majority of the others; harsh on close votes, where leaving one out makes a "
-        "tie or a miss.",
-    )
-
-
-def _audit_table(data: DataFacts) -> Table:
-    """Blind rules on pairs with a clear order."""
-    settings = list(data.audit)
-    names = list(dict.fromkeys(name for rules in data.audit.values() for name in rules))
-    rows = []
-    for name in names:
-        cells: list[Cell] = []
-        for setting in settings:
-            rule = data.audit[setting][name]
-            ratio = "–" if math.isnan(rule.se_ratio) else f"{rule.se_ratio:.2f}"
-            cells += [scored(rule.accuracy), Cell(f"{rule.pairs:,}"), Cell(ratio)]
-        rows.append(Row(name.replace("_", " "), tuple(cells)))
-    return Table(
-        "How far blind rules get",
-        ("rule", *(("accuracy", "pairs", "SE / naive SE") * len(settings))),
-        tuple(rows),
-        tuple((SETTING_WORDS[s].capitalize(), 3) for s in settings),
-        "Accuracy on pairs with a clear depth order, a tie counting one half. The last column is how much too "
-        "narrow error bars would be if pairs of one image were taken for independent.",
-    )
-
-
-def _audit_figures(data: DataFacts) -> Iterator[Figure]:
-    for setting, rules in data.audit.items():
-        ranked = sorted(rules.items(), key=lambda item: -item[1].accuracy.value)
-        rows = [DotRow(n.replace("_", " "), r.accuracy.value, r.accuracy.low, r.accuracy.high) for n, r in ranked]
-        title = f"Blind rules, {SETTING_WORDS[setting]}"
-        yield Figure(title, dot_intervals(rows, reference_lines=[(0.5, "chance")], title=title))
-
-
-def _frequency_figures(data: DataFacts) -> Iterator[Figure]:
-    """The commonest classes and class pairs (the paper's Figures 8 and 9)."""
-    for setting in data.classes:
-        for what, of in (("Classes", data.classes[setting]), ("Class pairs", data.class_pairs[setting])):
-            title = f"{what}, {SETTING_WORDS[setting]}"
-            names = [" · ".join(name) for name in of.names]
-            chart = bars(names, [float(n) for n in of.counts], log=True, title=title)
-            yield Figure(title, chart, f"{len(of.names)} commonest of {of.distinct:,}; {of.total:,} in all.")
-
-
-def _label_figures(data: DataFacts, *, each: int = 3, support: int = 50) -> Iterator[Figure]:
-    """Which classes and class pairs get a label most often (the paper's Figures 5 and 10)."""
-    for task, by_class in data.by_class.items():
-        for what, distribution in (("class", by_class), ("class pair", data.by_class_pair[task])):
-            tops = [bar for label in distribution.labels for bar in distribution.top(label, each, support)]
-            shown: dict[str, LabelBar] = {" · ".join(bar.name): bar for bar in tops}
-            if not shown:
-                continue
-            names = [label.replace("_", " ") for label in distribution.labels]
-            rows = {name: dict(zip(names, bar.shares.tolist(), strict=True)) for name, bar in shown.items()}
-            counts = {name: bar.support for name, bar in shown.items()}
-            title = f"{TASK_TITLES[task]}, labels by {what}"
-            chart = stacked_bars(rows, categories=names, counts=counts, title=title)
-            yield Figure(f"{TASK_TITLES[task]}, by {what} of a{' and b' * (what != 'class')}", chart)
 
 
 def _settings_of(mappings: Iterable[Mapping[Setting, object]]) -> list[Setting]:
