@@ -6,11 +6,13 @@ import hashlib
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import polars as pl
 
 from sightline.store.schema import LATER, SCHEMA_VERSION, SCHEMAS
 from sightline.store.tables import Tables
+
+_JOINED = 1 << 16
+"""Texts joined at once: bounds the copy."""
 
 
 class Fingerprint:
@@ -25,7 +27,6 @@ class Fingerprint:
     Each column is a few byte streams (which rows are null, lengths, little-endian values), each stream with its
     own hash, so that parts can be fed one after another; the fingerprint is the hash of those hashes.
 
-    >>> import polars as pl
     >>> whole, halves = Fingerprint(), Fingerprint()
     >>> tables = Tables.build(views=pl.DataFrame({"scene_id": ["a", "b"], "view_id": ["0", "0"]}))
     >>> whole.update(tables)
@@ -42,7 +43,7 @@ class Fingerprint:
         """Add the rows of a part."""
         for name, frame in tables.frames():
             for column in SCHEMAS[name]:
-                self._array(f"{name}.{column}", frame[column].to_arrow())
+                self._column(f"{name}.{column}", frame[column])
 
     def hexdigest(self) -> str:
         """The fingerprint of everything fed so far, 64 hex digits."""
@@ -56,18 +57,24 @@ class Fingerprint:
         later = (f"{name}.{column}" for name, columns in LATER.items() for column in columns)
         return {f"{key}#valid" for key in later if f"{key}#length" not in self._streams}
 
-    def _array(self, key: str, array: Any) -> None:
-        self._bytes(f"{key}#valid", array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8))
-        values = array.drop_null()
-        if pa.types.is_large_list(values.type):
-            self._bytes(f"{key}#length", pc.list_value_length(values).to_numpy(zero_copy_only=False).astype("<i8"))
-            self._array(f"{key}#item", values.flatten())
-        elif pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type):
-            values = values.cast(pa.large_binary())
-            self._bytes(f"{key}#length", pc.binary_length(values).to_numpy(zero_copy_only=False).astype("<i8"))
-            self._bytes(f"{key}#data", _joined(values))
+    def _column(self, key: str, column: pl.Series) -> None:
+        self._bytes(f"{key}#valid", column.is_not_null().to_numpy().astype(np.uint8))
+        values = column.drop_nulls()
+        if values.dtype == pl.List:
+            lengths = values.list.len()
+            self._bytes(f"{key}#length", lengths.to_numpy().astype("<i8"))
+            # exploding would turn an empty list into a null
+            self._column(f"{key}#item", values.filter(lengths > 0).explode())
+        elif values.dtype == pl.String:
+            self._bytes(f"{key}#length", values.str.len_bytes().to_numpy().astype("<i8"))
+            for start in range(0, len(values), _JOINED):
+                self._bytes(f"{key}#data", values[start : start + _JOINED].str.join().item().encode())
+        elif values.dtype == pl.Binary:
+            self._bytes(f"{key}#length", values.bin.size().to_numpy().astype("<i8"))
+            for start in range(0, len(values), _JOINED):
+                self._bytes(f"{key}#data", b"".join(values[start : start + _JOINED].to_list()))
         else:
-            self._bytes(f"{key}#data", _canonical(values.to_numpy(zero_copy_only=False)))
+            self._bytes(f"{key}#data", _canonical(values.to_numpy()))
 
     def _bytes(self, stream: str, data: Any) -> None:
         # An empty part must leave no trace, or the cutting into parts would show.
@@ -80,16 +87,6 @@ def fingerprint(tables: Tables) -> str:
     running = Fingerprint()
     running.update(tables)
     return running.hexdigest()
-
-
-def _joined(values: Any) -> memoryview:
-    """All bytes of a large_binary array without gaps, not copied."""
-    if not len(values):
-        return memoryview(b"")
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int64)
-    first, last = offsets[values.offset], offsets[values.offset + len(values)]
-    data = values.buffers()[2]
-    return memoryview(b"") if data is None else memoryview(data)[first:last]
 
 
 def _canonical(values: Any) -> Any:

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 
 from sightline.errors import DataError
 from sightline.files import atomic_write
@@ -20,7 +19,7 @@ from sightline.store.schema import LATER, SCHEMAS
 from sightline.store.tables import Tables
 
 # PanicException, which polars lets through on some damaged pages, is no Exception.
-_UNDECODABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError, ValueError)
+_UNDECODABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 SCENES_PER_GROUP = 2_000
 """Scenes in a Parquet row group: opening one scene decodes one group of each table."""

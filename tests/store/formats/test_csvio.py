@@ -51,6 +51,12 @@ def test_columns_are_found_by_name_in_any_order(tmp_path: Path) -> None:
         (b"\xff\xfe,x,label\na,1,0\n", 1, None, "UTF-8"),  # header not text
         (b"\na,1,0\n", 1, "id", "missing"),  # blank first line
         (b"id,x,label\na,1,0\nb,1\n", 3, None, "number of cells"),  # short row
+        (
+            b"id,x,label\na,1,0\nb,1,\nc,1\n",
+            4,
+            None,
+            "number of cells",
+        ),  # short row after one with an empty last cell
         (b"id,x,label\na,1,0\nb,1,0,0\n", 3, None, "number of cells"),  # long row
         (b"id,x,label\na,1,0\n\nb,1,0\n", 3, "id", "empty"),  # blank line
         (b"id,x,label\na,1,0\n\xff,1,0\n", 3, None, "UTF-8"),  # not UTF-8
@@ -58,6 +64,8 @@ def test_columns_are_found_by_name_in_any_order(tmp_path: Path) -> None:
         (b"id,x,label\na,1\0,0\n", 2, "x", "finite number"),  # NUL in a number
         (b'id,x,label\n"a\nb",1,0\n', 2, "id", "control"),  # line break in a cell
         (b'id,x,label\na,1,0\nb,1,"0', None, None, "quoted"),  # cut off inside a quoted cell
+        (b'id,x,label\n"a,1,0\nb,1,0\n', None, None, "ends inside a quoted cell"),  # a quote never closed
+        (b'id,x,label\na,1,0\nb"c,1,0\nd"e,1,0\n', None, None, "not a CSV file"),  # quotes inside a bare cell
         (b"id,x,label\n,1,0\n", 2, "id", "empty"),  # empty text
         (b"id,x,label\na,,0\n", 2, "x", "empty"),  # empty number
         (b"id,x,label\na,NaN,0\n", 2, "x", "finite number"),  # NaN
@@ -77,6 +85,23 @@ def test_bad_files(tmp_path: Path, content: bytes, row: int | None, field: str |
     with pytest.raises(DataError, match=problem) as caught:
         read_csv(path, COLUMNS)
     assert (caught.value.file, caught.value.row, caught.value.field) == (path, row, field)
+
+
+def test_a_trailing_column_that_is_not_looked_at_may_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_bytes(b'id,x,label,note\na,1,0,\nb,2,-1,""\nc,3,0,"x, ""y"""\n')
+    assert read_csv(path, COLUMNS, ignored=["note"])["id"].to_list() == ["a", "b", "c"]
+
+
+def test_a_quoted_cell_is_not_cut_between_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_bytes(b"id,x,label,note\n" + b'a,1,0,"one\ntwo"\n' * 20)
+    for block in (20, 31, 64):
+        frames = [frame for _, frame in csv_blocks(path, COLUMNS, ignored=["note"], block=block)]
+        assert pl.concat(frames).height == 20
+    path.write_bytes(b'id,x,label\na,1,0\nb,"1,0\n' + b"c,1,0\n" * 40)
+    with pytest.raises(DataError, match="runs on inside a quoted cell"):
+        list(csv_blocks(path, COLUMNS, block=16))
 
 
 def test_missing_file_and_folder_are_errors(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
@@ -33,11 +32,10 @@ def extend(array: NDArray[Any], values: NDArray[Any]) -> None:
 
 
 def give_back() -> None:
-    """Hand freed memory back to the system: Arrow's, and that of the C library where it can be asked (glibc).
+    """Hand the C library's freed memory back to the system, where it can be asked to (glibc).
 
     It keeps freed blocks below 32 MB for itself; after a large file these are a tenth of the rows' memory.
     """
-    pa.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

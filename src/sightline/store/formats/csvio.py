@@ -9,17 +9,16 @@ but hold no line break, hence row numbers are line numbers.
 from __future__ import annotations
 
 import csv
+import io
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import polars as pl
-import pyarrow as pa
-from pyarrow import csv as arrow_csv
 
 from sightline.errors import DataError
 from sightline.files import sync_folder
@@ -246,29 +245,55 @@ def _refuse_bom(path: Path, start: bytes) -> None:
 
 def _blocks(path: Path, names: Sequence[str], header: bool, block: int) -> Iterator[tuple[int, pl.DataFrame]]:
     """(line number of the first row, all rows as text) of consecutive parts of the file."""
-    with path.open("rb") as file:
-        start = file.readline()
-        _refuse_bom(path, start)
-        if not start or (header and not file.read(1)):
-            return
     line = FIRST_ROW if header else 1
+    schema = dict.fromkeys(names, pl.String)
+    with path.open("rb") as file:
+        _refuse_bom(path, file.read(len(_BOM)))
+        file.seek(0)
+        if header:
+            file.readline()
+        try:
+            while data := _whole_rows(file, path, block):
+                frame = pl.read_csv(
+                    data, has_header=False, schema=schema, empty_string_is_null=False, extra_columns="raise"
+                )
+                if (frame[names[-1]] == "").any():  # an empty cell, or one that is not there
+                    _refuse_short_rows(data, len(names), path, line)
+                yield line, frame
+                line += frame.height
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise _broken_line(path, len(names)) or DataError(f"not a CSV file: {error}", file=path) from None
+        finally:
+            give_back()
+
+
+def _whole_rows(file: IO[bytes], path: Path, block: int) -> bytes:
+    """About a block of bytes up to the end of a line, where no quoted cell is open."""
+    parts = [file.read(block), file.readline(block)]
+    quotes = parts[0].count(b'"') + parts[1].count(b'"')
+    while quotes % 2:
+        parts.append(file.readline(block))
+        quotes += parts[-1].count(b'"')
+        if not parts[-1] or sum(map(len, parts)) > 4 * block:
+            where = "runs on" if parts[-1] else "ends"
+            found = b"".join(parts[-2:]).rstrip(b"\r\n")[-60:]
+            raise DataError(f"file {where} inside a quoted cell", file=path, expected='a closing "', found=found)
+    return b"".join(parts)
+
+
+def _refuse_short_rows(data: bytes, width: int, path: Path, line: int) -> None:
+    """Raise a DataError for the first row of a part with too few cells: polars fills them up."""
+    row = line
     try:
-        reader = arrow_csv.open_csv(
-            path,
-            arrow_csv.ReadOptions(use_threads=False, block_size=block, column_names=names, skip_rows=int(header)),
-            arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
-        )
-        for batch in reader:
-            frame = pl.from_arrow(batch)
-            assert isinstance(frame, pl.DataFrame)
-            yield line, frame
-            line += frame.height
-        _refuse_open_quote(path)
-    except pa.ArrowInvalid as error:
-        raise _broken_line(path, len(names)) or DataError(f"not a CSV file: {error}", file=path) from None
-    finally:
-        give_back()
+        for row, cells in enumerate(csv.reader(io.StringIO(data.decode(), newline="")), start=line):
+            if cells and len(cells) != width:
+                raise _wrong_width(path, row, width, len(cells))
+    except csv.Error as error:
+        raise DataError(f"not a CSV row: {error}", file=path, row=row) from None
+
+
+def _wrong_width(path: Path, row: int, expected: int, found: int) -> DataError:
+    return DataError("row has the wrong number of cells", file=path, row=row, expected=expected, found=found)
 
 
 def _broken_line(path: Path, width: int) -> DataError | None:
@@ -286,20 +311,8 @@ def _broken_line(path: Path, width: int) -> DataError | None:
             except csv.Error as error:
                 return DataError(f"not a CSV row: {error}", file=path, row=number)
             if cells != width:
-                return DataError(
-                    "row has the wrong number of cells", file=path, row=number, expected=width, found=cells
-                )
+                return _wrong_width(path, number, width, cells)
     return None
-
-
-def _refuse_open_quote(path: Path) -> None:
-    """A file cut off inside a quoted cell would else read as if the cell ended there."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - (1 << 16)))
-        last = file.read().rstrip(b"\r\n").rsplit(b"\n", 1)[-1]
-    if last.count(b'"') % 2:
-        raise DataError("file ends inside a quoted cell", file=path, expected='a closing "', found=last[-60:])
 
 
 def _parsed(block: pl.DataFrame, columns: Mapping[str, Column], path: Path, line: int) -> pl.DataFrame:
