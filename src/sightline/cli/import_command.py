@@ -20,7 +20,9 @@ def command(
     to: Annotated[Path, typer.Option("--out", help="Folder of the new dataset.")],
     format_name: Annotated[
         str,
-        typer.Option("--format", help="2.5vrd, ade20k, clevr, coco, openimages or vrd; recognised if not given."),
+        typer.Option(
+            "--format", help="2.5vrd, ade20k, clevr, coco, cocoa, openimages or vrd; recognised if not given."
+        ),
     ] = "",
     images: Annotated[Path | None, typer.Option(help="Folder of the photos; they are copied in.")] = None,
     split: Annotated[str, typer.Option(help="Split name, for formats whose files do not tell.")] = "",

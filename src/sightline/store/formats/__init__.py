@@ -1,7 +1,7 @@
 """Outside formats, one module each, imported when first used.
 
 >>> sorted(FORMATS)
-['2.5vrd', 'ade20k', 'clevr', 'coco', 'openimages', 'vrd']
+['2.5vrd', 'ade20k', 'clevr', 'coco', 'cocoa', 'openimages', 'vrd']
 """
 
 from __future__ import annotations
@@ -114,6 +114,12 @@ _FORMATS: Final = (
         ("images",),
     ),
     Format("clevr", "a scenes.json file, or a folder with *scenes.json files", "clevr", ("images", "split")),
+    Format(
+        "cocoa",
+        "a JSON file with the amodal regions of a photo, or of many; or a folder with such files",
+        "cocoa",
+        ("images", "split"),
+    ),
     Format(
         "coco",
         "an instances JSON file, or a folder with annotations/instances_*.json",

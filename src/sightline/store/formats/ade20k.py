@@ -31,7 +31,6 @@ lies in front.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -42,13 +41,14 @@ from PIL import Image
 
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.scenes import Object, Occlusion, Relation, Scene, Sighting, View
+from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, numbered, parse
+from sightline.store.formats.occlusion import MaskOutline, hiding, outlined
 from sightline.store.tables import Tables
 
-__all__ = ["EDGE", "HIDES", "detect", "notes", "read"]
+__all__ = ["EDGE", "detect", "notes", "read"]
 
 EDGE: Final = 2.0
 """Pixels from the edge of the image at which an outline counts as reaching it: outlines are drawn by hand."""
@@ -58,9 +58,6 @@ _SEEN: Final = 255
 
 _VALUES: Final = (0, _BEHIND, _SEEN)
 """What a mask's pixels may be: elsewhere, where the outline goes on behind others, where the object is seen."""
-
-HIDES: Final = 0.01
-"""Share of an outline that must lie under another object: neighbours drawn by hand overlap by a few pixels."""
 
 _SPLITS: Final = {"training": "train", "validation": "validation"}
 _VIEW: Final = "0"
@@ -260,26 +257,15 @@ def _outline(thing: JsonEntry, size: tuple[int, int]) -> MaskOutline:
 
 
 def _sighting(object_id: str, thing: JsonEntry, outline: MaskOutline, size: tuple[int, int]) -> Sighting:
-    seen, whole = masks.area(outline.seen), masks.area(outline.whole)
-    x0, y0, x1, y1 = around = masks.box(outline.whole, size[1])
-    at_edge = min(x0, y0, size[0] - x1, size[1] - y1) <= EDGE
+    x0, y0, x1, y1 = masks.box(outline.whole, size[1])
     occluded = _occluded(thing)
-    is_amodal = seen < whole or occluded == "no"
     flags = {
         "occluded": occluded == "yes",
         "occluded_unknown": not occluded,
-        "hidden": not seen,
-        "truncated": at_edge and _is_cropped(thing),
+        "truncated": min(x0, y0, size[0] - x1, size[1] - y1) <= EDGE and _is_cropped(thing),
     }
-    return Sighting(
-        _VIEW,
-        object_id,
-        masks.box(outline.seen, size[1]) if seen else around,
-        masks.compress(outline.seen),
-        masks.compress(outline.whole) if is_amodal else None,
-        1.0 - seen / whole if is_amodal else None,
-        frozenset(flag for flag, holds in flags.items() if holds),
-    )
+    told = {flag for flag, holds in flags.items() if holds}
+    return outlined(_VIEW, object_id, outline, size[1], told, is_whole=outline.is_hidden or occluded == "no")
 
 
 def _parts(things: Sequence[JsonEntry], ids: Sequence[str]) -> Iterator[Relation]:
@@ -306,14 +292,6 @@ def _occlusions(
         yield Relation(ids[alone[i]], ids[alone[j]], "occlusion", label.word)
 
 
-@dataclass(frozen=True, slots=True)
-class MaskOutline:
-    """Run lengths of an object's mask, both of the image's size: what is seen of it, and the whole outline."""
-
-    seen: masks.Counts
-    whole: masks.Counts
-
-
 def outline(pixels: NDArray[np.uint8], left: int, size: tuple[int, int]) -> MaskOutline:
     """The outline in a mask of which only some columns are given; the others are 0.
 
@@ -328,25 +306,6 @@ def outline(pixels: NDArray[np.uint8], left: int, size: tuple[int, int]) -> Mask
     return MaskOutline(_widened(pixels == _SEEN, left, size), _widened(pixels > 0, left, size))
 
 
-def hiding(outlines: Sequence[MaskOutline]) -> Iterator[tuple[int, int, Occlusion]]:
-    """Pairs of which one hides at least `HIDES` of the other's outline: the places of both, the earlier first.
-
-    >>> cat, fence = MaskOutline(np.array([0, 2, 4]), np.array([0, 4, 2])), MaskOutline(*[np.array([2, 4])] * 2)
-    >>> [(i, j, label.word) for i, j, label in hiding([cat, fence])]
-    [(0, 1, 'occluded')]
-    """
-    front = _front([o.seen for o in outlines])
-    hides = np.zeros((len(outlines), len(outlines)), dtype=bool)
-    for j, o in enumerate(outlines):
-        whole = masks.area(o.whole)
-        if whole > masks.area(o.seen):
-            under = _inside(o.whole) & ~_inside(o.seen)
-            pixels = np.bincount(front[under], minlength=len(outlines) + 1)[: len(outlines)]
-            hides[:, j] = pixels >= HIDES * whole
-    for i, j in np.argwhere(np.triu(hides | hides.T, 1)).tolist():
-        yield i, j, Occlusion(int(hides[i, j]) * Occlusion.OCCLUDES + int(hides[j, i]) * Occlusion.OCCLUDED)
-
-
 def _widened(mask: masks.Mask, left: int, size: tuple[int, int]) -> masks.Counts:
     """Run lengths, in the whole image, of a mask of some of its columns: far fewer pixels to look at."""
     height, right = size[1], size[0] - left - mask.shape[1]
@@ -356,17 +315,3 @@ def _widened(mask: masks.Mask, left: int, size: tuple[int, int]) -> masks.Counts
     counts[0] += left * height
     counts[-1] += right * height
     return counts if counts[-1] else counts[:-1]
-
-
-def _front(seen: Sequence[masks.Counts]) -> NDArray[np.int32]:
-    """Which of the masks is seen at each pixel, column by column; their number where none is."""
-    front = np.full(seen[0].sum() if seen else 0, len(seen), dtype=np.int32)
-    for k, counts in enumerate(seen):
-        front[_inside(counts)] = k
-    return front
-
-
-def _inside(counts: masks.Counts) -> NDArray[np.bool_]:
-    """The mask's pixels, column by column."""
-    flat: NDArray[np.bool_] = np.repeat(np.arange(counts.size) % 2 == 1, counts)
-    return flat

@@ -22,20 +22,28 @@ A box may leave the image by `EDGE_TOLERANCE` pixels, since drawing tools round;
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import polars as pl
 
 from sightline.errors import ConfigError, DataError
-from sightline.geometry import masks
 from sightline.scenes import ASPECTS, words
-from sightline.store.check import EDGE_TOLERANCE
+from sightline.store.formats.coco_entries import (
+    box_of,
+    categories,
+    image_size,
+    is_empty,
+    known,
+    mask_of,
+    picture,
+    picture_folder,
+    split_names,
+)
 from sightline.store.formats.coco_write import EXTENSION, write
 from sightline.store.formats.jsonio import JsonEntry, dump, entries, is_text, load, names_keys
 from sightline.store.schema import SCHEMAS
@@ -44,8 +52,6 @@ from sightline.store.tables import Tables
 __all__ = ["detect", "read", "write"]
 
 _IMAGES_A_PART: Final = 1000
-_MOST_PIXELS: Final = 2**32 - 1  # COCO's run lengths are 32-bit
-_SPLITS: Final = {"val": "validation"}
 _IMAGE_KEYS: Final = ("id", "width", "height")
 _ANNOTATION_KEYS: Final = (
     "id",
@@ -129,14 +135,14 @@ def read(
         raise ConfigError(f"empty_boxes is 'error' or 'skip', not {empty_boxes!r}")
     files = _files(Path(path))
     if split and len(files) > 1:
-        known = ", ".join(file.split for file in files)
+        splits = ", ".join(file.split for file in files)
         files = [file for file in files if split in (file.split, file.suffix)]
         if not files:
             raise DataError(
-                "no file for this split", file=path, field="split", expected=f"one of {known}", found=split
+                "no file for this split", file=path, field="split", expected=f"one of {splits}", found=split
             )
     for file in files:
-        folder = None if images is None else _picture_folder(Path(images), file.suffix)
+        folder = None if images is None else picture_folder(Path(images), file.suffix)
         index = _index(file.path, folder, split or file.split, skip_empty=empty_boxes == "skip")
         by_scene: dict[str, list[int]] = defaultdict(list)
         for number, image in index.images.items():
@@ -159,20 +165,11 @@ def _files(path: Path) -> list[_File]:
         found = f"{len(here)} instances files"
         raise DataError("folder is not COCO instances", file=path, expected=expected, found=found)
     suffixes = [file.stem.removeprefix("instances_") for file in below]
-    plain = [re.sub(r"\d{4}$", "", suffix) for suffix in suffixes]
-    names = [_SPLITS.get(name, name) for name in plain]
-    if len(set(names)) < len(names):  # train2014 beside train2017
-        names = suffixes
-    return [_File(*parts) for parts in zip(below, suffixes, names, strict=True)]
+    return [_File(*parts) for parts in zip(below, suffixes, split_names(suffixes), strict=True)]
 
 
 def _is_instances(file: Path) -> bool:
     return names_keys(file, "images", "annotations", "categories", any_of=True, lists=True)
-
-
-def _picture_folder(images: Path, suffix: str) -> Path:
-    below = images / suffix
-    return (below if suffix and below.is_dir() else images).absolute()
 
 
 def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -> _Index:
@@ -180,35 +177,25 @@ def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -
     if not isinstance(content.setdefault("relations", []), list):
         raise DataError("not a list", file=file, field="relations", found=type(content["relations"]).__name__)
     images = {number: _image(number, entry, pictures, split) for number, entry in entries(content, "images", file)}
-    categories = {
-        number: (entry.text("name"), entry.text("supercategory", default=""))
-        for number, entry in entries(content, "categories", file)
-    }
-    index = _Index(images, categories, defaultdict(list), {}, {}, _views(file, images), defaultdict(list))
+    index = _Index(
+        images, categories(content, file), defaultdict(list), {}, {}, _views(file, images), defaultdict(list)
+    )
     for number, entry in entries(content, "annotations", file):
-        image = _known(entry, "image_id", index.images)
-        if not (skip_empty and _is_empty(entry)):
+        image = known(entry, "image_id", index.images)
+        if not (skip_empty and is_empty(entry)):
             index.owner[number] = image
             if EXTENSION in entry.values and index.images[image].extended:
                 index.things[number] = _thing(entry)
             index.annotations[image].append((number, entry))
-    known: set[tuple[object, ...]] = set()
+    told: set[tuple[object, ...]] = set()
     for _, entry in entries(content, "relations", file):
-        index.relations[_known(entry, "image_id", index.images)].append(entry)
+        index.relations[known(entry, "image_id", index.images)].append(entry)
         key = _relation_key(entry)
-        if key in known:
+        if key in told:
             ends = (entry.integer("subject_id"), entry.integer("object_id"))
             raise entry.error("relation stands twice", "subject_id, object_id", found=ends)
-        known.add(key)
+        told.add(key)
     return index
-
-
-def _known(entry: JsonEntry, key: str, numbers: dict[int, Any]) -> int:
-    """The id under a key, which must be one of the numbers."""
-    number = entry.integer(key)
-    if number not in numbers:
-        raise entry.error("unknown id", key, f"the id of one of the {len(numbers)} there are", number)
-    return number
 
 
 def _relation_key(entry: JsonEntry) -> tuple[object, ...]:
@@ -222,19 +209,17 @@ def _relation_key(entry: JsonEntry) -> tuple[object, ...]:
 
 
 def _image(number: int, entry: JsonEntry, pictures: Path | None, split: str) -> _Image:
-    width, height = (entry.integer(key, low=1, high=2**31 - 1) for key in ("width", "height"))
-    if width * height > _MOST_PIXELS:
-        raise entry.error("image is too large", "width, height", f"at most {_MOST_PIXELS} pixels", (width, height))
+    width, height = image_size(entry)
     entry.text("file_name", default="")
-    picture = None if pictures is None else _picture(entry, pictures)
+    photo = None if pictures is None else picture(entry, pictures)
     if EXTENSION not in entry.values:  # an image that tells nothing is a scene of its own
         scene, extra = f"{split}/{number}" if split else str(number), entry.rest(_IMAGE_KEYS)
-        return _Image(scene, "0", split, "coco", None, False, width, height, picture, extra)
+        return _Image(scene, "0", split, "coco", None, False, width, height, photo, extra)
     inner = _inner(entry)
     scene, view = inner.text("scene"), inner.text("view")
     split, source = inner.text("split", default=split), inner.text("source", default="")
     camera = None if inner.values.get("camera") is None else _camera(inner, inner.values["camera"])
-    return _Image(scene, view, split, source, camera, True, width, height, picture, None)
+    return _Image(scene, view, split, source, camera, True, width, height, photo, None)
 
 
 def _views(file: Path, images: Mapping[int, _Image]) -> dict[str, list[str]]:
@@ -289,32 +274,6 @@ def _camera(inner: JsonEntry, given: Any) -> str:
     return dump({name: list(map(float, given[name])) for name in counts})
 
 
-def _picture(entry: JsonEntry, pictures: Path) -> str:
-    name = entry.text("file_name")
-    inside = PurePosixPath(name)
-    if inside.is_absolute() or ".." in inside.parts or "\\" in name or not inside.parts:
-        raise entry.error("picture would lie outside its folder", "file_name", "a relative path", name)
-    try:
-        is_file = (pictures / inside).is_file()
-    except OSError:
-        is_file = False
-    if not is_file:
-        raise entry.error("picture is missing", "file_name", f"a file in {pictures}", name)
-    return str(pictures / inside)
-
-
-def _is_empty(entry: JsonEntry) -> bool:
-    x, y, width, height = _xywh(entry)
-    return x + width <= x or y + height <= y
-
-
-def _xywh(entry: JsonEntry) -> Sequence[float]:
-    box = entry.numbers(entry.get("bbox"), "bbox")
-    if len(box) != 4 or min(box[2:]) < 0:
-        raise entry.error("not a box", "bbox", "x, y, width ≥ 0, height ≥ 0", box)
-    return box
-
-
 def _tables(index: _Index, numbers: Sequence[int]) -> Tables:
     """Scenes of some images."""
     views, objects, sightings, relations = (_columns(name) for name in SCHEMAS)
@@ -352,7 +311,7 @@ def _append(columns: Table, **values: Any) -> None:
 
 
 def _object(number: int, entry: JsonEntry, index: _Index, image: _Image, extra: str | None) -> dict[str, Any]:
-    category = _known(entry, "category_id", index.categories)
+    category = known(entry, "category_id", index.categories)
     name, above = index.categories[category]
     if number in index.things:
         return {"scene_id": image.scene_id, "category": name, **index.things[number]}
@@ -374,66 +333,27 @@ def _object(number: int, entry: JsonEntry, index: _Index, image: _Image, extra: 
 
 
 def _sighting(object_id: str, entry: JsonEntry, image: _Image) -> dict[str, Any]:
-    x, y, width, height = _xywh(entry)
-    if _is_empty(entry):
-        raise entry.error("box is empty", "bbox", "width > 0, height > 0", entry.values["bbox"])
-    x1, y1 = x + width, y + height
-    if min(x, y) < -EDGE_TOLERANCE or x1 > image.width + EDGE_TOLERANCE or y1 > image.height + EDGE_TOLERANCE:
-        raise entry.error(
-            "box leaves the image",
-            "bbox",
-            f"within {image.width}×{image.height} px, give or take {EDGE_TOLERANCE:g}",
-            entry.values["bbox"],
-        )
+    x0, y0, x1, y1 = box_of(entry, (image.width, image.height))
     crowd = entry.integer("iscrowd", high=1, default=0)
     return {
         "scene_id": image.scene_id,
         "view_id": image.view_id,
         "object_id": object_id,
-        "x0": x,
-        "y0": y,
+        "x0": x0,
+        "y0": y0,
         "x1": x1,
         "y1": y1,
-        "visible_mask": _mask(entry, image, "segmentation"),
-        "amodal_mask": _mask(entry, image, "amodal_segmentation"),
+        "visible_mask": mask_of(entry, "segmentation", (image.width, image.height)),
+        "amodal_mask": mask_of(entry, "amodal_segmentation", (image.width, image.height)),
         "occluded_fraction": entry.share("occluded_fraction"),
         "flags": sorted({*(["crowd"] if crowd else []), *entry.texts("flags")}),
     }
 
 
-def _mask(entry: JsonEntry, image: _Image, key: str) -> bytes | None:
-    """A segmentation as compressed RLE; None where there is none."""
-    given = entry.values.get(key)
-    if given is None or given == []:
-        return None
-    try:
-        if isinstance(given, list):
-            rings = [entry.numbers(ring, key) for ring in given]
-            return masks.compress(masks.polygons(rings, image.height, image.width))
-        return masks.compress(masks.check(_run_lengths(entry, given, image, key), image.height, image.width))
-    except DataError as error:
-        if error.file is not None:
-            raise
-        raise entry.error(error.problem, key, error.expected, error.found) from None
-
-
-def _run_lengths(entry: JsonEntry, given: Any, image: _Image, key: str) -> Any:
-    if not isinstance(given, dict) or not {"size", "counts"} <= given.keys():
-        raise entry.error("not polygons or run lengths", key, "a list, or size and counts", given)
-    if given["size"] != [image.height, image.width]:
-        raise entry.error("mask has another size than its image", key, [image.height, image.width], given["size"])
-    counts = given["counts"]
-    if isinstance(counts, str):
-        return masks.decompress(counts.encode("ascii", "replace"))
-    if not isinstance(counts, list) or any(type(run) is not int for run in counts):
-        raise entry.error("run lengths are not integers", key, "a list of integers or a string", counts)
-    return counts
-
-
 def _relation(entry: JsonEntry, index: _Index, image: int) -> dict[str, Any]:
-    other = _known(entry, "object_image_id", index.images) if "object_image_id" in entry.values else image
+    other = known(entry, "object_image_id", index.images) if "object_image_id" in entry.values else image
     for key, home in (("subject_id", image), ("object_id", other)):
-        number = _known(entry, key, index.owner)
+        number = known(entry, key, index.owner)
         if index.owner[number] != home:
             raise entry.error("annotation is of another image", key, f"one of image {home}", number)
     aspect, votes = entry.text("aspect"), entry.texts("votes")
@@ -461,9 +381,9 @@ def _object_id(index: _Index, annotation: int) -> str:
 def _relation_view(entry: JsonEntry, index: _Index, scene: str) -> str | None:
     if entry.values.get("view") is None:
         return None
-    view, known = entry.text("view"), index.views[scene]
-    if view not in known:
-        raise entry.error("unknown view", "view", "one of " + ", ".join(known), view)
+    view, views = entry.text("view"), index.views[scene]
+    if view not in views:
+        raise entry.error("unknown view", "view", "one of " + ", ".join(views), view)
     return view
 
 
