@@ -27,10 +27,10 @@ def _layout(index: int) -> Layout:
     return arrange(replace(load_world(WORLD), resolution=SIZE), 5, index)
 
 
-def _expected(layout: Layout, gone: int) -> Scene:
+def _expected(layout: Layout, *gone: int) -> Scene:
     """The counterfactual rendered anew, in full."""
-    reduced = layout.without(gone)
-    names = [str(i) for i in range(len(layout.objects)) if i != gone]
+    reduced = layout.without(*gone)
+    names = [str(i) for i in range(len(layout.objects)) if i not in gone]
     tolerance = load_world(WORLD).depth_tolerance
     return scene_from(reduced, FastRenderer().frames(reduced, VIEWS), names=names, tolerance=tolerance)
 
@@ -50,6 +50,39 @@ def test_without_is_a_render_of_the_layout_without(small: Dataset) -> None:
             np.testing.assert_array_equal(view.normals(), rendered.normals())
             np.testing.assert_allclose(view.depth(), rendered.depth(), atol=0.00051)  # whole millimetres, as stored
             assert view.image() is view.image()  # rendered once
+
+
+def test_several_are_taken_away_at_once(small: Dataset) -> None:
+    scene, layout = sightline.open(small.path).scene(f"{WORLD}/5/{2:08d}"), _layout(2)
+    category = scene.objects[0].category
+    of_category = [i for i, o in enumerate(scene.objects) if o.category == category]
+    for found, gone in (
+        (scene.without("2", "0"), [0, 2]),
+        (scene.without(category=category), of_category),
+        (scene.without("1", category=category), sorted({1, *of_category})),
+        (scene.without(*(o.id for o in scene.objects)), [*range(len(scene.objects))]),
+    ):
+        expected = _expected(layout, *gone)
+        assert found.id == f"{scene.id}/without/{'+'.join(map(str, gone))}"
+        assert replace(validate(found), id=expected.id) == expected
+        for view, rendered in zip(found.views, expected.views, strict=True):
+            np.testing.assert_array_equal(view.image(), rendered.image())
+            np.testing.assert_array_equal(view.ids(), rendered.ids())
+
+
+@pytest.mark.parametrize(
+    ("ids", "category", "problem"),
+    [
+        ((), None, "nothing named to take away"),
+        (("0", "99"), None, "no such object.*99"),
+        (("0",), "tractor", "no object of that category.*tractor"),
+    ],
+)
+def test_what_is_not_there_cannot_be_taken_away(
+    small: Dataset, ids: tuple[str, ...], category: str | None, problem: str
+) -> None:
+    with pytest.raises(DataError, match=problem):
+        next(iter(sightline.open(small.path))).without(*ids, category=category)
 
 
 def test_normals_are_made_when_asked_for(small: Dataset) -> None:

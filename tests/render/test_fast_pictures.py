@@ -140,6 +140,10 @@ def check_counterfactuals(layout: Layout) -> None:
         for k in range(len(layout.objects)):
             found = renderer.counterfactual(layout, view, k)
             assert_same(found, RENDERER.frame(layout.without(k), view))
+        n = len(layout.objects)
+        for gone in {tuple(range(0, n, 2)), tuple(range(n))}:
+            found = renderer.counterfactual(layout, view, *gone)
+            assert_same(found, RENDERER.frame(layout.without(*gone), view))
         assert_same(renderer.frame(layout, view), whole)
 
 

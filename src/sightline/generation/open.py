@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -41,7 +42,7 @@ def is_generated(data: Dataset) -> bool:
 
 @dataclass(frozen=True)
 class Remaker:
-    """Makes scenes of a generated dataset again: with an object taken away, or for what is not on disk.
+    """Makes scenes of a generated dataset again: with objects taken away, or for what is not on disk.
 
     Attributes:
         folder: The dataset.
@@ -56,10 +57,10 @@ class Remaker:
         views = tuple(replace(v, load_normals=partial(self.normals, scene, v.id)) for v in scene.views)
         return replace(scene, views=views, load_without=partial(self.without, scene))
 
-    def without(self, scene: Scene, object_id: str) -> Scene:
-        """The scene without the object; a DataError where it cannot be made again as it was."""
+    def without(self, scene: Scene, object_ids: Sequence[str]) -> Scene:
+        """The scene without the objects; a DataError where it cannot be made again as it was."""
         maker, layout = self._remade(scene)
-        gone = [thing.id for thing in scene.objects].index(object_id)
+        gone = [i for i, thing in enumerate(scene.objects) if thing.id in object_ids]
         return maker.without(layout, gone, scene.id)
 
     def normals(self, scene: Scene, view_id: str) -> NDArray[np.float32]:

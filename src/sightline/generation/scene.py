@@ -1,4 +1,4 @@
-"""Scenes of a recipe: arranged and rendered, with all that is true of them; and with an object taken away."""
+"""Scenes of a recipe: arranged and rendered, with all that is true of them; and with objects taken away."""
 
 from __future__ import annotations
 
@@ -173,12 +173,12 @@ class SceneMaker:
             load_ids=blobs.loader("ids", blobs.put_array("ids", frame.ids)),
         )
 
-    def without(self, layout: Layout, gone: int, scene_id: str) -> Scene:
-        """Make the scene with one object taken away: truth at once, pictures when they are asked for.
+    def without(self, layout: Layout, gone: Sequence[int], scene_id: str) -> Scene:
+        """Make the scene with objects taken away: truth at once, pictures when they are asked for.
 
         Pixels come as they would from the dataset: through the same lossy formats, if it has such.
         """
-        reduced = layout.without(gone)
+        reduced = layout.without(*gone)
         shots = [shot for name in self.recipe.views for shot in layout.shots if shot.name == name]
         frames = [self.renderer.frame(reduced, shot, shade=False) for shot in shots]
 
@@ -188,7 +188,7 @@ class SceneMaker:
                 return bare_view(shot)
             return replace(
                 in_memory(shot, frame),
-                load_image=CounterfactualLoader(self, layout, shot, gone),
+                load_image=CounterfactualLoader(self, layout, shot, tuple(gone)),
                 load_depth=None if form is None else lambda: round_trip("depth", depth, form),
             )
 
@@ -196,8 +196,8 @@ class SceneMaker:
             reduced,
             frames,
             tolerance=self.world.depth_tolerance,
-            scene_id=f"{scene_id}/without/{gone}",
-            names=[str(i) for i in range(len(layout.objects)) if i != gone],
+            scene_id=f"{scene_id}/without/{'+'.join(map(str, gone))}",
+            names=[str(i) for i in range(len(layout.objects)) if i not in gone],
             view_of=view_of,
         )
 
@@ -210,12 +210,12 @@ def scene_maker(folder: Path, recipe: str) -> SceneMaker:
 
 @dataclass(frozen=True)
 class CounterfactualLoader:
-    """What a View calls for the picture of a scene with an object taken away; rendered at the first call."""
+    """What a View calls for the picture of a scene with objects taken away; rendered at the first call."""
 
     maker: SceneMaker
     layout: Layout
     shot: Shot
-    gone: int
+    gone: tuple[int, ...]
 
     def __call__(self) -> NDArray[np.uint8]:
         """HWC uint8 RGB."""
@@ -223,7 +223,7 @@ class CounterfactualLoader:
 
     @cached_property
     def _pixels(self) -> NDArray[Any]:
-        image = self.maker.renderer.counterfactual(self.layout, self.shot, self.gone).image
+        image = self.maker.renderer.counterfactual(self.layout, self.shot, *self.gone).image
         form = self.maker.recipe.image
         assert image is not None
         assert form is not None

@@ -7,7 +7,7 @@ right-handed, z up. Cameras OpenCV. Depth is planar z in metres; closer is small
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -205,21 +205,31 @@ class Scene:
     objects: tuple[Object, ...] = ()
     sightings: tuple[Sighting, ...] = ()
     relations: tuple[Relation, ...] = ()
-    load_without: Callable[[str], Scene] | None = field(default=None, compare=False, repr=False)
+    load_without: Callable[[Sequence[str]], Scene] | None = field(default=None, compare=False, repr=False)
 
-    def without(self, object_id: str) -> Scene:
-        """The counterfactual: the same scene with one object taken away and everything else left where it is.
+    def without(self, *object_ids: str, category: str | None = None) -> Scene:
+        """The counterfactual: the same scene with objects taken away and everything else left where it is.
 
         The other objects keep their ids; in the views, ``ids()`` is i + 1 for ``objects[i]`` of the new scene.
         Only a scene that can be made again has one: a DataError where there is none.
+
+        Args:
+            *object_ids: Objects to take away.
+            category: Take away all objects of this category as well.
         """
         if self.load_without is None:
             raise DataError("this scene was not generated here, so nothing can be taken out of it", row=self.id)
-        if all(o.id != object_id for o in self.objects):
-            raise DataError(
-                "no such object", row=self.id, expected=", ".join(o.id for o in self.objects), found=object_id
-            )
-        return self.load_without(object_id)
+        if category is None and not object_ids:
+            raise DataError("nothing named to take away", row=self.id, expected="ids of objects, or a category")
+        known = {o.id: o.category for o in self.objects}
+        for object_id in object_ids:
+            if object_id not in known:
+                raise DataError("no such object", row=self.id, expected=", ".join(known), found=object_id)
+        if category is not None and category not in known.values():
+            there = ", ".join(sorted(set(known.values())))
+            raise DataError("no object of that category", row=self.id, expected=there, found=category)
+        gone = [id_ for id_, its_category in known.items() if id_ in object_ids or its_category == category]
+        return self.load_without(gone)
 
     def object(self, object_id: str) -> Object:
         """The object with that id; KeyError if there is none."""

@@ -6,12 +6,14 @@ World: metres, right-handed, z up, the table's surface is z = 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.errors import DataError
 from sightline.geometry.cameras import cross
 from sightline.scenes.types import Camera
 
@@ -117,17 +119,24 @@ class Layout:
     behind: tuple[float, float]
     containment: bool = True
 
-    def without(self, index: int) -> Layout:
-        """The layout with one object taken away and everything else left where it is.
+    def check_indices(self, indices: Sequence[int]) -> None:
+        """A DataError for an index that is not of an object."""
+        n = len(self.objects)
+        if wrong := [index for index in indices if not 0 <= index < n]:
+            raise DataError("no such object to take away", expected=f"0 … {n - 1}", found=wrong[0])
 
-        What stood on or in that object stays where it was, in the air if need be: a counterfactual changes one
-        thing.
+    def without(self, *gone: int) -> Layout:
+        """The layout with objects taken away, by index, and everything else left where it is.
+
+        What stood on or in such an object stays where it was, in the air if need be: a counterfactual changes
+        nothing else.
         """
-        others = [o for i, o in enumerate(self.objects) if i != index]
-        return replace(self, objects=tuple(_reparent(o, index) for o in others))
+        kept = [i for i in range(len(self.objects)) if i not in gone]
+        places = {old: new for new, old in enumerate(kept)} | {-1: -1}
+        return replace(self, objects=tuple(_reparent(self.objects[i], places) for i in kept))
 
 
-def _reparent(placed: Placed, gone: int) -> Placed:
-    if placed.parent == gone:
+def _reparent(placed: Placed, places: Mapping[int, int]) -> Placed:
+    if placed.parent not in places:
         return replace(placed, parent=-1, how="independent")
-    return replace(placed, parent=placed.parent - 1) if placed.parent > gone else placed
+    return replace(placed, parent=places[placed.parent])

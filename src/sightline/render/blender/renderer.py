@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError
 from sightline.hints import hint
 from sightline.render.blender.jobs import BlenderSettings
 from sightline.render.blender.process import Arrays, render
@@ -87,11 +87,10 @@ class BlenderRenderer:
         """
         return self._take([(layout, chosen(layout, views)) for layout in layouts], progress=progress)
 
-    def counterfactual(self, layout: Layout, shot: Shot, index: int) -> Frame:
-        """The view with object `index` taken away."""
-        if not 0 <= index < len(layout.objects):
-            raise DataError("no such object to take away", expected=f"0 … {len(layout.objects) - 1}", found=index)
-        return self.frame(layout.without(index), shot)
+    def counterfactual(self, layout: Layout, shot: Shot, *gone: int) -> Frame:
+        """The view with those objects taken away."""
+        layout.check_indices(gone)
+        return self.frame(layout.without(*gone), shot)
 
     def passes(self, layout: Layout, views: Sequence[str] | None = None, *, amodal: bool = False) -> list[Passes]:
         """Blender's own ids, depth and normals at pixel centres, to check the fast back end against.

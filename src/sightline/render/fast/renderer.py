@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError
 from sightline.render.fast import columns as col
 from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, check_camera, eye, lamps
 from sightline.render.fast.raster import Surfaces, raster
@@ -72,17 +72,16 @@ class FastRenderer:
         check_camera(self._pool, layout, shot, bodies, camera)
         return _frame(shot, raster(self._pool.meshes, bodies, camera, shot.size), None)
 
-    def counterfactual(self, layout: Layout, shot: Shot, index: int) -> Frame:
-        """The view of ``layout.without(index)``, pixel for pixel, for the price of what the object touched."""
-        if not 0 <= index < len(layout.objects):
-            raise DataError("no such object to take away", expected=f"0 … {len(layout.objects) - 1}", found=index)
+    def counterfactual(self, layout: Layout, shot: Shot, *gone: int) -> Frame:
+        """The view of ``layout.without(*gone)``, pixel for pixel, for the price of what those objects touched."""
+        layout.check_indices(gone)
         before = self._work_out(layout, shot)
         rows = before.bodies.rows.copy()
-        rows[index, col.PRESENT] = 0.0
+        rows[list(gone), col.PRESENT] = 0.0
         bodies = Bodies(rows, before.bodies.ranges)
-        ground = self._ground(bodies, before.lamps, before.ground, index)
-        after = self._draw(bodies, before.eye, before.lamps, ground, shot, before, index)
-        return _frame(shot, _without(after.seen, index), after.image)
+        ground = self._ground(bodies, before.lamps, before.ground, gone)
+        after = self._draw(bodies, before.eye, before.lamps, ground, shot, before, gone)
+        return _frame(shot, _without(after.seen, gone), after.image)
 
     def forget(self) -> None:
         """Let go of the views kept for counterfactuals; solids stay."""
@@ -105,7 +104,7 @@ class FastRenderer:
         return self._worked[key]
 
     def _ground(
-        self, bodies: Bodies, lights: NDArray[np.float32], old: Ground | None = None, gone: int = -1
+        self, bodies: Bodies, lights: NDArray[np.float32], old: Ground | None = None, gone: Sequence[int] = ()
     ) -> Ground:
         return light_table(self._pool.meshes, bodies, lights, self._plan, self.settings.map_cells, old, gone)
 
@@ -117,9 +116,9 @@ class FastRenderer:
         ground: Ground,
         shot: Shot,
         before: _Worked | None = None,
-        gone: int = -1,
+        gone: Sequence[int] = (),
     ) -> _Worked:
-        """Work a view out; what body `gone` did not touch is taken over from how it was `before`."""
+        """Work a view out; what no body of `gone` touched is taken over from how it was `before`."""
         meshes, cam = self._pool.meshes, camera_row(camera)
         seen = raster(meshes, bodies, camera, shot.size)
         old = None if before is None else (before.seen, before.state)
@@ -133,9 +132,9 @@ def _frame(shot: Shot, seen: Surfaces, image: NDArray[np.uint8] | None) -> Frame
     return Frame(shot.name, seen.ids, seen.depth, seen.normals, seen.amodal, mean, image)
 
 
-def _without(seen: Surfaces, index: int) -> Surfaces:
-    """Number the objects as if the missing one had never been."""
-    ids = seen.ids - (seen.ids > index + 1).astype(np.int32)
-    return seen._replace(
-        ids=ids, amodal=np.delete(seen.amodal, index, axis=0), sums=np.delete(seen.sums, index, axis=0)
-    )
+def _without(seen: Surfaces, gone: Sequence[int]) -> Surfaces:
+    """Number the objects as if the missing ones had never been."""
+    kept = np.delete(np.arange(len(seen.amodal)), list(gone))
+    numbers = np.zeros(len(seen.amodal) + 1, np.int32)
+    numbers[kept + 1] = np.arange(1, len(kept) + 1)
+    return seen._replace(ids=numbers[seen.ids], amodal=seen.amodal[kept], sums=seen.sums[kept])

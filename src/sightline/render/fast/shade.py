@@ -10,6 +10,7 @@ takes over all that the missing body did not touch, which by construction is wha
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,11 +79,17 @@ def _new_state(height: int, width: int) -> State:
 
 
 def light_table(
-    meshes: Meshes, bodies: Bodies, lamps: F32, plan: RenderPlan, cells: int, old: Ground | None, gone: int
+    meshes: Meshes,
+    bodies: Bodies,
+    lamps: F32,
+    plan: RenderPlan,
+    cells: int,
+    old: Ground | None,
+    gone: Sequence[int],
 ) -> Ground:
-    """The lit map; cells of `old` that body `gone` (−1: none) did not touch are taken over."""
+    """The lit map; cells of `old` that no body of `gone` touched are taken over."""
     ground = Ground(np.zeros((cells, cells, 6), np.float32), np.zeros((cells, cells), np.int64))
-    _light_table((meshes.nodes, meshes.tris, bodies.rows), lamps, plan, ground, old or ground, _bit(gone))
+    _light_table((meshes.nodes, meshes.tris, bodies.rows), lamps, plan, ground, old or ground, _bits(gone))
     return ground
 
 
@@ -95,30 +102,30 @@ def shade(
     ground: Ground,
     seen: Surfaces,
     before: tuple[Surfaces, State] | None = None,
-    gone: int = -1,
+    gone: Sequence[int] = (),
 ) -> tuple[NDArray[np.uint8], State]:
-    """The picture, (H, W, 3) uint8 sRGB, and how it came about; `before` tells what it was with body `gone`."""
-    bit = _bit(gone)
+    """The picture, (H, W, 3) uint8 sRGB, and how it came about; `before` is how it was with the bodies `gone`."""
+    bits = _bits(gone)
     state = _new_state(*seen.ids.shape)
     old_seen, old = before or (seen, state)
     image = np.empty((*seen.ids.shape, 3), np.uint8)
     same = np.zeros(seen.ids.shape, np.bool_)
-    if bit:
+    if bits:
         same = (seen.ids == old_seen.ids) & (seen.faces == old_seen.faces) & (seen.depth == old_seen.depth)
     scene, view = (meshes.nodes, meshes.tris, bodies.rows), (seen.ids, seen.depth, seen.normals)
     faced = (seen.ids, seen.faces, seen.depth, seen.normals)
-    _light(scene, lamps, ground, plan, cam, faced, same, state[:3], old[:3], bit)
-    _gloss(scene, lamps, ground, plan, cam, faced, same, state[3:7], old[3:7], bit)
+    _light(scene, lamps, ground, plan, cam, faced, same, state[:3], old[:3], bits)
+    _gloss(scene, lamps, ground, plan, cam, faced, same, state[3:7], old[3:7], bits)
     _compose(bodies.rows, lamps, *view, state.light, state.mirror, state.glints, state.colour)
-    if bit:
+    if bits:
         same &= (state.colour == old.colour).all(axis=2)
     _smooth_edges(*scene, plan.inside, cam, *view, same, state.colour, state.final, old.final)
     _encode(state.final, TONES, image)
     return image, state
 
 
-def _bit(gone: int) -> int:
-    return 1 << gone if gone >= 0 else 0
+def _bits(gone: Sequence[int]) -> int:
+    return sum(1 << body for body in set(gone))
 
 
 def _tones() -> NDArray[np.uint8]:
@@ -132,7 +139,7 @@ TONES = _tones()
 
 
 @device
-def _light_table(scene, lamps, plan, ground, before, bit):
+def _light_table(scene, lamps, plan, ground, before, bits):
     nodes, tris, bodies = scene
     lit, lit_by = ground
     old, old_by = before
@@ -140,7 +147,7 @@ def _light_table(scene, lamps, plan, ground, before, bit):
     mask = everything(bodies)
     for i in range(cells):
         for j in range(cells):
-            if bit and not old_by[i, j] & bit:
+            if bits and not old_by[i, j] & bits:
                 for c in range(6):
                     lit[i, j, c] = old[i, j, c]
                 lit_by[i, j] = old_by[i, j]
@@ -152,7 +159,7 @@ def _light_table(scene, lamps, plan, ground, before, bit):
 
 
 @device
-def _light(scene, lamps, ground, plan, cam, faced, same, state, old, bit):
+def _light(scene, lamps, ground, plan, cam, faced, same, state, old, bits):
     # Arrays come in tuples here, once a picture; to take them apart once more for every pixel would cost.
     nodes, tris, bodies = scene
     lit, lit_by = ground
@@ -187,7 +194,7 @@ def _light(scene, lamps, ground, plan, cam, faced, same, state, old, bit):
                 if math.isnan(depth[y, x]) or (k >= 0 and bodies[k, col.METAL] >= ONE):
                     light[y, x, 0] = light[y, x, 1] = light[y, x, 2] = ZERO
                     touched[y, x] = 0
-                elif same[y, x] and old_how[y, x] == WORKED_OUT and not old_touched[y, x] & bit:
+                elif same[y, x] and old_how[y, x] == WORKED_OUT and not old_touched[y, x] & bits:
                     for c in range(3):
                         light[y, x, c] = old_light[y, x, c]
                     touched[y, x] = old_touched[y, x]
@@ -238,7 +245,7 @@ def _on_table(ids, light, tolerance, y, x, dy, dx):
 
 
 @device
-def _gloss(scene, lamps, ground, plan, cam, faced, same, state, old, bit):
+def _gloss(scene, lamps, ground, plan, cam, faced, same, state, old, bits):
     nodes, tris, bodies = scene
     lit, lit_by = ground
     points, lobe, numbers = plan.points, plan.lobe, plan.numbers
@@ -253,7 +260,7 @@ def _gloss(scene, lamps, ground, plan, cam, faced, same, state, old, bit):
             if k < 0 or bodies[k, col.METAL] <= ZERO:
                 continue
             surface = surface_at(ids, faces, depth, normals, y, x)
-            if same[y, x] and not old_glints_by[y, x] & bit:
+            if same[y, x] and not old_glints_by[y, x] & bits:
                 for c in range(3):
                     glints[y, x, c] = old_glints[y, x, c]
                 glints_by[y, x] = old_glints_by[y, x]
@@ -261,7 +268,7 @@ def _gloss(scene, lamps, ground, plan, cam, faced, same, state, old, bit):
                 glints[y, x, 0], glints[y, x, 1], glints[y, x, 2], glints_by[y, x] = sparkling(
                     nodes, tris, bodies, lamps, points, numbers, cam, mask, surface
                 )
-            if same[y, x] and not old_mirror_by[y, x] & bit:
+            if same[y, x] and not old_mirror_by[y, x] & bits:
                 for c in range(3):
                     mirror[y, x, c] = old_mirror[y, x, c]
                 mirror_by[y, x] = old_mirror_by[y, x]
