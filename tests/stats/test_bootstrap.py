@@ -35,6 +35,22 @@ def test_the_chunk_does_not_change_the_result(at_once):
     assert np.array_equal(resampled_totals(counts, 20, np.random.default_rng(1), at_once=at_once), whole)
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [
+        np.arange(60).reshape(30, 2),  # whole and small: single precision
+        np.arange(60).reshape(30, 2) * 600_001,  # whole, but single precision would round
+        np.arange(60).reshape(30, 2) / 7,  # no whole numbers
+    ],
+)
+def test_totals_are_added_up_without_rounding(counts):
+    exact = oracle.resampled_totals(counts, 9, np.random.default_rng(2))
+    ours = bootstrap(counts, lambda totals: totals, resamples=9, seed=2)
+    assert np.allclose(ours, exact, rtol=1e-15, atol=0)
+    if counts.dtype.kind == "i":
+        assert np.array_equal(ours, exact)
+
+
 def test_same_seed_same_bits_and_other_seed_other_draws():
     counts = np.random.default_rng(0).integers(0, 9, (50, 2)) + 1
     assert np.array_equal(bootstrap(counts, ratio, seed=4), bootstrap(counts, ratio, seed=4))

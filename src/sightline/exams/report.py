@@ -10,6 +10,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -126,12 +127,13 @@ def _context(
     names = [short.get(run.name, run.name) for run in runs]
     words = [exam.apart(run.options, run.manifest) for exam, run in zip(exams, runs, strict=True)]
     results = []
-    for run, exam, label in zip(runs, exams, labels(names, words), strict=True):
-        records = run.read()
-        scores = score_records(
-            exam, records, lambda: data, details=True, resamples=options.resamples, seed=options.seed
-        )
-        results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec)))
+    with ThreadPoolExecutor(1) as reader:  # reads the next run's records while those of one are counted
+        read = reader.map(Run.read, runs)
+        for run, exam, label, records in zip(runs, exams, labels(names, words), read, strict=True):
+            scores = score_records(
+                exam, records, lambda: data, details=True, resamples=options.resamples, seed=options.seed
+            )
+            results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec)))
     results.sort(key=lambda result: result.rank, reverse=True)
     shared_facts = exams[0].across(results, resamples=options.resamples, seed=options.seed)
     context = CardContext(exams[0], data, tuple(results), results[0], options, shared_facts, load)

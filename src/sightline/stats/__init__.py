@@ -10,7 +10,7 @@ from sightline.stats.agreement import (
     leave_one_out_counts,
 )
 from sightline.stats.bootstrap import Statistic, bootstrap
-from sightline.stats.consistency import rate, symmetry, transitivity
+from sightline.stats.consistency import OrderedPairs, rate, symmetry, transitivity
 from sightline.stats.intervals import Interval, intervals, macro_intervals
 from sightline.stats.matching import BoxSet, match, overlap, rank_boxes
 from sightline.stats.paired import Comparison, Comparisons, compare, holm, holm_by_family
@@ -31,6 +31,7 @@ __all__ = [
     "DawidSkene",
     "HumanCeiling",
     "Interval",
+    "OrderedPairs",
     "PrecisionRecall",
     "Ranking",
     "Statistic",

@@ -23,7 +23,8 @@ Statistic = Callable[[Floats], NDArray[Any]]
 """Maps totals (B, *K) to values (B, M); trailing axes are flattened. NaN where undefined."""
 
 _DRAWS_AT_ONCE = 2_000_000  # cluster draws held in memory, 16 MB each of three arrays
-_DRAWS_KEPT = 16_000_000  # cluster draws kept for the next statistic over as many clusters, 2 bytes each
+_DRAWS_KEPT = 16_000_000  # cluster draws kept for the next statistic over as many clusters, 4 bytes each
+_EXACT = 2**24  # below it single precision adds up whole numbers without rounding
 _STEP = 1e-3  # weight added to one cluster in the numeric derivative; relative error of order step²
 _CELL_STEP = 1e-5  # added to one cell in a derivative from one side, of order step
 _ROUNDING = 1e-12  # an influence below this is the noise of that derivative
@@ -52,16 +53,21 @@ def bootstrap(counts: Counts, statistic: Statistic, *, resamples: int = 2000, se
     n = len(counts)
     if not 0 < n * resamples <= _DRAWS_KEPT:
         return evaluate(statistic, resampled_totals(counts, resamples, np.random.default_rng(seed)))
-    flat, drawn, rows = _flat(counts), _drawn(n, resamples, seed), max(1, _DRAWS_AT_ONCE // n)
-    pieces = [drawn[at : at + rows].astype(np.float64) @ flat for at in range(0, resamples, rows)]
-    return evaluate(statistic, np.concatenate(pieces).reshape(resamples, *counts.shape[1:]))
+    flat, drawn = _flat(counts), _drawn(n, resamples, seed)
+    if np.abs(flat).max(initial=0.0) * n < _EXACT and (flat == np.rint(flat)).all():
+        totals = (drawn @ flat.astype(np.float32)).astype(np.float64)
+    else:
+        rows = max(1, _DRAWS_AT_ONCE // n)
+        pieces = [drawn[at : at + rows].astype(np.float64) @ flat for at in range(0, resamples, rows)]
+        totals = np.concatenate(pieces)
+    return evaluate(statistic, totals.reshape(resamples, *counts.shape[1:]))
 
 
 @lru_cache(maxsize=4)
-def _drawn(n: int, resamples: int, seed: int) -> NDArray[np.uint16]:
+def _drawn(n: int, resamples: int, seed: int) -> NDArray[np.float32]:
     """(B, n) how often each cluster is drawn; kept, since many scores are resampled over the same clusters."""
     pieces = multiplicities(n, resamples, np.random.default_rng(seed))
-    return np.concatenate([piece.astype(np.uint16) for piece in pieces])
+    return np.concatenate([piece.astype(np.float32) for piece in pieces])
 
 
 def multiplicities(

@@ -6,7 +6,7 @@ Both need no truth, so they apply to a model and to the labels alike. Counts com
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -60,25 +60,7 @@ def symmetry(
     >>> symmetry(np.zeros(4, int), np.array([0, 1, 0, 2]), np.array([1, 0, 2, 0]), said).tolist()
     [[2, 3]]
     """
-    if aspect not in ("depth", "occlusion"):
-        raise ConfigError(f"aspect must be depth or occlusion, not {aspect!r}")
-    pairs = _pairs(cluster, first, second, label, n_clusters, skip_unsure=aspect == "depth")
-    n_objects = len(pairs.cluster_of)
-    key = pairs.first * n_objects + pairs.second
-    order = np.argsort(key)
-    back = pairs.second * n_objects + pairs.first
-    at = np.searchsorted(key, back, sorter=order)
-    reverse = order[np.minimum(at, len(order) - 1)] if len(order) else order
-    both = key[reverse] == back
-    forth_label, back_label = pairs.label[both], pairs.label[reverse[both]]
-    if aspect == "depth" and not exact:
-        case = _not_farther(forth_label)
-        violated = case & (back_label == Depth.CLOSER)
-    else:
-        case = np.ones(len(forth_label), dtype=bool)
-        violated = back_label != np.array(REVERSE)[forth_label]
-    of = pairs.cluster_of[pairs.first[both]]
-    return np.column_stack([_tally(of, violated, pairs.n_clusters), _tally(of, case, pairs.n_clusters)])
+    return OrderedPairs(cluster, first, second, n_clusters).symmetry(label, aspect=aspect, exact=exact)
 
 
 def transitivity(
@@ -101,30 +83,102 @@ def transitivity(
     >>> transitivity(np.zeros(3, int), a, b, np.array([Depth.CLOSER, Depth.SAME, Depth.FARTHER])).tolist()
     [[1, 1]]
     """
-    pairs = _pairs(cluster, first, second, label, n_clusters, skip_unsure=True)
-    counts = np.zeros((pairs.n_clusters, 2), dtype=np.int64)
-    size = np.bincount(pairs.cluster_of, minlength=pairs.n_clusters)
-    start = np.cumsum(size) - size
-    of_pair = pairs.cluster_of[pairs.first]
-    for m in np.unique(size[size > 2]):
-        same_size = np.flatnonzero(size == m)
-        at_once = max(1, _CELLS_AT_ONCE // int(m * m))
-        for i in range(0, len(same_size), at_once):
-            some = same_size[i : i + at_once]
-            slot = np.full(pairs.n_clusters, -1)
-            slot[some] = np.arange(len(some))
-            rows = np.flatnonzero(slot[of_pair] >= 0)
-            of = of_pair[rows]
-            at = slot[of], pairs.first[rows] - start[of], pairs.second[rows] - start[of]
-            counts[some] = _triples(at, pairs.label[rows], (len(some), int(m), int(m)))
-    return counts
+    return OrderedPairs(cluster, first, second, n_clusters).transitivity(label)
+
+
+class OrderedPairs:
+    """Ordered pairs about which several models answer, or one model several times: numbered once for all.
+
+    Args:
+        cluster: (n,) index of the cluster of each ordered pair.
+        first: (n,) any integer id of the subject, unique within its cluster; `second` (n,) of the object.
+        second: See `first`.
+        n_clusters: C; one more than the largest cluster when None.
+    """
+
+    def __init__(
+        self, cluster: NDArray[Any], first: NDArray[Any], second: NDArray[Any], n_clusters: int | None = None
+    ) -> None:
+        of, a, b = (np.asarray(x, dtype=np.int64) for x in (cluster, first, second))
+        if len({x.shape for x in (of, a, b)}) != 1 or of.ndim != 1:
+            raise ConfigError(f"cluster, first and second differ in shape: {[x.shape for x in (of, a, b)]}")
+        self.n_clusters = (int(of.max()) + 1 if len(of) else 0) if n_clusters is None else n_clusters
+        if len(of) and not 0 <= of.min() <= of.max() < self.n_clusters:
+            raise ConfigError(f"a cluster index lies outside 0…{self.n_clusters - 1}")
+        if (a == b).any():
+            raise DataError("a pair of an object with itself", row=int(np.flatnonzero(a == b)[0]))
+        ends = np.column_stack([np.concatenate([of, of]), np.concatenate([a, b])])
+        order = np.lexsort(ends.T[::-1])
+        fresh = np.ones(len(ends), dtype=bool)
+        fresh[1:] = (ends[order][1:] != ends[order][:-1]).any(axis=1)
+        number = np.empty(len(ends), dtype=np.int64)
+        number[order] = np.cumsum(fresh) - 1
+        self._cluster, self._first, self._second = of, number[: len(of)], number[len(of) :]
+        self._objects = np.bincount(ends[order][fresh, 0], minlength=self.n_clusters)
+        key, back = (x * len(number) + y for x, y in ((self._first, self._second), (self._second, self._first)))
+        by_key = np.argsort(key)
+        if (np.diff(key[by_key]) == 0).any():
+            raise DataError("an ordered pair is answered twice")
+        at = by_key[np.minimum(np.searchsorted(key, back, sorter=by_key), max(len(by_key) - 1, 0))]
+        self._forth = np.flatnonzero(key[at] == back)
+        self._back = at[self._forth]
+
+    def symmetry(
+        self, label: NDArray[Any], *, aspect: Literal["depth", "occlusion"] = "depth", exact: bool = False
+    ) -> Ints:
+        """Ordered pairs whose two answers contradict each other, (C, 2) violations and cases; see `symmetry`."""
+        if aspect not in ("depth", "occlusion"):
+            raise ConfigError(f"aspect must be depth or occlusion, not {aspect!r}")
+        said = self._checked(label)
+        forth, back = said[self._forth], said[self._back]
+        lowest = 1 if aspect == "depth" else 0
+        case = (forth >= lowest) & (back >= lowest)
+        if aspect == "depth" and not exact:
+            case &= _not_farther(forth)
+            violated = case & (back == Depth.CLOSER)
+        else:
+            violated = case & (back != np.array(REVERSE)[forth])
+        of = self._cluster[self._forth]
+        return np.column_stack([np.bincount(of[flag], minlength=self.n_clusters) for flag in (violated, case)])
+
+    def transitivity(self, label: NDArray[Any]) -> Ints:
+        """Ordered triples of depth answers that contradict each other, (C, 2); see `transitivity`."""
+        said = self._checked(label)
+        counts = np.zeros((self.n_clusters, 2), dtype=np.int64)
+        for clusters, rows, at, shape in self._equally_many:
+            counts[clusters] = _triples(at, said[rows], shape)
+        return counts
+
+    @cached_property
+    def _equally_many(self) -> list[tuple[Ints, Ints, tuple[Ints, Ints, Ints], tuple[int, int, int]]]:
+        """Some clusters of equally many objects: their rows, the place of each in dense matrices, their shape."""
+        parts, size = [], self._objects
+        start = np.cumsum(size) - size
+        for m in np.unique(size[size > 2]).tolist():
+            same_size = np.flatnonzero(size == m)
+            at_once = max(1, _CELLS_AT_ONCE // (m * m))
+            for i in range(0, len(same_size), at_once):
+                some = same_size[i : i + at_once]
+                slot = np.full(self.n_clusters, -1)
+                slot[some] = np.arange(len(some))
+                rows = np.flatnonzero(slot[self._cluster] >= 0)
+                of = self._cluster[rows]
+                at = slot[of], self._first[rows] - start[of], self._second[rows] - start[of]
+                parts.append((some, rows, at, (len(some), m, m)))
+        return parts
+
+    def _checked(self, label: NDArray[Any]) -> Ints:
+        said = np.asarray(label, dtype=np.int64)
+        if said.shape != self._first.shape:
+            raise ConfigError(f"{len(self._first)} ordered pairs, but labels of shape {said.shape}")
+        return said
 
 
 def _triples(at: tuple[Ints, Ints, Ints], label: Ints, shape: tuple[int, int, int]) -> Ints:
     """Violations and cases (G, 2) of G clusters of equally many objects, by products of dense matrices."""
     answered = np.zeros(shape, dtype=bool)
     not_farther = np.zeros(shape, dtype=np.float32)
-    answered[at] = True
+    answered[at] = label > Depth.UNSURE
     not_farther[at] = _not_farther(label)
     ways = not_farther @ not_farther  # over b; exact below 2^24 objects
     cases = np.where(answered, ways, 0.0).sum(axis=(1, 2), dtype=np.float64)
@@ -133,52 +187,5 @@ def _triples(at: tuple[Ints, Ints, Ints], label: Ints, shape: tuple[int, int, in
 
 
 def _not_farther(label: Ints) -> NDArray[np.bool_]:
-    return np.isin(label, (Depth.CLOSER, Depth.SAME))
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """Answered ordered pairs over objects numbered 0…m−1, cluster after cluster; `cluster_of` (m,)."""
-
-    first: Ints
-    second: Ints
-    label: Ints
-    cluster_of: Ints
-    n_clusters: int
-
-
-def _pairs(
-    cluster: NDArray[Any],
-    first: NDArray[Any],
-    second: NDArray[Any],
-    label: NDArray[Any],
-    n_clusters: int | None,
-    *,
-    skip_unsure: bool,
-) -> _Pairs:
-    given = [np.asarray(x, dtype=np.int64) for x in (cluster, first, second, label)]
-    if len({x.shape for x in given}) != 1 or given[0].ndim != 1:
-        raise ConfigError(f"cluster, first, second and label differ in shape: {[x.shape for x in given]}")
-    of, a, b, said = given
-    size = (int(of.max()) + 1 if len(of) else 0) if n_clusters is None else n_clusters
-    if len(of) and not 0 <= of.min() <= of.max() < size:
-        raise ConfigError(f"a cluster index lies outside 0…{size - 1}")
-    if (a == b).any():
-        raise DataError("a pair of an object with itself", row=int(np.flatnonzero(a == b)[0]))
-    answered = said > (0 if skip_unsure else -1)
-    of, a, b, said = of[answered], a[answered], b[answered], said[answered]
-    ends = np.column_stack([np.concatenate([of, of]), np.concatenate([a, b])])
-    order = np.lexsort(ends.T[::-1])
-    fresh = np.ones(len(ends), dtype=bool)
-    fresh[1:] = (ends[order][1:] != ends[order][:-1]).any(axis=1)
-    number = np.empty(len(ends), dtype=np.int64)
-    number[order] = np.cumsum(fresh) - 1
-    pairs = _Pairs(number[: len(of)], number[len(of) :], said, ends[order][fresh, 0], size)
-    key = np.sort(pairs.first * max(len(pairs.cluster_of), 1) + pairs.second)
-    if (key[1:] == key[:-1]).any():
-        raise DataError("an ordered pair is answered twice")
-    return pairs
-
-
-def _tally(cluster: Ints, flag: NDArray[np.bool_], n_clusters: int) -> Ints:
-    return np.bincount(cluster[flag], minlength=n_clusters).astype(np.int64)
+    said: NDArray[np.bool_] = (label == Depth.CLOSER) | (label == Depth.SAME)
+    return said

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exams import relations_runs
 from exams.relations.pair_tables import make_table, marks_of, random_codes, random_table, records_of
 from reference.relation_scores import slow_scores
 from sightline.errors import ConfigError
 from sightline.exams.relations import Protocol, RelationsExam, mark_pairs
+from sightline.exams.relations import marks as marks_module
 from sightline.exams.relations.marks import SUBTASKS, components, joint_counts, joint_units
 from sightline.exams.relations.measures import relations_measures
 from sightline.exams.run import Run, RunRecords
@@ -261,3 +263,25 @@ def test_runs_without_a_common_scene_are_refused(runs: tuple[Run, Run]) -> None:
     none = RunRecords(records.rows.head(0), records.items.head(0))
     with pytest.raises(ConfigError, match="no scene in common"):
         compare_records(RelationsExam(), none, records, no_data)
+
+
+@pytest.mark.parametrize("with_tables", [True, False])
+def test_marks_of_runs_asked_the_same_equal_those_made_alone(tmp_path, with_tables):
+    data = relations_runs.dataset(tmp_path)
+    tables = RelationsExam().tables(data) if with_tables else None
+    read = [run.read().rows for run in relations_runs.runs(data, tmp_path, ("majority", "bottom_edge", "size"))]
+    shuffled = read[1].sample(fraction=1.0, shuffle=True, seed=1)  # asked the same in another order
+    in_turn = [mark_pairs(rows, tables) for rows in (*read, shuffled, read[0])]
+    for rows, marks in zip((*read, shuffled, read[0]), in_turn, strict=True):
+        marks_module._last.clear()
+        alone = mark_pairs(rows, tables)
+        assert [*marks] == [*alone]
+        for task, marked in marks.items():
+            for name in ("clusters", "images", "cluster", "truth", "answer", "reverse"):
+                assert np.array_equal(getattr(marked, name), getattr(alone[task], name)), (task, name)
+    assert not np.array_equal(
+        in_turn[0]["within_image", "depth"].answer, in_turn[1]["within_image", "depth"].answer
+    )
+    shared = [marks["within_image", "depth"].clusters for marks in in_turn]
+    assert shared[0] is shared[1] is shared[2]
+    assert shared[2] is not shared[3]

@@ -23,7 +23,7 @@ from sightline.exams.relations.protocols import FN, FP, TP, Aspect, Floats, Prot
 from sightline.geometry import area, centre
 from sightline.scenes import Depth
 from sightline.skills import SILENT, Setting
-from sightline.stats import Interval, intervals, symmetry, transitivity
+from sightline.stats import Interval, OrderedPairs, intervals
 
 SCALES: Final = (Difficulty.EASY, Difficulty.MODERATE, Difficulty.DIFFICULT)
 """The scales with a depth label to be right about."""
@@ -199,17 +199,15 @@ def consistency(
         seed: Of the resampling.
     """
     depth = marks["depth"]
-    table, answer = depth.pairs, depth.answer
-    ends = (table.cluster, table.first, table.second)
-    c = len(table.clusters)
+    answer, pairs = depth.answer, depth.pairs.consistency
     counts = {
-        "symmetry": symmetry(*ends, answer, n_clusters=c),
-        "symmetry_exact": symmetry(*ends, answer, exact=True, n_clusters=c),
-        **_transitivity(table, answer),
+        "symmetry": pairs.symmetry(answer),
+        "symmetry_exact": pairs.symmetry(answer, exact=True),
+        **_transitivity(pairs, answer),
     }
-    if table.setting == "within_image":
+    if depth.setting == "within_image":
         hides = marks["occlusion"].answer if "occlusion" in marks else np.full_like(answer, SILENT)
-        counts["symmetry_occlusion"] = symmetry(*ends, hides, aspect="occlusion", n_clusters=c)
+        counts["symmetry_occlusion"] = pairs.symmetry(hides, aspect="occlusion")
     return _violations(counts, resamples, seed)
 
 
@@ -222,18 +220,13 @@ def label_consistency(table: PairTable, *, resamples: int = 2000, seed: int = 0)
         seed: Of the resampling.
     """
     both = table.ordered()
-    return _violations(_transitivity(both, both.depth), resamples, seed)
+    return _violations(_transitivity(both.consistency, both.depth), resamples, seed)
 
 
-def _transitivity(table: PairTable, depth: NDArray[np.int8]) -> dict[str, NDArray[np.int64]]:
+def _transitivity(pairs: OrderedPairs, depth: NDArray[np.int8]) -> dict[str, NDArray[np.int64]]:
     """(C, 2) violations and cases, with *same* and without it."""
-    ends = (table.cluster, table.first, table.second)
     ordered = np.where(depth == Depth.SAME, np.int8(SILENT), depth)
-    c = len(table.clusters)
-    return {
-        "transitivity": transitivity(*ends, depth, n_clusters=c),
-        "transitivity_strict": transitivity(*ends, ordered, n_clusters=c),
-    }
+    return {"transitivity": pairs.transitivity(depth), "transitivity_strict": pairs.transitivity(ordered)}
 
 
 def _violations(counts: Mapping[str, NDArray[np.int64]], resamples: int, seed: int) -> dict[str, Violations]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option
 from sightline.exams.hooks import model_call
-from sightline.exams.relations.detected import detected_records
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
 from sightline.exams.relations.marks import answer_words, mark_pairs, rightness
 from sightline.exams.relations.measures import relations_measures
@@ -163,6 +162,8 @@ class RelationsExam(Exam[RelationsItem]):
 
     def _ask(self, model: Any, item: RelationsItem, detections: dict[str, Detections]) -> ItemRecords:
         if self.boxes != "truth":
+            from sightline.exams.relations.detected import detected_records
+
             return detected_records(model, item, perfect=self.boxes == "perfect", detections=detections)
         with model_call(model, "relate"):
             given = model.relate(item.pairs)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.relations.boxed import BoxedPairs
-from sightline.exams.relations.matching import match_boxed
 from sightline.exams.relations.pairs import PairTable
 from sightline.exams.relations.protocols import ABSENT, Aspect, Counts, Floats, Protocol, rates, rules, tally
 from sightline.scenes import NO_MAJORITY, Depth, words
 from sightline.skills import SILENT, Setting
+
+if TYPE_CHECKING:
+    from sightline.exams.relations.boxed import BoxedPairs
 
 Subtask = tuple[Setting, Aspect]
 
@@ -31,7 +32,8 @@ SUBTASKS: Final[tuple[Subtask, ...]] = (
 )
 """The three sub-tasks whose mean F1 is the exam's headline."""
 
-_COLUMNS: Final = ("scene_id", "cluster_id", "setting", "other_scene", "aspect", "truth", "answer", "reverse")
+_ASKED: Final = ("scene_id", "cluster_id", "setting", "other_scene", "aspect", "truth", "reverse")
+"""Columns of the records that marks need beside the answers."""
 _UNDECIDED: Final = "no_majority"
 _PAIR: Final = ("scene_id", "other_scene", "subject", "object")
 
@@ -49,6 +51,7 @@ class MarkedPairs:
         truth: (n,) label codes, −1 no majority, `ABSENT` −2 no such pair.
         answer: (n,) label codes, `SILENT` −1.
         reverse: (n,) True where the pair is the reverse of the annotated one.
+        record: (n,) row of each judgement in the records.
         table: The n ordered pairs, with boxes, classes and votes; None on detected boxes, and where `mark_pairs`
             was given no tables.
         aligned: The same answers pair by pair, where `truth` and `answer` were matched by boxes instead.
@@ -62,6 +65,7 @@ class MarkedPairs:
     truth: NDArray[np.int8]
     answer: NDArray[np.int8]
     reverse: NDArray[np.bool_]
+    record: NDArray[np.int64]
     table: PairTable | None = None
     aligned: MarkedPairs | None = None
 
@@ -118,6 +122,8 @@ class MarkedPairs:
         fit, so an answer can be matched with a neighbour's truth. Lining answers up with their own pairs differs in
         the third digit.
         """
+        from sightline.exams.relations.matching import match_boxed
+
         table = self.pairs
         asked, written = self._boxed(self.answer), np.flatnonzero(~self.reverse)
         spoken = np.flatnonzero(self.answer != SILENT)
@@ -130,12 +136,15 @@ class MarkedPairs:
             truth=matched.truth,
             answer=matched.answer,
             reverse=np.zeros(len(matched.truth), dtype=bool),  # what the evaluator does not hear is gone already
+            record=np.zeros(0, dtype=np.int64),
             table=None,
             aligned=self,
         )
 
     def _boxed(self, labels: NDArray[np.int8]) -> BoxedPairs:
         """The pairs by their boxes; the labels stand for either aspect, since one alone is matched."""
+        from sightline.exams.relations.boxed import BoxedPairs
+
         table = self.pairs
         return BoxedPairs(
             images=table.scenes,
@@ -179,18 +188,18 @@ def mark_pairs(
     protocol, given_boxes = Protocol(protocol), "outcome" not in records.columns
     if protocol is Protocol.OFFICIAL and given_boxes and tables is None:
         raise ConfigError("the official protocol matches boxes: it needs the dataset the run was made on")
-    needed = {*_COLUMNS, *(_PAIR if given_boxes and tables is not None else ())}
-    missing = sorted(needed - set(records.columns))
+    tables = tables if given_boxes else None
+    needed = (*_ASKED, *(_PAIR if tables is not None else ()))
+    missing = sorted({*needed, "answer"} - set(records.columns))
     if records.height and missing:
         raise DataError("these are not records of the relations exam", field=missing[0])
-    ordered = {setting: table.ordered() for setting, table in (tables or {}).items()} if given_boxes else {}
-    marks: dict[Subtask, MarkedPairs] = {}
-    for setting, aspect in SUBTASKS if records.height else ():
-        rows = records.filter((pl.col("setting") == setting) & (pl.col("aspect") == aspect))
-        if setting == "across_images":
-            rows = rows.filter(pl.col("scene_id").n_unique().over("cluster_id") == 2)
-        if rows.height:
-            marks[setting, aspect] = _marked(setting, aspect, rows, ordered.get(setting))
+    if not records.height:
+        return {}
+    said = records["answer"]
+    marks: dict[Subtask, MarkedPairs] = {
+        task: replace(marked, answer=answer_codes(marked.aspect, said.gather(marked.record)))
+        for task, marked in _lined_up(records.select(*dict.fromkeys(needed)), tables).items()
+    }
     if protocol is Protocol.OFFICIAL and given_boxes:
         return {task: marked.matched_by_boxes() for task, marked in marks.items()}
     return marks
@@ -201,7 +210,45 @@ def of_setting(marks: Marks, setting: Setting) -> dict[Aspect, MarkedPairs]:
     return {aspect: marked for (of, aspect), marked in marks.items() if of == setting}
 
 
-def _marked(setting: Setting, aspect: Aspect, rows: pl.DataFrame, ordered: PairTable | None) -> MarkedPairs:
+@dataclass(frozen=True)
+class _LinedUp:
+    """Marks without answers of what a run was asked, and what they were made from."""
+
+    asked: pl.DataFrame
+    tables: Mapping[Setting, PairTable] | None
+    marks: Mapping[Subtask, MarkedPairs]
+
+    def serves(self, asked: pl.DataFrame, tables: Mapping[Setting, PairTable] | None) -> bool:
+        """Whether other records ask the same in the same order, and are to be lined up with the same tables."""
+        if tables is None or self.tables is None:
+            return tables is self.tables and asked.equals(self.asked)
+        same = tables.keys() == self.tables.keys() and all(tables[s] is self.tables[s] for s in tables)
+        return same and asked.equals(self.asked)
+
+
+_last: dict[bool, _LinedUp] = {}
+"""What was lined up last, with tables and without: the models of one exam are asked the same, each in turn."""
+
+
+def _lined_up(asked: pl.DataFrame, tables: Mapping[Setting, PairTable] | None) -> Mapping[Subtask, MarkedPairs]:
+    """Judgements of every sub-task, silent; made once for records that ask the same one after another."""
+    known = _last.get(tables is None)
+    if known is not None and known.serves(asked, tables):
+        return known.marks
+    ordered = {setting: table.ordered() for setting, table in (tables or {}).items()}
+    marks: dict[Subtask, MarkedPairs] = {}
+    numbered = asked.with_row_index("record")
+    for setting, aspect in SUBTASKS:
+        rows = numbered.filter((pl.col("setting") == setting) & (pl.col("aspect") == aspect))
+        if setting == "across_images":
+            rows = rows.filter(pl.col("scene_id").n_unique().over("cluster_id") == 2)
+        if rows.height:
+            marks[setting, aspect] = _silent_marks(setting, aspect, rows, ordered.get(setting))
+    _last[tables is None] = _LinedUp(asked, tables, marks)
+    return marks
+
+
+def _silent_marks(setting: Setting, aspect: Aspect, rows: pl.DataFrame, ordered: PairTable | None) -> MarkedPairs:
     if ordered is not None:
         rows = _in_table_order(rows, ordered)
     units = rows.unique("cluster_id", keep="first", maintain_order=True).sort("cluster_id")
@@ -215,8 +262,9 @@ def _marked(setting: Setting, aspect: Aspect, rows: pl.DataFrame, ordered: PairT
         images=np.array(images, dtype=object).T,
         cluster=cluster["number"].to_numpy().astype(np.int32),
         truth=truth_codes(aspect, rows["truth"]),
-        answer=answer_codes(aspect, rows["answer"]),
+        answer=np.full(rows.height, SILENT, dtype=np.int8),
         reverse=rows["reverse"].to_numpy(),
+        record=rows["record"].to_numpy().astype(np.int64),
     )
     if ordered is None:
         return marked
@@ -232,7 +280,9 @@ def _in_table_order(rows: pl.DataFrame, ordered: PairTable) -> pl.DataFrame:
     lined = rows.join(keys.with_row_index("pair"), on=_PAIR, how="left", maintain_order="left")
     foreign = lined.filter(pl.col("pair").is_null())
     if foreign.height:
-        raise DataError("record of a pair that the dataset does not have", row=foreign["item"][0])
+        raise DataError(
+            "record of a pair that the dataset does not have", row=" ".join(foreign.select(_PAIR).row(0))
+        )
     return lined.sort("pair")
 
 

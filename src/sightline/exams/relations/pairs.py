@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sightline.errors import DataError
 from sightline.exams.relations.protocols import Aspect
 from sightline.scenes import NO_MAJORITY, REVERSE, Depth, words
 from sightline.skills import Setting
+from sightline.stats import OrderedPairs
 from sightline.store import Dataset
 from sightline.store.tables import Tables
 
@@ -96,6 +98,11 @@ class PairTable:
         """What was asked of these pairs: depth, and within an image occlusion where anybody labelled it."""
         labelled = bool((self.occlusion >= 0).any() or self.occlusion_votes.any())
         return ("depth", "occlusion") if labelled and self.setting == "within_image" else ("depth",)
+
+    @cached_property
+    def consistency(self) -> OrderedPairs:
+        """The pairs as symmetry and transitivity see them."""
+        return OrderedPairs(self.cluster, self.first, self.second, len(self.clusters))
 
     @property
     def boxes_a(self) -> NDArray[np.float64]:
