@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import Any, Final
 
 from sightline.errors import ConfigError
+
+_OLD: Final = re.compile(r"\.[0-9a-f]{12}\.old")
+_LEFT: Final = re.compile(r"\.[0-9a-f]{12}\.(old|partial)")
 
 
 class _Missing:
@@ -72,22 +77,52 @@ def sync_folder(folder: Path) -> None:
 def staged_folder(path: str | Path, *, owned: Collection[str], marker: str, overwrite: bool) -> Iterator[Path]:
     """A folder to fill that takes the name `path` only when the block ends well.
 
-    Until then it is a hidden sibling of `path`; if the block fails it is removed, and what stood at `path` is as
-    it was. An old folder is replaced only with `overwrite`, and only if it holds nothing but `owned` names and has
-    the file `marker`: nobody's other files are ever deleted.
+    Until then it is a hidden sibling of `path`, locked while its process lives; if the block fails it is removed,
+    and what stood at `path` is as it was. Siblings that killed processes left are removed first. An old folder is
+    replaced only with `overwrite`, and only if it holds nothing but `owned` names and has the file `marker`:
+    nobody's other files are ever deleted.
     """
     path = Path(path).resolve()
     _refuse_taken(path, owned, marker, overwrite)
     path.parent.mkdir(parents=True, exist_ok=True)
     stage = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
-    stage.mkdir()
+    with ExitStack() as held:
+        with _locked(path.parent):  # nobody may see the stage before it is locked
+            _clear_killed(path)
+            stage.mkdir()
+            held.enter_context(_locked(stage))
+        try:
+            yield stage
+            sync_folder(stage)
+            _refuse_taken(path, owned, marker, overwrite)  # someone may have written there meanwhile
+            _swap_in(stage, path)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock, waiting for it; nothing where the system has none."""
+    if os.name != "posix":
+        yield
+        return
+    descriptor = open_locked(folder, busy=None)
     try:
-        yield stage
-        sync_folder(stage)
-        _refuse_taken(path, owned, marker, overwrite)  # someone may have written there meanwhile
-        _swap_in(stage, path)
+        yield
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _clear_killed(path: Path) -> None:
+    """Remove what killed writers of a folder left beside it, and bring back what stood there before the last."""
+    for left in path.parent.glob(f".{escape(path.name)}.*"):
+        if _OLD.fullmatch(left.name.removeprefix(f".{path.name}")) and not path.exists():
+            left.rename(path)  # killed between the two renames
+        elif _LEFT.fullmatch(left.name.removeprefix(f".{path.name}")) and os.name == "posix":
+            with suppress(ConfigError):  # its writer lives
+                descriptor = open_locked(left, busy="being written")
+                shutil.rmtree(left, ignore_errors=True)
+                os.close(descriptor)
 
 
 def _refuse_taken(path: Path, owned: Collection[str], marker: str, overwrite: bool) -> None:

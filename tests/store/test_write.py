@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from made_scenes import altered, plain_scene, plain_scenes
+from PIL import Image
 
 from sightline.errors import ConfigError, DataError
 from sightline.store import Dataset, Tables, atomic_write, shards, tables_from_scenes, write
@@ -166,12 +167,14 @@ def test_an_ordered_scene_that_comes_twice(tmp_path: Path) -> None:
 
 def test_pictures_named_by_their_path_are_copied(tmp_path: Path) -> None:
     file = tmp_path / "x.png"
-    file.write_bytes(b"bytes")
-    data = write(altered(TABLES, "views", "image", pl.lit(str(file))), tmp_path / "d", copy=True)
-    assert [path.read_bytes() for path in data.blobs.values()] == [b"bytes"]
+    Image.new("RGB", (4, 3)).save(file)
+    pointing = altered(TABLES, "views", "image", pl.lit(str(file)))
+    pointing = altered(pointing, "views", "width", pl.lit(None, pl.Int32))
+    data = write(pointing, tmp_path / "d", copy=True)
+    assert [path.read_bytes() for path in data.blobs.values()] == [file.read_bytes()]
     file.unlink()
-    with pytest.raises(DataError, match="picture cannot be read"):
-        write(altered(TABLES, "views", "image", pl.lit(str(file))), tmp_path / "e", copy=True)
+    with pytest.raises(DataError, match="picture is missing"):
+        write(pointing, tmp_path / "e", copy=True)
     assert _left(tmp_path) == ["d"]
 
 
@@ -206,4 +209,26 @@ def test_a_killed_write_leaves_what_was_there(tmp_path: Path, before: bool) -> N
     assert [p.name for p in tmp_path.rglob("dataset.json")] == ["dataset.json"] * before  # the rest is none
     if before:
         assert Dataset.open(tmp_path / "d").verify() == []
+    assert any(name.endswith(".partial") for name in _left(tmp_path))
     assert len(write(TABLES, tmp_path / "d", overwrite=True)) == 6
+    assert _left(tmp_path) == ["d"]  # nor is anything of the killed one left
+
+
+def test_a_write_leaves_another_that_is_still_going_alone(tmp_path: Path) -> None:
+    def parts() -> Iterator[Tables]:
+        yield TABLES
+        write(TABLES, tmp_path / "d")
+        assert len(_left(tmp_path)) == 2
+
+    with pytest.raises(ConfigError, match="already holds"):
+        write(parts(), tmp_path / "d")
+    assert _left(tmp_path) == ["d"]
+
+
+def test_a_write_killed_amid_the_swap_loses_nothing(tmp_path: Path) -> None:
+    write(TABLES, tmp_path / "d")
+    (tmp_path / "d").rename(tmp_path / ".d.0123456789ab.old")
+    with pytest.raises(DataError):
+        write(iter([TABLES, TABLES]), tmp_path / "d", overwrite=True)
+    assert Dataset.open(tmp_path / "d").verify() == []
+    assert _left(tmp_path) == ["d"]

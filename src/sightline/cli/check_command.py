@@ -37,10 +37,11 @@ def command(
 
 
 def inspect(path: Path) -> tuple[list[DataError], list[str]]:
-    """Problems and notes: damaged shards and broken rows of a dataset, or a foreign format's first error."""
+    """Problems and notes: damaged shards, broken rows, broken pictures; or a foreign format's first error."""
     from sightline.store import check_tables, is_dataset, open_dataset
     from sightline.store.check import notes
     from sightline.store.formats import detect
+    from sightline.store.pictures import picture_faults
 
     try:
         left_out = [] if is_dataset(path) else detect(path).notes(path)
@@ -51,4 +52,5 @@ def inspect(path: Path) -> tuple[list[DataError], list[str]]:
     if damaged:
         return damaged, left_out
     tables = data.tables()
-    return check_tables(tables), [*left_out, *notes(tables)]
+    faults = picture_faults(tables.views, data.blobs)
+    return [*check_tables(tables), *faults.values()], [*left_out, *notes(tables)]

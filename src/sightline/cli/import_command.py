@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sightline.cli.console import Json, counted, err, out, print_json
-from sightline.errors import DataError
+from sightline.errors import DataError, PictureError
 
 if TYPE_CHECKING:
-    from sightline.store import Tables
+    from sightline.store import Dataset, Tables
 
 
 def command(
@@ -26,6 +26,9 @@ def command(
     ] = "",
     images: Annotated[Path | None, typer.Option(help="Folder of the photos; they are copied in.")] = None,
     split: Annotated[str, typer.Option(help="Split name, for formats whose files do not tell.")] = "",
+    skip_broken: Annotated[
+        bool, typer.Option("--skip-broken", help="Go on without photos that cannot be read; each is listed.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option(help="Replace a dataset that is already there.")] = False,
     json: Json = False,
 ) -> None:
@@ -36,8 +39,12 @@ def command(
     chosen = pick(source, format_name)
     options: dict[str, Any] = {k: v for k, v in (("images", images), ("split", split)) if v}
     notes = chosen.notes(source)
-    parts = _some(chosen.read(source, **options), source)
-    data = write(parts, to, source=chosen.name, copy=True, ordered=True, overwrite=overwrite)
+    broken: list[PictureError] = []
+    parts = _some(chosen.read(source, **options), source, broken, skip_broken=skip_broken)
+    data = write(
+        parts, to, source=chosen.name, copy=True, on_broken=broken.append, ordered=True, overwrite=overwrite
+    )
+    notes += [str(fault) for fault in broken] + _without_photo(data, images)
     counts = {name: sum(shard.rows[name] for shard in data.shards) for name in data.shards[0].rows}
     if json:
         print_json(
@@ -57,11 +64,30 @@ def command(
     out.print(f"{to}: {counted(len(data), 'scene')} ({rows}), fingerprint {data.fingerprint[:12]}")
 
 
-def _some(parts: Iterator[Tables], source: Path) -> Iterator[Tables]:
-    """The parts as they come; a DataError at the end if there was no image."""
+def _some(
+    parts: Iterator[Tables], source: Path, broken: Sequence[PictureError], *, skip_broken: bool
+) -> Iterator[Tables]:
+    """The parts as they come; a DataError at the end if there was no image, or if pictures are broken."""
     views = 0
     for part in parts:
         views += part.views.height
         yield part
     if not views:
         raise DataError("there is nothing in it", file=source, expected="at least one image")
+    if broken and not skip_broken:
+        for fault in broken:
+            err.print(str(fault))
+        problem = f"{counted(len(broken), 'photo')} cannot be used: nothing was written"
+        raise DataError(problem, file=source, expected="whole photos; --skip-broken goes on without these")
+
+
+def _without_photo(data: Dataset, images: Path | None) -> list[str]:
+    """Say how many images came without their photo, and how to bring them."""
+    import polars as pl
+
+    views = data.scan("views").select(pl.len(), bare=pl.col("image").is_null().sum()).collect()
+    total, bare = views.row(0)
+    if not bare:
+        return []
+    how = "some are not there" if images else "--images FOLDER takes them along"
+    return [f"{bare:,} of {counted(total, 'image')} came without a photo: {how}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from itertools import chain
@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError, DataError, PictureError
 from sightline.files import atomic_write, staged_folder
 from sightline.scenes import Scene, validate
 from sightline.store.blobs import PREFIX, Blobs
@@ -19,6 +19,7 @@ from sightline.store.convert import by_scene, scene_count, tables_in_parts
 from sightline.store.dataset import Dataset
 from sightline.store.fingerprint import Fingerprint
 from sightline.store.manifest import MANIFEST, OWNED, Manifest, ShardInfo
+from sightline.store.pictures import picture_faults
 from sightline.store.schema import SCHEMAS
 from sightline.store.shards import table_file, write_shard
 from sightline.store.tables import Tables
@@ -34,6 +35,7 @@ def write(
     scenes_per_shard: int = 20_000,
     images: Mapping[str, Path] | Mapping[str, bytes] | Images | None = None,
     copy: bool = False,
+    on_broken: Callable[[PictureError], None] | None = None,
     ordered: bool = False,
     overwrite: bool = False,
     compression: str = "zstd",
@@ -50,7 +52,9 @@ def write(
         scenes_per_shard: Memory grows with it, the number of files shrinks.
         images: Files or bytes to keep as blobs, by the reference that stands in ``views.image``, ``depth`` or
             ``ids``; the reference becomes ``blob:…``. Other paths stay as they are.
-        copy: Keep the files that other paths lead to as well.
+        copy: Keep the files that other paths lead to as well. Each picture is looked at first (see `pictures`).
+        on_broken: Told of every picture that cannot be read or has another size than its view; its scene goes on
+            without it, and a scene that has nothing else is left out. By default the first such picture is raised.
         ordered: Order scenes by their ids over all shards, as if all had come at once.
         overwrite: Replace a dataset.
         compression: Of the Parquet files, a codec polars knows.
@@ -60,7 +64,7 @@ def write(
     parts = [tables] if isinstance(tables, Tables) else tables
     with _stage(path, overwrite) as stage:
         blobs = Blobs(stage)
-        pieces = _cut((_keep_images(p, images or {}, blobs, copy=copy) for p in parts), scenes_per_shard)
+        pieces = _cut((_keep_images(p, images or {}, blobs, copy, on_broken) for p in parts), scenes_per_shard)
         _write_all(stage, _ordered(stage, pieces, scenes_per_shard) if ordered else pieces, source, compression)
     return Dataset.open(path)
 
@@ -186,9 +190,30 @@ def _refuse_known(folder: Path, shards: list[ShardInfo], tables: Tables) -> None
         raise DataError("scene stands in two shards", field="scene_id", found=doubled["scene_id"][0])
 
 
-def _keep_images(tables: Tables, images: Images, blobs: Blobs, *, copy: bool) -> Tables:
+def _keep_images(
+    tables: Tables, images: Images, blobs: Blobs, copy: bool, on_broken: Callable[[PictureError], None] | None
+) -> Tables:
+    if copy:
+        tables = _without_broken(tables, images, on_broken)
     columns = [_kept_column(tables.views[c], images, blobs, copy=copy) for c in ("image", "depth", "ids")]
     return Tables(tables.views.with_columns(columns), tables.objects, tables.sightings, tables.relations)
+
+
+def _without_broken(tables: Tables, images: Images, on_broken: Callable[[PictureError], None] | None) -> Tables:
+    """The tables without references to pictures that cannot be used, and without scenes that were only such."""
+    outside = ~pl.col("image").str.starts_with(PREFIX) & ~pl.col("image").is_in(list(images))
+    faults = picture_faults(tables.views.filter(outside), Blobs(Path()))
+    if not faults:
+        return tables
+    for fault in faults.values():
+        if on_broken is None:
+            raise fault
+        on_broken(fault)
+    key = pl.concat_list("scene_id", "view_id")
+    broken = key.is_in([list(place) for place in faults])
+    views = tables.views.with_columns(image=pl.when(broken).then(None).otherwise("image"))
+    bare = broken & ~pl.col("scene_id").is_in(tables.objects["scene_id"].implode())
+    return Tables(views.filter(~bare), tables.objects, tables.sightings, tables.relations)
 
 
 def _kept_column(column: pl.Series, images: Images, blobs: Blobs, *, copy: bool) -> pl.Series:

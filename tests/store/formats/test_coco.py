@@ -204,8 +204,8 @@ def test_real_files_come_back(real_data: Path, tmp_path: Path, name: str):
     assert [i for i in after["images"] if i["id"] in used] == [i for i in before["images"] if i["id"] in used]
     assert all(c in before["categories"] for c in after["categories"])
     again = read(tmp_path / "out.json")
-    for table, frame in tables.frames():
-        assert_frame_equal(frame, again.frame(table))
+    for table, frame in tables.frames():  # the photos lie beside the first file only
+        assert_frame_equal(frame.drop("image", strict=False), again.frame(table).drop("image", strict=False))
 
 
 @pytest.mark.realdata
@@ -213,7 +213,9 @@ def test_real_folders(real_data: Path):
     tiny = read(real_data / "coco-tiny", images=real_data / "coco-tiny")
     assert tiny.views.group_by("split").len().sort("split").rows() == [("train", 80), ("validation", 80)]
     assert all(Path(ref).is_file() for ref in tiny.views["image"])
-    assert read(real_data / "coco-tiny", split="val2017").views.height == 80
+    beside = read(real_data / "coco-tiny", split="val2017").views
+    assert beside.height == 80
+    assert all(Path(ref).parent == (real_data / "coco-tiny/val2017").absolute() for ref in beside["image"])
     assert read(real_data / "coco-metric").sightings.height == 839  # beside two result files
     assert coco.detect(real_data / "coco-tiny")
     assert coco.detect(real_data / "coco-metric")

@@ -141,10 +141,9 @@ def test_bad_files(tmp_path: Path) -> None:
         read(lay(tmp_path / "list", []))
     with pytest.raises(DataError, match="images: not COCOA"):
         read(lay(tmp_path / "empty", {}))
-    wrong = lay(tmp_path / "size", RELEASE, photo="COCO_val2014_000000000007.jpg")
-    Image.new("RGB", (5, 5)).save(wrong / "COCO_val2014_000000000007.jpg")
-    with pytest.raises(DataError, match="photo of another size"):
-        read(wrong)
+    (tmp_path / "bare" / "1.jpg").write_text("<html>")
+    with pytest.raises(DataError, match=r"1\.jpg: not a picture .*found 'text: <html>'"):
+        read(tmp_path / "bare")
 
 
 @pytest.mark.realdata

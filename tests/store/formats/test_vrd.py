@@ -120,7 +120,26 @@ def test_photos_bring_their_size(tmp_path: Path) -> None:
     assert (ride.views[0].size, Path(ride.views[0].image_ref or "").name) == ((100, 120), "a_b.jpg")
     assert (empty.views[0].size, empty.views[0].image_ref) == (None, None)
     (pictures / "a_b.jpg").write_bytes(b"no picture")
-    with pytest.raises(DataError, match=r"a_b\.jpg: picture cannot be read"):
+    assert read(one_file(tmp_path / "d"), images=tmp_path / "photos")[1].views[0].size is None
+
+
+@pytest.mark.parametrize(
+    ("size", "is_inside"),
+    [
+        ((100, 120), True),
+        ((99, 119), True),  # drawing tools round
+        ((98, 120), False),  # beyond the right edge
+        ((100, 118), False),  # beyond the bottom edge
+    ],
+)
+def test_boxes_beyond_the_photo_are_refused(tmp_path: Path, size: tuple[int, int], is_inside: bool) -> None:
+    (tmp_path / "photos").mkdir()
+    Image.new("RGB", size).save(tmp_path / "photos" / "a_b.jpg")
+    if is_inside:
+        assert read(one_file(tmp_path / "d"), images=tmp_path / "photos")[1].views[0].size == size
+        return
+    message = rf"row train\[0\], box: box leaves the image \(expected within the {size[0]} × {size[1]} pixels"
+    with pytest.raises(DataError, match=message):
         read(one_file(tmp_path / "d"), images=tmp_path / "photos")
 
 

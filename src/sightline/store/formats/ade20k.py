@@ -140,7 +140,7 @@ def _scene(annotation: JsonEntry, scene_id: str, split: str) -> Scene:
         id=scene_id,
         split=split,
         source="ade20k",
-        views=(View(_VIEW, _photo(annotation, size), size),),
+        views=(View(_VIEW, _photo(annotation), size),),
         objects=tuple(Object(i, *_named(thing)) for i, thing in zip(ids, things, strict=True)),
         sightings=tuple(
             _sighting(i, thing, outline, size)
@@ -158,15 +158,12 @@ def _size(annotation: JsonEntry) -> tuple[int, int]:
     return sides[1], sides[0]
 
 
-def _photo(annotation: JsonEntry, size: tuple[int, int]) -> str | None:
+def _photo(annotation: JsonEntry) -> str | None:
     """The photo beside the annotation, if it is there."""
     name = annotation.text("filename")
     photo = annotation.file.with_name(Path(name).name)
     if not photo.is_file():
         return None
-    with _opened(photo, annotation, "filename") as picture:
-        if picture.size != size:
-            raise annotation.error("photo of another size", "imsize", f"{picture.size[::-1]}", size[::-1])
     return str(photo.resolve())
 
 

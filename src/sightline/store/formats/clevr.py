@@ -31,7 +31,8 @@ from sightline.scenes.labels import PREDICATES, SPATIAL
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.clevr_write import ASPECTS, EXTENSION, LOOKS, height_of, middle, own_attributes, write
 from sightline.store.formats.jsonio import JsonEntry, dump, is_text, load, names_keys, object_entry
-from sightline.store.formats.photos import find_photos, picture_size
+from sightline.store.formats.photos import find_photos
+from sightline.store.pictures import picture_size
 from sightline.store.schema import UNITS
 from sightline.store.tables import Tables
 
@@ -199,8 +200,7 @@ def _picture(entry: JsonEntry, view: View, name: str, photos: Mapping[str, str] 
     photo = photos.get(Path(name).stem)
     if photo is None:
         raise entry.error("picture is missing", "image_filename", "a file in the folder of pictures", name)
-    size = picture_size(photo, field="image_filename")
-    return View(view.id, photo, view.size or size, view.units, view.camera)
+    return View(view.id, photo, view.size or picture_size(photo), view.units, view.camera)
 
 
 def _extended(

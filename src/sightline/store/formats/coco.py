@@ -23,8 +23,9 @@ A box may leave the image by `EDGE_TOLERANCE` pixels, since drawing tools round;
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -41,7 +42,7 @@ from sightline.store.formats.coco_entries import (
     known,
     mask_of,
     picture,
-    picture_folder,
+    picture_folders,
     split_names,
 )
 from sightline.store.formats.coco_write import EXTENSION, write
@@ -52,6 +53,7 @@ from sightline.store.tables import Tables
 __all__ = ["detect", "read", "write"]
 
 _IMAGES_A_PART: Final = 1000
+_PREFIX: Final = "instances_"
 _IMAGE_KEYS: Final = ("id", "width", "height")
 _ANNOTATION_KEYS: Final = (
     "id",
@@ -69,6 +71,7 @@ _ANNOTATION_KEYS: Final = (
 _VIEW_COLUMNS: Final = ("scene_id", "split", "source", "view_id", "image", "width", "height", "camera")
 
 Table = dict[str, list[Any]]
+FindPicture = Callable[[JsonEntry], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,8 @@ def read(
         path: The JSON file; or a folder with one instances JSON; or a folder with annotations/instances_*.json,
             where the split of each file comes from its name (train2017 → train, val2017 → validation).
         images: The folder of the pictures, or its parent where that has a folder per file (``train2017``). The
-            image reference is the absolute path of the picture, which must exist. Without `images` there is none.
+            image reference is the absolute path of the picture, which must exist. Without `images` those that lie
+            in COCO's own layout are taken (``val2017`` or ``images`` beside ``annotations``).
         split: Name of the split; for a folder of several files, which of them to read.
         empty_boxes: Whether a box of no width or height is an error, or such an annotation is left out.
 
@@ -142,8 +146,10 @@ def read(
                 "no file for this split", file=path, field="split", expected=f"one of {splits}", found=split
             )
     for file in files:
-        folder = None if images is None else picture_folder(Path(images), file.suffix)
-        index = _index(file.path, folder, split or file.split, skip_empty=empty_boxes == "skip")
+        suffix = file.path.stem.removeprefix(_PREFIX)
+        folders = picture_folders(file.path, suffix, None if images is None else Path(images))
+        find = partial(picture, folders=folders, must_exist=images is not None)
+        index = _index(file.path, find, split or file.split, skip_empty=empty_boxes == "skip")
         by_scene: dict[str, list[int]] = defaultdict(list)
         for number, image in index.images.items():
             by_scene[image.scene_id].append(number)
@@ -159,12 +165,12 @@ def _files(path: Path) -> list[_File]:
     here = sorted(file for file in path.glob("*.json") if _is_instances(file))
     if len(here) == 1:
         return [_File(here[0])]
-    below = sorted((path / "annotations").glob("instances_*.json"))
+    below = sorted((path / "annotations").glob(f"{_PREFIX}*.json"))
     if here or not below:
         expected = "one instances JSON, or annotations/instances_*.json"
         found = f"{len(here)} instances files"
         raise DataError("folder is not COCO instances", file=path, expected=expected, found=found)
-    suffixes = [file.stem.removeprefix("instances_") for file in below]
+    suffixes = [file.stem.removeprefix(_PREFIX) for file in below]
     return [_File(*parts) for parts in zip(below, suffixes, split_names(suffixes), strict=True)]
 
 
@@ -172,11 +178,13 @@ def _is_instances(file: Path) -> bool:
     return names_keys(file, "images", "annotations", "categories", any_of=True, lists=True)
 
 
-def _index(file: Path, pictures: Path | None, split: str, *, skip_empty: bool) -> _Index:
+def _index(file: Path, find: FindPicture, split: str, *, skip_empty: bool) -> _Index:
     content = load(file, ("images", "annotations", "categories"))
     if not isinstance(content.setdefault("relations", []), list):
         raise DataError("not a list", file=file, field="relations", found=type(content["relations"]).__name__)
-    images = {number: _image(number, entry, pictures, split) for number, entry in entries(content, "images", file)}
+    images = {
+        number: _image(number, entry, find(entry), split) for number, entry in entries(content, "images", file)
+    }
     index = _Index(
         images, categories(content, file), defaultdict(list), {}, {}, _views(file, images), defaultdict(list)
     )
@@ -208,10 +216,8 @@ def _relation_key(entry: JsonEntry) -> tuple[object, ...]:
     return *ends, aspect, view, repr(entry.values.get("predicate"))
 
 
-def _image(number: int, entry: JsonEntry, pictures: Path | None, split: str) -> _Image:
+def _image(number: int, entry: JsonEntry, photo: str | None, split: str) -> _Image:
     width, height = image_size(entry)
-    entry.text("file_name", default="")
-    photo = None if pictures is None else picture(entry, pictures)
     if EXTENSION not in entry.values:  # an image that tells nothing is a scene of its own
         scene, extra = f"{split}/{number}" if split else str(number), entry.rest(_IMAGE_KEYS)
         return _Image(scene, "0", split, "coco", None, False, width, height, photo, extra)

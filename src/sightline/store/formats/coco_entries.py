@@ -55,25 +55,36 @@ def image_size(entry: JsonEntry) -> Size:
     return width, height
 
 
-def picture_folder(images: Path, suffix: str) -> Path:
-    """The folder of a file's pictures: the one given, or its subfolder of the split's name (``train2017``)."""
-    below = images / suffix
-    return (below if suffix and below.is_dir() else images).absolute()
+def picture_folders(file: Path, suffix: str, images: Path | None) -> list[Path]:
+    """Where a file's pictures may lie.
+
+    Args:
+        file: The annotations, in the folder ``annotations`` of COCO's layout or in any other.
+        suffix: What its name says of the split (``val2017``): pictures may lie in a folder of that name.
+        images: The folder to look in; by default those of COCO's layout beside the file.
+    """
+    if images is not None:
+        return [(images / suffix if suffix and (images / suffix).is_dir() else images).absolute()]
+    root = file.parent.parent if file.parent.name == "annotations" else file.parent
+    beside = (root / suffix, root / "images" / suffix, root / "images", root)
+    return list(dict.fromkeys(folder.absolute() for folder in beside if folder.is_dir()))
 
 
-def picture(entry: JsonEntry, pictures: Path) -> str:
-    """Absolute path of an image entry's picture, which must be in the folder."""
-    name = entry.text("file_name")
+def picture(entry: JsonEntry, folders: Sequence[Path], *, must_exist: bool) -> str | None:
+    """Absolute path of an image entry's picture in the first folder that has it; else None, or a DataError."""
+    name = entry.text("file_name", default="")
     inside = PurePosixPath(name)
-    if inside.is_absolute() or ".." in inside.parts or "\\" in name or not inside.parts:
+    if inside.is_absolute() or ".." in inside.parts or "\\" in name:
         raise entry.error("picture would lie outside its folder", "file_name", "a relative path", name)
-    try:
-        is_file = (pictures / inside).is_file()
-    except OSError:
-        is_file = False
-    if not is_file:
-        raise entry.error("picture is missing", "file_name", f"a file in {pictures}", name)
-    return str(pictures / inside)
+    for folder in folders if inside.parts else ():
+        try:
+            if (folder / inside).is_file():
+                return str(folder / inside)
+        except OSError:  # a name that cannot be one
+            break
+    if must_exist:
+        raise entry.error("picture is missing", "file_name", f"a file in {folders[0]}", name)
+    return None
 
 
 def xywh(entry: JsonEntry) -> Sequence[float]:

@@ -34,7 +34,8 @@ from sightline.store.convert import tables_in_parts
 from sightline.store.formats.coco_entries import Size, counts_of, image_size, known, split_names
 from sightline.store.formats.jsonio import JsonEntry, entries, names_keys, object_entry, parse
 from sightline.store.formats.occlusion import HIDES, MaskOutline, hiding, outlined
-from sightline.store.formats.photos import find_photos, picture_size
+from sightline.store.formats.photos import find_photos
+from sightline.store.pictures import look_at, picture_size
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "read"]
@@ -159,16 +160,15 @@ def _scene(drawing: _Drawing, scene_id: str, photo: str | None) -> Scene:
 
 def _size(drawing: _Drawing, photo: str | None) -> Size:
     """The image's size: of the file, else of the photo, else of a mask."""
-    found = None if photo is None else picture_size(photo)
-    if found is not None and drawing.size not in (None, found):
-        raise drawing.entry.error("photo of another size", "image_id", f"{drawing.size}, from {photo}", found)
-    if size := drawing.size or found:
+    if size := drawing.size or (picture_size(photo) if photo else None):
         return size
     for value in _list(drawing.entry):
         mask = value.get("visible_mask") if isinstance(value, dict) else None
         sides = mask.get("size") if isinstance(mask, dict) else None
         if isinstance(sides, list) and len(sides) == 2 and all(type(v) is int and 0 < v < 2**16 for v in sides):
             return sides[1], sides[0]
+    if photo and isinstance(problem := look_at(Path(photo)), DataError):
+        raise problem
     expected = f"the photo {drawing.stems[0]}.jpg beside the file or below --images, or a visible_mask"
     raise drawing.entry.error("nothing tells the image's size", "regions", expected)
 

@@ -1,4 +1,4 @@
-"""Photos that lie beside a dataset's files: found by the image id in their name, and their sizes."""
+"""Photos that lie beside a dataset's files, found by the image id in their name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
-from PIL import Image
 
 from sightline.errors import DataError
-from sightline.store.encodings import UNREADABLE
 
 _SUFFIXES: Final = (".jpg", ".jpeg", ".png", ".webp")
 
@@ -46,12 +44,3 @@ def photo_of(image_id: str, photos: Mapping[str, str]) -> pl.Expr:
     if not photos:
         return pl.lit(None, pl.String)
     return pl.col(image_id).replace_strict(photos, default=None, return_dtype=pl.String)
-
-
-def picture_size(file: str | Path, *, field: str | None = None) -> tuple[int, int]:
-    """Width and height of a picture, pixels; a DataError where it cannot be read."""
-    try:
-        with Image.open(file) as picture:
-            return picture.size
-    except UNREADABLE as error:
-        raise DataError(f"picture cannot be read: {error}", file=file, field=field) from None

@@ -27,7 +27,8 @@ from sightline.scenes.types import Box
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, object_entry, parse
-from sightline.store.formats.photos import find_photos, picture_size
+from sightline.store.formats.photos import find_photos
+from sightline.store.pictures import picture_size
 from sightline.store.tables import Tables
 
 __all__ = ["ASPECT", "SPLITS", "detect", "notes", "read"]
@@ -128,11 +129,17 @@ def _scenes(path: Path, splits: Sequence[str], pictures: Mapping[str, str]) -> I
 
 
 def _scene(photo: _Photo, names: _Names, picture: str | None) -> Scene:
+    size = picture_size(picture) if picture else None
+    for _, box in photo.things if size else ():
+        assert size is not None
+        if box[2] > size[0] + EDGE_TOLERANCE or box[3] > size[1] + EDGE_TOLERANCE:
+            expected = f"within the {size[0]} × {size[1]} pixels of {picture}, give or take {EDGE_TOLERANCE:g}"
+            raise photo.entry.error("box leaves the image", "box", expected, box)
     return Scene(
         id=photo.scene_id,
         split=photo.split,
         source="vrd",
-        views=(View(_VIEW, picture, picture_size(picture) if picture else None),),
+        views=(View(_VIEW, picture, size),),
         objects=tuple(Object(str(i), names.classes[number]) for i, (number, _) in enumerate(photo.things)),
         sightings=tuple(Sighting(_VIEW, str(i), box) for i, (_, box) in enumerate(photo.things)),
         relations=tuple(Relation(str(s), str(o), ASPECT, names.predicates[p]) for s, p, o in photo.distinct()),
