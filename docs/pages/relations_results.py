@@ -246,9 +246,11 @@ def consistency_part(examined: Examined) -> Iterator[str]:
     found["the labels"] = laws = label_consistency(examined.tables["within_image"])
     rows = {name: [own[law].share if law in own else None for law in LAWS] for name, own in found.items()}
     yield grid(("answers of", *LAWS.values()), rows, partial(shared, digits=2))
+    whole = laws["transitivity_all"]
     yield (
         f"Of the labels, {laws['transitivity'].cases:,} triples are cases of transitivity, and "
-        f"{laws['transitivity_strict'].cases:,} of the strict one."
+        f"{laws['transitivity_strict'].cases:,} of the strict one. Of all {whole.cases:,} ordered triples whose "
+        f"three pairs have a label, {percent(whole.share.value, 2)} break it."
     )
 
 

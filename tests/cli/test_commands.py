@@ -302,10 +302,33 @@ def test_depth_alone_without_splits_is_an_exam_too(cli: Cli, tmp_path: Path, vot
     assert "No finished run" not in (tmp_path / "r.html").read_text()
 
 
-def test_occlusion_asked_of_some_pairs_only_is_refused(cli: Cli, tmp_path: Path) -> None:
+def test_partial_truth_counts_where_it_is(cli: Cli, tmp_path: Path) -> None:
     told = coco_pairs(votes=False)
     told["relations"].append({**told["relations"][0], "id": 999, "aspect": "occlusion", "predicate": "none"})
     (tmp_path / "instances.json").write_text(json.dumps(told))
-    done = cli("audit", tmp_path / "instances.json")
-    assert done.code == 2
-    assert "23 of 24 pairs have no occlusion relation" in done.err
+    sat = cli("exam", "relations", "--data", tmp_path / "instances.json", "--out", tmp_path / "runs", "--json")
+    scores = sat.json["baselines"]["bottom_edge"]["scores"]
+    assert {name: of["pairs"] for name, of in scores["subtasks"].items()} == {
+        "within_image/depth": 48,
+        "within_image/occlusion": 2,  # the one pair, both ways
+    }
+    assert scores["not_scored"] == ["across_images/depth"]
+
+
+def test_occlusion_alone_is_scored_and_what_is_not_is_said(cli: Cli, tmp_path: Path) -> None:
+    told = coco_pairs(votes=False)
+    told["relations"] = [{**r, "aspect": "occlusion", "predicate": "occludes"} for r in told["relations"]]
+    (tmp_path / "instances.json").write_text(json.dumps(told))
+    data, runs = tmp_path / "instances.json", tmp_path / "runs"
+    sat = cli("exam", "relations", "--data", data, "--out", runs)
+    assert sat.code == 0, sat.err
+    assert (
+        "Not scored, since the data has no such labels: depth within an image, depth across two images." in sat.out
+    )
+    scores = cli("exam", "relations", "--data", data, "--out", runs, "--json").json["baselines"]["size"]["scores"]
+    assert list(scores["subtasks"]) == ["within_image/occlusion"]
+    for command in (["stats", data], ["report", runs, "--out", tmp_path / "r.html"]):
+        assert cli(*command).code == 0
+    audited = cli("audit", data)
+    assert audited.code == 2
+    assert "no depth relations" in audited.err

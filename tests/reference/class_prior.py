@@ -32,6 +32,10 @@ class SlowPrior:
         won, lost = (self.pair[a, b][1], self.pair[a, b][2]) if (a, b) in self.pair else (0, 0)
         return (won + self.m * p0) / (won + lost + self.m)
 
+    def habit(self, a: str, b: str) -> float:
+        _, won, lost, _ = self.pair.get((a, b), [0, 0, 0, 0])
+        return won / (won + lost) if won + lost else 0.5
+
     def probabilities(self, a: str, b: str) -> list[float]:
         def kinds(counts: list[int]) -> list[int]:
             return [counts[0], counts[1] + counts[2], counts[3]]

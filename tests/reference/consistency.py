@@ -43,15 +43,16 @@ def symmetry_equal(answers, codes):
     return counts
 
 
-def transitivity(answers):
+def transitivity(answers, every=False):
+    """Broken triples among those with both premises, or among every triple that was answered."""
     counts = []
     for answer in answers:
         objects = sorted({x for pair in answer for x in pair})
         violations = cases = 0
         for a, b, c in itertools.permutations(objects, 3):
             premises = answer.get((a, b)) in (CLOSER, SAME) and answer.get((b, c)) in (CLOSER, SAME)
-            if premises and answer.get((a, c)) in (CLOSER, FARTHER, SAME):
-                cases += 1
-                violations += answer[(a, c)] == FARTHER
+            answered = all(answer.get(pair) in (CLOSER, FARTHER, SAME) for pair in ((a, b), (b, c), (a, c)))
+            cases += answered and (premises or every)
+            violations += answered and premises and answer[(a, c)] == FARTHER
         counts.append([violations, cases])
     return counts

@@ -30,6 +30,7 @@ def test_counts_equal_the_loops(table):
     assert symmetry(*table, exact=True, n_clusters=3).tolist() == oracle.symmetry_equal(told, (1, 2, 3))
     assert symmetry(*table, aspect="occlusion", n_clusters=3).tolist() == oracle.symmetry_equal(told, (0, 1, 2, 3))
     assert transitivity(*table, n_clusters=3).tolist() == oracle.transitivity(told)
+    assert transitivity(*table, every=True, n_clusters=3).tolist() == oracle.transitivity(told, every=True)
 
 
 def pair_counts(there, back, **options):

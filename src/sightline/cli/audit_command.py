@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sightline.cli.console import DataPath, Json, number, out, print_json, table
+from sightline.errors import DataError
 from sightline.plain import plain
 
 
@@ -24,6 +25,8 @@ def command(
     opened = open_dataset(data)
     chosen = default_split(opened) if split is None else split
     audited = audit(RelationsExam(split=chosen).tables(opened), folds=folds, seed=seed)
+    if not audited:
+        raise DataError("no depth relations, so no depth order to guess", file=opened.path, field=f"split {chosen}")
     if json:
         print_json(plain(audited))
         return

@@ -24,6 +24,7 @@ def command(data: DataPath, json: Json = False) -> None:
     print_overview(description)
     print_difficulty(description)
     print_agreement(description)
+    print_transitivity(description)
 
 
 def print_overview(description: Description) -> None:
@@ -71,6 +72,26 @@ def print_agreement(description: Description) -> None:
                     str(a.human_ceiling),
                 )
                 printed.add_row(f"{setting} {split} {aspect}", *cells)
+    out.print(printed)
+
+
+def print_transitivity(description: Description) -> None:
+    """How often the depth labels of three objects contradict each other, by each denominator."""
+    rows = [
+        (f"{setting} {split}", described.transitivity)
+        for setting, splits in description.splits.items()
+        for split, described in splits.items()
+        if described.transitivity
+    ]
+    if not rows:
+        return
+    heads = ("of a ≤ b, b ≤ c", "of a < b, b < c", "of all labelled triples")
+    out.print()
+    printed = table("labels with a > c although a ≤ b ≤ c, in per cent, 95 % interval by scene", "", *heads)
+    for name, laws in rows:
+        shares = (law.share for law in laws.values())
+        cells = (f"{100 * s.value:.2f} [{100 * s.low:.2f}, {100 * s.high:.2f}]" for s in shares)
+        printed.add_row(name, *cells)
     out.print(printed)
 
 

@@ -69,12 +69,14 @@ def transitivity(
     second: NDArray[Any],
     label: NDArray[Any],
     *,
+    every: bool = False,
     n_clusters: int | None = None,
 ) -> Ints:
     """Ordered triples of depth answers that contradict each other.
 
     If a ≤ b and b ≤ c are said (closer or same) then a ≤ c must be. A case is an ordered triple of distinct objects
-    with both premises whose (a, c) is answered; *unsure* and silence are no answers. Arguments as for `symmetry`.
+    with both premises whose (a, c) is answered, or, with `every`, any one whose (a, b), (b, c) and (a, c) are
+    answered; *unsure* and silence are no answers. Arguments as for `symmetry`.
 
     Returns:
         (C, 2) violations and cases.
@@ -83,7 +85,7 @@ def transitivity(
     >>> transitivity(np.zeros(3, int), a, b, np.array([Depth.CLOSER, Depth.SAME, Depth.FARTHER])).tolist()
     [[1, 1]]
     """
-    return OrderedPairs(cluster, first, second, n_clusters).transitivity(label)
+    return OrderedPairs(cluster, first, second, n_clusters).transitivity(label, every=every)
 
 
 class OrderedPairs:
@@ -141,12 +143,12 @@ class OrderedPairs:
         of = self._cluster[self._forth]
         return np.column_stack([np.bincount(of[flag], minlength=self.n_clusters) for flag in (violated, case)])
 
-    def transitivity(self, label: NDArray[Any]) -> Ints:
+    def transitivity(self, label: NDArray[Any], *, every: bool = False) -> Ints:
         """Ordered triples of depth answers that contradict each other, (C, 2); see `transitivity`."""
         said = self._checked(label)
         counts = np.zeros((self.n_clusters, 2), dtype=np.int64)
         for clusters, rows, at, shape in self._equally_many:
-            counts[clusters] = _triples(at, said[rows], shape)
+            counts[clusters] = _triples(at, said[rows], shape, every)
         return counts
 
     @cached_property
@@ -174,7 +176,7 @@ class OrderedPairs:
         return said
 
 
-def _triples(at: tuple[Ints, Ints, Ints], label: Ints, shape: tuple[int, int, int]) -> Ints:
+def _triples(at: tuple[Ints, Ints, Ints], label: Ints, shape: tuple[int, int, int], every: bool) -> Ints:
     """Violations and cases (G, 2) of G clusters of equally many objects, by products of dense matrices."""
     answered = np.zeros(shape, dtype=bool)
     not_farther = np.zeros(shape, dtype=np.float32)
@@ -182,8 +184,11 @@ def _triples(at: tuple[Ints, Ints, Ints], label: Ints, shape: tuple[int, int, in
     not_farther[at] = _not_farther(label)
     ways = not_farther @ not_farther  # over b; exact below 2^24 objects
     cases = np.where(answered, ways, 0.0).sum(axis=(1, 2), dtype=np.float64)
-    kept = (ways * not_farther).sum(axis=(1, 2), dtype=np.float64)
-    return np.column_stack([cases - kept, cases]).astype(np.int64)
+    broken = cases - (ways * not_farther).sum(axis=(1, 2), dtype=np.float64)
+    if every:
+        there = answered.astype(np.float32)
+        cases = ((there @ there) * there).sum(axis=(1, 2), dtype=np.float64)
+    return np.column_stack([broken, cases]).astype(np.int64)
 
 
 def _not_farther(label: Ints) -> NDArray[np.bool_]:

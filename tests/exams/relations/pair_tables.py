@@ -70,6 +70,7 @@ def make_table(
         occlusion=np.array(occluded, dtype=np.int8),
         depth_votes=votes_for(depth) if depth_votes is None else np.array(depth_votes, dtype=np.int16),
         occlusion_votes=votes_for(occluded),
+        asked=np.tile([True, occlusion is not None and setting == "within_image"], (len(pairs), 1)),
     )
 
 

@@ -6,6 +6,8 @@ from exams.relations.pair_tables import make_table, marks_of, random_marks, rand
 from sightline.exams.relations.analyses import consistency, label_consistency
 from sightline.plain import plain
 
+SPLITS = ("test", "validation")
+
 
 @pytest.mark.parametrize(
     ("depth", "law", "share", "cases"),
@@ -15,6 +17,8 @@ from sightline.plain import plain
         ([3, 1, 3], "transitivity", 0.25, 4),  # a = b = c, yet a < c: only c ≤ b ≤ a breaks
         ([3, 1, 3], "transitivity_strict", None, 0),  # but nothing is said strictly twice
         ([1, 2, 1], "transitivity_strict", 1.0, 3),  # a strict cycle
+        ([1, 2, 1], "transitivity_all", 0.5, 6),  # whose other three orders have no premises
+        ([1, 1, 0], "transitivity_all", None, 0),  # unsure is no label
     ],
 )
 def test_labels(depth, law, share, cases):
@@ -44,7 +48,11 @@ def test_across_images_has_no_triple_and_no_occlusion():
 
 @pytest.mark.realdata
 def test_real_labels_break_transitivity_rarely(real_data):
-    laws = label_consistency(real_tables(real_data)["within_image", "test"], resamples=200)
+    tables = real_tables(real_data)
+    laws, others = (label_consistency(tables["within_image", split], resamples=200) for split in SPLITS)
     assert laws["transitivity"].cases == 31_640
     assert laws["transitivity"].share.value == pytest.approx(909 / 31_640)
-    assert laws["transitivity_strict"].share.value < 0.01
+    assert laws["transitivity_strict"].share.value == pytest.approx(150 / 20_024)
+    assert (laws["transitivity_all"].cases, others["transitivity_all"].cases) == (145_980, 30_546)
+    assert round(100 * laws["transitivity_all"].share.value, 2) == 0.62
+    assert round(100 * others["transitivity_all"].share.value, 2) == 0.48

@@ -28,6 +28,7 @@ def test_probabilities_equal_the_formula(seed, aspect):
     grid = [(a, b) for a in names for b in names]
     a, b = prior.codes([a for a, _ in grid]), prior.codes([b for _, b in grid])
     np.testing.assert_allclose(prior.direction(a, b), [slow.direction(*p) for p in grid], rtol=1e-12)
+    np.testing.assert_allclose(prior.pair_habit(a, b), [slow.habit(*p) for p in grid], rtol=1e-12)
     found = prior.probabilities(a, b)
     np.testing.assert_allclose(found, [slow.probabilities(*p) for p in grid], rtol=1e-12)
     np.testing.assert_allclose(found.sum(1), 1.0)

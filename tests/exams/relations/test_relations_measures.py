@@ -17,7 +17,7 @@ from sightline.errors import ConfigError
 from sightline.exams.relations import Protocol, RelationsExam, mark_pairs
 from sightline.exams.relations import marks as marks_module
 from sightline.exams.relations.marks import SUBTASKS, components, joint_counts, joint_units
-from sightline.exams.relations.measures import relations_measures
+from sightline.exams.relations.measures import SUBTASK_TITLES, relations_measures
 from sightline.exams.run import Run, RunRecords
 from sightline.exams.runner import run_exam
 from sightline.exams.scoring import Scores, compare_records, compare_runs, score_records
@@ -114,7 +114,8 @@ def test_average_needs_all_three_and_stands_for_the_exam():
     assert scores.to_dict()["average"] is None
     assert scores.headline[0].label == "within_image/depth"
     assert scored(random_records(1, tables)).headline[0].label == "average"
-    assert scored(pl.DataFrame()).to_dict() == {"protocol": "default", "subtasks": {}, "average": None}
+    nothing = {"protocol": "default", "subtasks": {}, "average": None}
+    assert scored(pl.DataFrame()).to_dict() == nothing | {"not_scored": list(SUBTASK_TITLES)}
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))

@@ -4,7 +4,9 @@ And do its answers, or the labels themselves, contradict each other? The laws, b
 closer or same, yet (b, a) closer (the paper's test). ``symmetry_exact``: (b, a) is not the reverse of (a, b).
 ``symmetry_occlusion``: the same for occlusion. ``transitivity``: a ≤ b and b ≤ c, yet a > c.
 ``transitivity_strict``: a < b and b < c, yet a > c; tells real contradictions from *same* drifting over a chain of
-near-ties. Across images no triple is asked completely, so transitivity has no case there.
+near-ties. ``transitivity_all``: what breaks ``transitivity``, as a share of all ordered triples that were answered,
+also those whose answers are no premises: what the paper's 0.5 % of the labels fits. Across images no triple is
+asked completely, so transitivity has no case there.
 """
 
 from __future__ import annotations
@@ -72,11 +74,11 @@ class Silence:
 
     Attributes:
         unanswered: Aspect → share of ordered pairs without an answer.
-        unsure: Share of ordered pairs whose depth the model calls unsure.
+        unsure: Share of ordered pairs whose depth the model calls unsure; None where depth was not asked.
     """
 
     unanswered: Mapping[str, Interval]
-    unsure: Interval
+    unsure: Interval | None
 
 
 def by_difficulty(
@@ -162,17 +164,24 @@ def silence(marks: Mapping[Aspect, MarkedPairs], *, resamples: int = 2000, seed:
     """Shares of unanswered and of unsure over all ordered pairs of one setting; intervals by cluster.
 
     Args:
-        marks: The setting's judgements by aspect, depth among them.
+        marks: The setting's judgements by aspect.
         resamples: Bootstrap resamples.
         seed: Of the resampling.
     """
-    depth = marks["depth"]
-    events = [(marked.cluster, marked.answer == SILENT) for marked in marks.values()]
-    events += [(depth.cluster, depth.answer == Depth.UNSURE), (depth.cluster, np.ones(len(depth.cluster), bool))]
-    c = len(depth.clusters)
-    counts = np.column_stack([np.bincount(cluster[event], minlength=c) for cluster, event in events])
-    shares = intervals(counts, lambda t: ratio(t[:, :-1], t[:, -1:]), resamples=resamples, seed=seed)
-    return Silence(dict(zip(marks, shares, strict=False)), shares[-1])
+    units = {unit: i for i, unit in enumerate(dict.fromkeys(u for m in marks.values() for u in m.clusters))}
+
+    def tally(marked: MarkedPairs, event: NDArray[np.bool_]) -> NDArray[np.int64]:
+        unit = np.array([units[name] for name in marked.clusters], dtype=np.int64)[marked.cluster]
+        return np.stack(
+            [np.bincount(unit[event], minlength=len(units)), np.bincount(unit, minlength=len(units))], 1
+        )
+
+    events = [tally(marked, marked.answer == SILENT) for marked in marks.values()]
+    if "depth" in marks:
+        events.append(tally(marks["depth"], marks["depth"].answer == Depth.UNSURE))
+    counts = np.stack(events, axis=1)
+    shares = intervals(counts, lambda t: ratio(t[..., 0], t[..., 1]), resamples=resamples, seed=seed)
+    return Silence(dict(zip(marks, shares, strict=False)), shares[-1] if "depth" in marks else None)
 
 
 @dataclass(frozen=True)
@@ -194,21 +203,22 @@ def consistency(
     """Broken laws by name: symmetry and transitivity of a model's answers to both directions of every pair.
 
     Args:
-        marks: Judgements of one setting by aspect, depth among them.
+        marks: Judgements of one setting by aspect; laws of an aspect that was not asked are left out.
         resamples: Bootstrap resamples.
         seed: Of the resampling.
     """
-    depth = marks["depth"]
-    answer, pairs = depth.answer, depth.pairs.consistency
-    counts = {
-        "symmetry": pairs.symmetry(answer),
-        "symmetry_exact": pairs.symmetry(answer, exact=True),
-        **_transitivity(pairs, answer),
-    }
-    if depth.setting == "within_image":
-        hides = marks["occlusion"].answer if "occlusion" in marks else np.full_like(answer, SILENT)
-        counts["symmetry_occlusion"] = pairs.symmetry(hides, aspect="occlusion")
-    return _violations(counts, resamples, seed)
+    found: dict[str, Violations] = {}
+    for aspect, marked in marks.items():
+        found |= _violations(law_counts(marked.pairs.consistency, aspect, marked.answer), resamples, seed)
+    return found
+
+
+def law_counts(pairs: OrderedPairs, aspect: Aspect, answer: NDArray[np.int8]) -> dict[str, NDArray[np.int64]]:
+    """(C, 2) violations and cases by cluster of every law that answers to ordered pairs can break, by name."""
+    if aspect == "occlusion":
+        return {"symmetry_occlusion": pairs.symmetry(answer, aspect="occlusion")}
+    symmetry = {"symmetry": pairs.symmetry(answer), "symmetry_exact": pairs.symmetry(answer, exact=True)}
+    return symmetry | _transitivity(pairs, answer)
 
 
 def label_consistency(table: PairTable, *, resamples: int = 2000, seed: int = 0) -> dict[str, Violations]:
@@ -224,9 +234,13 @@ def label_consistency(table: PairTable, *, resamples: int = 2000, seed: int = 0)
 
 
 def _transitivity(pairs: OrderedPairs, depth: NDArray[np.int8]) -> dict[str, NDArray[np.int64]]:
-    """(C, 2) violations and cases, with *same* and without it."""
+    """(C, 2) violations and cases: of the premises, without *same*, and of every triple that was answered."""
     ordered = np.where(depth == Depth.SAME, np.int8(SILENT), depth)
-    return {"transitivity": pairs.transitivity(depth), "transitivity_strict": pairs.transitivity(ordered)}
+    return {
+        "transitivity": pairs.transitivity(depth),
+        "transitivity_strict": pairs.transitivity(ordered),
+        "transitivity_all": pairs.transitivity(depth, every=True),
+    }
 
 
 def _violations(counts: Mapping[str, NDArray[np.int64]], resamples: int, seed: int) -> dict[str, Violations]:

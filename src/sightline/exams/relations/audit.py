@@ -47,7 +47,7 @@ Audit = dict[Setting, dict[str, BlindRule]]
 
 
 def audit(tables: Mapping[Setting, PairTable], *, folds: int = 5, seed: int = 0, resamples: int = 2000) -> Audit:
-    """Let every blind rule guess the clear depth orders, in every setting.
+    """Let every blind rule guess the clear depth orders, in every setting that has depth relations.
 
     Args:
         tables: Annotated pairs (not `ordered`) by setting.
@@ -56,7 +56,8 @@ def audit(tables: Mapping[Setting, PairTable], *, folds: int = 5, seed: int = 0,
         seed: Seeds the dealing and the resampling.
         resamples: Bootstrap resamples of the clusters.
     """
-    return {setting: _audit_one(table, folds, seed, resamples) for setting, table in tables.items()}
+    deep = {setting: table for setting, table in tables.items() if "depth" in table.aspects or not len(table)}
+    return {setting: _audit_one(table, folds, seed, resamples) for setting, table in deep.items()}
 
 
 def evidence(table: PairTable) -> dict[str, Floats]:
@@ -98,8 +99,8 @@ def _audit_one(table: PairTable, folds: int, seed: int, resamples: int) -> dict[
     clear = table.take(clear_order(table))
     scores = {name: credit(said, clear.depth) for name, said in evidence(clear).items()}
     dealt = [class_evidence(clear, folds, seed + again) for again in range(REPEATS)]
-    by_class = np.mean([credit(said, clear.depth) for said in dealt], axis=0)
-    scores |= {"class_prior": by_class, "majority": scores.pop("majority")}
+    by_class = {name: np.mean([credit(of[name], clear.depth) for of in dealt], axis=0) for name in dealt[0]}
+    scores |= {**by_class, "majority": scores.pop("majority")}
     c = len(table.clusters)
     columns = [*scores.values(), np.ones(len(clear))]
     counts = np.column_stack([np.bincount(clear.cluster, weights=w, minlength=c) for w in columns])
@@ -110,10 +111,15 @@ def _audit_one(table: PairTable, folds: int, seed: int, resamples: int) -> dict[
     }
 
 
-def class_evidence(table: PairTable, folds: int, seed: int) -> Floats:
-    """(n,) what the class pair did in the other folds: the probability of *closer* less one half."""
-    said = np.zeros(len(table))
+def class_evidence(table: PairTable, folds: int, seed: int) -> dict[str, Floats]:
+    """(n,) per rule: the probability of *closer*, learned in the other folds, less one half.
+
+    ``class_pair``: what this pair of classes did; ``class_prior``: that and a rating of each class, so that pairs
+    of classes that never met are answered too.
+    """
+    said = {"class_pair": np.zeros(len(table)), "class_prior": np.zeros(len(table))}
     for rows, prior in cross_fit(table, folds=folds, seed=seed):
         a, b = table.category[table.first[rows]], table.category[table.second[rows]]
-        said[rows] = prior.direction(a, b) - 0.5
+        said["class_pair"][rows] = prior.pair_habit(a, b) - 0.5
+        said["class_prior"][rows] = prior.direction(a, b) - 0.5
     return said

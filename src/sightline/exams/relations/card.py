@@ -132,7 +132,7 @@ def _behaviour(card: CardContext, result: RunResult) -> Behaviour:
     settings = {setting: of_setting(marks, setting) for setting in SETTING_WORDS if of_setting(marks, setting)}
     return Behaviour(
         difficulty=by_difficulty(marks, protocol=_protocol(card), **sure),
-        heuristics={s: counter_heuristic(of["depth"], **sure) for s, of in settings.items()},
+        heuristics={s: counter_heuristic(of["depth"], **sure) for s, of in settings.items() if "depth" in of},
         consistency={s: consistency(of, **sure) for s, of in settings.items()},
         silence={s: silence(of, **sure) for s, of in settings.items()},
     )
@@ -359,6 +359,7 @@ def _consistency_table(card: CardContext) -> Table:
         "symmetry_occlusion": "occlusion not the reverse",
         "transitivity": "transitivity",
         "transitivity_strict": "transitivity, strict",
+        "transitivity_all": "of all triples",
     }
     made = analyses(card)
     runs = [(r, of) for r in card.main if (of := made.runs[r.name].consistency)]
@@ -383,7 +384,8 @@ def _consistency_table(card: CardContext) -> Table:
         tuple(rows),
         tuple(group for group in groups if group[1]),
         "Both directions of every pair are asked apart. Closer both ways: (a, b) said closer or same, yet (b, a) "
-        "closer. Transitivity: a ≤ b and b ≤ c, yet a > c; strict: a < b and b < c, yet a > c. "
+        "closer. Transitivity: a ≤ b and b ≤ c, yet a > c, as a share of the triples with both premises; strict: "
+        "a < b and b < c, yet a > c; of all triples: the first as a share of all ordered triples with an answer. "
         "The labels are symmetric by construction.",
     )
 

@@ -78,11 +78,12 @@ def data_facts(data: Dataset, split: str, protocol: Protocol, *, resamples: int,
     """Describe all splits, and audit the one asked; one rater is counted as the protocol counts a model."""
     described = tables_by_split(data)
     tables = {setting: table for (setting, name), table in described.items() if name == split}
+    deep = {setting: table for setting, table in tables.items() if "depth" in table.aspects}
     asked = [(table, aspect) for table in tables.values() for aspect in table.aspects]
     return DataFacts(
         description=describe(described, resamples=min(resamples, _AGREEMENT), seed=seed),
         audit=audit(tables, seed=seed, resamples=resamples),
-        consistency={s: label_consistency(t, resamples=resamples, seed=seed) for s, t in tables.items()},
+        consistency={s: label_consistency(t, resamples=resamples, seed=seed) for s, t in deep.items()},
         classes={s: class_frequency(t, _SHOWN) for s, t in tables.items()},
         class_pairs={s: class_pair_frequency(t, _SHOWN) for s, t in tables.items()},
         by_class={f"{t.setting}/{a}": labels_by_class(t, a) for t, a in asked},
@@ -100,8 +101,9 @@ def data_content(data: DataFacts) -> Iterator[Table | FigureRow]:
     yield _contents_table(data)
     yield _scales_table(data)
     yield _agreement_table(data)
-    yield _audit_table(data)
-    yield FigureRow("How far blind rules get", tuple(_audit_figures(data)))
+    if data.audit:
+        yield _audit_table(data)
+        yield FigureRow("How far blind rules get", tuple(_audit_figures(data)))
     labels = tuple(_label_figures(data))
     note = (
         "The classes, and pairs of classes, that get each label most often, in both directions. Classes are shown "

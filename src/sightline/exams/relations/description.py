@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
+from sightline.exams.relations.analyses import Violations, label_consistency
 from sightline.exams.relations.pairs import Difficulty, PairTable, difficulty, tables_by_split
 from sightline.exams.relations.protocols import Aspect, Protocol, rates
 from sightline.plain import plain
@@ -48,10 +49,11 @@ class SplitDescription:
     Attributes:
         images: Scenes, also those without a pair; `objects` likewise.
         pairs: Annotated pairs, each once.
-        depth: Label word → share of all pairs, no majority included; NaN without a pair.
+        depth: Label word → share of the pairs that were asked about it, no majority included; empty where none was.
         occlusion: The same; empty across images, where it is not asked.
         difficulty: Scale → share of all pairs.
         votes_per_pair: Number of votes → pairs that have so many.
+        transitivity: Law → how often the labels break it, by each of three denominators; empty without a triple.
         agreement: Aspect → agreement, for aspects with votes.
     """
 
@@ -62,6 +64,7 @@ class SplitDescription:
     occlusion: Shares
     difficulty: Shares
     votes_per_pair: Mapping[int, int]
+    transitivity: Mapping[str, Violations]
     agreement: Mapping[str, Agreement]
 
 
@@ -124,14 +127,16 @@ def describe_split(table: PairTable, *, resamples: int = 1000, seed: int = 0) ->
     """Counts, shares and agreement of one split."""
     aspects = table.aspects
     sizes, pairs = np.unique(table.depth_votes.sum(axis=1), return_counts=True)
+    laws = label_consistency(table, resamples=resamples, seed=seed)
     return SplitDescription(
         images=len(table.scenes),
         objects=len(table.object_ids),
         pairs=len(table),
-        depth=label_shares(table.depth, "depth"),
-        occlusion=label_shares(table.occlusion, "occlusion") if "occlusion" in aspects else {},
+        depth=label_shares(table, "depth") if "depth" in aspects or not len(table) else {},
+        occlusion=label_shares(table, "occlusion") if "occlusion" in aspects else {},
         difficulty=difficulty_shares(table.depth_votes),
         votes_per_pair=dict(zip(sizes.tolist(), pairs.tolist(), strict=True)),
+        transitivity={law: of for law, of in laws.items() if laws["transitivity_all"].cases},
         agreement={
             aspect: agreement(getattr(table, f"{aspect}_votes"), table, resamples=resamples, seed=seed)
             for aspect in aspects
@@ -140,12 +145,9 @@ def describe_split(table: PairTable, *, resamples: int = 1000, seed: int = 0) ->
     )
 
 
-def label_shares(labels: NDArray[np.int8], aspect: str) -> dict[str, float]:
-    """Share of each label among all pairs, in code order, then of no majority.
-
-    >>> label_shares(np.array([1, 1, 2, -1], dtype=np.int8), "depth")["no_majority"]
-    0.25
-    """
+def label_shares(table: PairTable, aspect: Aspect) -> dict[str, float]:
+    """Share of each label among the pairs asked about an aspect, in code order, then of no majority."""
+    labels = getattr(table, aspect)[table.asked_of(aspect)]
     return _shares(labels.astype(np.int64) % 5, (*words(aspect), "no_majority"))
 
 

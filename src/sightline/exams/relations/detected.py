@@ -52,7 +52,7 @@ def detected_records(
         judgements = Judgements.checked(given, len(pairs), type(model).__name__)
     predictions = _boxed(pairs, judgements.depth, judgements.occlusion)
     columns: dict[str, list[Any]] = {}
-    for aspect in item.aspects:
+    for aspect in item.rows:
         matched = match_boxed(truth, predictions, Protocol.DEFAULT, aspect)
         for name, values in _rows(item, aspect, matched, perfect).items():
             columns.setdefault(name, []).extend(values)
@@ -130,6 +130,8 @@ def _rows(item: RelationsItem, aspect: Aspect, matched: MatchedPairs, perfect: b
     asked = np.ones(len(matched.truth), dtype=bool)
     if item.pairs.setting == "across_images":
         asked = matched.truth_row < n  # the other direction is an item of its own
+    # A pair nobody was asked about takes the predictions that fit it, and neither counts.
+    asked &= (matched.truth_row < 0) | item.table.asked_of(aspect)[matched.truth_row % len(item.pairs)]
     truth, answer, row = matched.truth[asked], matched.answer[asked], matched.truth_row[asked]
     if perfect:
         predicted = matched.prediction_row[asked] >= 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
@@ -12,7 +12,7 @@ from sightline.exams.base import Entrants, Exam, Measures, check_split, option
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
 from sightline.exams.relations.marks import answer_words, mark_pairs, rightness
-from sightline.exams.relations.measures import relations_measures
+from sightline.exams.relations.measures import SUBTASK_TITLES, relations_measures
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, tables_of
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
@@ -21,7 +21,8 @@ from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStu
 from sightline.store import Dataset
 
 if TYPE_CHECKING:
-    pass
+    from sightline.exams.scoring import RunResult
+    from sightline.show.table import Table
 
 BoxSource = Literal["truth", "detected", "perfect"]
 StudyPlan = Literal["same", "within_image", "across_images", "joint"]
@@ -176,6 +177,13 @@ class RelationsExam(Exam[RelationsItem]):
         tables = self.tables(data()) if boxes_matter else None
         return tuple(relations_measures(mark_pairs(records.rows, tables, protocol=protocol), protocol))
 
+    def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterator[str | Table]:  # noqa: ARG002
+        """Name the sub-tasks that the data has no labels of."""
+        missing = list(dict.fromkeys(task for r in results for task in r.scores.facts.get("not_scored", ())))
+        if missing and any(r.records.rows.height for r in results):
+            named = ", ".join(SUBTASK_TITLES[task].lower() for task in missing)
+            yield f"Not scored, since the data has no such labels: {named}."
+
     def standard(self, options: Mapping[str, Any]) -> bool:
         """Whether a run judged given boxes and learned each setting from its own pairs."""
         return (options.get("boxes", "truth"), options.get("study", "same")) == ("truth", "same")
@@ -221,6 +229,7 @@ def planned(
 
 def item_records(item: RelationsItem, judgements: Judgements) -> ItemRecords:
     """Records of one item on given boxes: one row per ordered pair and aspect."""
-    answers = [word for aspect in item.aspects for word in answer_words(aspect, getattr(judgements, aspect))]
+    said = {aspect: getattr(judgements, aspect)[of] for aspect, of in item.rows.items()}
+    answers = [word for aspect, codes in said.items() for word in answer_words(aspect, codes)]
     columns = item.asked | {"answer": answers, "right": rightness(item.asked["truth"], answers)}
     return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)

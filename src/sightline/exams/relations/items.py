@@ -31,7 +31,6 @@ class RelationsItem:
         cluster_id: The scene, or the unordered pair of scenes.
         pairs: What the model sees.
         table: The same n ordered pairs with labels and votes.
-        aspects: What is asked: depth, and within an image occlusion where the data has it.
         reverse: (n,) True where the pair is the reverse of the annotated one.
         truth_boxes_a: (m, 4) every annotated box of the first image, also of objects in no pair; `truth_boxes_b`.
     """
@@ -42,7 +41,6 @@ class RelationsItem:
     cluster_id: str
     pairs: Pairs
     table: PairTable
-    aspects: tuple[Aspect, ...]
     reverse: NDArray[np.bool_]
     truth_boxes_a: NDArray[np.float64]
     truth_boxes_b: NDArray[np.float64]
@@ -50,14 +48,21 @@ class RelationsItem:
     @cached_property
     def asked(self) -> dict[str, list[Any]]:
         """Columns that its records have whoever answers: subject, object, reverse, aspect and truth."""
-        n, times = len(self.pairs), len(self.aspects)
+        rows, subjects, objects = self.rows, self.subjects, self.objects
         return {
-            "subject": self.subjects * times,
-            "object": self.objects * times,
-            "reverse": self.reverse.tolist() * times,
-            "aspect": [aspect for aspect in self.aspects for _ in range(n)],
-            "truth": [word for aspect in self.aspects for word in truth_words(aspect, getattr(self.table, aspect))],
+            "subject": [subjects[row] for of in rows.values() for row in of],
+            "object": [objects[row] for of in rows.values() for row in of],
+            "reverse": [turned for of in rows.values() for turned in self.reverse[of].tolist()],
+            "aspect": [aspect for aspect, of in rows.items() for _ in of],
+            "truth": [
+                w for aspect, of in rows.items() for w in truth_words(aspect, getattr(self.table, aspect)[of])
+            ],
         }
+
+    @cached_property
+    def rows(self) -> dict[Aspect, NDArray[np.intp]]:
+        """The pairs that are asked about, by what is asked: depth, occlusion, or both."""
+        return {aspect: np.flatnonzero(self.table.asked_of(aspect)) for aspect in self.table.aspects}
 
     @property
     def subjects(self) -> list[str]:
@@ -85,15 +90,11 @@ def relations_items(table: PairTable, views: Mapping[str, View]) -> list[Relatio
     groups = _rows_by(group, len(first_row))
     # The two directions of an image pair side by side, so that a run cut short has whole pairs.
     annotated = first_row % len(table)
-    return [_item(ordered, groups[g], views, by_scene, table.aspects) for g in np.lexsort((first_row, annotated))]
+    return [_item(ordered, groups[g], views, by_scene) for g in np.lexsort((first_row, annotated))]
 
 
 def _item(
-    table: PairTable,
-    rows: NDArray[np.int64],
-    views: Mapping[str, View],
-    by_scene: list[NDArray[np.int64]],
-    aspects: tuple[Aspect, ...],
+    table: PairTable, rows: NDArray[np.int64], views: Mapping[str, View], by_scene: list[NDArray[np.int64]]
 ) -> RelationsItem:
     part = table.take(rows)
     a, b = int(part.object_scene[part.first[0]]), int(part.object_scene[part.second[0]])
@@ -117,7 +118,6 @@ def _item(
         cluster_id=cluster,
         pairs=pairs,
         table=part,
-        aspects=aspects,
         reverse=rows >= len(table) // 2,
         truth_boxes_a=table.boxes[by_scene[a]],
         truth_boxes_b=table.boxes[by_scene[b]],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.exams.base import Measures, Name
-from sightline.exams.relations.marks import SUBTASKS, MarkedPairs, Marks, joint_counts, of_setting
+from sightline.exams.relations.marks import SUBTASKS, MarkedPairs, Marks, Subtask, joint_counts, of_setting
 from sightline.exams.relations.pairs import SETTINGS
 from sightline.exams.relations.protocols import Aspect, Floats, Protocol, lenient, pool, rates, ratio
 from sightline.scenes import words
@@ -40,20 +40,22 @@ def relations_measures(marks: Marks, protocol: Protocol) -> Iterator[Measures]:
     Facts of each sub-task: ``pairs``, the judgements: ordered pairs asked, and on detected boxes the predicted
     pairs that are not there. Figures of each sub-task: ``micro`` and ``macro`` by label, and with depth
     ``clear_order``, the accuracy on pairs with a clear depth order. ``average`` is the mean F1 of the three
-    sub-tasks, over units that share no image; null where one of them was not asked.
+    sub-tasks, over units that share no image; null where one of them was not asked, which ``not_scored`` names.
 
     Args:
         marks: Judgements by sub-task, lined up as the protocol does it (see `marks.mark_pairs`).
         protocol: How to count.
     """
     pairs = {task_name(*task): {"pairs": marked.judgements} for task, marked in marks.items()}
-    facts = {"protocol": protocol.value, "subtasks": pairs, "average": None}
+    facts: dict[str, Any] = {"protocol": protocol.value, "subtasks": pairs, "average": None}
+    if missing := [task_name(*task) for task in SUBTASKS if task not in marks]:
+        facts["not_scored"] = missing
     yield Measures((), np.zeros((0, 1)), lambda totals: totals, (), facts)
-    whole = set(marks) == set(SUBTASKS)
+    whole, first = set(marks) == set(SUBTASKS), next((task for task in SUBTASKS if task in marks), None)
     for setting in SETTINGS:
         by_aspect = of_setting(marks, setting)
         if by_aspect:
-            yield from _of_setting(setting, list(by_aspect.values()), protocol, lead=not whole)
+            yield from _of_setting(setting, list(by_aspect.values()), protocol, lead=None if whole else first)
     if whole:
         yield _average(marks, protocol)
 
@@ -64,33 +66,37 @@ def task_name(setting: Setting, aspect: Aspect) -> str:
 
 
 def _of_setting(
-    setting: Setting, marked: list[MarkedPairs], protocol: Protocol, *, lead: bool
+    setting: Setting, marked: list[MarkedPairs], protocol: Protocol, *, lead: Subtask | None
 ) -> tuple[Measures, Measures]:
-    """Micro and macro figures of a setting; `lead` lets its first sub-task stand for the exam."""
+    """Micro and macro figures of a setting; `lead` is the sub-task that stands for the exam."""
     aspects = [one.aspect for one in marked]
-    counts = np.stack([one.counts(protocol)[:, 0] for one in marked], axis=1)
-    clear = marked[0].clear_counts()[:, 0]
-    flat = np.hstack([counts.reshape(len(counts), -1), clear])
+    units = np.unique(np.concatenate([one.clusters for one in marked]))
+    flat = np.zeros((len(units), 12 * len(aspects) + 2 * ("depth" in aspects)), dtype=np.int64)
+    for i, one in enumerate(marked):  # an aspect may have been asked of some units only
+        at = np.searchsorted(units, one.clusters)
+        flat[at, 12 * i : 12 * i + 12] = one.counts(protocol).reshape(-1, 12)
+        if one.aspect == "depth":
+            flat[at, -2:] = one.clear_counts()[:, 0]
     values = partial(_values, setting=setting, aspects=aspects)
     # A scene that lacks a label says nothing about it; the official 0 would be an average of absences.
     per_cluster = values(flat.astype(np.float64), protocol=lenient(protocol))
     known = np.isfinite(per_cluster)
-    units = tuple(marked[0].clusters)
     micro, macro = (tuple(_names_of_setting(kind, setting, aspects, protocol, lead=lead)) for kind in _TITLES)
     return (
-        Measures(units, flat, partial(values, protocol=protocol), micro),
-        Measures(units, np.stack([np.where(known, per_cluster, 0.0), known], axis=-1), _mean, macro),
+        Measures(tuple(units), flat, partial(values, protocol=protocol), micro),
+        Measures(tuple(units), np.stack([np.where(known, per_cluster, 0.0), known], axis=-1), _mean, macro),
     )
 
 
 def _values(totals: Floats, *, setting: Setting, aspects: list[Aspect], protocol: Protocol) -> Floats:
-    """(B, 15 an aspect, and one) rates of every label, then the accuracy on pairs with a clear order."""
-    split = totals[:, :-2].reshape(-1, len(aspects), 4, 3)
+    """(B, 15 an aspect, and one) rates of every label, then with depth the accuracy on pairs with a clear order."""
+    split = totals[:, : 12 * len(aspects)].reshape(-1, len(aspects), 4, 3)
     per_aspect = [
         rates(split[:, i], protocol=protocol, aspect=aspect, setting=setting).reshape(-1, 15)
         for i, aspect in enumerate(aspects)
     ]
-    return np.hstack([*per_aspect, ratio(totals[:, -2:-1], totals[:, -1:])])
+    clear = [ratio(totals[:, -2:-1], totals[:, -1:])] if "depth" in aspects else []
+    return np.hstack([*per_aspect, *clear])
 
 
 def _mean(totals: NDArray[Any]) -> Floats:
@@ -99,15 +105,18 @@ def _mean(totals: NDArray[Any]) -> Floats:
 
 
 def _names_of_setting(
-    kind: str, setting: Setting, aspects: list[Aspect], protocol: Protocol, *, lead: bool
+    kind: str, setting: Setting, aspects: list[Aspect], protocol: Protocol, *, lead: Subtask | None
 ) -> Iterator[Name]:
     """Names of the columns of `_values`."""
     for aspect in aspects:
         yield from _names(kind, setting, aspect, protocol, lead=lead)
-    yield Name(("subtasks", task_name(setting, "depth"), "clear_order", kind), "clear order")
+    if "depth" in aspects:
+        yield Name(("subtasks", task_name(setting, "depth"), "clear_order", kind), "clear order")
 
 
-def _names(kind: str, setting: Setting, aspect: Aspect, protocol: Protocol, *, lead: bool) -> Iterator[Name]:
+def _names(
+    kind: str, setting: Setting, aspect: Aspect, protocol: Protocol, *, lead: Subtask | None
+) -> Iterator[Name]:
     """Fifteen names of an aspect, label by label."""
     task, counted = task_name(setting, aspect), pool(protocol, aspect, setting)
     place = SUBTASKS.index((setting, aspect))
@@ -126,7 +135,7 @@ def _names(kind: str, setting: Setting, aspect: Aspect, protocol: Protocol, *, l
                     family="" if micro else None,
                     compared=f"{setting} {aspect}",
                     rank=2 * place,
-                    headline=lead and micro and place in (0, 2),
+                    headline=micro and lead == (setting, aspect),
                     part=micro,
                 )
             else:

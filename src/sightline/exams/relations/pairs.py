@@ -20,6 +20,7 @@ from sightline.store import Dataset
 from sightline.store.tables import Tables
 
 SETTINGS: tuple[Setting, ...] = ("within_image", "across_images")
+ASPECTS: tuple[Aspect, ...] = ("depth", "occlusion")
 
 NO_VOTES = -1
 """Difficulty code of a pair that nobody voted on."""
@@ -43,6 +44,7 @@ class PairTable:
         depth: (n,) codes of `Depth`, −1 where the raters found no majority.
         occlusion: (n,) codes of `Occlusion`; all −1 across images, where it is not asked.
         depth_votes: (n, 4) how many raters gave each code; `occlusion_votes` likewise.
+        asked: (n, 2) whether the data speaks of the pair's depth, and of its occlusion: not asked is not undecided.
     """
 
     setting: Setting
@@ -60,6 +62,7 @@ class PairTable:
     occlusion: NDArray[np.int8]
     depth_votes: NDArray[np.int16]
     occlusion_votes: NDArray[np.int16]
+    asked: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -95,9 +98,12 @@ class PairTable:
 
     @property
     def aspects(self) -> tuple[Aspect, ...]:
-        """What was asked of these pairs: depth, and within an image occlusion where anybody labelled it."""
-        labelled = bool((self.occlusion >= 0).any() or self.occlusion_votes.any())
-        return ("depth", "occlusion") if labelled and self.setting == "within_image" else ("depth",)
+        """What was asked of some of these pairs: depth, occlusion, or both."""
+        return tuple(aspect for aspect, column in zip(ASPECTS, self.asked.T, strict=True) if column.any())
+
+    def asked_of(self, aspect: Aspect) -> NDArray[np.bool_]:
+        """(n,) True where the data speaks of one aspect of the pair."""
+        return self.asked[:, ASPECTS.index(aspect)]
 
     @cached_property
     def consistency(self) -> OrderedPairs:
@@ -115,7 +121,7 @@ class PairTable:
         return self.boxes[self.second]
 
 
-_PER_PAIR = ("cluster", "first", "second", "depth", "occlusion", "depth_votes", "occlusion_votes")
+_PER_PAIR = ("cluster", "first", "second", "depth", "occlusion", "depth_votes", "occlusion_votes", "asked")
 
 
 def tables_of(data: Dataset, split: str) -> dict[Setting, PairTable]:
@@ -183,6 +189,7 @@ def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:
         occlusion=_label_codes(pairs, "occlusion"),
         depth_votes=_vote_counts(pairs, "depth"),
         occlusion_votes=_vote_counts(pairs, "occlusion"),
+        asked=pairs.select(f"{aspect}_asked" for aspect in ASPECTS).to_numpy() & [True, setting == "within_image"],
     )
 
 
@@ -230,27 +237,11 @@ def _one_row_a_pair(relations: pl.DataFrame) -> pl.DataFrame:
         pair = f"pair ({row['subject']}, {row['object']})"
         raise DataError(f"{pair} has two {row['aspect']} labels", row=row["scene_id"])
     wide = long.select(keys).unique(maintain_order=True)
-    for aspect in ("depth", "occlusion"):
-        _refuse_patchy(long, wide, keys, aspect)
-        labels = long.filter(pl.col("aspect") == aspect).select(
-            *keys, pl.col("predicate").alias(aspect), pl.col("votes").alias(f"{aspect}_votes")
-        )
+    for aspect in ASPECTS:
+        said = {aspect: pl.col("predicate"), f"{aspect}_votes": pl.col("votes"), f"{aspect}_asked": pl.lit(True)}
+        labels = long.filter(pl.col("aspect") == aspect).select(*keys, **said)
         wide = wide.join(labels, on=keys, how="left", maintain_order="left")
-    return wide
-
-
-def _refuse_patchy(long: pl.DataFrame, pairs: pl.DataFrame, keys: list[str], aspect: str) -> None:
-    """DataError unless every pair was asked about an aspect, or, of occlusion, none: not asked is not undecided."""
-    without = pairs.join(long.filter(pl.col("aspect") == aspect), on=keys, how="anti", maintain_order="left")
-    if without.height and (aspect == "depth" or without.height < pairs.height):
-        row = without.row(0, named=True)
-        raise DataError(
-            f"{without.height} of {pairs.height} pairs have no {aspect} relation",
-            row=row["scene_id"],
-            field=aspect,
-            expected="a relation for every pair, without a predicate where the raters found no majority",
-            found=f"none for ({row['subject']}, {row['object']})",
-        )
+    return wide.with_columns(pl.col(f"{aspect}_asked").fill_null(value=False) for aspect in ASPECTS)
 
 
 def _lookup(pairs: pl.DataFrame, keys: pl.DataFrame, scene: str, obj: str) -> NDArray[np.int32]:

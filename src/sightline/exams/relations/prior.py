@@ -103,6 +103,13 @@ class ClassPrior:
         estimate: Floats = (seen[:, 1] + self.pair_weight * guess) / (seen[:, 1] + seen[:, 2] + self.pair_weight)
         return estimate
 
+    def pair_habit(self, first: ArrayLike, second: ArrayLike) -> Floats:
+        """(n,) the same by the class pair's own counts alone, without a rating of classes; never seen is a tie."""
+        seen = self._seen(np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64))
+        ordered = seen[:, 1] + seen[:, 2]
+        habit: Floats = np.where(ordered > 0, seen[:, 1] / np.maximum(ordered, 1.0), 0.5)
+        return habit
+
     def probabilities(self, first: ArrayLike, second: ArrayLike) -> Floats:
         """(n, 4) probability of each label code given the class codes of both objects; rows sum to 1."""
         a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
