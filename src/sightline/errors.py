@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
+
+_LONGEST_SHOWN: Final = 200
+"""Characters of a value that an error shows."""
 
 
 class SightlineError(Exception):
@@ -40,9 +44,18 @@ class DataError(SightlineError):
         place += [f"row {row}"] if row is not None else []
         place += [field] if field is not None else []
         contrast = [f"expected {expected}"] if expected is not None else []
-        contrast += [f"found {found!r}"] if found is not None else []
+        contrast += [f"found {_shown(found)}"] if found is not None else []
         text = f"{', '.join(place)}: {problem}" if place else problem
         super().__init__(f"{text} ({', '.join(contrast)})" if contrast else text)
+
+
+def _shown(found: object) -> str:
+    """A value as an error shows it: its beginning, where it is long."""
+    try:
+        text = repr(found)
+    except (ValueError, RecursionError):  # a number of thousands of digits, a list in a list in a list…
+        text = f"a huge {type(found).__name__}"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
 class PictureError(DataError):

@@ -10,13 +10,14 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from typing import Any, Final
 
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, DataError
 
 _OLD: Final = re.compile(r"\.[0-9a-f]{12}\.old")
 _LEFT: Final = re.compile(r"\.[0-9a-f]{12}\.(old|partial)")
@@ -29,6 +30,25 @@ class _Missing:
 
 MISSING: Final = _Missing()
 """Stands for the value of a field that is not there; shown as ``not set``."""
+
+
+def read_bytes(path: str | Path, *, most: int | None = None) -> bytes:
+    """Read a regular file whole; a DataError for anything else, which might never end: a folder, pipe or device.
+
+    Args:
+        path: The file; links are followed.
+        most: Bytes it may have.
+    """
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
+            raise DataError(f"cannot be read: {kind}, not a file", file=path)
+        if most is not None and status.st_size > most:
+            raise DataError("file is too large", file=path, expected=f"at most {most:,} bytes")
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise DataError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=path) from None
 
 
 def atomic_write(path: str | Path, data: bytes, *, sync: bool = True) -> None:

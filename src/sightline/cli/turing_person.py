@@ -12,10 +12,11 @@ from rich.text import Text
 
 from sightline.cli.console import out
 from sightline.cli.turing_print import question
+from sightline.documents import read_json_lines
 from sightline.errors import DataError
 from sightline.exams.turing.drawing import question_picture, save_picture
 from sightline.exams.turing.stream.engine import Engine
-from sightline.exams.turing.stream.operators import FromFile, StoppedError, read_lines
+from sightline.exams.turing.stream.operators import FromFile, StoppedError
 from sightline.exams.turing.stream.steps import Step, Stream
 from sightline.exams.turing.transcript import transcript_of
 from sightline.exams.turing.vocabulary.questions import Truth, question_to_json
@@ -47,7 +48,7 @@ class PersonAnswers:
 
     def rows(self) -> list[dict[str, Any]]:
         """All lines, of every scene."""
-        return [row for _, row in read_lines(self.path)] if self.path.exists() else []
+        return [row for _, row in read_json_lines(self.path)] if self.path.exists() else []
 
     def said(self) -> FromFile | None:
         """Answers of an interrupted session about this scene; None where there are none."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import yaml
-
+from sightline.documents import read_yaml
 from sightline.errors import ConfigError, DataError
 from sightline.hints import hint
 from sightline.typed import Value
@@ -104,14 +103,7 @@ def _is_file_name(name: str) -> bool:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "not UTF-8"
-        raise DataError(f"not YAML: {problem}", file=file, row=None if mark is None else mark.line + 1) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
+    content = read_yaml(file)
     if not isinstance(content, dict):
         raise DataError("not a world file", file=file, expected="names with values", found=type(content).__name__)
     return content

@@ -172,7 +172,7 @@ def with_attribute(**fields: Any) -> dict[str, Any]:
     ("text", "message"),
     [
         ("- 1", "f: expected a mapping with name, types"),  # a list
-        ("name: [", "f, line 1: not YAML"),  # not YAML
+        ("name: [", "f, row 1: not YAML"),  # not YAML
         ("name: x", "f: 'types' is missing"),  # nothing to speak of
         (written(typs=[]), "f: unknown field 'typs', did you mean 'types'"),  # misspelt
         ("name: x\ntypes: []", "types: there is none"),  # empty

@@ -156,7 +156,7 @@ def test_lines_that_are_no_answers(tmp_path: Path, line: str, says: str) -> None
         ("a.csv", HEAD, "file has no rows"),  # only a header
         ("a.jsonl", "", "file has no rows"),  # nothing
         ("a.csv", "scene_id,subject,predicate,answer\ns,0,left,yes\n", "object"),  # a column missing
-        ("a.jsonl", b"\xff\xfe", "cannot be read"),  # no text
+        ("a.jsonl", b"\xff\xfe", "not JSON: not UTF-8"),  # no text
     ],
 )
 def test_files_that_are_not_whole(tmp_path: Path, name: str, content: str | bytes, says: str) -> None:

@@ -7,7 +7,6 @@ is a DataError with the file, the row, the field, what was expected and what sto
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sightline.documents import parse_json
 from sightline.errors import DataError, ModelError
+from sightline.files import read_bytes
 from sightline.geometry import iou_matrix
 from sightline.hints import did_you_mean
 from sightline.models.adapters.image_names import image_ids, names_of, scene_ids
@@ -40,6 +41,8 @@ from sightline.skills import (
 from sightline.store.formats.csvio import FIRST_ROW, NUMBER, TEXT, Column, code, read_csv, refuse, refuse_boxes
 from sightline.store.formats.vrd25 import read_predictions
 
+_LONGEST_LINE: Final = 1 << 20
+"""Bytes of a first line that is looked at to tell what a file is."""
 _REVERSE: Final = np.array(REVERSE, dtype=np.int8)
 _DETECTION_COLUMNS: Final = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
     ("xmin", "xmax", "ymin", "ymax", "score"), NUMBER
@@ -354,13 +357,14 @@ def _is_jsonl(path: Path) -> bool:
 
 def _names(path: Path) -> Sequence[str]:
     """Columns of a CSV, or keys of the first line of a JSONL; none where it cannot be read."""
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+    with path.open("rb") as file:
+        line = file.readline(_LONGEST_LINE)
+    try:
         if not _is_jsonl(path):
-            return next(csv.reader(file), [])
-        try:
-            first = json.loads(file.readline())
-        except ValueError:
-            first = None
+            return next(csv.reader([line.decode("utf-8", "replace")]), [])
+        first = parse_json(line, path, 1)
+    except (DataError, csv.Error):
+        return []
     return list(first) if isinstance(first, dict) else []
 
 
@@ -379,23 +383,16 @@ def _read_answers(
     if not _is_jsonl(path):
         frame = read_csv(path, {name: field.cell for name, field in fields.items()}).select(*fields)
         return FIRST_ROW, frame.with_columns(pl.col(pl.Int8).cast(pl.Int64))
-    try:
-        # Not splitlines: other characters that it takes for line ends may stand in a JSON text.
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from error
-    if lines == [""]:
+    lines = read_bytes(path).removesuffix(b"\n").split(b"\n")
+    if lines == [b""]:
         raise DataError("file has no rows", file=path, row=1, expected="at least one row", found="")
     rows = [_parsed(line, fields, path, row, others) for row, line in enumerate(lines, start=1)]
     return 1, pl.DataFrame(rows, schema=types, orient="row")
 
 
-def _parsed(line: str, fields: Mapping[str, _Field], path: Path, row: int, others: bool) -> list[Any]:
+def _parsed(line: bytes, fields: Mapping[str, _Field], path: Path, row: int, others: bool) -> list[Any]:
     """The values of one line; a blank line is none, so that rows are lines."""
-    try:
-        given = json.loads(line)
-    except ValueError as error:
-        raise DataError(f"not JSON: {error}", file=path, row=row) from None
+    given = parse_json(line, path, row)
     keys = set(given) if isinstance(given, dict) else set()
     if not (keys >= set(fields) if others else keys == set(fields)):
         raise DataError("not an answer", file=path, row=row, expected=f"an object with {', '.join(fields)}")

@@ -39,12 +39,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from sightline.documents import read_json
 from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.encodings import UNREADABLE
-from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, numbered, parse
+from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, numbered
 from sightline.store.formats.occlusion import MaskOutline, hiding, outlined
 from sightline.store.tables import Tables
 
@@ -115,7 +116,7 @@ def _scenes(path: Path, split: str) -> Iterator[Scene]:
 
 
 def _annotation(file: Path) -> JsonEntry:
-    content = parse(file, encodings=("utf-8", "latin-1"))  # names were typed by hand, in both
+    content = read_json(file, entries=True, otherwise="latin-1")  # names were typed by hand, in both
     annotation = content.get("annotation") if isinstance(content, dict) else None
     if not isinstance(annotation, dict):
         raise DataError("not an annotation of ADE20K", file=file, field="annotation", expected="a JSON object")

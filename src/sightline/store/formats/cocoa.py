@@ -27,12 +27,13 @@ from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, Final
 
+from sightline.documents import read_json
 from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Object, Relation, Scene, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.coco_entries import Size, counts_of, image_size, known, split_names
-from sightline.store.formats.jsonio import JsonEntry, entries, names_keys, object_entry, parse
+from sightline.store.formats.jsonio import JsonEntry, entries, names_keys, object_entry
 from sightline.store.formats.occlusion import HIDES, MaskOutline, hiding, outlined
 from sightline.store.formats.photos import find_photos
 from sightline.store.pictures import look_at, picture_size
@@ -116,7 +117,7 @@ def _beside(file: Path) -> dict[str, str]:
 
 
 def _drawings(file: Path, split: str) -> Iterator[_Drawing]:
-    content = parse(file)
+    content = read_json(file, entries=True)
     if not isinstance(content, dict):
         raise DataError("not COCOA", file=file, expected="a JSON object", found=type(content).__name__)
     if "regions" in content:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from sightline.documents import read_json
 from sightline.errors import DataError
 from sightline.store.formats.csvio import TEXT, read_csv
-from sightline.store.formats.jsonio import JsonEntry, parse
+from sightline.store.formats.jsonio import JsonEntry
 
 _LABEL, _KINDS, _PARTS = "LabelName", "Subcategory", "Part"
 _HEADERS: Final = (("LabelName", "DisplayName"), ("id", "name"))
@@ -34,7 +35,7 @@ class Hierarchy:
         """Read ``bbox_labels_600_hierarchy.json`` and, if given, ``class-descriptions-boxable.csv``."""
         kinds: dict[str, set[str]] = {}
         parts: dict[str, set[str]] = {}
-        _collect(parse(Path(path)), Path(path), kinds, parts)
+        _collect(read_json(Path(path), entries=True), Path(path), kinds, parts)
         names = read_descriptions(descriptions) if descriptions else {}
         whole = ({label: frozenset(below) for label, below in step.items()} for step in (kinds, parts))
         all_kinds, all_parts = whole

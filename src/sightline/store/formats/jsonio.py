@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from sightline.documents import read_json
 from sightline.errors import DataError
 from sightline.files import atomic_write
 
@@ -19,31 +20,13 @@ _LARGEST: Final = 2**63 - 1
 _REQUIRED: Final = "\x00required"
 
 
-def parse(path: Path, *, encodings: tuple[str, ...] = ("utf-8",)) -> Any:
-    """What stands in the file, read in the first encoding that fits.
-
-    Raises:
-        DataError: Where the file cannot be read, fits no encoding or is not JSON.
-    """
-    try:
-        return json.loads(_text(path.read_bytes(), encodings))
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from None
-    except RecursionError:
-        raise DataError("JSON is nested too deeply", file=path) from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg}", file=path, row=error.lineno) from None
-    except ValueError as error:  # a foreign encoding, or a number of thousands of digits
-        raise DataError(f"not JSON: {error}", file=path) from None
-
-
 def load(path: Path, sections: Collection[str], what: str = "COCO instances") -> dict[str, Any]:
     """The file's top-level object, with each of the sections a list; `what` names the format in errors.
 
     Raises:
         DataError: Where the file cannot be read, is not JSON in UTF-8, is no object or lacks a section.
     """
-    content = parse(path)
+    content = read_json(path, entries=True)
     if not isinstance(content, dict):
         raise DataError(f"not {what}", file=path, expected="a JSON object", found=type(content).__name__)
     for section in sections:
@@ -78,16 +61,6 @@ def names_keys(path: Path, *keys: str, any_of: bool = False, lists: bool = False
     value = rb"\s*\[" if lists else b""
     named = (re.search(rb'"%s"\s*:' % re.escape(key.encode()) + value, ends) for key in keys)
     return any(named) if any_of else all(named)
-
-
-def _text(data: bytes, encodings: tuple[str, ...]) -> str:
-    *tries, last = encodings
-    for encoding in tries:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return data.decode(last)
 
 
 def write_json(path: Path, content: object) -> None:

@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from sightline.documents import read_json
 from sightline.errors import ConfigError, DataError
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_in_parts
-from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, object_entry, parse
+from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, object_entry
 from sightline.store.formats.photos import find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.tables import Tables
@@ -156,7 +157,10 @@ def _photos(path: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _Names]
         expected = "vrd.json; or objects.json, predicates.json and annotations_{train,test}.json"
         raise DataError("not a folder of Visual Relationship Detection", file=path, expected=expected)
     names = _Names(
-        *(_words(parse(place / f"{name}.json"), place / f"{name}.json", "") for name in ("objects", "predicates"))
+        *(
+            _words(read_json(place / f"{name}.json", entries=True), place / f"{name}.json", "")
+            for name in ("objects", "predicates")
+        )
     )
     for split in splits:
         if split in files:
@@ -204,7 +208,7 @@ def _image(entry: JsonEntry, name: Any) -> str:
 
 
 def _of_one_file(file: Path, splits: Sequence[str]) -> Iterator[tuple[_Photo, _Names]]:
-    content = parse(file)
+    content = read_json(file, entries=True)
     if not isinstance(content, dict):
         raise DataError("not VRD's file", file=file, expected="a JSON object", found=type(content).__name__)
     names = _Names(*(_words(content.get(name), file, name) for name in ("objects", "predicates")))
@@ -243,7 +247,7 @@ def _triple(entry: JsonEntry, value: Any, field: str, count: int, names: _Names)
 
 
 def _of_release(file: Path, split: str, names: _Names) -> Iterator[_Photo]:
-    content = parse(file)
+    content = read_json(file, entries=True)
     if not isinstance(content, dict):
         raise DataError(
             "not annotations", file=file, expected="a JSON object by file name", found=type(content).__name__

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+from sightline.documents import read_json_lines
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.turing.annotations.columns import Annotation
 from sightline.exams.turing.annotations.semantics import answer, walk
@@ -102,7 +102,7 @@ class FromFile:
             raise ConfigError(f"a missing question can raise or stop, not {missing!r}")
         self._path, self._scene_id, self._missing, self._vocabulary = Path(path), scene_id, missing, vocabulary
         self._rows: dict[tuple[Question, int | None], _AnswerRow] = {}
-        for number, row in read_lines(self._path):
+        for number, row in read_json_lines(self._path):
             ours = stream is None or row.get("stream") in (None, stream)
             wrong = partial(DataError, file=self._path, row=number)
             if _text(row, "scene_id", wrong) == scene_id and ours:
@@ -133,23 +133,6 @@ class FromFile:
         if old.truth is not new.truth:
             problem = f"answered otherwise in row {old.number}"
             raise wrong(problem, field="answer", expected=old.truth.value, found=word)
-
-
-def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSONL file with their line numbers, past empty lines; DataError at the first bad one."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from error
-    for number, line in enumerate(text.split("\n"), start=1):  # JSON text may hold other line breaks of Unicode
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise DataError(f"not JSON: {error}", file=path, row=number) from error
-            if not isinstance(row, dict):
-                raise DataError("not an object", file=path, row=number, expected="{…}", found=row)
-            yield number, row
 
 
 def _question(row: Mapping[str, Any], vocabulary: Vocabulary, wrong: Refusal) -> Question:

@@ -23,11 +23,11 @@ from typing import Any, Final
 
 import polars as pl
 
+from sightline.documents import read_json_lines
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.turing.annotations.columns import Columns, read_columns, write_columns
 from sightline.exams.turing.annotations.semantics import walk
 from sightline.exams.turing.stream.engine import Candidates, attribute_sets
-from sightline.exams.turing.stream.operators import read_lines
 from sightline.exams.turing.stream.steps import Step, Stream, step_from_json, steps_to_json
 from sightline.exams.turing.vocabulary.english import say, say_long
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, load_vocabulary, parse_vocabulary
@@ -168,7 +168,7 @@ def read_test(folder: str | Path) -> WrittenTest:
     file = folder / QUESTIONS
     questions: dict[Place, Question] = {}
     files: dict[str, str | None] = {}
-    for number, row in read_lines(file):
+    for number, row in read_json_lines(file):
         place, question = _read_line(row, vocabulary, file, number)
         questions[place], files[place[0]] = question, row["picture"]
     name = hashlib.sha256(file.read_bytes() + (folder / VOCABULARY).read_bytes()).hexdigest()[:16]
@@ -184,7 +184,7 @@ def read_key(path: str | Path, test: WrittenTest) -> tuple[Stream, ...]:
         DataError: The key is another test's, or has no answer to a question, or two.
     """
     path, steps, halted = Path(path), dict[tuple[str, int], dict[int, Step]](), dict[tuple[str, int], str]()
-    for number, row in read_lines(path):
+    for number, row in read_json_lines(path):
         wrong = partial(DataError, file=path, row=number)
         if row.get("test") != test.id:
             raise wrong("key of another test", field="test", expected=test.id, found=row.get("test"))

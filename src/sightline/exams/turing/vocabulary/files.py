@@ -18,7 +18,8 @@ from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
 import yaml
 
-from sightline.errors import ConfigError
+from sightline.documents import parse_yaml
+from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.vocabulary.census import Census, check_against, check_types, fitted
 from sightline.exams.turing.vocabulary.from_data import vocabulary_from_data
 from sightline.exams.turing.vocabulary.regions import STANDARD, region_set
@@ -30,6 +31,7 @@ from sightline.exams.turing.vocabulary.vocabulary import (
     Vocabulary,
     check_words,
 )
+from sightline.files import read_bytes
 from sightline.hints import did_you_mean, hint
 from sightline.store import Dataset
 
@@ -61,12 +63,10 @@ def load_vocabulary(name_or_path: str | Path) -> Vocabulary:
     path = Path(name_or_path)
     if path.suffix in _SUFFIXES:
         try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise ConfigError(f"{path}: not UTF-8") from None
-        return parse_vocabulary(text, file=str(name_or_path))
+            data = read_bytes(path)
+        except DataError as error:
+            raise ConfigError(str(error)) from None
+        return parse_vocabulary(data, file=str(name_or_path))
     name = str(name_or_path)
     if name not in vocabularies():
         raise ConfigError(f"unknown vocabulary {name!r}{hint(name, vocabularies())} (or a file ending in .yaml)")
@@ -118,14 +118,12 @@ def vocabulary_for(dataset: Dataset) -> Vocabulary:
     return fitted(load_vocabulary("vrd25" if of_25vrd else "vrd"), census)
 
 
-def parse_vocabulary(text: str, *, file: str = "vocabulary") -> Vocabulary:
+def parse_vocabulary(text: bytes | str, *, file: str = "vocabulary") -> Vocabulary:
     """A vocabulary from the text of a file; `file` is what errors call it."""
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = "" if mark is None else f", line {mark.line + 1}"
-        raise ConfigError(f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}") from None
+        content = parse_yaml(text, file)
+    except DataError as error:
+        raise ConfigError(str(error)) from None
     given = _mapping(content, file, _FILE, required=("name", "types"))
     aliases = _aliases(given.get("aliases", {}), f"{file}: aliases")
     types = _value(given["types"], tuple[ObjectType, ...], f"{file}: types")
