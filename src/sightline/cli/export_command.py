@@ -12,7 +12,7 @@ from sightline.errors import ConfigError
 
 
 def command(
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="2.5vrd, clevr or coco.")],
+    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="2.5vrd, clevr, coco, voc or yolo.")],
     data: DataPath,
     to: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
     json: Json = False,
@@ -24,7 +24,8 @@ def command(
     chosen = named(format_name)
     if chosen.write is None:
         raise ConfigError(f"{chosen.name} can be read but not written")
-    chosen.write(open_dataset(data).tables(), to)
+    opened = open_dataset(data)
+    chosen.write(opened.tables(), to, **({"blobs": opened.blobs} if chosen.photos_out else {}))
     if json:
         print_json({"written": str(to), "format": chosen.name})
     else:

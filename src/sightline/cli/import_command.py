@@ -21,7 +21,8 @@ def command(
     format_name: Annotated[
         str,
         typer.Option(
-            "--format", help="2.5vrd, ade20k, clevr, coco, cocoa, openimages or vrd; recognised if not given."
+            "--format",
+            help="2.5vrd, ade20k, clevr, coco, cocoa, openimages, photos, voc, vrd, yolo; recognised if not given.",
         ),
     ] = "",
     images: Annotated[Path | None, typer.Option(help="Folder of the photos; they are copied in.")] = None,

@@ -33,9 +33,9 @@ def test_unknown_things(tmp_path: Path) -> None:
 
 
 def test_what_each_can_do() -> None:
-    assert {name for name, form in FORMATS.items() if form.write} == {"2.5vrd", "clevr", "coco"}
+    assert {name for name, form in FORMATS.items() if form.write} == {"2.5vrd", "clevr", "coco", "voc", "yolo"}
     assert all(form.name == name and form.describe for name, form in FORMATS.items())
-    assert list(FORMATS)[-1] == "ade20k"  # it looks through all folders below: tried when nothing else fits
+    assert list(FORMATS)[-2:] == ["ade20k", "photos"]  # they look through all folders below: tried last
 
 
 def test_no_folder_is_taken_for_another(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Outside formats, one module each, imported when first used.
 
 >>> sorted(FORMATS)
-['2.5vrd', 'ade20k', 'clevr', 'coco', 'cocoa', 'openimages', 'vrd']
+['2.5vrd', 'ade20k', 'clevr', 'coco', 'cocoa', 'openimages', 'photos', 'voc', 'vrd', 'yolo']
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ class Format:
         describe: What it is, in one line.
         module: The module here that has its functions, imported at the first call.
         options: Names of its import options.
+        photos_out: Whether an export takes the photos along.
     """
 
     name: str
     describe: str
     module: str
     options: tuple[str, ...]
+    photos_out: bool = False
 
     def detect(self, path: Path) -> bool:
         """Whether a path looks like it."""
@@ -138,13 +140,18 @@ _FORMATS: Final = (
         "vrd",
         ("images", "split"),
     ),
+    Format("yolo", "a data.yaml with names, or a folder with images and labels", "yolo", ("images", "split"), True),
+    Format(
+        "voc", "a folder with Annotations/*.xml, maybe JPEGImages and ImageSets", "voc", ("images", "split"), True
+    ),
     Format(
         "ade20k",
         "a folder with X.jpg, X.json and a folder X of instance masks for every photo X, at any depth",
         "ade20k",
         ("split",),
     ),
+    Format("photos", "a folder of photos, at any depth, and nothing else", "photos", ("split",)),
 )
 
 FORMATS: Final = {form.name: form for form in _FORMATS}
-"""Name → format, in the order in which a path is tried: ADE20K last, for it looks through all folders below."""
+"""Name → format, in the order in which a path is tried: last those that look through all folders below."""

@@ -1,0 +1,94 @@
+"""What YOLO and PASCAL VOC share: folders of photos with one file of labels each."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sightline.errors import DataError
+from sightline.scenes import Scene, Sighting, View
+from sightline.scenes.types import Box
+from sightline.store.blobs import Blobs
+from sightline.store.convert import scenes_from_tables
+from sightline.store.tables import Tables
+from sightline.text import file_name
+
+VIEW: Final = "0"
+"""Id of the one view of a scene that is a photo."""
+
+SCENES_A_PART: Final = 1000
+SPLITS: Final = {"train": "train", "val": "validation", "valid": "validation", "test": "test"}
+"""What files call a split → what we call it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedView:
+    """One view of a scene as a photo of its own.
+
+    Attributes:
+        name: Of its files, without suffix; no two in a dataset have the same.
+        scene: The scene.
+        view: The view.
+        photo: The file of its picture; None where the dataset keeps none.
+    """
+
+    name: str
+    scene: Scene
+    view: View
+    photo: Path | None
+
+    @property
+    def sightings(self) -> tuple[Sighting, ...]:
+        """What is seen in it."""
+        return self.scene.seen_in(self.view.id)
+
+    @property
+    def split(self) -> str:
+        """Name of the split as files call it; empty where there is none."""
+        return "val" if self.scene.split == "validation" else file_name(self.scene.split)
+
+    def box(self, seen: Sighting, *, normalised: bool) -> Box:
+        """A box xyxy in fractions of the image, or in pixels; a DataError where that needs a size nobody told."""
+        if (self.view.units == "normalised") == normalised:
+            return seen.box
+        if self.view.size is None:
+            problem = "the format needs the image size, which the source never told"
+            raise DataError(problem, row=self.scene.id, field="size")
+        (across, down), (x0, y0, x1, y1) = self.view.size, seen.box
+        if normalised:
+            return x0 / across, y0 / down, x1 / across, y1 / down
+        return x0 * across, y0 * down, x1 * across, y1 * down
+
+    def copy_photo(self, folder: Path) -> str | None:
+        """Copy the photo into a folder under its new name, which is returned; None where there is none."""
+        if self.photo is None:
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        name = self.name + self.photo.suffix.lower()
+        try:
+            shutil.copyfile(self.photo, folder / name)
+        except OSError as error:
+            raise DataError(
+                f"photo cannot be copied: {error.strerror}", file=self.photo, row=self.scene.id
+            ) from None
+        return name
+
+
+def exported_views(tables: Tables | Iterable[Tables], blobs: Blobs | None) -> Iterator[ExportedView]:
+    """All views of all scenes, by scene id, each with a name of its own and the file of its picture."""
+    whole = tables if isinstance(tables, Tables) else Tables.concat(tables)
+    taken: Counter[str] = Counter()
+    for scene in scenes_from_tables(whole, blobs=blobs):
+        tail = scene.id.removeprefix(f"{scene.split}/") if scene.split else scene.id
+        for view in scene.views:
+            name = file_name(tail if len(scene.views) == 1 else f"{tail}-{view.id}") or "image"
+            taken[name.lower()] += 1
+            if taken[name.lower()] > 1:
+                name = f"{name}-{taken[name.lower()]}"
+                taken[name.lower()] += 1
+            ref = view.image_ref
+            yield ExportedView(name, scene, view, None if ref is None or blobs is None else blobs.locate(ref))

@@ -1,0 +1,153 @@
+"""Random scenes out and in again: boxes come back exactly where a format can, else as precisely as told."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from sightline.errors import ConfigError, DataError
+from sightline.scenes import Object, Relation, Scene, Sighting, View
+from sightline.store import Dataset, tables_from_scenes, write_scenes
+from sightline.store.convert import scenes_from_tables
+from sightline.store.formats import named
+from sightline.store.tables import Tables
+
+WIDTH, HEIGHT = 640, 427
+NAMES = st.sampled_from(["cat", "dog", "café", "traffic light", "猫", "a & <b>"])
+FLAGS = st.frozensets(st.sampled_from(["truncated", "difficult", "occluded"]))
+
+
+@st.composite
+def boxes(draw: st.DrawFn, whole: bool) -> tuple[float, float, float, float]:
+    sides: list[list[float]] = []
+    for most in (WIDTH, HEIGHT):
+        if whole:
+            pair = draw(st.lists(st.integers(0, most), min_size=2, max_size=2, unique=True))
+            ends = sorted(map(float, pair))
+        else:
+            number = st.floats(0, most, allow_subnormal=False)
+            ends = sorted(draw(st.tuples(number, number)))
+            if ends[1] - ends[0] < 1e-6:
+                ends = [0.0, float(most)]
+        sides.append(ends)
+    return sides[0][0], sides[1][0], sides[0][1], sides[1][1]
+
+
+@st.composite
+def scenes(draw: st.DrawFn, whole: bool) -> list[Scene]:
+    made = []
+    splits = draw(st.sampled_from([[""], ["train", "validation", "test"]]))
+    for i in range(draw(st.integers(1, 3))):
+        split = draw(st.sampled_from(splits))
+        n = draw(st.integers(0, 3))
+        ids = [str(k) for k in range(n)]
+        related = [
+            Relation(a, b, "depth", draw(st.sampled_from(["closer", "farther", "same", "unsure"])))
+            for a in ids
+            for b in ids
+            if a < b and draw(st.booleans())
+        ]
+        related += [Relation(a, a, "vrd", "near", view="0") for a in ids[:1]]
+        made.append(
+            Scene(
+                id=f"{split}/{i}" if split else f"{i}",
+                split=split,
+                source="made",
+                views=(View("0", None, (WIDTH, HEIGHT)),),
+                objects=tuple(Object(k, draw(NAMES)) for k in ids),
+                sightings=tuple(Sighting("0", k, draw(boxes(whole)), flags=draw(FLAGS)) for k in ids),
+                relations=tuple(related),
+            )
+        )
+    return made
+
+
+def there_and_back(made: list[Scene], name: str) -> list[Scene]:
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / ("out.json" if name == "coco" else "out")
+        write = named(name).write
+        assert write is not None
+        write(tables_from_scenes(made), target)
+        return sorted(scenes_from_tables(Tables.concat(named(name).read(target))), key=lambda s: s.id)
+
+
+def pixels(scene: Scene) -> list[list[float]]:
+    scale = np.array([WIDTH, HEIGHT] * 2) if scene.views[0].units == "normalised" else 1.0
+    return [(np.array(seen.box) * scale).tolist() for seen in scene.sightings]
+
+
+SLOW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+
+
+@SLOW
+@given(scenes(whole=True))
+def test_whole_pixels_come_back_from_voc_as_they_were(made: list[Scene]) -> None:
+    for before, after in zip(sorted(made, key=lambda s: s.id), there_and_back(made, "voc"), strict=True):
+        assert [s.box for s in after.sightings] == [s.box for s in before.sightings]
+        assert [s.flags for s in after.sightings] == [s.flags for s in before.sightings]
+        assert [o.category for o in after.objects] == [o.category for o in before.objects]
+
+
+@SLOW
+@given(scenes(whole=False), st.sampled_from(["voc", "yolo"]))
+def test_other_boxes_come_back_to_a_billionth_of_a_pixel(made: list[Scene], name: str) -> None:
+    for before, after in zip(sorted(made, key=lambda s: s.id), there_and_back(made, name), strict=True):
+        assert (after.id, after.split) == (before.id, before.split)
+        np.testing.assert_allclose(pixels(after), pixels(before), rtol=0, atol=1e-9)
+        assert [o.category for o in after.objects] == [o.category for o in before.objects]
+
+
+@SLOW
+@given(scenes(whole=False))
+def test_coco_keeps_boxes_and_relations_exactly(made: list[Scene]) -> None:
+    for before, after in zip(sorted(made, key=lambda s: s.id), there_and_back(made, "coco"), strict=True):
+        assert after.id == before.id
+        assert after.relations == before.relations
+        assert after.objects == before.objects
+        np.testing.assert_allclose(pixels(after), pixels(before), rtol=0, atol=1e-12)
+        assert [s.flags for s in after.sightings] == [s.flags for s in before.sightings]
+
+
+@pytest.mark.parametrize("name", ["yolo", "voc"])
+def test_photos_and_names_go_along(tmp_path: Path, name: str) -> None:
+    Image.new("RGB", (8, 6), (1, 2, 3)).save(tmp_path / "x.png")
+    views = (View("0", str(tmp_path / "x.png"), (8, 6)), View("1", str(tmp_path / "x.png"), (8, 6)))
+    made = [Scene(n, "validation", "m", views) for n in ("validation/a/b", "validation/a-b")]
+    data = write_scenes(made, tmp_path / "d")
+    write = named(name).write
+    assert write is not None
+    write(data.tables(), tmp_path / "out", blobs=data.blobs)
+    again = Dataset.from_tables(Tables.concat(named(name).read(tmp_path / "out")))
+    assert [scene.id for scene in again] == [f"validation/a-b-{k}" for k in ("0", "0-2", "1", "1-2")]
+    for scene in again:
+        assert scene.views[0].image()[0, 0].tolist() == [1, 2, 3]
+    with pytest.raises(ConfigError, match="out"):
+        write(data.tables(), tmp_path / "out", blobs=data.blobs)
+
+
+@pytest.mark.parametrize("splits", [("train", ""), ("mine",)])  # no key of data.yaml would find them again
+def test_splits_that_yolo_has_not_are_refused(tmp_path: Path, splits: tuple[str, ...]) -> None:
+    made = [Scene(f"s{i}", split, views=(View("0"),)) for i, split in enumerate(splits)]
+    write = named("yolo").write
+    assert write is not None
+    with pytest.raises(DataError, match="split: YOLO has no such splits"):
+        write(tables_from_scenes(made), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["yolo", "voc"])
+def test_a_size_that_nobody_told_is_asked_for(tmp_path: Path, name: str) -> None:
+    bare = Scene(
+        "s", views=(View("0"),), objects=(Object("0", "cat"),), sightings=(Sighting("0", "0", (0, 0, 1, 1)),)
+    )
+    write = named(name).write
+    assert write is not None
+    with pytest.raises(DataError, match=r"row s, size: .*size, which the source never told"):
+        write(tables_from_scenes([bare]), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
