@@ -364,7 +364,7 @@ def _scored(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> RunResult:
-    records = run.read(None if asked is None else frozenset(asked))
+    records = run.read(None if asked is None else frozenset(asked), exam.columns)
     opened = data if callable(data) else lambda: data
     scores = score_records(exam, records, opened, details=details, resamples=resamples, seed=seed)
     return RunResult(run, exam, name or run.name, records, scores, blind=is_blind(run.spec))

@@ -10,6 +10,12 @@ _LONGEST: Final = 80
 """Characters of a text in a file's name; file systems allow 255 bytes in all."""
 
 
+_STEERS: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+"""Characters that move the cursor, change colours, hide or turn round what follows."""
+
+
 def counted(n: int, thing: str) -> str:
     """How many of something.
 
@@ -17,6 +23,21 @@ def counted(n: int, thing: str) -> str:
     ('1 scene', '1,200 scenes')
     """
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
+def printable(text: str) -> str:
+    r"""A text from a model, a server or a dataset as it may go to a terminal: what would steer it is spelled out.
+
+    That are control characters but line breaks and tabs, overrides of the writing direction, and lone surrogates.
+
+    >>> printable("a\x1b[2Jb"), printable("né\tq\n"), printable("\u202eexe.txt\r")
+    ('a\\x1b[2Jb', 'né\tq\n', '\\u202eexe.txt\\x0d')
+    """
+    return _STEERS.sub(lambda match: _spelled(ord(match[0])), text)
+
+
+def _spelled(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def file_name(text: str) -> str:

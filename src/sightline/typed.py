@@ -1,7 +1,8 @@
 """Turn mappings, as YAML and JSON give them, into frozen dataclasses, with errors that name file and field.
 
-The annotations of the dataclass say what a field may hold: ``bool``, ``int``, ``float``, ``str``, ``Literal``,
-other dataclasses, tuples, frozensets, mappings with text keys, and unions of kinds that look different in the file.
+The annotations of the dataclass say what a field may hold: ``bool``, ``int``, ``float``, ``str``, ``Path``,
+``Literal``, other dataclasses, tuples, frozensets, mappings with text keys, and unions of kinds that look different
+in the file.
 ``Annotated`` narrows them:
 
 - `Least`, `Above`: bounds of a number.
@@ -13,12 +14,15 @@ other dataclasses, tuples, frozensets, mappings with text keys, and unions of ki
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
+    Final,
     Literal,
     NamedTuple,
     NoReturn,
@@ -33,6 +37,8 @@ from sightline.errors import DataError
 from sightline.hints import did_you_mean
 
 __all__ = ["Above", "As", "Least", "OneOf", "Unfit", "Value", "typed"]
+
+_LARGEST: Final = sys.float_info.max
 
 T = TypeVar("T")
 
@@ -169,9 +175,9 @@ class Value:
             return self._number(hint, ())
         if hint is bool and not isinstance(self.value, bool):
             self.fail("neither true nor false", "true or false")
-        if hint is str and not isinstance(self.value, str):
+        if hint in (str, Path) and not isinstance(self.value, str):
             self.fail("not a text", "a text")
-        return self.value
+        return Path(self.value) if hint is Path else self.value
 
     def _narrowed(self, hint: Any, *narrower: Any) -> Any:
         for narrow in narrower:
@@ -229,7 +235,7 @@ class Value:
         wanted += f" ≥ {least:g}" if least > -math.inf else f" > {above:g}" if above > -math.inf else ""
         value = self.value
         fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
-        if not fits or not math.isfinite(value):
+        if not fits or not -_LARGEST <= value <= _LARGEST:
             self.fail("not a fitting whole number" if kind is int else "not a number", wanted)
         if value <= above or value < least:
             self.fail("not a fitting whole number" if kind is int else "number out of range", wanted)

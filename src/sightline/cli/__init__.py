@@ -88,6 +88,10 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
+    except MemoryError as error:
+        _fail(f"not enough memory: {error}" if str(error) else "not enough memory")
+    except RecursionError:
+        _fail("something is nested too deeply to be worked on")
     except OSError as error:  # a full disk, a folder nobody may write to, a file where a folder should be
         _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
 

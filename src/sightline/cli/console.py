@@ -6,24 +6,36 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 
 from sightline.text import counted as counted
 from sightline.text import file_name as file_name
+from sightline.text import printable
 
 _WIDE = None if sys.stdout.isatty() else 200  # a pipe has no width of its own: keep rows on one line
 
+
+class _PlainConsole(Console):
+    """Prints texts that come from anywhere: nothing in them steers the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Lay out what is to be printed; control sequences of texts are spelled out, those of rich itself stay."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
 # What is printed holds file, class and model names: nothing in it is markup or an emoji.
-out = Console(highlight=False, soft_wrap=True, width=_WIDE, markup=False, emoji=False)
-err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
+out = _PlainConsole(highlight=False, soft_wrap=True, width=_WIDE, markup=False, emoji=False)
+err = _PlainConsole(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, nothing else.")]
 ExamName = Annotated[Literal["relations"], typer.Argument(help="Which exam.")]

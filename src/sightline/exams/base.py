@@ -17,16 +17,18 @@ from hashlib import blake2b
 from importlib import import_module
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, Self, TypeVar, get_type_hints
 
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.hooks import call_hook
+from sightline.exams.run_schema import RecordColumn
 from sightline.hints import hint
 from sightline.plain import plain
 from sightline.stats import Statistic
 from sightline.text import file_name
+from sightline.typed import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -193,7 +195,7 @@ class Exam(ABC, Generic[ItemT]):
     tables → model spec) that take part in every run unless told otherwise, `blind` those of them that see all but
     the picture, `unit` what intervals are by, `unit_of_items` what an item is, `data_option` an option that may
     stand in place of ``--data``, `card` the module with what the exam shows on the report card, `shows_attention`
-    whether that can be where a model looks.
+    whether that can be where a model looks, `columns` those of its records that are checked when a run is read.
     """
 
     name: ClassVar[str]
@@ -204,6 +206,7 @@ class Exam(ABC, Generic[ItemT]):
     data_option: ClassVar[str] = ""
     card: ClassVar[str] = ""
     shows_attention: ClassVar[bool] = False
+    columns: ClassVar[Mapping[str, RecordColumn]] = {}
 
     @property
     @abstractmethod
@@ -361,14 +364,26 @@ class Exam(ABC, Generic[ItemT]):
         return value
 
 
-def exam_of(kind: type[Exam[Any]], options: Mapping[str, Any]) -> Exam[Any]:
-    """The exam that a manifest's options describe; what is no option of it (a fingerprint, say) is left out."""
-    values = {}
-    for name, known in options_of(kind).items():
-        if known.name in options:
-            value = options[known.name]
-            values[name] = tuple(value) if isinstance(value, list) else value
-    return kind(**values)
+def exam_of(kind: type[Exam[Any]], options: Mapping[str, Any], file: str) -> Exam[Any]:
+    """The exam that a manifest's options describe; what is no option of it (a fingerprint, say) is left out.
+
+    Args:
+        kind: The exam's class.
+        options: By the names they have outside Python.
+        file: Where they come from; a DataError says it of a value that does not fit its field.
+    """
+    given = Value(options, file, "identity.options")
+    try:
+        hints = get_type_hints(kind)
+    except NameError:  # an exam of another package, with types that only its type checker knows
+        hints = {}
+    return kind(
+        **{
+            name: given[known.name].read(hints.get(name, Any))
+            for name, known in options_of(kind).items()
+            if known.name in options
+        }
+    )
 
 
 def given_options(exam: Exam[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sightline.errors import ConfigError
 from sightline.exams.base import Exam, exam_of, options_of, unknown_exam
-from sightline.exams.run import Run
+from sightline.exams.run import MANIFEST, Run
 from sightline.hints import did_you_mean
 
 EXAMS: Final[Mapping[str, str]] = {
@@ -50,7 +50,7 @@ def exam_of_run(run: Run, **scoring: Any) -> Exam[Any]:
     for name in scoring:
         if name not in known:
             raise ConfigError(f"the {run.exam} exam has no --{name.replace('_', '-')}{did_you_mean(name, known)}")
-    return exam_of(kind, run.options | scoring)
+    return exam_of(kind, run.options | scoring, str(run.folder / MANIFEST))
 
 
 def scoring_names(kind: type[Exam[Any]]) -> frozenset[str]:

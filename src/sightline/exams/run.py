@@ -22,7 +22,8 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.errors import ConfigError, DataError
-from sightline.files import atomic_write, differences, open_locked
+from sightline.exams.run_schema import RecordColumn, parse_records, read_manifest
+from sightline.files import atomic_write, differences, open_locked, read_bytes
 
 MANIFEST: Final = "manifest.json"
 RECORDS: Final = "records.jsonl"
@@ -132,14 +133,8 @@ class Run:
     def open(cls, folder: Path) -> Run:
         """A run for reading; DataError where the folder holds none or a broken one."""
         path = folder / MANIFEST
-        try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-            RunIdentity(**manifest["identity"]), manifest["status"]
-        except (FileNotFoundError, NotADirectoryError):
-            raise DataError("no run here", file=path, expected="a folder written by `sightline exam`") from None
-        except (ValueError, KeyError, TypeError) as cause:
-            raise DataError(f"damaged manifest: {cause}", file=path) from cause
-        return cls(folder, manifest, broken=dict(manifest.get("broken", {})))
+        manifest = read_manifest(path, RunIdentity)
+        return cls(folder, manifest, broken=dict(manifest.get("broken") or {}))
 
     @property
     def name(self) -> str:
@@ -196,23 +191,16 @@ class Run:
         """Records on disk, all or of some items; a row a judgement with item, scene_id, cluster_id, as written."""
         return self.read(items).rows
 
-    def read(self, items: Collection[str] | None = None) -> RunRecords:
-        """Records on disk, all or of some items; DataError where they are damaged."""
+    def read(
+        self, items: Collection[str] | None = None, columns: Mapping[str, RecordColumn] | None = None
+    ) -> RunRecords:
+        """Records on disk, all or of some items; DataError where they are damaged, or lack one of the columns."""
         path = self.folder / RECORDS
         lines = _whole_lines(path)
         if not lines:
             none = pl.DataFrame(schema={"item": pl.String, "scene_id": pl.String, "cluster_id": pl.String})
             return RunRecords(none, none)
-        try:
-            frame = pl.read_ndjson(lines, infer_schema_length=None)
-            columns = [f.name for f in frame.schema["records"].fields]  # type: ignore[attr-defined]
-            rows = frame.unnest("records").explode(columns, empty_as_null=False)
-        except (pl.exceptions.PolarsError, AttributeError, KeyError) as cause:
-            raise DataError(f"damaged records: {cause}", file=path) from cause
-        twice = frame["item"].filter(frame["item"].is_duplicated())
-        if len(twice):
-            raise DataError("damaged records: item stands twice", file=path, field="item", found=twice[0])
-        records = RunRecords(rows, frame.drop("records"))
+        records = RunRecords(*parse_records(lines, path, columns or {}))
         return records if items is None else records.of(items)
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
@@ -249,10 +237,7 @@ class Run:
         whole = _whole_lines(path)
         if len(whole) < path.stat().st_size:
             os.truncate(path, len(whole))
-        try:
-            return {json.loads(line)["item"] for line in whole.splitlines()}
-        except (ValueError, KeyError, TypeError) as cause:
-            raise DataError(f"damaged records: {cause}", file=path) from cause
+        return set(parse_records(whole, path, {})[1]["item"]) if whole else set()
 
     def _save(self) -> None:
         atomic_write(self.folder / MANIFEST, _json(self.manifest))
@@ -271,7 +256,7 @@ def require_alike(a: Run, b: Run, options: Iterable[str]) -> None:
 
 def _whole_lines(path: Path) -> bytes:
     """The file up to and with its last newline; a line cut short by a kill is not read."""
-    data = path.read_bytes() if path.exists() else b""
+    data = read_bytes(path) if path.exists() else b""
     return data[: data.rfind(b"\n") + 1]
 
 

@@ -218,7 +218,8 @@ def compare_runs(
         seed: Of both.
     """
     require_alike(a, b, exam.compared_options() & (set(a.options) | set(b.options)))
-    rows, dropped = compare_records(exam, a.read(), b.read(), data, resamples=resamples, seed=seed)
+    of_a, of_b = a.read(columns=exam.columns), b.read(columns=exam.columns)
+    rows, dropped = compare_records(exam, of_a, of_b, data, resamples=resamples, seed=seed)
     return RunComparison(a.name, b.name, exam.name, scoring_options(exam), rows, dropped)
 
 

@@ -10,8 +10,9 @@ from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Exam, Measures, check_split, option
 from sightline.exams.hooks import call_hook, model_call
 from sightline.exams.predicates.items import PredicatesItem, Questions, questions
-from sightline.exams.predicates.measures import item_records, predicate_measures
+from sightline.exams.predicates.measures import RECORDS, item_records, predicate_measures
 from sightline.exams.run import ItemRecords, RunRecords
+from sightline.exams.run_schema import RecordColumn
 from sightline.hints import did_you_mean
 from sightline.skills import PredicatesStudy, QuerySpec, Verdicts
 from sightline.store import Dataset
@@ -38,6 +39,7 @@ class PredicatesExam(Exam[PredicatesItem]):
 
     name: ClassVar[str] = "predicates"
     card: ClassVar[str] = "sightline.exams.predicates.card"
+    columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     title: ClassVar[str] = "Geometric predicates"
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     shows_attention: ClassVar[bool] = True

@@ -15,6 +15,7 @@ from sightline.exams.base import Measures, Name
 from sightline.exams.predicates.counts import KINDS, NAMES, Counts, features, statistics, tally_flat
 from sightline.exams.predicates.items import HOW, Facts
 from sightline.exams.run import ItemRecords
+from sightline.exams.run_schema import RecordColumn
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Verdicts
 
@@ -23,6 +24,19 @@ ANSWERS: Final = {"no": 0, "yes": 1, "unknown": UNKNOWN}
 
 COLUMNS: Final = ("scene_id", "predicate", "truth", "answer", "n_objects", "hidden", "subject_how", "object_how")
 """Columns that scores and slices look at."""
+
+RECORDS: Final = {
+    **dict.fromkeys(("subject", "object"), RecordColumn(pl.String)),
+    "predicate": RecordColumn(pl.String, words=PREDICATES),
+    "truth": RecordColumn(pl.Boolean),
+    "answer": RecordColumn(pl.String, words=tuple(ANSWERS)),
+    "right": RecordColumn(pl.Boolean),
+    "n_objects": RecordColumn(pl.Int64),
+    "views": RecordColumn(pl.String),
+    "hidden": RecordColumn(pl.Float64, empty=True),
+    **dict.fromkeys(("subject_how", "object_how"), RecordColumn(pl.String)),
+}
+"""Columns of the records, as they are checked when a run is read."""
 
 HIDDEN: Final = {"0–0.25": 0.0, "0.25–0.5": 0.25, "0.5–0.75": 0.5, "0.75–<1": 0.75, "1": 1.0}
 """Parts of the hidden share and where each begins; the last is wholly hidden."""

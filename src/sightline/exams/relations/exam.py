@@ -11,11 +11,12 @@ from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
-from sightline.exams.relations.marks import answer_words, mark_pairs, rightness
+from sightline.exams.relations.marks import RECORDS, answer_words, mark_pairs, rightness
 from sightline.exams.relations.measures import SUBTASK_TITLES, relations_measures
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, tables_of
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
+from sightline.exams.run_schema import RecordColumn
 from sightline.hints import hint
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
@@ -75,6 +76,7 @@ class RelationsExam(Exam[RelationsItem]):
 
     name: ClassVar[str] = "relations"
     card: ClassVar[str] = "sightline.exams.relations.card"
+    columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     title: ClassVar[str] = "2.5D relations"
     baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
 

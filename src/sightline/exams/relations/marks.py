@@ -15,9 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.relations.pairs import PairTable
+from sightline.exams.relations.pairs import SETTINGS, PairTable
 from sightline.exams.relations.protocols import ABSENT, Aspect, Counts, Floats, Protocol, rates, rules, tally
-from sightline.scenes import NO_MAJORITY, Depth, words
+from sightline.exams.run_schema import RecordColumn
+from sightline.scenes import ASPECTS, NO_MAJORITY, Depth, words
 from sightline.skills import SILENT, Setting
 
 if TYPE_CHECKING:
@@ -34,6 +35,18 @@ SUBTASKS: Final[tuple[Subtask, ...]] = (
 
 _ASKED: Final = ("scene_id", "cluster_id", "setting", "other_scene", "aspect", "truth", "reverse")
 """Columns of the records that marks need beside the answers."""
+RECORDS: Final = {
+    "setting": RecordColumn(pl.String, words=SETTINGS),
+    "other_scene": RecordColumn(pl.String),
+    **dict.fromkeys(("subject", "object"), RecordColumn(pl.String, empty=True)),  # of no pair that was annotated
+    "reverse": RecordColumn(pl.Boolean),
+    "aspect": RecordColumn(pl.String, words=tuple(ASPECTS)),
+    "truth": RecordColumn(pl.String),
+    "answer": RecordColumn(pl.String, empty=True),
+    "right": RecordColumn(pl.Boolean, empty=True),
+    "outcome": RecordColumn(pl.String, always=False),
+}
+"""Columns of the records, as they are checked when a run is read."""
 _UNDECIDED: Final = "no_majority"
 _PAIR: Final = ("scene_id", "other_scene", "subject", "object")
 

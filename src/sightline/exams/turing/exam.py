@@ -17,11 +17,12 @@ from sightline.errors import ConfigError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, given_options, option
 from sightline.exams.hooks import call_hook
 from sightline.exams.run import ItemRecords, RunRecords
+from sightline.exams.run_schema import RecordColumn
 from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.conversation import TimedModel, ask_model, check_deadline
 from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
-from sightline.exams.turing.measures import asked_rows, item_records, same_questions, turing_measures
+from sightline.exams.turing.measures import RECORDS, asked_rows, item_records, same_questions, turing_measures
 from sightline.exams.turing.monitor import idle_replies, monitor, monitor_remarks, stream_remarks
 from sightline.exams.turing.source import EngineStreams, QuestionSource, StreamSource, TrainingStudy, WrittenStreams
 from sightline.exams.turing.stream.steps import Stream
@@ -136,6 +137,7 @@ class TuringExam(Exam[TuringItem]):
 
     name: ClassVar[str] = "turing"
     card: ClassVar[str] = "sightline.exams.turing.card"
+    columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     title: ClassVar[str] = "Turing test"
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     unit: ClassVar[str] = "image"

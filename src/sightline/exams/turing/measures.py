@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sightline.errors import DataError
 from sightline.exams.base import Measures, Name
 from sightline.exams.run import ItemRecords, RunRecords
+from sightline.exams.run_schema import RecordColumn
 from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.vocabulary.english import say
@@ -48,6 +49,16 @@ COLUMNS: Final = {
     "seconds": pl.Float64,
 }
 """Columns that measures, monitor and report look at."""
+
+RECORDS: Final = {
+    name: RecordColumn(kind, empty=name in ("p_yes", "answer", "right", "seconds"), always=name != "answer")
+    for name, kind in COLUMNS.items()
+} | {
+    "stream": RecordColumn(pl.Int64),
+    "halted": RecordColumn(pl.String),
+    "said": RecordColumn(pl.String, empty=True),
+}
+"""Columns of the records, as they are checked when a run is read."""
 
 _STREAM: Final = {"item": pl.String, "cluster_id": pl.String, "stream": pl.Int64, "halted": pl.String}
 
