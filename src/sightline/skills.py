@@ -16,9 +16,10 @@ one is called, else the one for all (``prepare``):
 Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views to be shown; whether those that the
 data has will do), ``sees_truth`` (predicates: a baseline that is handed the truth as its study), ``cross_fits``
 (relations: its study has the labels of the pairs to come, and it promises never to use a cluster's own labels to
-answer about it), ``attention(queries)`` (predicates: where it looks, for the report), ``on_truth(asked, truth)``
-(Turing: the true answer after each question) and ``seek(scene_id, stream, step)`` (Turing: the place of the next
-question, for a model that reads its answers from a file).
+answer about it), ``stored_answers`` (relations: its answers, or what they rest on, are read from files, so that it
+is not asked about changed pictures), ``attention(queries)`` (predicates: where it looks, for the report),
+``on_truth(asked, truth)`` (Turing: the true answer after each question) and ``seek(scene_id, stream, step)``
+(Turing: the place of the next question, for a model that reads its answers from a file).
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 Cli = Callable[..., Any]
 
@@ -300,6 +302,33 @@ def test_depth_alone_without_splits_is_an_exam_too(cli: Cli, tmp_path: Path, vot
     card = cli("report", runs, "--out", tmp_path / "r.html", "--json").json
     assert "bottom_edge" in json.dumps(card)
     assert "No finished run" not in (tmp_path / "r.html").read_text()
+
+
+def test_photos_with_boxes_alone_say_how_consistent_a_model_is(cli: Cli, tmp_path: Path) -> None:
+    told, photos = {**coco_pairs(votes=False), "relations": []}, tmp_path / "photos"
+    photos.mkdir()
+    for image in told["images"]:
+        shade = np.random.default_rng(image["id"]).integers(0, 256, (100, 100, 3), dtype=np.uint8)
+        Image.fromarray(shade).save(photos / image["file_name"])
+    (tmp_path / "i.json").write_text(json.dumps(told))
+    data, runs = tmp_path / "data", tmp_path / "runs"
+    assert cli("import", tmp_path / "i.json", "--images", photos, "--out", data).code == 0
+    refused = cli("exam", "relations", "--data", data, "--out", runs)
+    assert refused.code == 2
+    assert "--no-truth" in refused.err
+    asked = ["exam", "relations", "--data", data, "--no-truth", "--model", "random", "--out", runs]
+    shown = cli(*asked)
+    assert shown.code == 0, shown.err
+    assert "Consistency, not correctness" in shown.out
+    again = cli(*asked, "--json").json  # finished runs are taken up, nothing is asked again
+    assert set(again["consistency"]) == {"meaning", "models", "agreement"}
+    assert set(again["scores"]["changes"]["within_image/depth"]) == {"mirror", "jpeg", "shift"}
+    assert again["baselines"]["bottom_edge"]["scores"]["both_ways"]["value"] == 1.0
+    card = cli("report", runs, "--out", tmp_path / "card.html", "--json").json
+    assert card["parts"][0]["title"] == "2.5D relations, without truth"
+    assert "not correctness" in card["parts"][0]["warnings"][0]
+    compared = cli("compare", *(next((runs / "relations").glob(f"{name}@*")) for name in ("random", "size")))
+    assert "answers that fit their reverse" in compared.out
 
 
 def test_partial_truth_counts_where_it_is(cli: Cli, tmp_path: Path) -> None:

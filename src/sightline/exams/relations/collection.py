@@ -141,6 +141,13 @@ def drop_extreme_sizes(boxes: pl.DataFrame) -> pl.DataFrame:
     return boxes.filter(pl.Series(_right_size(boxes.select(_CORNERS).to_numpy())))
 
 
+def sample_boxes(boxes: pl.DataFrame, most: int, *, seed: int) -> pl.DataFrame:
+    """At most so many boxes of each image, drawn by lot; which ones depends on the seed and their ids alone."""
+    lots = [_digest(seed, f"{scene}|{thing}") for scene, thing in boxes.select(_ID).iter_rows()]
+    dealt = boxes.with_columns(lot=pl.Series(lots, dtype=pl.UInt64)).sort("lot", *_ID)
+    return dealt.group_by("scene_id", maintain_order=True).head(most).drop("lot").select(boxes.columns).sort(_ID)
+
+
 def pairs_within(boxes: pl.DataFrame) -> pl.DataFrame:
     """All n(n − 1)/2 pairs of each image, the smaller object id first."""
     first, second = _ends(boxes)

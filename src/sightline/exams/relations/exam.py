@@ -10,6 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option
 from sightline.exams.hooks import model_call
+from sightline.exams.relations.consistency import (
+    COLUMNS,
+    MEANING,
+    agreement_tables,
+    box_tables,
+    comparable_rows,
+    consistency_document,
+    consistency_measures,
+    consistency_records,
+    left_out_sentences,
+)
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
 from sightline.exams.relations.marks import RECORDS, answer_words, mark_pairs, rightness
 from sightline.exams.relations.measures import SUBTASK_TITLES, relations_measures
@@ -20,6 +31,7 @@ from sightline.exams.run_schema import RecordColumn
 from sightline.hints import hint
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
+from sightline.variations import VARIATIONS
 
 if TYPE_CHECKING:
     from sightline.exams.scoring import RunResult
@@ -45,6 +57,9 @@ BASELINES: Final = (
 LEARNING: Final = frozenset({"majority", "object_class", "size_tuned", "location_tuned", "bottom_edge_tuned"})
 """Those of them that cannot answer without a training split."""
 
+_WITHOUT_TRUTH: Final = ("no_truth", "objects", "changes", "seed")
+_CARD_WITHOUT_TRUTH: Final = "sightline.exams.relations.consistency_card"
+
 BOXES_WORDS: Final = {"detected": "own boxes", "perfect": "own boxes, perfect predicates"}
 
 
@@ -62,6 +77,11 @@ class RelationsExam(Exam[RelationsItem]):
             Table 8); ``same`` is the setting it is asked about.
         protocol: How answers are counted.
         detections: CSV of boxes that are joined to models which find none themselves.
+        no_truth: Ask about pairs of whatever boxes there are, and count how consistent the answers are (see
+            `exams.relations.consistency`); relations are not looked at.
+        objects: Without truth, how many boxes of an image are asked about at most.
+        changes: Without truth, the names of `variations.VARIATIONS` under which the same is asked again.
+        seed: Without truth, of the sample of boxes, of the image pairs and of random changes.
     """
 
     split: str | None = option(None, "Split to examine on; by default test.", folder="")
@@ -73,6 +93,12 @@ class RelationsExam(Exam[RelationsItem]):
     )
     protocol: ProtocolName = option("default", "How answers are counted; docs/reference/protocols.", scoring=True)
     detections: Path | None = option(None, "CSV of boxes, instead of a model's own.", identity=False)
+    no_truth: bool = option(False, "Any photos with boxes: how consistent answers are, not whether they are right.")
+    objects: int = option(8, "Without truth: most objects of an image that are asked about.", minimum=2)
+    changes: tuple[str, ...] = option(
+        tuple(VARIATIONS), "Without truth: changes of the pictures to ask again under; '' for none."
+    )
+    seed: int = option(0, "Without truth: seed of the sample and of the shifts.", minimum=0)
 
     name: ClassVar[str] = "relations"
     card: ClassVar[str] = "sightline.exams.relations.card"
@@ -86,6 +112,15 @@ class RelationsExam(Exam[RelationsItem]):
             value, known = getattr(self, name), get_args(words)
             if value not in known:
                 raise ConfigError(f"{name}: unknown {value!r}{hint(str(value), known)}")
+        for change in self.changes:
+            if change not in VARIATIONS:
+                raise ConfigError(f"changes: unknown {change!r}{hint(change, VARIATIONS)}")
+        if self.no_truth:
+            if self.boxes != "truth":
+                raise ConfigError("--no-truth asks about the boxes of the data: it goes without --boxes")
+            own = {"title": "2.5D relations, without truth", "card": _CARD_WITHOUT_TRUTH, "columns": COLUMNS}
+            for name, value in own.items():
+                object.__setattr__(self, name, value)
 
     @property
     def skills(self) -> tuple[tuple[str, ...], ...]:
@@ -93,8 +128,20 @@ class RelationsExam(Exam[RelationsItem]):
         return {"truth": (("relate",),), "detected": (("relate", "detect"),), "perfect": (("detect",),)}[self.boxes]
 
     def settled(self, data: Dataset) -> Self:
-        """Fill in the split."""
-        return replace(self, split=default_split(data)) if self.split is None else self
+        """Fill in the split; without truth all scenes will do where there is no usual one."""
+        if self.split is not None:
+            return self
+        split = default_split(data)
+        return replace(self, split=split if split in data.splits or not self.no_truth else "")
+
+    def identity(self, data: Dataset) -> dict[str, Any]:
+        """All that changes items or records; what goes with an exam without truth only there."""
+        identity = super().identity(data)
+        return identity if self.no_truth else {k: v for k, v in identity.items() if k not in _WITHOUT_TRUTH}
+
+    def compared_options(self) -> frozenset[str]:
+        """The split, and whether there was a truth and how its pairs were drawn."""
+        return frozenset({"split", *_WITHOUT_TRUTH})
 
     def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:
         """Say who takes the exam, the given boxes joined to them; ConfigError where that makes no sense."""
@@ -113,6 +160,9 @@ class RelationsExam(Exam[RelationsItem]):
             left_out = [name for name in BASELINES if name in LEARNING]
             names = [name for name in BASELINES if name not in LEARNING]
             notes = (f"no training split for every setting, so these take no part: {', '.join(left_out)}",)
+        if self.no_truth and "class_prior" in names:  # it learns from labels of the pairs that are asked
+            names.remove("class_prior")
+            notes += ("without truth class_prior has nothing to learn from and takes no part",)
         rivals = {name: str(self._with_boxes(name)) for name in names}
         return Entrants(tuple(self._with_boxes(model) for model in models), rivals, notes)
 
@@ -122,8 +172,12 @@ class RelationsExam(Exam[RelationsItem]):
 
     def tables(self, data: Dataset) -> dict[Setting, PairTable]:
         """The annotated pairs of every setting that has some; DataError where none has."""
-        split = default_split(data) if self.split is None else self.split
-        check_split(split, data, none=False)
+        split = self.settled(data).split
+        assert split is not None
+        if split or not self.no_truth:
+            check_split(split, data, none=False)
+        if self.no_truth:
+            return box_tables(data, split, self.settings, objects=self.objects, seed=self.seed)
         return _nonempty_tables(data, split, self.settings)
 
     def training(self, data: Dataset) -> dict[Setting, PairTable]:
@@ -164,6 +218,8 @@ class RelationsExam(Exam[RelationsItem]):
         return lambda item: self._ask(model, item, detections)
 
     def _ask(self, model: Any, item: RelationsItem, detections: dict[str, Detections]) -> ItemRecords:
+        if self.no_truth:
+            return consistency_records(model, item, self.changes, self.seed)
         if self.boxes != "truth":
             from sightline.exams.relations.detected import detected_records
 
@@ -174,13 +230,32 @@ class RelationsExam(Exam[RelationsItem]):
 
     def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:
         """Precision, recall and F1 by label and sub-task, of all pairs and by scene, and the sub-tasks' average."""
+        if self.no_truth:
+            return tuple(consistency_measures(records.rows, records.items, self.tables(data())))
         protocol = Protocol(self.protocol)
         boxes_matter = protocol is Protocol.OFFICIAL and "outcome" not in records.rows.columns
         tables = self.tables(data()) if boxes_matter else None
         return tuple(relations_measures(mark_pairs(records.rows, tables, protocol=protocol), protocol))
 
-    def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterator[str | Table]:  # noqa: ARG002
-        """Name the sub-tasks that the data has no labels of."""
+    def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
+        """The items both runs have; without truth also only the changed pictures that both were shown."""
+        one, other = super().comparable(a, b)
+        if not self.no_truth or not (one.rows.height and other.rows.height):
+            return one, other
+        rows = comparable_rows(one.rows, other.rows)
+        return replace(one, rows=rows[0]), replace(other, rows=rows[1])
+
+    def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:
+        """Without truth: how consistent every run is, and how far they agree; else nothing."""
+        return {"consistency": consistency_document(results, resamples, seed)} if self.no_truth else {}
+
+    def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterator[str | Table]:
+        """Name the sub-tasks that the data has no labels of; without truth say what the figures mean."""
+        if self.no_truth:
+            yield MEANING
+            yield from (table for table in agreement_tables(shared["consistency"]["agreement"]) if table.rows)
+            yield from left_out_sentences(results)
+            return
         missing = list(dict.fromkeys(task for r in results for task in r.scores.facts.get("not_scored", ())))
         if missing and any(r.records.rows.height for r in results):
             named = ", ".join(SUBTASK_TITLES[task].lower() for task in missing)
@@ -208,7 +283,10 @@ def _nonempty_tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -
     """Pair tables of a split by setting, those without pairs left out; DataError where none is left."""
     tables = _tables(data, split, settings)
     if not tables:
-        raise DataError("no depth or occlusion relations", file=data.path, field=f"split {split}")
+        expected = "relations (2.5VRD, COCOA, ADE20K, COCO with relations), or --no-truth: consistency on any boxes"
+        raise DataError(
+            "no depth or occlusion relations", file=data.path, field=f"split {split}", expected=expected
+        )
     return tables
 
 

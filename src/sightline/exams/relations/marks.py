@@ -428,13 +428,13 @@ def rightness(truth: Sequence[str], answer: Sequence[str | None]) -> list[bool |
 
 
 def truth_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:
-    """Codes of truth words; a word that is none of them is a DataError.
+    """Codes of truth words, no majority for null; a word that is none of them is a DataError.
 
     >>> truth_codes("depth", pl.Series(["closer", "absent"])).tolist()
     [1, -2]
     """
     mapping = {word: code for code, word in _truth_vocabulary(aspect).items()}
-    return _codes(column, mapping).to_numpy().astype(np.int8)
+    return _codes(column, mapping).fill_null(NO_MAJORITY).to_numpy().astype(np.int8)
 
 
 def answer_codes(aspect: str, column: pl.Series) -> NDArray[np.int8]:

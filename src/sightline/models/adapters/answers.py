@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -125,6 +125,8 @@ class Predictions:
         path: The file. An image is known by its scene id or the end of it after a slash.
         reverse: Also answer (b, a) from a row about (a, b), turned round, where (b, a) has no row of its own.
     """
+
+    stored_answers: ClassVar[bool] = True
 
     def __init__(self, path: Path, reverse: bool = False) -> None:
         self.path = path

@@ -36,6 +36,11 @@ class DepthRule(Rule):
         self.source = source
         self.inverse = inverse
 
+    @property
+    def stored_answers(self) -> bool:
+        """Whether the maps are files: then they are of the pictures as they are, not of changed ones."""
+        return isinstance(self.source, DepthFolder)
+
     def lead(self, pairs: Pairs) -> Floats:
         """By how much the first object's mean depth is smaller than the second's (larger, if inverse)."""
         a, b = scene_ids(pairs)
