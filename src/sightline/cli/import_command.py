@@ -22,10 +22,14 @@ def command(
         str,
         typer.Option(
             "--format",
-            help="2.5vrd, ade20k, clevr, coco, cocoa, openimages, photos, voc, vrd, yolo; recognised if not given.",
+            help="2.5vrd, ade20k, clevr, coco, coco-panoptic, coco-results, cocoa, openimages, photos, voc, vrd or "
+            "yolo; recognised if not given.",
         ),
     ] = "",
     images: Annotated[Path | None, typer.Option(help="Folder of the photos; they are copied in.")] = None,
+    instances: Annotated[
+        Path | None, typer.Option(help="Of coco-results: the instances file the results are about.")
+    ] = None,
     split: Annotated[str, typer.Option(help="Split name, for formats whose files do not tell.")] = "",
     skip_broken: Annotated[
         bool, typer.Option("--skip-broken", help="Go on without photos that cannot be read; each is listed.")
@@ -38,8 +42,10 @@ def command(
     from sightline.store.formats import pick
 
     chosen = pick(source, format_name)
-    options: dict[str, Any] = {k: v for k, v in (("images", images), ("split", split)) if v}
-    notes = chosen.notes(source)
+    options: dict[str, Any] = {
+        k: v for k, v in (("instances", instances), ("images", images), ("split", split)) if v
+    }
+    notes = chosen.notes(source, **options)
     broken: list[PictureError] = []
     parts = _some(chosen.read(source, **options), source, broken, skip_broken=skip_broken)
     data = write(

@@ -28,7 +28,7 @@ def counts_from_mask(mask: ArrayLike) -> Counts:
     array([1, 3])
     """
     flat = np.asarray(mask, dtype=bool).ravel(order="F")
-    return _counts_from_toggles(np.flatnonzero(np.diff(flat, prepend=False)), flat.size)
+    return counts_from_toggles(np.flatnonzero(np.diff(flat, prepend=False)), flat.size)
 
 
 def mask_from_counts(counts: ArrayLike, height: int, width: int) -> Mask:
@@ -177,7 +177,7 @@ def merge(masks: Iterable[ArrayLike], *, intersect: bool = False) -> Counts:
     where, index = np.unique(places, return_inverse=True)
     depth = np.cumsum(np.bincount(index, weights=steps, minlength=where.size))
     inside = depth >= (len(all_counts) if intersect else 1)
-    return _counts_from_toggles(where[np.diff(inside, prepend=False)], totals.pop())
+    return counts_from_toggles(where[np.diff(inside, prepend=False)], totals.pop())
 
 
 def iou(a: ArrayLike, b: ArrayLike, *, crowd: bool = False) -> float:
@@ -215,7 +215,7 @@ def polygon(xy: ArrayLike, height: int, width: int) -> Counts:
     column, row = _crossings(grid, np.roll(grid, -1, axis=0), width)
     y = np.ceil(np.clip((row + 0.5) / 5.0 - 0.5, 0.0, height)).astype(np.int64)
     where, times = np.unique(column * height + y, return_counts=True)
-    return _counts_from_toggles(where[times % 2 == 1], height * width)
+    return counts_from_toggles(where[times % 2 == 1], height * width)
 
 
 def polygons(rings: Iterable[ArrayLike], height: int, width: int) -> Counts:
@@ -291,7 +291,7 @@ def _runs(counts: ArrayLike) -> tuple[Counts, Counts]:
     return starts[filled], stops[filled]
 
 
-def _counts_from_toggles(toggles: NDArray[np.intp] | Counts, size: int) -> Counts:
+def counts_from_toggles(toggles: NDArray[np.intp] | Counts, size: int) -> Counts:
     """Counts from the sorted places where the value changes; a change at the very end is none."""
     inner = toggles[toggles < size].astype(np.int64)
     return np.diff(inner, prepend=0, append=size)

@@ -1,7 +1,7 @@
 """Outside formats, one module each, imported when first used.
 
->>> sorted(FORMATS)
-['2.5vrd', 'ade20k', 'clevr', 'coco', 'cocoa', 'openimages', 'photos', 'voc', 'vrd', 'yolo']
+>>> sorted(FORMATS)[:5]
+['2.5vrd', 'ade20k', 'clevr', 'coco', 'coco-panoptic']
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,10 +57,12 @@ class Format:
         write: Callable[..., object] | None = self._function("write")
         return write
 
-    def notes(self, path: Path) -> list[str]:
+    def notes(self, path: Path, **options: Any) -> list[str]:
         """What an import of a path will leave out and why; nothing unless the format has its own."""
         notes = self._function("notes")
-        return [] if notes is None else list(notes(path))
+        if notes is None:
+            return []
+        return list(notes(path, **{k: v for k, v in options.items() if k in signature(notes).parameters}))
 
     def _function(self, name: str) -> Any:
         return getattr(import_module(f"{__name__}.{self.module}"), name, None)
@@ -116,6 +119,18 @@ _FORMATS: Final = (
         ("images",),
     ),
     Format("clevr", "a scenes.json file, or a folder with *scenes.json files", "clevr", ("images", "split")),
+    Format(
+        "coco-panoptic",
+        "a panoptic_X.json file beside a folder panoptic_X of PNG files, or a folder with such files",
+        "coco_panoptic",
+        ("images", "split"),
+    ),
+    Format(
+        "coco-results",
+        "a JSON list of a detector's results, beside the instances file it is about or with --instances",
+        "coco_results",
+        ("instances", "images", "split"),
+    ),
     Format(
         "cocoa",
         "a JSON file with the amodal regions of a photo, or of many; or a folder with such files",

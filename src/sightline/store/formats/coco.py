@@ -113,7 +113,7 @@ class _Index:
 def detect(path: Path) -> bool:
     """Whether the path looks like COCO instances: such a JSON file, or a folder with such files."""
     try:
-        return all(_is_instances(file.path) for file in _files(Path(path)))
+        return all(is_instances(file.path) for file in _files(Path(path)))
     except (DataError, OSError):
         return False
 
@@ -162,7 +162,7 @@ def _files(path: Path) -> list[_File]:
     """The instances files a path stands for; at least one."""
     if not path.is_dir():
         return [_File(path)]
-    here = sorted(file for file in path.glob("*.json") if _is_instances(file))
+    here = sorted(file for file in path.glob("*.json") if is_instances(file))
     if len(here) == 1:
         return [_File(here[0])]
     below = sorted((path / "annotations").glob(f"{_PREFIX}*.json"))
@@ -174,7 +174,10 @@ def _files(path: Path) -> list[_File]:
     return [_File(*parts) for parts in zip(below, suffixes, split_names(suffixes), strict=True)]
 
 
-def _is_instances(file: Path) -> bool:
+def is_instances(file: Path) -> bool:
+    """Whether a file looks like COCO instances, and not like one of COCO's other files."""
+    if names_keys(file, "segments_info") or names_keys(file, "regions", "occlude_rate"):
+        return False
     return names_keys(file, "images", "annotations", "categories", any_of=True, lists=True)
 
 
