@@ -12,8 +12,10 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from sightline.stats import average_precision, intervals, rank, ranked_intervals
 from sightline.stats.paired import sign_flip
@@ -24,9 +26,19 @@ from reference import simulated_clusters as simulated
 CLUSTERS = (20, 50, 120, 200, 400, 1000)
 ACCURACIES = (0.6, 0.85, 0.97, 0.995)
 PREVALENCES = (0.01, 0.03, 0.1)
-RARE_CLUSTERS = (20, 50, 100, 200, 400)
-MODELS = {"good": (0.7, 0.6), "bad": (0.1, 0.1)}  # recall and precision
-PARTS = ("cases", "rare", "ranked", "swaps")
+RARE_CLUSTERS = (20, 50, 100, 200, 500)
+MODELS = {"good": (0.7, 0.6), "fair": (0.3, 0.3), "bad": (0.1, 0.1), "worst": (0.03, 0.03)}  # recall and precision
+DESIGNS = (  # clusters, prevalence, correlation within a cluster: 18 to 60 positives
+    (37, 0.1, 0.2),
+    (37, 0.1, 0.02),
+    (100, 0.03, 0.02),
+    (200, 0.02, 0.2),
+    (500, 0.01, 0.02),
+    (500, 0.02, 0.1),
+)
+SCORES = np.arange(0.02, 0.31, 0.01)
+IMAGES = (20, 50, 100, 200, 400)
+PARTS = ("cases", "rare", "hitless", "ranked", "swaps")
 BLOCK = 50  # repeats that share their bootstrap draws
 
 
@@ -71,6 +83,52 @@ def rare(model: str, prevalence: float, n: int, repeats: int, resamples: int) ->
         "no_hit": float(np.concatenate(no_hit).mean()),
         "no_hit_high": float(np.median([i.high for i in hitless])) if hitless else None,
     }
+
+
+class Seen(NamedTuple):
+    """What R samples without a hit show, each (R,): half an error a judgement and at most one a scene."""
+
+    judgements: np.ndarray
+    scenes: np.ndarray
+    errors: np.ndarray
+
+    def wilson(self, n: np.ndarray) -> np.ndarray:
+        """Wilson's upper limit of 0 in n judgements, Student's quantile with a scene less in freedom."""
+        squared = special.stdtrit(self.scenes - 1.0, 0.975) ** 2
+        return squared / (n + squared)
+
+
+HITLESS = {
+    "Wilson with Student's quantile (before)": lambda seen: seen.wilson(seen.judgements),
+    "Clopper–Pearson": lambda seen: 1 - 0.025 ** (1 / seen.judgements),
+    "mid-p (ours)": lambda seen: 1 - 0.05 ** (1 / seen.judgements),
+    "Jeffreys": lambda seen: special.betaincinv(0.5, seen.judgements + 0.5, 0.975),
+    "each scene a judgement, Wilson": lambda seen: seen.wilson(seen.scenes),
+    "each miss and false claim a judgement, Wilson": lambda seen: seen.wilson(seen.errors),
+}
+"""Upper limits of an F1 of 0."""
+EXAMPLE = Seen(np.array(22.0), np.array(37.0), np.array(44.0))  # 22 misses and 22 false claims in 37 scenes
+
+
+def hitless(n: int, prevalence: float, likeness: float, repeats: int) -> dict[str, list[float]]:
+    """Coverage of F1 by each rule for the limit without a hit, at each true F1; with hits all agree."""
+    shares: dict[str, list[float]] = {rule: [] for rule in HITLESS}
+    for truth in SCORES:
+        rng = np.random.default_rng([n, round(1000 * prevalence), round(1000 * truth)])
+        held: dict[str, list[np.ndarray]] = {rule: [] for rule in HITLESS}
+        for _ in range(0, repeats, BLOCK):
+            samples = simulated.rare(rng, (n, BLOCK), prevalence, truth, truth, likeness=likeness)
+            found = intervals(samples, simulated.rare_statistics, resamples=100)[2::3]
+            low, high = (np.array([getattr(i, side) for i in found]) for side in ("low", "high"))
+            errors = samples[..., 1:].sum(axis=-1)
+            seen = Seen(np.minimum(errors / 2, 1).sum(axis=0), (errors > 0).sum(axis=0), errors.sum(axis=0))
+            none, given = samples[..., 0].sum(axis=0) == 0, np.isfinite(low)
+            for rule, limit in HITLESS.items():
+                upper = np.where(none, limit(seen), high)
+                held[rule].append(((low <= truth) & (truth <= upper))[given])
+        for rule, parts in held.items():
+            shares[rule].append(float(np.concatenate(parts).mean()))
+    return shares
 
 
 def ranked(n: int, repeats: int, resamples: int) -> float:
@@ -123,8 +181,10 @@ def study(parts: list[str], repeats: int, resamples: int) -> dict[str, object]:
             for p in PREVALENCES
             for n in RARE_CLUSTERS
         ]
+    if "hitless" in parts:
+        results["hitless"] = [{"design": design, "share": hitless(*design, repeats)} for design in DESIGNS]
     if "ranked" in parts:
-        results["ranked"] = {n: ranked(n, few_repeats, few_resamples) for n in RARE_CLUSTERS}
+        results["ranked"] = {n: ranked(n, few_repeats, few_resamples) for n in IMAGES}
     if "swaps" in parts:
         results["rejected"] = {n: rejected(n, repeats, resamples) for n in CLUSTERS}
     return results
@@ -151,6 +211,14 @@ def show(results: dict[str, object]) -> None:
             rest = f"{percent(row['given'], 0)} | {percent(row['no_hit'], 0)} | {percent(row['no_hit_high'], 0)}"
             about = f"{row['model']} | {percent(row['prevalence'], 0)} | {row['clusters']} | {row['positives']:.0f}"
             print(f"| {about} | {shares} | {rest} |")
+    if "hitless" in results:
+        print("\n| upper limit without a hit | of the example | coverage: lowest ", end="")
+        print("| at a true F1 of | highest |\n|---|---|---|---|---|")
+        for rule, limit in HITLESS.items():
+            shares = np.array([row["share"][rule] for row in results["hitless"]])
+            at = SCORES[np.unravel_index(shares.argmin(), shares.shape)[1]]
+            worst, best = percent(shares.min()), percent(shares.max())
+            print(f"| {rule} | {percent(float(limit(EXAMPLE)))} | {worst} | {at:.2f} | {best} |")
     if "ranked" in results:
         print("\n| images | AP |\n|---|---|")
         for n, share in results["ranked"].items():

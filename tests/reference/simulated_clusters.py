@@ -41,11 +41,11 @@ def clusters(rng, shape, accuracy=ACCURACY, mean_size=6):
     return np.stack([tp, size - positive - tn, positive - tp, tn], axis=-1)
 
 
-def rare(rng, shape, prevalence, recall, precision, mean_size=6):
+def rare(rng, shape, prevalence, recall, precision, mean_size=6, likeness=LIKENESS):
     """Counts (*shape, 3) tp, fp, fn where positives are rare and come in clusters, as do hits and false claims."""
 
     def propensity(mean):
-        strength = (1 - LIKENESS) / LIKENESS
+        strength = (1 - likeness) / likeness
         return rng.beta(mean * strength, (1 - mean) * strength, shape)
 
     size = 1 + rng.geometric(1 / (mean_size - 1), shape)

@@ -39,6 +39,8 @@ def test_intervals_cover_the_truth(n, repeats, accuracy, method):
         (100, 0.03, 0.7, 0.6),  # 18 positives
         (100, 0.03, 0.1, 0.1),  # often no hit at all
         (50, 0.1, 0.1, 0.1),  # some scenes, sometimes no hit
+        (37, 0.1, 0.2, 0.2),  # 22 positives in the mean, one sample in thirty without a hit
+        (500, 0.01, 0.12, 0.12),  # 30 positives in as many scenes: hits are hardly correlated
     ],
 )
 def test_intervals_of_f1_cover_the_truth_where_positives_are_rare(n, prevalence, recall, precision):
@@ -48,6 +50,23 @@ def test_intervals_of_f1_cover_the_truth_where_positives_are_rare(n, prevalence,
         found += intervals(samples, simulated.rare_statistics, resamples=1)[2::3]
     share = simulated.coverage(found, simulated.rare_truth(recall, precision)[2:])[0]
     assert 0.93 <= share <= 0.975
+
+
+@pytest.mark.parametrize(
+    "high",
+    [
+        pytest.param(lambda scenes, errors: 1 - 0.05 ** (1 / scenes), id="each scene a judgement"),
+        pytest.param(lambda scenes, errors: 1 - 0.05 ** (1 / errors), id="each error a judgement"),
+    ],
+)
+def test_narrower_limits_of_an_f1_of_0_cover_too_little(high):
+    """22 misses and 22 false claims in 37 scenes would have 0–8 % or 0–7 % by these: no such rule can hold."""
+    truth = 0.09
+    counts = simulated.rare(np.random.default_rng(0), (500, 3000), 0.01, truth, truth, likeness=0.02)
+    tp, fp, fn = np.moveaxis(counts.sum(axis=0), -1, 0)
+    scenes, none = (counts.sum(axis=-1) > 0).sum(axis=0), tp == 0
+    hold = high(scenes, fp + fn)[none] >= truth
+    assert 1 - (~hold).sum() / len(none) < 0.93  # even if every sample with a hit were covered
 
 
 def test_intervals_by_judgement_cover_too_little():

@@ -10,7 +10,7 @@ from scipy import stats as scipy_stats
 from sightline.errors import ConfigError
 from sightline.plain import plain
 from sightline.stats import Interval, bootstrap, intervals, macro_intervals
-from sightline.stats.intervals import percentile_limits, t_quantile, wilson
+from sightline.stats.intervals import mid_p_at_0, percentile_limits, t_quantile, wilson
 
 
 def ratio(totals):
@@ -34,10 +34,10 @@ def sample(n, p, seed=0):
         ([[3, 4]], 0.75, math.nan, math.nan, 1, "none"),  # one cluster says nothing about clusters
         ([[0, 0]] * 9, math.nan, math.nan, math.nan, 0, "none"),  # never defined
         ([[3, 4], [0, 0]], 0.75, math.nan, math.nan, 1, "none"),  # only one cluster has a case
-        ([[1, 1]] * 10, 1.0, 0.6615, 1.0, 10, "Wilson, effective n"),  # all right: n = 10, t with 9 degrees
-        ([[0, 7]] * 10, 0.0, 0.0, 0.3385, 10, "Wilson, effective n"),  # all wrong: clusters count, not judgements
+        ([[1, 1]] * 10, 1.0, 0.7411, 1.0, 10, "mid-p, effective n"),  # all right: 0.05 ** (1 / 10)
+        ([[0, 7]] * 10, 0.0, 0.0, 0.2589, 10, "mid-p, effective n"),  # all wrong: clusters count, not judgements
         ([[1, 2]] * 10, 0.5, 0.2091, 0.7909, 10, "Wilson, effective n"),  # all alike: no variance seen
-        ([[1, 1]] * 4000, 1.0, 0.99904, 1.0, 4000, "Wilson, effective n"),  # a bootstrap would say [1, 1]
+        ([[1, 1]] * 4000, 1.0, 0.99925, 1.0, 4000, "mid-p, effective n"),  # a bootstrap would say [1, 1]
     ],
 )
 def test_edge_cases(counts, value, low, high, n, method):
@@ -75,11 +75,35 @@ def test_an_f1_of_0_is_judged_by_all_scenes_with_a_miss_or_a_false_claim():
     counts[:20, 1], counts[0, 1] = 1, 3  # 22 false claims
     counts[18:37, 2], counts[36, 2] = 1, 4  # 22 misses; two scenes have both
     found = intervals(counts, f1_of_said_and_true)[0]
-    judgements = (
-        33 / 2 + 2 + 2
-    )  # half for a miss or a false claim alone, since a hit undoes one of each; at most one
-    assert (found.n, found.low) == (37, 0)
-    assert found.high == pytest.approx(wilson(0.0, judgements, t_quantile(0.975, 36))[1], rel=1e-4)
+    # half for a miss or a false claim alone, since a hit undoes one of each; at most one
+    judgements = 33 / 2 + 2 + 2
+    assert (found.n, found.low, found.method) == (37, 0, "mid-p, effective n")
+    assert found.high == pytest.approx(1 - 0.05 ** (1 / judgements), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("both", "alone", "n", "high"),
+    [
+        (7, 15, 37, 0.1273),  # as spread over 37 scenes as they can be: 22 judgements
+        (22, 0, 22, 0.1273),  # a miss and a false claim together in each of 22 scenes: 22 judgements
+        (1, 9, 19, 0.2588),  # fewer: 10 judgements
+    ],
+)
+def test_limits_of_an_f1_of_0(both, alone, n, high):
+    counts = np.array([[0, 1, 1]] * both + [[0, 1, 0]] * alone + [[0, 0, 1]] * alone)
+    found = intervals(counts, f1_of_said_and_true)[0]
+    assert (found.n, found.low) == (n, 0)
+    assert found.high == pytest.approx(high, abs=1e-3)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("n", [2, 22, 400])
+def test_mid_p_at_0_halves_the_chance_of_what_was_seen(n, level):
+    high = mid_p_at_0(n, level)
+    assert scipy_stats.binom.pmf(0, n, high) / 2 == pytest.approx((1 - level) / 2)
+    exact = scipy_stats.beta.ppf((1 + level) / 2, 1, n)  # Clopper and Pearson
+    assert scipy_stats.beta.ppf((1 + level) / 2, 0.5, n + 0.5) < high < exact  # Jeffreys' is narrower
+    assert mid_p_at_0(0, level) == 1
 
 
 def test_effective_n_of_single_judgements_is_their_number():
