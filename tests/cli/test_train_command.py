@@ -14,7 +14,7 @@ import torch
 from sightline.cli import console
 from sightline.models.nets import sornet
 from sightline.models.nets.sornet import SornetConfig
-from sightline.training.sornet import setup
+from sightline.training.sornet import losses, setup
 from sightline.training.sornet.layouts import identities_of
 from sightline.worlds import load_world
 
@@ -386,6 +386,73 @@ def test_interrupted(cli: Any, generated: Path, tmp_path: Path, monkeypatch: pyt
         "interrupted: the same command goes on from the start, no state was saved yet",
     )
     assert cli(*words).code == 0
+
+
+def test_interrupted_after_a_state(
+    cli: Any, generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def press_at_third(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return losses.predicate_loss(*given)
+
+    words = ("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL)
+    with monkeypatch.context() as patched:
+        patched.setattr("sightline.training.log.FIRST_STATE", 0.0)
+        patched.setattr("sightline.training.sornet.task.predicate_loss", press_at_third)
+        done = cli(*words)
+    state = tmp_path / "t" / "state.ckpt"
+    assert (done.code, done.err.splitlines()[:2]) == (
+        130,
+        [
+            f"note: {state} holds the training after step 1: stopped now, the same command goes on there",
+            f"interrupted: the same command goes on after step 1 of 3, kept in {state}",
+        ],
+    )
+    again = cli(*words)
+    assert again.code == 0, again.err
+    assert f"note: {state} holds the training after step 1" in again.err
+
+
+def test_a_batch_that_suits_the_cpu(
+    cli: Any, generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup, "CPU_BATCH", 3)
+    words = ("train", "sornet", "--data", generated, "--out", tmp_path / "t", "--steps", 1, "--device", "cpu")
+    done = cli(*words)
+    assert done.code == 0, done.err
+    assert "note: 3 scenes a step, to suit this CPU; --batch sets it" in done.err
+    assert json.loads((tmp_path / "t" / "plan.json").read_bytes())["plan"]["batch"] == 3
+    monkeypatch.setattr(setup, "CPU_BATCH", 2)  # gone on with on another machine
+    again = cli(*words)
+    assert again.code == 0, again.err
+    assert "to suit this CPU" not in again.err
+    refused = cli(*words, "--batch", 5)
+    assert (refused.code, "its batch is 3, now it is 5" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "memory", "batch"),
+    [
+        ({}, 64e9, 16),  # a CPU
+        ({"size": "base"}, 4e9, 8),  # whose memory is small
+        ({"size": "base"}, 1e6, 1),  # or next to nothing
+        ({"batch": 256}, 8e9, 256),  # asked for
+        ({"start": "sornet"}, 64e9, 32),  # a checkpoint's
+        ({"start": "sornet"}, 4e9, 8),  # on a CPU of little memory
+    ],
+)
+def test_batches_by_memory(
+    options: dict[str, Any], memory: float, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup, "_memory", lambda: memory)
+    chosen = setup.SornetOptions(worlds=("geospa/train",), **options)
+    assert setup.plan_of(chosen, "cpu").batch == batch
+    on_card = setup.plan_of(chosen, "cuda").batch
+    assert on_card == options.get("batch", 32 if "start" in options else 256)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from sightline.errors import ConfigError, DataError
+from sightline.training import log
 from sightline.training.fit import fit
 from sightline.training.folder import LOG, PLAN, STATE, columns_of
 from sightline.training.learner import Learner
@@ -109,6 +111,31 @@ def test_going_on_is_as_if_never_interrupted(optimizer: Any, tmp_path: Path) -> 
     assert (source.asked, done.steps) == (list(range(20, 60)), 60)
     assert all(map(torch.equal, state(whole), state(parts)))
     assert (tmp_path / "whole" / "line.json").read_bytes() == (tmp_path / "parts" / "line.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "steps"),
+    [
+        (math.inf, math.inf, [4, 8, 9]),  # by steps alone; the last always
+        (0.0, math.inf, [1, 4, 8, 9]),  # early, then by steps
+        (0.0, 0.0, list(range(1, 10))),  # by time: here the time is up at every step
+    ],
+)
+def test_states_are_saved_early_then_by_steps_and_by_time(
+    first: float, later: float, steps: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "FIRST_STATE", first)
+    monkeypatch.setattr(log, "STATE_SECONDS", later)
+    saved: list[int] = []
+    fit(LineTask(plan(steps=9), Points()), tmp_path, save_every=4, saved=saved.append)
+    assert saved == steps
+
+
+def test_the_state_gone_on_from_is_told(tmp_path: Path) -> None:
+    fit(LineTask(plan(), Points()), tmp_path, stop_after=7)
+    saved: list[int] = []
+    fit(LineTask(plan(), Points()), tmp_path, stop_after=9, saved=saved.append)
+    assert saved == [7, 9]
 
 
 def test_it_refuses_what_is_not_its_own(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -52,7 +53,12 @@ def command(
     ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="By default 2000; 300 from a checkpoint.")] = None,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Scenes of a step; by default 256, 32 from a checkpoint.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Scenes of a step; by default 256, on a CPU 16, from a checkpoint 32; on a CPU of little memory "
+            "fewer.",
+        ),
     ] = None,
     rate: Annotated[
         float | None, typer.Option(help="Highest learning rate; by default 1e-3, 1e-4 from a checkpoint.")
@@ -81,7 +87,13 @@ def command(
     device: Annotated[
         Literal["auto", "cpu", "cuda"], typer.Option(help="Where to train; auto takes the card where there is one.")
     ] = "auto",
-    save_every: Annotated[int, typer.Option(min=1, help="Steps between states to go on from.")] = 500,
+    save_every: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Steps between states to go on from; one is also saved after a minute, then every ten minutes.",
+        ),
+    ] = 500,
     tensorboard: Annotated[bool, typer.Option(help="Write the log for TensorBoard too.")] = False,
     json: Json = False,
 ) -> None:
@@ -139,15 +151,31 @@ def _train_sornet(options: SornetOptions, to: Path, *, save_every: int, tensorbo
     from sightline.training.sornet.setup import device_of, plan_of, source_of
     from sightline.training.sornet.task import WEIGHTS, SornetTask
 
+    note = _noting(quiet=json)
+    kept: list[int] = []
+
     def resume_point() -> str:
+        if kept:
+            return f"after step {kept[-1]:,} of {plan.steps:,}, kept in {to / STATE}"
         return "at the last state" if (to / STATE).exists() else "from the start, no state was saved yet"
 
-    begun(to, WEIGHTS)  # a folder of something else shows before scenes are read or drawn
+    def on_saved(step: int) -> None:
+        if not kept and step < plan.steps:
+            note(
+                f"{to / STATE} holds the training after step {step:,}: stopped now, the same command goes on there"
+            )
+        kept.append(step)
+
+    stored = begun(to, WEIGHTS)  # a folder of something else shows before scenes are read or drawn
     device = device_of(options)
+    if stored is not None and options.batch is None:  # chosen on a machine that may have been another one
+        options = replace(options, batch=stored["plan"].get("batch"))
     plan = plan_of(options, device)
+    if device == "cpu" and options.batch is None:
+        note(f"{counted(plan.batch, 'scene')} a step, to suit this CPU; --batch sets it")
     with quiet_stdout(active=json), _interruptible(resume_point):
         with progress("canonical views", quiet=json or not options.worlds) as show_bank:
-            source = source_of(options, plan, device, _noting(quiet=json), show_bank)
+            source = source_of(options, plan, device, note, show_bank)
         with _bar(plan.steps, quiet=json) as show, _board(to, active=tensorboard) as add_scalars:
 
             def on_row(done: int, total: int, row: Mapping[str, float]) -> None:
@@ -156,7 +184,9 @@ def _train_sornet(options: SornetOptions, to: Path, *, save_every: int, tensorbo
 
             every = max(1, min(50, plan.steps // 20))
             task = SornetTask(plan, source)
-            _, fitted = fit(task, to, log_every=every, save_every=save_every, progress=on_row, device=device)
+            _, fitted = fit(
+                task, to, log_every=every, save_every=save_every, progress=on_row, saved=on_saved, device=device
+            )
     if json:
         print_json({**plain(fitted), "device": device})
         return

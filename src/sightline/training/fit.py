@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from logging import ERROR, getLogger
@@ -49,6 +49,7 @@ def fit(
     stop_after: int | None = None,
     seconds: float = math.inf,
     progress: Progress | None = None,
+    saved: Callable[[int], None] | None = None,
     device: str = "",
 ) -> tuple[Learner, Fitted]:
     """Train; on the folder of an interrupted training of the same plan it goes on where that stopped.
@@ -57,10 +58,11 @@ def fit(
         task: What to train, how and on what.
         folder: Made if missing.
         log_every: Steps between rows of the log.
-        save_every: Steps between states.
+        save_every: Steps between states; besides, one is saved after a minute and then every ten minutes.
         stop_after: Stop early, at this step; call again to go on.
         seconds: Stop early, at the first step that ends after so many; call again to go on.
         progress: Told at every row of the log.
+        saved: Told the step of the state that lies in the folder: the one gone on from, then each that is saved.
         device: ``cpu`` or ``cuda``; by default the card where there is one.
 
     Raises:
@@ -70,7 +72,7 @@ def fit(
     out, plan = Path(folder), task.plan
     facts = identity(task, out)  # before the network is made
     learner = Learner(task)
-    log = TrainingLog(out, task, facts, log_every, save_every, time.monotonic() + seconds, progress)
+    log = TrainingLog(out, task, facts, log_every, save_every, time.monotonic() + seconds, progress, saved)
     stop = min(plan.steps, stop_after or plan.steps)
     start = time.monotonic()
     with catch_warnings():

@@ -25,6 +25,11 @@ from sightline.training.plan import TrainingTask
 Progress = Callable[[int, int, Mapping[str, float]], None]
 """Called with (steps done, steps in all, figures of the log's last row)."""
 
+FIRST_STATE: Final = 60.0
+"""Seconds after which the first state is saved, at the end of a step."""
+STATE_SECONDS: Final = 600.0
+"""Most seconds between states, a step longer; more often by steps."""
+
 _UNREADABLE: Final = (RuntimeError, UnpicklingError, EOFError, LookupError, ValueError, TypeError)
 """What torch raises over a damaged file."""
 
@@ -63,6 +68,7 @@ class TrainingLog(Callback):
         save: Steps between states.
         until: When to stop, by `time.monotonic`.
         progress: Called with every row.
+        saved: Called with the step of the state in the folder: the one resumed from, then each that is saved.
 
     Attributes:
         last: Figures of the last row.
@@ -77,9 +83,11 @@ class TrainingLog(Callback):
         save: int,
         until: float,
         progress: Progress | None,
+        saved: Callable[[int], None] | None = None,
     ) -> None:
         self._out, self._task, self._plan, self._identity = out, task, task.plan, identity
         self._every, self._save_every, self._until, self._progress = every, save, until, progress
+        self._saved, self._due = saved, math.inf
         self._columns = columns_of(task)
         self.last: dict[str, float] = {}
         self._begun = self._since = math.nan
@@ -91,6 +99,9 @@ class TrainingLog(Callback):
         atomic_write(self._out / PLAN, (json.dumps(self._identity, indent=2) + "\n").encode())
         rows = log_rows(self._out, trainer.global_step)
         atomic_write(self._out / LOG, "\n".join([",".join(self._columns), *rows, ""]).encode())
+        self._due = time.monotonic() + FIRST_STATE
+        if self._saved is not None and trainer.global_step:
+            self._saved(trainer.global_step)
 
     def on_train_batch_start(self, *_: Any) -> None:
         """Time counts from the first batch on: before it, scenes may have had to be drawn."""
@@ -105,7 +116,7 @@ class TrainingLog(Callback):
         last = trainer.should_stop or step == trainer.max_steps
         if step % self._every == 0 or last:
             self._write(trainer, learner)
-        if step % self._save_every == 0 and not last:
+        if (step % self._save_every == 0 or time.monotonic() > self._due) and not last:
             self.save(trainer, learner)
 
     def on_train_end(self, trainer: lightning.Trainer, learner: Any) -> None:
@@ -119,6 +130,9 @@ class TrainingLog(Callback):
         trainer.save_checkpoint(fresh)
         fresh.replace(self._out / STATE)
         self._save_weights(trainer, learner)
+        self._due = time.monotonic() + STATE_SECONDS
+        if self._saved is not None:
+            self._saved(trainer.global_step)
 
     def done_before(self, trainer: lightning.Trainer, learner: Learner) -> None:
         """Where no step was left: weights that are missing, or of an earlier step, are made of the state."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -20,8 +21,13 @@ from sightline.worlds import World, load_world
 if TYPE_CHECKING:
     from sightline.training.sornet.dataset import StoredSource
 
-MOST_CANONICAL: Final = {"cpu": 5_000, "cuda": 100_000}
+MOST_CANONICAL: Final = {"cpu": 500, "cuda": 100_000}
 """Canonical views of a world to wait for; one of each object there must be."""
+
+CPU_BATCH: Final = 16
+"""Scenes of a step on a CPU, which needs most of a second for each."""
+SCENE_BYTES: Final = {"tiny": 45e6, "small": 90e6, "base": 125e6}
+"""Memory a scene of two views of GeoSpa's 480×320 pixels takes in a step, measured."""
 
 _HELD_OUT_SEED: Final = 1_000_003
 """Added to the seed of a world's scenes to ask about."""
@@ -96,10 +102,35 @@ def plan_of(options: SornetOptions, device: str) -> SornetPlan:
     changes |= {} if options.auxiliary in ("both", "pose") else {"facts": 0.0}
     changes |= {} if options.auxiliary in ("both", "pointing") else {"pointing": 0.0}
     if options.start is not None:
-        return fine_plan(options.start, **changes)
+        plan = fine_plan(options.start, **changes)
+        chosen = device == "cpu" and options.batch is None
+        return replace(plan, batch=usual_batch(plan.batch, plan.size)) if chosen else plan
     usual = SornetPlan()
+    if device == "cpu":
+        changes.setdefault("batch", usual_batch(CPU_BATCH, changes.get("size", usual.size)))
     warmup = min(usual.warmup, changes.get("steps", usual.steps) // 10)
     return SornetPlan(warmup=warmup, compiled=device == "cuda", **changes)
+
+
+def usual_batch(most: int, size: str, memory: float | None = None) -> int:
+    """Choose the scenes of a step on a CPU: `most`, or fewer that take a quarter of its memory (bytes) at most.
+
+    >>> [usual_batch(16, size, memory=4e9) for size in ("tiny", "small", "base")]
+    [16, 8, 8]
+    """
+    fits = int((_memory() if memory is None else memory) / 4 / SCENE_BYTES.get(size, SCENE_BYTES["base"]))
+    return min(most, 1 << max(fits, 1).bit_length() - 1)
+
+
+def _memory() -> float:
+    """Memory of this machine or of the container we run in, in bytes; 8 GB where nobody tells."""
+    whole = 8e9
+    try:
+        whole = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+    except (AttributeError, OSError, ValueError):
+        return whole
+    return min(whole, float(limit)) if limit.isdigit() else whole
 
 
 def source_of(
@@ -145,7 +176,7 @@ def canonical_each(objects: int, most: int, device: str) -> int:
     All are drawn before training. A divisor of `most`, so that worlds with different numbers of them mix.
 
     >>> canonical_each(56, 32, "cpu"), canonical_each(10_584, 32, "cuda"), canonical_each(10_584, 32, "cpu")
-    (32, 8, 1)
+    (8, 8, 1)
     """
     affordable = MOST_CANONICAL[device] // objects
     return max(count for count in range(1, most + 1) if most % count == 0 and (count <= affordable or count == 1))
