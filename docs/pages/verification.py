@@ -447,9 +447,9 @@ SECTIONS = (
         "Limits of F1 that were put right",
         "python docs/pages/verification.py",
         "Before, only scenes for which F1 is defined alone counted where F1 is 0; now every scene with a miss or a "
-        "false claim does, by the mid-p limit ({doc}`reference/statistics`). Of all limits of the blind rules on the "
-        "test set, under the three protocols, these counted too few scenes; no score changed. *Before* is commit "
-        "5430f45; {doc}`results/coverage` lists what mid-p alone changed. One more is only in "
+        "false claim does, by the mid-p limit ({doc}`reference/statistics`). Of all limits of the blind rules on "
+        "the test set, under the three protocols, these counted too few scenes; no score changed. *Before* is "
+        "commit 5430f45; {doc}`results/coverage` lists what mid-p alone changed. One more is only in "
         "`results/geospa/curve-val_kitchen.json`: *contains*, before any scene was learned from, has 0–0.8605; the "
         "command of {doc}`results/geospa` now gives 0–0.1573.",
         limit_rows,
