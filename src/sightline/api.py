@@ -6,10 +6,11 @@ The command line parses, calls these functions and prints.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from sightline.exams.base import Candidate, Exam, run_name
 from sightline.exams.card import CardOptions
 from sightline.exams.registry import exam_class, exam_names, exam_of_run, scoring_names
 from sightline.exams.report import report_card, summary_table
-from sightline.exams.run import MANIFEST, Run
+from sightline.exams.run import MANIFEST, Asking, Run
 from sightline.exams.runner import Progress, items_of, require_skills, run_exam
 from sightline.exams.scoring import (
     RESAMPLES,
@@ -32,10 +33,11 @@ from sightline.exams.scoring import (
     score_tables,
 )
 from sightline.generation import open_any
-from sightline.models import candidate, is_blind
+from sightline.models import candidate, canonical, is_blind, note_asked
 from sightline.show.page import Page
 from sightline.show.table import Table
 from sightline.store import Dataset
+from sightline.text import counted
 
 Shown = Callable[[str], AbstractContextManager[Progress | None]]
 """Shows the progress of a model: given its name, a context that yields ``update(done, total)``."""
@@ -86,8 +88,16 @@ class ExamResults:
         }
         return top | lists
 
+    def askings(self) -> list[str]:
+        """How many items each model was asked, and how many were there already and from when."""
+        said: dict[str, list[str]] = {}
+        for result in self.runs:
+            if result.asking is not None:
+                said.setdefault(result.asking.words(self.exam.unit_of_items), []).append(result.name)
+        return [f"{', '.join(names)}: {words}" for words, names in said.items()]
+
     def __str__(self) -> str:
-        return "\n\n".join(map(str, self.tables()))
+        return "\n\n".join(map(str, [*self.tables(), *self.askings()]))
 
 
 @dataclass(frozen=True)
@@ -141,8 +151,13 @@ def examine(
     limit: int | None = None,
     workers: int = 0,
     show: Shown | None = None,
+    names: Sequence[str] = (),
+    resume: bool = False,
+    overwrite: bool = False,
 ) -> Results:
     """Let models take exams; an interrupted call with the same `out` goes on where it stopped.
+
+    Answers are only taken from an earlier call if they are the same model's: its code, files and state are hashed.
 
     Args:
         models: A model, or several: specs (names, files; docs/howto/own-model) or objects with a skill.
@@ -154,15 +169,24 @@ def examine(
         limit: Ask only the first so many items (Turing: images).
         workers: Processes; 0 works in this one.
         show: Shows progress.
+        names: What tables and folders call the models, one name a model in their order.
+        resume: Also go on with answers of a model that has changed, or of which that cannot be told.
+        overwrite: Ask everything again.
     """
     chosen = [models] if isinstance(models, str) or not isinstance(models, Iterable) else list(models)
     folder = Path(tempfile.mkdtemp(prefix="sightline-runs-")) if out is None else Path(out)
+    _check_names(names, chosen)
     how: dict[str, Any] = {"baselines": baselines, "limit": limit, "workers": workers, "show": show}
+    how |= {"resume": resume, "overwrite": overwrite}
     if exams is None:
-        return _examine_all(chosen, data, train, folder, how)
+        loaded = [
+            model if isinstance(model, Candidate) else candidate(model, name)
+            for model, name in _named(chosen, names)
+        ]
+        return _examine_all(loaded, data, train, folder, how)
     named = [exams] if isinstance(exams, str | Exam) else list(exams)  # type: ignore[call-overload]
     made = [_made(exam, train) for exam in named]
-    return Results(tuple(run_models(exam, chosen, data, folder, **how) for exam in made))
+    return Results(tuple(run_models(exam, chosen, data, folder, names=names, **how) for exam in made))
 
 
 def _made(exam: str | Exam[Any], train: object) -> Exam[Any]:
@@ -179,14 +203,13 @@ def _made(exam: str | Exam[Any], train: object) -> Exam[Any]:
 
 
 def _examine_all(
-    models: Sequence[object], data: object, train: object, folder: Path, how: Mapping[str, Any]
+    loaded: Sequence[Candidate], data: object, train: object, folder: Path, how: Mapping[str, Any]
 ) -> Results:
     if data is None:
         raise ConfigError("every exam needs a dataset: give one, or name an exam that brings its own")
     opened = data if isinstance(data, Dataset) else open_any(_path(data))
     taken: list[ExamResults] = []
     skipped: dict[str, str] = {}
-    loaded = [model if isinstance(model, Candidate) else candidate(model) for model in models]
     for name in exam_names():
         try:
             exam = _made(name, train)
@@ -232,6 +255,9 @@ def run_models(
     limit: int | None = None,
     workers: int = 0,
     show: Shown | None = None,
+    names: Sequence[str] = (),
+    resume: bool = False,
+    overwrite: bool = False,
     done: Callable[[str], None] | None = None,
 ) -> ExamResults:
     """Let models and baselines take one exam; all are checked before the first begins.
@@ -244,29 +270,36 @@ def run_models(
     opened = data if isinstance(data, Dataset) else exam.open(path)
     exam = exam.settled(opened)
     entrants = exam.entrants(models, opened, baselines=baselines)
-    everyone = _by_spec([*entrants.models, *entrants.baselines.values()])
+    _check_names(names, models)
+    everyone: dict[str, Candidate] = {}
+    wanted = [_enter(everyone, exam, model, name) for model, name in _named(entrants.models, names)]
+    rivals = {name: _enter(everyone, exam, spec) for name, spec in entrants.baselines.items()}
     if not everyone:
         raise ConfigError("nobody to examine: give --model, or leave the baselines in")
-    ready = {spec: _checked(exam, model, opened) for spec, model in everyone.items()}
-    folders = {spec: out / exam.name / run_name(exam, spec, opened) for spec in everyone}
+    for who in everyone.values():
+        require_skills(exam, who)
+        exam.check(who.model, opened)
+    folders = {key: out / exam.name / run_name(exam, key, opened) for key in everyone}
+    how: dict[str, Any] = {"limit": limit, "resume": resume, "overwrite": overwrite}
     if workers:
-        _refuse_unloadable(ready.values())
-        jobs = [Task(spec, _Job(exam, spec, folder, path, limit)) for spec, folder in folders.items()]
+        _refuse_unloadable(everyone.values())
+        jobs = [
+            Task(key, _Job(exam, who.spec, who.called, folders[key], path, how)) for key, who in everyone.items()
+        ]
         on_done = None if done is None else lambda task, _: done(task.name)
         asked = dict(zip(folders, run_tasks(jobs, _work, workers=workers, on_done=on_done), strict=True))
     else:
-        asked = {spec: _run_one(exam, who, opened, folders[spec], limit, show) for spec, who in ready.items()}
-    wanted = [_spec(model) for model in entrants.models] or list(everyone)[:1]
-    short = {spec: name for name, spec in entrants.baselines.items()}
+        asked = {key: _run_one(exam, who, opened, folders[key], show, how) for key, who in everyone.items()}
+    wanted = wanted or list(everyone)[:1]
+    short = {key: name for name, key in rivals.items() if not everyone[key].called}
     results = {
-        spec: _scored(Run.open(folders[spec]), exam, opened, asked[spec], short.get(spec), details=spec in wanted)
-        for spec in everyone
+        key: _scored(Run.open(folders[key]), exam, opened, asked[key], short.get(key), details=key in wanted)
+        for key in everyone
     }
     shared = exam.across(list(results.values()), resamples=RESAMPLES, seed=SEED)
     for result in results.values():
-        how = {"resamples": RESAMPLES, "seed": SEED}
-        result.run.write_metrics({**result.scores.to_dict(), **shared, **how})
-    beside = {name: results[spec] for name, spec in entrants.baselines.items()}
+        result.run.write_metrics({**result.scores.to_dict(), **shared, "resamples": RESAMPLES, "seed": SEED})
+    beside = {name: results[key] for name, key in rivals.items()}
     return ExamResults(exam, tuple(results[s] for s in dict.fromkeys(wanted)), beside, shared, entrants.notes)
 
 
@@ -276,23 +309,28 @@ class _Job:
 
     exam: Exam[Any]
     spec: str
+    called: str
     folder: Path
     data: Path | None
-    limit: int | None
+    how: Mapping[str, Any]
 
 
 def _run_one(
-    exam: Exam[Any], who: Candidate, data: Dataset, folder: Path, limit: int | None, show: Shown | None
-) -> frozenset[str] | None:
-    """Run one model in this process; ids of the items that were asked for, None for all."""
-    with show(who.name) if show else nullcontext() as progress:
-        return run_exam(exam, who, data, folder, limit=limit, progress=progress).asked
+    exam: Exam[Any], who: Candidate, data: Dataset, folder: Path, show: Shown | None, how: Mapping[str, Any]
+) -> Asking | None:
+    """Run one model in this process."""
+    try:
+        with show(who.name) if show else nullcontext() as progress:
+            return run_exam(exam, who, data, folder, progress=progress, **how).asking
+    finally:
+        if not who.loadable:
+            note_asked(who.model, who.fingerprint)
 
 
-def _work(job: _Job) -> frozenset[str] | None:
+def _work(job: _Job) -> Asking | None:
     """Run one model in a worker process, which opens the data by itself, once for all its jobs."""
-    who = candidate(job.spec, wanted=_all_skills(job.exam))
-    return run_exam(job.exam, who, _opened(job.exam, job.data), job.folder, limit=job.limit).asked
+    who = candidate(job.spec, job.called, wanted=_all_skills(job.exam))
+    return run_exam(job.exam, who, _opened(job.exam, job.data), job.folder, **job.how).asking
 
 
 @cache
@@ -300,41 +338,34 @@ def _opened(exam: Exam[Any], path: Path | None) -> Dataset:
     return exam.open(path)
 
 
-def _checked(exam: Exam[Any], model: object, data: Dataset) -> Candidate:
-    who = model if isinstance(model, Candidate) else candidate(model, wanted=_all_skills(exam))
-    require_skills(exam, who)
-    exam.check(who.model, data)
-    return who
-
-
 def _all_skills(exam: Exam[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(skill for group in exam.skills for skill in group))
 
 
-def _by_spec(models: Sequence[object]) -> dict[str, object]:
-    """Models by what they are called, each once; ConfigError where two different ones share a name."""
-    named: dict[str, object] = {}
-    for model in models:
-        spec = _spec(model)
-        other = named.setdefault(spec, model)
-        same = _object(other) is _object(model) or (_is_loadable(other) and _is_loadable(model))
-        if not same:
-            raise ConfigError(f"two models are called {spec!r}: give one of them another `name`")
-    return named
+def _check_names(names: Sequence[str], models: Sequence[object]) -> None:
+    """ConfigError unless there is a name for each model, or for none."""
+    if names and len(names) != len(models):
+        given, wanted = counted(len(names), "name"), counted(len(models), "model")
+        raise ConfigError(f"{given} for {wanted}: give --name once for each --model, in the same order")
+    if not all(names):
+        raise ConfigError("--name must not be empty")
 
 
-def _spec(model: object) -> str:
-    if isinstance(model, Candidate):
-        return model.spec
-    return model if isinstance(model, str) else candidate(model).spec
+def _named(models: Sequence[object], names: Sequence[str]) -> Iterator[tuple[object, str]]:
+    """Each model with the name it was given, empty for none."""
+    return zip_longest(models, names[: len(models)], fillvalue="")
 
 
-def _object(model: object) -> object:
-    return model.model if isinstance(model, Candidate) else model
-
-
-def _is_loadable(model: object) -> bool:
-    return model.loadable if isinstance(model, Candidate) else isinstance(model, str)
+def _enter(everyone: dict[str, Candidate], exam: Exam[Any], model: object, name: str = "") -> str:
+    """Put a model among those who take an exam, each loaded once; its key. ConfigError where two share a name."""
+    spec = canonical(model) if isinstance(model, str) else None
+    there = everyone.get(name or spec or "")
+    if there is not None and there.loadable and there.spec == spec:
+        return there.key
+    who = model if isinstance(model, Candidate) else candidate(model, name, wanted=_all_skills(exam))
+    if everyone.setdefault(who.key, who).model is not who.model:
+        raise ConfigError(f"two models are called {who.key!r}: give one of them another `name`")
+    return who.key
 
 
 def _refuse_unloadable(candidates: Iterable[Candidate]) -> None:
@@ -357,17 +388,19 @@ def _scored(
     run: Run,
     exam: Exam[Any],
     data: Dataset | Callable[[], Dataset],
-    asked: Iterable[str] | None = None,
+    asking: Asking | None = None,
     name: str | None = None,
     *,
     details: bool = True,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> RunResult:
-    records = run.read(None if asked is None else frozenset(asked), exam.columns)
+    records = run.read(None if asking is None else asking.items, exam.columns)
     opened = data if callable(data) else lambda: data
     scores = score_records(exam, records, opened, details=details, resamples=resamples, seed=seed)
-    return RunResult(run, exam, name or run.name, records, scores, blind=is_blind(run.spec))
+    limited = asking is not None and asking.items is not None and run.limited
+    how: dict[str, Any] = {"blind": is_blind(run.spec), "asking": asking, "limited": limited}
+    return RunResult(run, exam, name or run.name, records, scores, **how)
 
 
 def score(
@@ -523,11 +556,13 @@ def _data_of(runs: Sequence[Run], data: Dataset | str | Path | None) -> Callable
 
 def data_path(runs: Sequence[Run]) -> Path:
     """The dataset the runs were made on; ConfigError where they name several or it is gone."""
-    named = {run.manifest["data"] for run in runs}
+    named = {run.manifest["identity"]["data_fingerprint"]: run.data for run in runs}
     if len(named) != 1:
-        raise ConfigError(f"the runs were made on several datasets ({', '.join(map(str, named))}): give --data")
-    path = Path(str(named.pop()))
-    if not path.exists():
+        raise ConfigError(
+            f"the runs were made on several datasets ({', '.join(map(str, named.values()))}): give --data"
+        )
+    (path,) = named.values()
+    if path is None or not path.exists():
         raise ConfigError(f"the runs were made on {path}, which is not there: give --data")
     return path
 

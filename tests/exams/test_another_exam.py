@@ -36,7 +36,8 @@ def test_the_ordinary_commands_know_it(site: Path, generated: Path, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["exam"] == "counting"
-    assert set(document["models"][0]) == {"model", "run", "status", "options", "scores"}
+    asked = {"items_asked", "items_kept", "kept_from"}
+    assert set(document["models"][0]) == {"model", "run", "status", "options", "scores", *asked}
     assert document["models"][0]["options"] == {"slack": 0}
     assert document["models"][0]["scores"]["n_scenes"] == 6
     assert document["accuracy"] == document["models"][0]["scores"]["accuracy"]

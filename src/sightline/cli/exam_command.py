@@ -31,6 +31,14 @@ _BaselinesOption = Annotated[bool, typer.Option(help="Let the blind baselines ta
 _LimitOption = Annotated[
     int | None, typer.Option(min=1, help="Ask and score only the first so many items; Turing: images.")
 ]
+_NameOption = Annotated[
+    list[str] | None,
+    typer.Option("--name", help="What tables and folders call the model; with several, once for each, in order."),
+]
+_ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Also go on with answers of a model that has changed, or may have.")
+]
+_OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Ask everything again.")]
 _WorkersOption = Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")]
 _DataOption = Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")]
 
@@ -86,9 +94,12 @@ def take_all(
         Path | None,
         typer.Option(help="Where Turing's questions are learned from; by default one half of the images."),
     ] = None,
+    name: _NameOption = None,
     to: _OutOption = Path("runs"),
     baselines: _BaselinesOption = True,
     limit: _LimitOption = None,
+    resume: _ResumeOption = False,
+    overwrite: _OverwriteOption = False,
     workers: _WorkersOption = 0,
     json: Json = False,
 ) -> None:
@@ -105,6 +116,9 @@ def take_all(
             limit=limit,
             workers=workers,
             show=_shown(json, workers),
+            names=name or (),
+            resume=resume,
+            overwrite=overwrite,
         )
     if json:
         print_json(results.to_dict())
@@ -112,8 +126,8 @@ def take_all(
         print_results(results)
     for taken in results.exams:
         print_notes(taken)
-    for name, why in results.skipped.items():
-        err.print(f"note: {name} was not taken: {why}")
+    for exam, why in results.skipped.items():
+        err.print(f"note: {exam} was not taken: {why}")
     if not json:
         err.print(f"runs in {to}; next: sightline report {to} --out card.html")
 
@@ -127,17 +141,20 @@ def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
     defaults = {f.name: None if f.default is MISSING else f.default for f in fields(kind)}  # type: ignore[arg-type]
 
     def command(**given: Any) -> None:
-        common = {key: given.pop(key) for key in ("data", "model", "to", "baselines", "limit", "workers", "json")}
-        values = {name: _value(given[name], defaults[name], hints[name], o) for name, o in known.items()}
-        take(kind(**values), common.pop("model") or [], common.pop("data"), **common)
+        values = {name: _value(given.pop(name), defaults[name], hints[name], o) for name, o in known.items()}
+        names = given.pop("name") or ()
+        take(kind(**values), given.pop("model") or [], given.pop("data"), names=names, **given)
 
     parameters = [
         _parameter("data", _DataOption, None),
         _parameter("model", _ModelOption, None),
+        _parameter("name", _NameOption, None),
         _parameter("to", _OutOption, Path("runs")),
         _parameter("baselines", _BaselinesOption, True),
         *(_parameter(name, *_declared(hints[name], o, defaults[name])) for name, o in known.items()),
         _parameter("limit", _LimitOption, None),
+        _parameter("resume", _ResumeOption, False),
+        _parameter("overwrite", _OverwriteOption, False),
         _parameter("workers", _WorkersOption, 0),
         _parameter("json", Json, False),
     ]
@@ -186,12 +203,11 @@ def take(
     data: Path | None,
     *,
     to: Path = Path("runs"),
-    baselines: bool = True,
-    limit: int | None = None,
     workers: int = 0,
     json: bool = False,
+    **how: Any,
 ) -> ExamResults:
-    """Let models take one exam; print the scores, or the JSON document."""
+    """Let models take one exam; print the scores, or the JSON document. Other arguments are `run_models`'."""
     from sightline.api import run_models
 
     with quiet_stdout(active=json), _resumable(to / exam.name):
@@ -200,10 +216,9 @@ def take(
             models,
             data,
             to,
-            baselines=baselines,
-            limit=limit,
             workers=workers,
             show=_shown(json, workers),
+            **how,
             done=None if json or not workers else lambda name: err.print(f"{name}: done"),
         )
     if json:
@@ -232,7 +247,9 @@ def print_exam(results: ExamResults) -> None:
 
 
 def print_notes(results: ExamResults) -> None:
-    """What the user should know, beside the results: who takes no part, what could not be asked."""
+    """What the user should know, beside the results: how much was asked, who takes no part, what could not be."""
+    for line in results.askings():
+        err.print(line)
     for note in results.notes:
         err.print(f"note: {note}")
     for result in results.runs:

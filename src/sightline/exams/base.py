@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sightline.errors import ConfigError, DataError
 from sightline.exams.hooks import call_hook
 from sightline.exams.run_schema import RecordColumn
-from sightline.hints import hint
+from sightline.hints import did_you_mean, hint
 from sightline.plain import plain
 from sightline.stats import Statistic
 from sightline.text import file_name
@@ -162,8 +162,10 @@ class Candidate:
         spec: What the user wrote.
         name: How tables call it.
         model: The object itself.
-        fingerprint: Changes when the file behind the spec does; empty for built-in models.
+        fingerprint: Changes when the model's files, code or state do. Empty for a built-in model, which its spec
+            tells; `run.UNKNOWN_MODEL` and a reason where nobody can tell.
         loadable: The spec loads it again, in another process too; an object that was given has only a name.
+        called: The name the user gave it for this run; its folder is called so too.
     """
 
     spec: str
@@ -171,6 +173,12 @@ class Candidate:
     model: object
     fingerprint: str = ""
     loadable: bool = True
+    called: str = ""
+
+    @property
+    def key(self) -> str:
+        """What tells it from the others that take an exam, and names its folder."""
+        return self.called or self.spec
 
 
 @dataclass(frozen=True)
@@ -240,9 +248,14 @@ class Exam(ABC, Generic[ItemT]):
             raise ConfigError(f"the {self.name} exam needs a dataset: give --data")
         return open_any(path)
 
-    def settled(self, data: Dataset) -> Self:  # noqa: ARG002 - a hook
-        """Fill in the options that the data decides where the user left them open."""
-        return self
+    def settled(self, data: Dataset) -> Self:
+        """Fill in the options that the data decides where the user left them open; call this before anything else.
+
+        Here: another word for a split becomes the data's own.
+        """
+        given = getattr(self, "split", None)
+        named = split_named(given, data)
+        return self if named == given else dataclasses.replace(self, split=named)  # type: ignore[type-var]
 
     def identity(self, data: Dataset) -> dict[str, Any]:  # noqa: ARG002 - a hook
         """All that changes items or records, as JSON values; kept in the manifest."""
@@ -420,7 +433,20 @@ def check_split(split: str | None, data: Dataset, *, none: bool = True) -> None:
     if (split is None and none) or split in (data.splits or ("",)):
         return
     expected = " or ".join(data.splits) or "none, the data has no splits"
-    raise DataError("no such split", file=data.path, field="split", expected=expected, found=split)
+    near = did_you_mean(split or "", data.splits)
+    raise DataError(f"no such split{near}", file=data.path, field="split", expected=expected, found=split)
+
+
+_SPLITS: Final = (("val", "validation", "valid", "dev"), ("train", "training"), ("test", "testing"))
+"""Words for the same split."""
+
+
+def split_named(given: str | None, data: Dataset) -> str | None:
+    """The data's own word for a split: ``val`` is ``validation`` where that is what the data has."""
+    if not given or given in data.splits:
+        return given
+    alike = [name for words in _SPLITS if given.lower() in words for name in data.splits if name.lower() in words]
+    return alike[0] if len(alike) == 1 else given
 
 
 def unknown_exam(name: str, known: Sequence[str]) -> ConfigError:

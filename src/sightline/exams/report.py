@@ -134,6 +134,9 @@ def _context(
                 exam, records, lambda: data, details=True, resamples=options.resamples, seed=options.seed
             )
             results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec)))
+    items = {frozenset(result.records.items["item"]) for result in results}
+    if len(items) == 1 and all(run.limited for run in runs):
+        results = [replace(result, limited=True) for result in results]
     results.sort(key=lambda result: result.rank, reverse=True)
     shared_facts = exams[0].across(results, resamples=options.resamples, seed=options.seed)
     context = CardContext(exams[0], data, tuple(results), results[0], options, shared_facts, load)
@@ -373,6 +376,9 @@ def _intervals_paragraph(contexts: Sequence[CardContext]) -> str:
 def _warnings(context: CardContext) -> Iterator[str]:
     """What a reader must know before trusting the figures: unfinished runs, broken items, no blind baseline."""
     items = f"{context.exam.unit_of_items}s"
+    if context.focus.limited:
+        asked, total = context.focus.records.items.height, int(context.focus.run.manifest.get("items", 0))
+        yield f"Only {asked:,} of {total:,} {items} were asked, by a limit; the scores cover only those."
     unfinished: dict[str, list[str]] = {}
     for result in context.results:
         run = result.run

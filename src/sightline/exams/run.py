@@ -24,10 +24,14 @@ import polars as pl
 from sightline.errors import ConfigError, DataError
 from sightline.exams.run_schema import RecordColumn, parse_records, read_manifest
 from sightline.files import atomic_write, differences, open_locked, read_bytes
+from sightline.text import counted
 
 MANIFEST: Final = "manifest.json"
 RECORDS: Final = "records.jsonl"
 METRICS: Final = "metrics.json"
+UNKNOWN_MODEL: Final = "unknown"
+"""Begins the fingerprint of a model of which nobody can tell whether it has changed; the reason follows."""
+
 _SYNC_SECONDS: Final = 2.0
 _APPENDING: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
@@ -44,8 +48,14 @@ class RunIdentity:
     data_fingerprint: str
 
     def conflict(self, other: Mapping[str, Any]) -> str | None:
-        """Name of the first field in which a stored identity differs, or None."""
-        return next((key for key, *_ in differences(asdict(self), dict(other), depth=1)), None)
+        """Name of the first field in which a stored identity differs, the model's fingerprint last, or None.
+
+        A model of which nobody can tell whether it has changed differs from itself.
+        """
+        names = [key for key, *_ in differences(asdict(self), dict(other), depth=1)]
+        if self.model_fingerprint.startswith(UNKNOWN_MODEL):
+            names.append("model_fingerprint")
+        return min(names, key=lambda name: name == "model_fingerprint", default=None)
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,32 @@ class RunRecords:
         return RunRecords(self.rows.filter(wanted), self.items.filter(wanted))
 
 
+@dataclass(frozen=True)
+class Asking:
+    """What one call asked a model.
+
+    Attributes:
+        items: Ids of the items that were wanted; None for all there are.
+        asked: How many of them were asked now and answered.
+        kept: How many had been answered before.
+        kept_from: When the latest of those was, ISO 8601 in UTC; None where there was none.
+    """
+
+    items: frozenset[str] | None
+    asked: int
+    kept: int
+    kept_from: str | None
+
+    def words(self, unit: str) -> str:
+        """How many items were asked and how many were there already, and from when.
+
+        >>> Asking(None, 3, 0, None).words("scene")
+        '3 scenes asked'
+        """
+        there = f", {self.kept:,} there already from {local_time(self.kept_from)}" if self.kept else ""
+        return f"{counted(self.asked, unit)} asked{there}"
+
+
 @dataclass
 class Run:
     """One model on one exam over one dataset.
@@ -88,46 +124,92 @@ class Run:
         folder: Where it lives.
         manifest: What is known about it, as written on disk.
         done: Ids of the items whose records are on disk.
-        asked: Ids of those that were asked for; None for all there are.
+        kept_from: When the latest answer was recorded that was there at the start, ISO 8601 in UTC.
+        asking: What this call asked the model; None for a run that was only read.
     """
 
     folder: Path
     manifest: dict[str, Any]
     done: set[str] = field(default_factory=set)
-    asked: frozenset[str] | None = None
+    kept_from: str | None = None
+    asking: Asking | None = None
     broken: dict[str, str] = field(default_factory=dict)
     """Items left out because a picture cannot be read: id → what is wrong with it."""
+    _answered: bool = False
     _descriptor: int = -1
     _synced: float = 0.0
 
     @classmethod
-    def start(cls, folder: Path, identity: RunIdentity, *, data_path: Path | None = None) -> Run:
-        """Create a run, or resume the one in the folder if it is the same one."""
+    def start(
+        cls,
+        folder: Path,
+        identity: RunIdentity,
+        *,
+        data_path: Path | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+    ) -> Run:
+        """Create a run, or resume the one in the folder if it is the same one.
+
+        Args:
+            folder: Where it lives.
+            identity: What the run is of; ConfigError where the folder holds answers of another.
+            data_path: The dataset.
+            resume: Go on with the answers of a model that has changed, or of which that cannot be told.
+            overwrite: Throw away what the folder holds.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = open_locked(
             folder / RECORDS, busy=f"{folder}: another process is writing this run", flags=_APPENDING
         )
         try:
+            if overwrite:
+                os.truncate(folder / RECORDS, 0)
+                (folder / METRICS).unlink(missing_ok=True)
             known = (folder / MANIFEST).exists()
             if not known and (folder / RECORDS).stat().st_size:
                 raise DataError("records without a manifest: nobody knows whose they are", file=folder / RECORDS)
-            run = cls.open(folder) if known else cls(folder, _new_manifest(identity, data_path))
-            conflict = identity.conflict(run.manifest["identity"])
-            if conflict:
-                stored = run.manifest["identity"].get(conflict)
-                raise ConfigError(
-                    f"{folder} holds another run: its {conflict} is {stored!r}, "
-                    f"now it is {asdict(identity)[conflict]!r}; choose another folder or remove it"
-                )
+            run = cls.open(folder) if known and not overwrite else cls(folder, _new_manifest(identity, data_path))
+            written = None if run.status == "running" else run.manifest.get("answered")  # it may have been killed
+            run.kept_from = written or _when(os.fstat(descriptor).st_mtime)
             run._descriptor, run.done = descriptor, run._recover()
+            if run.done:
+                run._take_up(identity, resume=resume)
+                run.manifest["answered"] = run.kept_from
+            else:  # nothing was answered: nobody's answers are mixed
+                run.manifest = _new_manifest(identity, data_path)
             run.broken = dict(run.manifest.get("broken", {}))
             run.manifest = {k: v for k, v in run.manifest.items() if k not in ("error", "ended")}
-            run.manifest["status"] = "running"
+            run.manifest |= {"status": "running"} | _data_paths(data_path)
             run._save()
         except BaseException:
             os.close(descriptor)
             raise
         return run
+
+    def _take_up(self, identity: RunIdentity, *, resume: bool) -> None:
+        """Go on with the answers on disk if they are this model's; ConfigError where they are not."""
+        stored = self.manifest["identity"]
+        conflict = identity.conflict(stored)
+        if conflict is None:
+            return
+        if conflict != "model_fingerprint":
+            raise ConfigError(
+                f"{self.folder} holds another run: its {conflict} is {stored.get(conflict)!r}, now it is "
+                f"{asdict(identity)[conflict]!r}; choose another folder, or --overwrite it"
+            )
+        if not resume:
+            unknown = identity.model_fingerprint.startswith(UNKNOWN_MODEL)
+            reason = identity.model_fingerprint.removeprefix(UNKNOWN_MODEL).lstrip(": ")
+            why = f"it cannot be told whether it is still the same: {reason}" if unknown else "it has changed since"
+            raise ConfigError(
+                f"{self.folder} holds answers of {identity.model_name} from {local_time(self.kept_from)}, and "
+                f"{why} (model_fingerprint). --overwrite asks everything again, --resume goes on with those "
+                "answers; in Python overwrite=True, resume=True"
+            )
+        earlier = {"at": _now(), "items": len(self.done), "model_fingerprint": stored["model_fingerprint"]}
+        self.manifest["resumed"] = [*self.manifest.get("resumed", []), earlier]
+        self.manifest["identity"] = asdict(identity)
 
     @classmethod
     def open(cls, folder: Path) -> Run:
@@ -135,6 +217,11 @@ class Run:
         path = folder / MANIFEST
         manifest = read_manifest(path, RunIdentity)
         return cls(folder, manifest, broken=dict(manifest.get("broken") or {}))
+
+    @property
+    def asked(self) -> frozenset[str] | None:
+        """Ids of the items that this call wanted; None for all there are."""
+        return None if self.asking is None else self.asking.items
 
     @property
     def name(self) -> str:
@@ -155,6 +242,23 @@ class Run:
     def status(self) -> str:
         """``running`` (or killed while running), ``stopped`` (a limit was set), ``finished`` or ``failed``."""
         return str(self.manifest["status"])
+
+    @property
+    def limited(self) -> bool:
+        """Whether it was stopped by a limit alone: all it was asked for is answered."""
+        return self.status == "stopped" and "error" not in self.manifest
+
+    @property
+    def when(self) -> str | None:
+        """When the latest answer was recorded, or else when it began, ISO 8601."""
+        return self.manifest.get("answered") or self.manifest.get("ended") or self.manifest.get("started")
+
+    @property
+    def data(self) -> Path | None:
+        """The dataset: where it was, or else by the path it was named by, from here; None for none."""
+        named, absolute = self.manifest.get("data"), self.manifest.get("data_absolute")
+        places = [Path(place) for place in (absolute, named) if place]
+        return next((place for place in places if place.exists()), Path(named) if named else None)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -178,6 +282,7 @@ class Run:
             error.filename = str(self.folder / RECORDS)
             raise
         self.done.add(item_id)
+        self._answered = True
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(self._descriptor)
             self._synced = time.monotonic()
@@ -209,11 +314,7 @@ class Run:
 
     def close(self, *, finished: bool) -> None:
         """Mark the end: ``finished``, or ``stopped`` when items are left by choice."""
-        self.manifest |= {
-            "status": "finished" if finished else "stopped",
-            "ended": _now(),
-            "items_done": len(self.done),
-        }
+        self._end("finished" if finished else "stopped")
         os.fsync(self._descriptor)
         self._save()
 
@@ -225,11 +326,15 @@ class Run:
     ) -> None:
         if error is not None:
             stopped = isinstance(error, KeyboardInterrupt)
-            self.manifest |= {"status": "stopped" if stopped else "failed", "ended": _now()}
-            self.manifest |= {"error": f"{type(error).__name__}: {error}", "items_done": len(self.done)}
+            self._end("stopped" if stopped else "failed")
+            self.manifest["error"] = f"{type(error).__name__}: {error}"
             self._save()
         os.close(self._descriptor)
         self._descriptor = -1
+
+    def _end(self, status: str) -> None:
+        self.manifest |= {"status": status, "ended": _now(), "items_done": len(self.done)}
+        self.manifest |= {"answered": _now()} if self._answered else {}
 
     def _recover(self) -> set[str]:
         """Cut off a torn last line; the ids of all items written whole."""
@@ -251,7 +356,17 @@ def require_alike(a: Run, b: Run, options: Iterable[str]) -> None:
     pairs += [(key, a.options.get(key), b.options.get(key)) for key in sorted(options)]
     for key, of_a, of_b in pairs:
         if of_a != of_b:
-            raise ConfigError(f"runs cannot be compared: {key} is {of_a!r} in one and {of_b!r} in the other")
+            over = f" (over {a.data} and {b.data})" if key == "data_fingerprint" else ""
+            raise ConfigError(f"runs cannot be compared: {key} is {of_a!r} in one and {of_b!r} in the other{over}")
+
+
+def tell_apart(a: Run, b: Run) -> dict[str, tuple[Any, Any]]:
+    """What differs between two runs: model, its fingerprint, options, data, when; name → what each has."""
+    identities = [run.manifest["identity"] for run in (a, b)]
+    rows = {key: tuple(identity[key] for identity in identities) for key in ("model", "model_fingerprint")}
+    rows |= {f"option {key}": (a.options.get(key), b.options.get(key)) for key in sorted({*a.options, *b.options})}
+    rows |= {"data": (str(a.data), str(b.data)), "when": (a.when, b.when), "run": (str(a.folder), str(b.folder))}
+    return {key: (pair[0], pair[1]) for key, pair in rows.items() if pair[0] != pair[1]}
 
 
 def _whole_lines(path: Path) -> bytes:
@@ -264,7 +379,7 @@ def _new_manifest(identity: RunIdentity, data_path: Path | None) -> dict[str, An
     return {
         "status": "running",
         "identity": asdict(identity),
-        "data": str(data_path) if data_path else None,
+        **_data_paths(data_path),
         "started": _now(),
         "versions": {
             "sightline": version("sightline"),
@@ -275,8 +390,29 @@ def _new_manifest(identity: RunIdentity, data_path: Path | None) -> dict[str, An
     }
 
 
+def _data_paths(path: Path | None) -> dict[str, str | None]:
+    """The dataset as it was named, and from wherever it is looked for."""
+    return {"data": str(path) if path else None, "data_absolute": str(path.absolute()) if path else None}
+
+
+def local_time(when: str | None) -> str:
+    """A time of a manifest (ISO 8601) as people here write it, to the minute.
+
+    >>> local_time("2026-03-01T12:30:05+00:00")[:8], local_time(None)
+    ('2026-03-', 'an unknown time')
+    """
+    try:
+        return datetime.fromisoformat(when or "").astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return "an unknown time"
+
+
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return _when(time.time())
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

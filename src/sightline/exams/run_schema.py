@@ -48,6 +48,7 @@ class _ManifestFields:
     data_absolute: str | None = None
     started: str = ""
     ended: str = ""
+    answered: str = ""
     error: str = ""
     items: int = 0
     items_done: int = 0

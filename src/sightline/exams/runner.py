@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sightline.errors import ConfigError, DataError, ModelError, PictureError
 from sightline.exams.base import Candidate, Exam, Item, given_options
 from sightline.exams.hooks import call_hook, facts_of_model
-from sightline.exams.run import Run, RunIdentity
+from sightline.exams.run import Asking, Run, RunIdentity
 from sightline.plain import plain
 from sightline.skills import skills_of
 from sightline.store import Dataset
@@ -54,6 +55,8 @@ def run_exam(
     *,
     limit: int | None = None,
     progress: Progress | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
 ) -> Run:
     """Let a model take an exam; call it again with the same folder and it goes on where it stopped.
 
@@ -66,9 +69,13 @@ def run_exam(
         data: The scenes.
         folder: The run's folder, made if missing; a folder of another run is a ConfigError.
         limit: Only the first so many items; a later call without the limit resumes with the rest. Records that an
-            earlier call made of others stay; `Run.asked` tells them apart.
+            earlier call made of others stay; `Run.asking` tells them apart.
         progress: Called after every item.
+        resume: Also go on with the answers of a model that has changed, or of which that cannot be told.
+        overwrite: Ask everything again, whatever the folder holds.
     """
+    if resume and overwrite:
+        raise ConfigError("to resume a run and to overwrite it exclude each other")
     if limit is not None and limit < 0:
         raise ConfigError(f"the limit must not be negative, found {limit}")
     require_skills(exam, candidate)
@@ -84,9 +91,10 @@ def run_exam(
     # Before the folder is made: data without items, or a model that cannot take part, leaves nothing behind.
     checked = exam.check(candidate.model, data)
     items = items_of(exam, data)
-    with Run.start(Path(folder), identity, data_path=data.path) as run:
+    start = partial(Run.start, Path(folder), identity, data_path=data.path)
+    with start(resume=resume, overwrite=overwrite) as run:
         due = items if limit is None else exam.limited(items, limit)
-        run.asked = None if limit is None else frozenset(item.id for item in due)
+        kept = sum(item.id in run.done for item in due)
         run.note(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)}, **checked)
         given = {k: v.path if isinstance(v, Dataset) else v for k, v in given_options(exam).items()}
         run.note(given=plain(given), checked=list(checked))
@@ -95,6 +103,12 @@ def run_exam(
             run.note(model=facts_of_model(candidate.model))
         _ask_all(exam, candidate, data, run, due, progress)
         run.close(finished=all(item.id in run.done or item.id in run.broken for item in items))
+        run.asking = Asking(
+            items=None if limit is None else frozenset(item.id for item in due),
+            asked=sum(item.id in run.done for item in due) - kept,
+            kept=kept,
+            kept_from=run.kept_from if kept else None,
+        )
     return run
 
 

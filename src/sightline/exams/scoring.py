@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -12,7 +12,7 @@ import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.exams.base import Exam, Measures, Name, options_of
-from sightline.exams.run import Run, RunRecords, require_alike
+from sightline.exams.run import Asking, Run, RunRecords, local_time, require_alike, tell_apart
 from sightline.plain import plain
 from sightline.show.table import Cell, Row, Table, scored
 from sightline.stats import Comparisons, Interval, compare, holm_by_family, intervals
@@ -92,6 +92,8 @@ class RunResult:
         records: What the scores were counted from.
         scores: Of what was asked for.
         blind: The model is a built-in rule or prior that never looks at a picture.
+        asking: What the call that made this result asked; None where it was scored from disk.
+        limited: It and all runs beside it were asked the same items, by a limit.
     """
 
     run: Run
@@ -100,27 +102,32 @@ class RunResult:
     records: RunRecords = field(repr=False)
     scores: Scores
     blind: bool = False
+    asking: Asking | None = None
+    limited: bool = False
 
     @property
     def finished(self) -> bool:
-        """Whether every item was answered, or could not be."""
-        return self.run.status == "finished"
+        """Whether every item was answered, or could not be; or each within a limit that all runs beside share."""
+        return self.run.status == "finished" or self.limited
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What puts one run before another: finished, then its headline figure."""
+        """What puts one run before another: every item answered, then its headline figure."""
         headline = self.scores.headline
-        return self.finished, headline[1].value if headline else -math.inf
+        return self.run.status == "finished", headline[1].value if headline else -math.inf
 
     def to_dict(self) -> dict[str, Any]:
         """What the JSON of ``sightline exam`` tells of a model."""
-        document = {
+        document: dict[str, Any] = {
             "model": self.run.name,
             "run": str(self.run.folder),
             "status": self.run.status,
             "options": self.run.options,
             "scores": self.scores.to_dict(),
         }
+        if self.asking is not None:
+            document["items_asked"], document["items_kept"] = self.asking.asked, self.asking.kept
+            document["kept_from"] = self.asking.kept_from
         return document | ({"broken": dict(self.run.broken)} if self.run.broken else {})
 
     def __str__(self) -> str:
@@ -180,6 +187,7 @@ class RunComparison:
         comparisons: One row a figure. `p_holm` is corrected within the figure's family; totals that were asked
             about beforehand keep their p-value there.
         dropped: Units that were not asked the same in both runs.
+        apart: What tells the runs apart (model, options, data, when): name → (of a, of b).
     """
 
     a: str
@@ -188,20 +196,35 @@ class RunComparison:
     options: Mapping[str, Any]
     comparisons: Comparisons
     dropped: int
+    apart: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values."""
+        """JSON values; each comparison has a name of its own (``within_image depth, closer``)."""
         named = {"exam": self.exam, "a": self.a, "b": self.b, **self.options}
-        return named | {"dropped": self.dropped, "comparisons": [plain(row) for row in self.comparisons]}
+        named["apart"] = {key: {"a": of_a, "b": of_b} for key, (of_a, of_b) in self.apart.items()}
+        rows, total = [], ""
+        for row in self.comparisons:
+            total = total if row.name.startswith(" ") else row.name  # print indents what belongs to the row above
+            name = row.name if total == row.name else ", ".join(filter(None, (total, row.name.strip())))
+            rows.append(plain(replace(row, name=name)))
+        return named | {"dropped": self.dropped, "comparisons": rows}
 
     def __str__(self) -> str:
         how = "".join(f", {value} {key}" for key, value in self.options.items())
-        lines = [f"a = {self.a}, b = {self.b}; {self.exam}{how}", str(self.comparisons)]
+        lines = [f"a = {self.a}, b = {self.b}; {self.exam}{how}", *self._apart_lines(), str(self.comparisons)]
         if self.dropped:
             lines.append(
                 f"note: {self.dropped} scenes or image pairs not asked the same in both runs were left out"
             )
         return "\n".join(lines)
+
+    def _apart_lines(self) -> Iterator[str]:
+        """A line for each thing that tells the runs apart, a hash in short."""
+        for key, pair in self.apart.items():
+            shown = [local_time(value) if key == "when" else str(value) for value in pair]
+            if key == "model_fingerprint":
+                key, shown = "state of the model", [value[:12] or "as it comes" for value in shown]
+            yield f"  {key}: {shown[0]} / {shown[1]}"
 
 
 def compare_runs(
@@ -220,7 +243,7 @@ def compare_runs(
     require_alike(a, b, exam.compared_options() & (set(a.options) | set(b.options)))
     of_a, of_b = a.read(columns=exam.columns), b.read(columns=exam.columns)
     rows, dropped = compare_records(exam, of_a, of_b, data, resamples=resamples, seed=seed)
-    return RunComparison(a.name, b.name, exam.name, scoring_options(exam), rows, dropped)
+    return RunComparison(a.name, b.name, exam.name, scoring_options(exam), rows, dropped, tell_apart(a, b))
 
 
 def compare_records(

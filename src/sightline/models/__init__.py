@@ -6,16 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sightline.models.registry import available, candidate, is_blind, load, name_of, needs_training
+    from sightline.models.identity import note_asked
+    from sightline.models.registry import available, candidate, canonical, is_blind, load, name_of, needs_training
 
-__all__ = ["available", "candidate", "is_blind", "load", "name_of", "needs_training"]
+__all__ = ["available", "candidate", "canonical", "is_blind", "load", "name_of", "needs_training", "note_asked"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module 'sightline.models' has no attribute {name!r}")
-    return getattr(import_module("sightline.models.registry"), name)
+    return getattr(import_module(f"sightline.models.{'identity' if name == 'note_asked' else 'registry'}"), name)
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,7 @@ Nothing is imported until it is asked for. A spec is one of::
 from __future__ import annotations
 
 import importlib
-import inspect
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,19 +27,20 @@ from hashlib import blake2b, file_digest
 from importlib.metadata import entry_points
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Any, Final
 
-from sightline.errors import ConfigError, MissingExtraError, ModelError, SightlineError
+from sightline.errors import MissingExtraError, ModelError, SightlineError
 from sightline.exams.base import Candidate
+from sightline.exams.run import UNKNOWN_MODEL
 from sightline.hints import did_you_mean
 from sightline.models.composite import Composite
+from sightline.models.identity import object_fingerprint
+from sightline.models.options import bind, parse
 from sightline.skills import skills_of
 
 _PYTHON = re.compile(r"(.+\.py):([^\W\d]\w*)")
 _WEIGHTS = re.compile(r"(.+?\.safetensors)(?::(.*))?", re.IGNORECASE)
-
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 GROUP: Final = "sightline.models"
 """Entry point group in which other packages announce their models."""
@@ -174,15 +175,67 @@ def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> C
 
     Args:
         model: A spec (see the module's docstring), or the model itself.
-        name: How tables call an object; by default its own `name`, else its type's.
+        name: How tables and folders call it; by default its own `name`, else its spec or its type's.
         wanted: Skills that are looked for (see `load`).
     """
     if not isinstance(model, str):
         called = name or name_of(model)
-        return Candidate(spec=called, name=called, model=model, loadable=False)
-    spec, model = model, load(model, wanted)
-    hashed = fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
-    return Candidate(spec=spec, name=name_of(model, spec), model=model, fingerprint=hashed)
+        hashed = object_fingerprint(model)
+        return Candidate(spec=called, name=called, model=model, fingerprint=hashed, loadable=False)
+    spec = canonical(model)
+    loaded = load(spec, wanted)
+    hashed = spec_fingerprint(spec, loaded)
+    return Candidate(spec, name or name_of(loaded, spec), loaded, fingerprint=hashed, called=name)
+
+
+def canonical(spec: str) -> str:
+    """The one spelling of a spec: files below the working directory by their path from there, others by the whole.
+
+    >>> canonical("./models//mine.py:Net")
+    'models/mine.py:Net'
+    """
+    return "+".join(_canonical_one(part) for part in _parts(spec))
+
+
+def _canonical_one(spec: str) -> str:
+    head, _, rest = spec.partition(":")
+    if head in _entries():
+        given = parse(head, rest) if "=" in rest else {}
+        values = [f"{key}={_spelled(value) if Path(value).exists() else value}" for key, value in given.items()]
+        return f"{head}:{','.join(values)}" if values else spec
+    named = _PYTHON.fullmatch(spec) or _WEIGHTS.fullmatch(spec)
+    if named is None:
+        return _spelled(spec) if _is_answers(spec) else spec
+    return _spelled(named[1]) + spec[named.end(1) :]
+
+
+def _spelled(path: str) -> str:
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link keeps its own name
+    return str(whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole)
+
+
+def spec_fingerprint(spec: str, model: object) -> str:
+    """Hash of all that a loaded spec's answers depend on beside its words; empty for a built-in rule.
+
+    Args:
+        spec: The spec.
+        model: What it stands for.
+    """
+    parts = _parts(spec)
+    models = [model.relater, model.detector] if isinstance(model, Composite) else [model]
+    hashes = [_fingerprint_one(*pair) for pair in zip(parts, models, strict=True)]
+    unknown = [hashed for hashed in hashes if hashed.startswith(UNKNOWN_MODEL)]
+    if unknown or len(hashes) == 1:
+        return (unknown or hashes)[0]
+    return blake2b("+".join(hashes).encode(), digest_size=16).hexdigest() if any(hashes) else ""
+
+
+def _fingerprint_one(spec: str, model: object) -> str:
+    if python := _PYTHON.fullmatch(spec):
+        return object_fingerprint(model, Path(python[1]))
+    if spec.partition(":")[0] in MANIFEST or _is_answers(spec) or _WEIGHTS.fullmatch(spec):
+        return fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
+    return object_fingerprint(model)  # of another package
 
 
 def fingerprint(spec: str) -> str:
@@ -245,6 +298,8 @@ def _load_one(spec: str, wanted: Sequence[str]) -> Any:
     head, _, rest = spec.partition(":")
     entries = _entries()
     if head in entries:
+        if rest and "=" not in rest and _spelling(spec):
+            raise _unknown(spec, entries)
         return _build(entries[head], parse(head, rest))
     if python := _PYTHON.fullmatch(spec):
         return _resolve("sightline.models.adapters.python:load_object")(Path(python[1]), python[2])
@@ -252,9 +307,9 @@ def _load_one(spec: str, wanted: Sequence[str]) -> Any:
         raise ModelError(f"{spec}: say which object of the file is the model, as in file.py:name")
     if weights := _WEIGHTS.fullmatch(spec):
         return _checkpoint(Path(weights[1]), parse(weights[1], weights[2] or ""))
-    if Path(spec).suffix.lower() in (".csv", ".jsonl"):
+    if _is_answers(spec):
         return _resolve("sightline.models.adapters.answers:open_answers")(Path(spec), wanted)
-    raise _unknown(head, entries)
+    raise _unknown(spec, entries)
 
 
 def _checkpoint(path: Path, given: Mapping[str, str]) -> Any:
@@ -290,6 +345,10 @@ def _stands_alone(spec: str) -> bool:
     return bool(named) or spec.lower().endswith(".csv")
 
 
+def _is_answers(spec: str) -> bool:
+    return Path(spec).suffix.lower() in (".csv", ".jsonl")
+
+
 def _entries() -> dict[str, ModelEntry]:
     """Built-in models, then those of other packages; a built-in name cannot be taken over."""
     others = {
@@ -305,7 +364,46 @@ def _built_in(spec: str) -> ModelEntry | None:
     return MANIFEST.get(_parts(spec)[0].partition(":")[0])
 
 
-def _unknown(name: str, known: Mapping[str, ModelEntry]) -> ModelError:
+_SERVICES: Final = {
+    "openai": "url=https://api.openai.com/v1,kind=chat,model={},key=OPENAI_API_KEY",
+    "ollama": "url=http://localhost:11434/v1,kind=chat,model={}",
+    **dict.fromkeys(("vllm", "llama", "llamacpp", "lmstudio"), "url=http://localhost:8000/v1,kind=chat,model={}"),
+    **dict.fromkeys(("anthropic", "azure", "chat", "gemini", "mistral"), "url=URL,kind=chat,model={}"),
+}
+"""What others call a server that speaks OpenAI's chat completions → options of ``http``."""
+
+_HUBS: Final = ("hf", "huggingface", "hub", "transformers", "vlm")
+
+
+def _spelling(spec: str) -> str:
+    """How a spec should be written that follows another tool's habits; empty where nothing comes to mind.
+
+    >>> _spelling("hf:org/name"), _spelling("https://example.org/answer")
+    ('vlm:hub=org/name', 'http:url=https://example.org/answer')
+    """
+    head, _, rest = spec.partition(":")
+    if head in ("http", "https") and rest.startswith("//"):
+        return f"http:url={spec}"
+    if head == "http" and rest:
+        return f"http:url={rest if '//' in rest else f'http://{rest}'}"
+    if head in _SERVICES:
+        return f"http:{_SERVICES[head].format(rest or 'NAME')}"
+    place = rest if head in _HUBS else spec if not rest else ""
+    if (Path(place) / "config.json").is_file() and place:
+        return f"vlm:path={place}"
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).exists() and Path(place).suffix != ".py":
+        return f"vlm:hub={place}"
+    if head in _HUBS:
+        return f"vlm:path={place or 'FOLDER'}"
+    first = {"depth": "folder", "depth_tuned": "folder", "onnx_depth": "path"}
+    first |= dict.fromkeys(("predictions", "detections", "predicate_answers", "answers"), "path")
+    return f"{head}:{first[head]}={rest}" if head in first and rest else ""
+
+
+def _unknown(spec: str, known: Mapping[str, ModelEntry]) -> ModelError:
+    name = spec.partition(":")[0]
+    if spelling := _spelling(spec):
+        return ModelError(f"unknown model {spec!r}, did you mean {spelling!r}?")
     near = did_you_mean(name, known) or ";"
     return ModelError(
         f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object, predictions.csv or "
@@ -347,84 +445,3 @@ def _called(name: str, make: Callable[[], Any]) -> Any:
     if not skills_of(model):
         raise ModelError(f"{name}: {type(model).__name__} has no skill")
     return model
-
-
-def parse(model: str, text: str) -> dict[str, str]:
-    """``key=value,key=value`` as a dict of texts; a value holds no comma.
-
-    >>> parse("size", "margin=0.1,overlap=auto")
-    {'margin': '0.1', 'overlap': 'auto'}
-    """
-    options: dict[str, str] = {}
-    for part in text.split(",") if text else ():
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (equals and key and value):
-            raise ConfigError(f"{model}: expected option=value, found {part!r}")
-        if key in options:
-            raise ConfigError(f"{model}: option {key!r} is given twice")
-        options[key] = value
-    return options
-
-
-def bind(
-    model: str, target: Callable[..., Any], preset: Mapping[str, Any], given: Mapping[str, str]
-) -> dict[str, Any]:
-    """Arguments for `target`: the preset ones, overridden by the given texts turned into the annotated types.
-
-    Raises:
-        ConfigError: For an option `target` does not take, a value that does not fit, or one that is missing.
-    """
-    parameters = {n: p for n, p in inspect.signature(target).parameters.items() if p.kind in _NAMED}
-    hints = _hints(target)
-    values = dict(preset)
-    for key, text in given.items():
-        if key not in parameters:
-            raise _unknown_option(model, key, list(parameters))
-        try:
-            values[key] = convert(text, hints.get(key, Any))
-        except ValueError as error:
-            raise ConfigError(f"{model}: option {key}: expected {error}, found {text!r}") from None
-    missing = [name for name, p in parameters.items() if p.default is p.empty and name not in values]
-    if missing:
-        raise ConfigError(f"{model} needs the option {missing[0]}, as in {model}:{missing[0]}=…")
-    return values
-
-
-def convert(text: str, hint: Any) -> Any:
-    """The text as the annotated type; ValueError with what was expected.
-
-    >>> convert("0.5", float | Literal["tuned"]), convert("true", bool), convert("7", Any)
-    (0.5, True, 7)
-    """
-    arms = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    if hint is Any:
-        arms = (bool, int, float, str)
-    for arm in arms:
-        if get_origin(arm) is Literal and text in get_args(arm):
-            return text
-        if arm is bool and text.lower() in ("true", "false"):
-            return text.lower() == "true"
-        if arm in (int, float):
-            with suppress(ValueError):
-                return arm(text)
-        if arm in (str, Path):
-            return arm(text)
-    raise ValueError(" or ".join(_expected(arm) for arm in arms if arm is not type(None)))
-
-
-def _unknown_option(model: str, key: str, known: list[str]) -> ConfigError:
-    near = did_you_mean(key, known) or f"; its options: {', '.join(known) or 'none'}"
-    return ConfigError(f"{model} has no option {key!r}{near}")
-
-
-def _hints(target: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(target.__init__ if inspect.isclass(target) else target)
-    except NameError:  # annotations of someone else's code that only exist for the type checker
-        return {}
-
-
-def _expected(arm: Any) -> str:
-    if get_origin(arm) is Literal:
-        return " or ".join(map(str, get_args(arm)))
-    return {bool: "true or false", int: "a whole number", float: "a number"}.get(arm, str(arm))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,13 +86,81 @@ def test_what_cannot(file: Path, name: str, says: str) -> None:
         ("x = 1\nraise ValueError('bad day')", "ValueError: bad day (line 2)"),  # raises
         ("def f(:\n  pass", "SyntaxError: invalid syntax (line 1)"),  # does not parse
         ("import sys\nsys.exit(3)", "SystemExit: 3 (line 2)"),  # wants to stop the program
-        ("import neighbour_of_mine", "ModuleNotFoundError"),  # its folder is not on the path
+        ("import neighbour_of_mine", "KeyError: 'in there'"),  # its neighbour raises
+        ("import no_neighbour_of_mine", "ModuleNotFoundError"),  # there is none
     ],
 )
 def test_a_file_that_cannot_be_run(tmp_path: Path, source: str, says: str) -> None:
-    (tmp_path / "neighbour_of_mine.py").touch()
+    (tmp_path / "neighbour_of_mine.py").write_text("{}['in there']")
     (tmp_path / "bad.py").write_text(source)
     with pytest.raises(ModelError) as raised:
         load(f"{tmp_path / 'bad.py'}:net")
     assert "bad.py: running it failed: " in str(raised.value)
     assert says in str(raised.value)
+
+
+LAZY = """
+import sys
+from pathlib import Path
+assert sys.path[0] == str(Path(__file__).parent), sys.path[0]
+import helper
+from package.inner import BOTH
+class Net:
+    name = helper.NAME
+    def __init__(self):
+        import in_init
+        self.init = in_init.NAME
+    def relate(self, pairs):
+        import lazy
+        from package import deeper
+        return self.name, BOTH, self.init, lazy.NAME, deeper.name()
+"""
+
+
+def write_neighbours(folder: Path, name: str) -> None:
+    (folder / "package").mkdir(parents=True)
+    for file, text in {
+        "net.py": LAZY,
+        "helper.py": f"NAME = {name!r}",
+        "in_init.py": "import helper\nNAME = helper.NAME",
+        "lazy.py": "from helper import NAME",
+        "package/__init__.py": "",
+        "package/inner.py": "import helper\nfrom . import beside\nBOTH = helper.NAME + beside.NAME",
+        "package/beside.py": f"NAME = {name!r}",
+        "package/deeper.py": "def name():\n    from helper import NAME\n    return NAME",
+        "numpy.py": "",  # shadows what it should not be asked for
+    }.items():
+        (folder / file).write_text(text)
+
+
+def test_neighbours_are_imported_as_python_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "helper.py").write_text("NAME = 'elsewhere'")
+    monkeypatch.syspath_prepend(elsewhere)
+    import helper  # type: ignore[import-not-found]
+
+    before = set(sys.modules), list(sys.path), list(sys.meta_path)
+    for name in "ab":
+        write_neighbours(tmp_path / name, name)
+    (tmp_path / "a" / "numpy.py").unlink()
+    models: list[Any] = [load(f"{tmp_path / name / 'net.py'}:Net") for name in "ab"]
+    for model, name in [*zip(models, "ab", strict=True), (models[0], "a")]:
+        assert model.relate(None) == (name, name * 2, name, name, name)
+    assert sys.modules["helper"] is helper
+    assert helper.NAME == "elsewhere"
+    assert {name for name in set(sys.modules) - before[0] if "sightline_model" not in name} == set()
+    assert (sys.path, sys.meta_path) == before[1:]
+    del sys.modules["helper"]
+
+
+def test_a_neighbour_is_loaded_as_it_is_now(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import helper\nclass Net:\n    name = helper.NAME\n    def relate(self, p): ..."
+    )
+    names = []
+    for name in ("one", "two"):  # within a second, of the same size: a cache of compiled code would look fresh
+        (tmp_path / "helper.py").write_text(f"NAME = {name!r}")
+        names.append(name_of(load(f"{tmp_path / 'net.py'}:Net")))
+    assert names == ["one", "two"]
+    assert not (tmp_path / "__pycache__").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.base import Entrants, Exam, Measures, check_split, option
+from sightline.exams.base import Entrants, Exam, Measures, check_split, option, split_named
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.consistency import (
     COLUMNS,
@@ -28,7 +28,7 @@ from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, t
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
-from sightline.hints import hint
+from sightline.hints import did_you_mean, hint
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
 from sightline.variations import VARIATIONS
@@ -128,11 +128,11 @@ class RelationsExam(Exam[RelationsItem]):
         return {"truth": (("relate",),), "detected": (("relate", "detect"),), "perfect": (("detect",),)}[self.boxes]
 
     def settled(self, data: Dataset) -> Self:
-        """Fill in the split; without truth all scenes will do where there is no usual one."""
-        if self.split is not None:
-            return self
-        split = default_split(data)
-        return replace(self, split=split if split in data.splits or not self.no_truth else "")
+        """Fill in the split in the data's own words; without truth all scenes where there is no usual one."""
+        split = default_split(data) if self.split is None else split_named(self.split, data)
+        if self.split is None and self.no_truth and split not in data.splits:
+            split = ""
+        return replace(self, split=split, train_split=split_named(self.train_split, data))
 
     def identity(self, data: Dataset) -> dict[str, Any]:
         """All that changes items or records; what goes with an exam without truth only there."""
@@ -188,7 +188,8 @@ class RelationsExam(Exam[RelationsItem]):
             return _tables(data, "validation", SETTINGS) if usual else {}
         if split and (split not in data.splits or split == test_split):
             others = [name for name in data.splits if name != test_split]
-            raise ConfigError(f"no training split {split!r}: there is {' or '.join(others) or 'none'}")
+            near = did_you_mean(split, others)
+            raise ConfigError(f"no training split {split!r}{near or ':'} there is {' or '.join(others) or 'none'}")
         return _nonempty_tables(data, split, SETTINGS) if split else {}
 
     def items(self, data: Dataset) -> list[RelationsItem]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import polars as pl
 
 from sightline.errors import ConfigError
-from sightline.exams.base import Entrants, Exam, Measures, check_split, given_options, option
+from sightline.exams.base import Entrants, Exam, Measures, check_split, given_options, option, split_named
 from sightline.exams.hooks import call_hook
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
@@ -231,6 +231,13 @@ class TuringExam(Exam[TuringItem]):
             return entrants
         note = f"{counted(shared, 'scene id')} in both datasets; if those are the same images, answers were learned"
         return changed(entrants, notes=(*entrants.notes, note))
+
+    def settled(self, data: Dataset) -> Self:
+        """Use the data's own words for both splits."""
+        exam = super().settled(data)
+        if not self.train_split:
+            return exam
+        return changed(exam, train_split=split_named(self.train_split, self.training_data(data)))
 
     def spec(self, model: Any, data: Dataset) -> TuringSpec:  # noqa: ARG002 - a hook
         """The images to be asked about."""

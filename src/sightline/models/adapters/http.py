@@ -15,6 +15,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
@@ -174,6 +175,11 @@ class HttpAnswer:
         answer: str | bool = reply["answer"]
         return answer
 
+    @property
+    def fingerprint(self) -> str:
+        """What the server is known by: its address."""
+        return _known_by(self.client, self.facts())
+
     def facts(self) -> dict[str, Any]:
         """Where it is."""
         return {"url": self.client.shown, "kind": "answer"}
@@ -212,6 +218,11 @@ class HttpChat:
         except (KeyError, IndexError, TypeError):
             raise _unexpected(self.client, "a chat completion", reply) from None
         return written if isinstance(written, str) else ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What the server is known by: its address, the model's name there, and how it is asked."""
+        return _known_by(self.client, self.facts())
 
     def facts(self) -> dict[str, Any]:
         """Where it is and how it is asked."""
@@ -290,6 +301,11 @@ def png(picture: Image.Image) -> str:
     file = io.BytesIO()
     picture.save(file, "PNG")
     return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def _known_by(client: JsonClient, facts: Mapping[str, Any]) -> str:
+    """Hash of an address and of what shapes the answers; how long to wait for them does not."""
+    return blake2b(json.dumps([client.url, facts], sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _unexpected(client: JsonClient, expected: str, reply: object) -> ModelError:

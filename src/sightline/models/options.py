@@ -1,0 +1,96 @@
+"""Options in a model's spec: ``key=value,key=value`` as arguments of the class or factory that makes the model."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from sightline.errors import ConfigError
+from sightline.hints import did_you_mean
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def parse(model: str, text: str) -> dict[str, str]:
+    """``key=value,key=value`` as a dict of texts; a value holds no comma.
+
+    >>> parse("size", "margin=0.1,overlap=auto")
+    {'margin': '0.1', 'overlap': 'auto'}
+    """
+    options: dict[str, str] = {}
+    for part in text.split(",") if text else ():
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (equals and key and value):
+            raise ConfigError(f"{model}: expected option=value, found {part!r}")
+        if key in options:
+            raise ConfigError(f"{model}: option {key!r} is given twice")
+        options[key] = value
+    return options
+
+
+def bind(
+    model: str, target: Callable[..., Any], preset: Mapping[str, Any], given: Mapping[str, str]
+) -> dict[str, Any]:
+    """Arguments for `target`: the preset ones, overridden by the given texts turned into the annotated types.
+
+    Raises:
+        ConfigError: For an option `target` does not take, a value that does not fit, or one that is missing.
+    """
+    parameters = {n: p for n, p in inspect.signature(target).parameters.items() if p.kind in _NAMED}
+    hints = _hints(target)
+    values = dict(preset)
+    for key, text in given.items():
+        if key not in parameters:
+            raise _unknown_option(model, key, list(parameters))
+        try:
+            values[key] = convert(text, hints.get(key, Any))
+        except ValueError as error:
+            raise ConfigError(f"{model}: option {key}: expected {error}, found {text!r}") from None
+    missing = [name for name, p in parameters.items() if p.default is p.empty and name not in values]
+    if missing:
+        raise ConfigError(f"{model} needs the option {missing[0]}, as in {model}:{missing[0]}=…")
+    return values
+
+
+def convert(text: str, hint: Any) -> Any:
+    """The text as the annotated type; ValueError with what was expected.
+
+    >>> convert("0.5", float | Literal["tuned"]), convert("true", bool), convert("7", Any)
+    (0.5, True, 7)
+    """
+    arms = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if hint is Any:
+        arms = (bool, int, float, str)
+    for arm in arms:
+        if get_origin(arm) is Literal and text in get_args(arm):
+            return text
+        if arm is bool and text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        if arm in (int, float):
+            with suppress(ValueError):
+                return arm(text)
+        if arm in (str, Path):
+            return arm(text)
+    raise ValueError(" or ".join(_expected(arm) for arm in arms if arm is not type(None)))
+
+
+def _unknown_option(model: str, key: str, known: list[str]) -> ConfigError:
+    near = did_you_mean(key, known) or f"; its options: {', '.join(known) or 'none'}"
+    return ConfigError(f"{model} has no option {key!r}{near}")
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(target.__init__ if inspect.isclass(target) else target)
+    except NameError:  # annotations of someone else's code that only exist for the type checker
+        return {}
+
+
+def _expected(arm: Any) -> str:
+    if get_origin(arm) is Literal:
+        return " or ".join(map(str, get_args(arm)))
+    return {bool: "true or false", int: "a whole number", float: "a number"}.get(arm, str(arm))
