@@ -52,13 +52,18 @@ def encode(mask: ArrayLike) -> bytes:
     return compress(counts_from_mask(mask))
 
 
-def decode(rle: bytes, height: int, width: int) -> Mask:
-    """The (H, W) mask of a compressed string.
+def decode(rle: bytes, height: int, width: int, *, step: int = 1) -> Mask:
+    """The (H, W) mask of a compressed string; every `step`-th pixel of it, without room for the others.
 
-    >>> decode(b"13", 2, 2).sum()
-    np.int64(3)
+    >>> decode(b"13", 2, 2).sum(), decode(b"13", 2, 2, step=2).sum()
+    (np.int64(3), np.int64(0))
     """
-    return mask_from_counts(decompress(rle), height, width)
+    if step == 1:
+        return mask_from_counts(decompress(rle), height, width)
+    ends = np.cumsum(check(decompress(rle), height, width))
+    rows = np.arange(0, height, step)
+    columns = [np.searchsorted(ends, x * height + rows, side="right") % 2 == 1 for x in range(0, width, step)]
+    return np.column_stack(columns)
 
 
 def check(counts: ArrayLike, height: int, width: int) -> Counts:

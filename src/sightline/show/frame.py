@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Object, Relation, Scene, Sighting, View
+from sightline.scenes.types import Loader
 from sightline.show.outlines import Loop, outlines
+from sightline.store.blobs import PixelLoader
+from sightline.store.encodings import reduction
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -39,6 +42,9 @@ _LISTED: Final = frozenset({"spatial", "depth"})
 """Aspects that hold of nearly every pair: arrows for them would hide the picture."""
 
 _SQUARE: Final = (600.0, 600.0)
+_RIM: Final = 1.04
+_FLATTEST: Final = 4.0
+"""Width over height, or height over width, of a canvas nobody told the size of."""
 _ATTRIBUTES: Final = ("size", "color", "material")
 
 
@@ -70,6 +76,13 @@ class DrawnObject:
     hidden: float | None = None
 
 
+class Area(NamedTuple):
+    """A mask, (H, W) bool, of which every pixel stands for `step` × `step` pixels of the picture."""
+
+    mask: NDArray[np.bool_]
+    step: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Arrow:
     """A relation to be drawn: places of subject and object among the frame's objects, and the predicate."""
@@ -89,11 +102,11 @@ class ImageFrame:
     """One image with everything on it.
 
     Attributes:
-        size: (width, height) of the picture; where nobody told it, the extent of its boxes, or a square where these
-            are fractions of the image.
+        size: (width, height) of the picture; where nobody told it, the extent of its boxes with a rim, or a square
+            where these are fractions of the image.
         sized: Whether the source told the size.
-        image: HWC uint8, or None.
-        depth: HW metres, or None.
+        image: HWC uint8, or None; of a very large picture fewer pixels than `size` says.
+        depth: HW metres, or None; likewise.
         arrows: Relations to draw.
         others: Relations that are not drawn: predicate → how many.
         notes: What went wrong with its pictures.
@@ -182,17 +195,18 @@ def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = Fals
     """
     view = scene.view(view) if isinstance(view, str) else view or scene.views[0]
     notes: list[str] = []
-    image = _pixels(view.load_image, notes)
-    metres = _pixels(view.load_depth, notes) if depth else None
+    image, full = _pixels(view.load_image, notes)
+    metres, _ = _pixels(view.load_depth, notes) if depth else (None, None)
     sightings = scene.seen_in(view.id)
-    size = view.size or (image is not None and (image.shape[1], image.shape[0])) or None
-    ids = None if any(s.visible_mask for s in sightings) else _pixels(view.load_ids, notes)
+    size = view.size or full
+    ids, mapped = (None, None) if any(s.visible_mask for s in sightings) else _pixels(view.load_ids, notes)
     shown = _extent(view, sightings) if size is None else (float(size[0]), float(size[1]))
     seen = {s.object_id: s for s in sightings}
     short = all(len(o.id) <= 3 for o in scene.objects)
     objects = []
     for i, o in enumerate(scene.objects):
-        sighting, known = seen.get(o.id), None if ids is None else ids == i + 1
+        sighting = seen.get(o.id)
+        known = None if ids is None or mapped is None else Area(ids == i + 1, -(-mapped[0] // ids.shape[1]))
         drawn = DrawnObject(o.id, o.id if short else str(i + 1), o.category, words(o), _colour(i))
         objects.append(_seen(drawn, sighting, shown if view.units == "normalised" else (1, 1), size, known, o))
     arrows, others = _arrows(scene, view.id)
@@ -220,19 +234,25 @@ def _colour(number: int) -> str:
     return PALETTE[number % len(PALETTE)]
 
 
-def _pixels(load: Callable[[], Any] | None, notes: list[str]) -> Any:
+def _pixels(load: Loader | None, notes: list[str]) -> tuple[Any, tuple[int, int] | None]:
+    """Pixels, fewer where there are very many, and the (width, height) they stand for."""
     try:
-        return None if load is None else load()
+        if isinstance(load, PixelLoader):
+            return load.reduced()
+        pixels = None if load is None else load()
     except DataError as error:  # one lost picture must not cost the reader the sheet
         notes.append(str(error))
-        return None
+        return None, None
+    return pixels, None if pixels is None else (pixels.shape[1], pixels.shape[0])
 
 
 def _extent(view: View, sightings: Sequence[Sighting]) -> Point:
-    """How far the boxes reach; boxes in fractions of the image reach over all of it."""
+    """How far the boxes reach, with a rim; boxes in fractions of the image reach over all of it."""
     if view.units == "normalised" or not sightings:
         return _SQUARE
-    return max(s.box[2] for s in sightings), max(s.box[3] for s in sightings)
+    reach = [_RIM * max(s.box[k] for s in sightings) for k in (2, 3)]
+    least = max(*reach, _FLATTEST) / _FLATTEST
+    return max(reach[0], least), max(reach[1], least)
 
 
 def _seen(
@@ -240,12 +260,12 @@ def _seen(
     sighting: Sighting | None,
     scale: Point,
     size: tuple[int, int] | None,
-    from_ids: NDArray[np.bool_] | None,
+    from_ids: Area | None,
     thing: Object,
 ) -> DrawnObject:
     """The object with what its sighting, or else the view's id map, tells of where it is."""
     if sighting is None:
-        visible = from_ids if from_ids is not None and from_ids.any() else None
+        visible = from_ids if from_ids is not None and from_ids.mask.any() else None
         spot = _told_spot(thing) if visible is None else _middle(visible)
         return replace(drawn, visible=_traced(visible), spot=spot)
     x0, y0, x1, y1 = (v * s for v, s in zip(sighting.box, scale * 2, strict=True))
@@ -255,24 +275,27 @@ def _seen(
         box=(x0, y0, x1, y1),
         visible=_traced(visible),
         amodal=_traced(_decoded(sighting.amodal_mask, size)),
-        spot=_middle(visible) if visible is not None and visible.any() else ((x0 + x1) / 2, (y0 + y1) / 2),
+        spot=_middle(visible) if visible is not None and visible.mask.any() else ((x0 + x1) / 2, (y0 + y1) / 2),
         hidden=sighting.occluded_fraction,
     )
 
 
-def _decoded(rle: bytes | None, size: tuple[int, int] | None) -> NDArray[np.bool_] | None:
-    return None if rle is None or size is None else masks.decode(rle, size[1], size[0])
+def _decoded(rle: bytes | None, size: tuple[int, int] | None) -> Area | None:
+    if rle is None or size is None:
+        return None
+    step = reduction(size)
+    return Area(masks.decode(rle, size[1], size[0], step=step), step)
 
 
-def _traced(mask: NDArray[np.bool_] | None) -> tuple[Loop, ...]:
-    return () if mask is None else tuple(outlines(mask))
+def _traced(area: Area | None) -> tuple[Loop, ...]:
+    return () if area is None else tuple(loop * area.step for loop in outlines(area.mask))
 
 
-def _middle(mask: NDArray[np.bool_]) -> Point:
+def _middle(area: Area) -> Point:
     """The pixel of a mask that is nearest to its centroid: on the object, even if that is a ring."""
-    y, x = np.divmod(np.flatnonzero(mask), mask.shape[1])
+    y, x = np.divmod(np.flatnonzero(area.mask), area.mask.shape[1])
     nearest = np.argmin((x - x.mean()) ** 2 + (y - y.mean()) ** 2)
-    return float(x[nearest]) + 0.5, float(y[nearest]) + 0.5
+    return (float(x[nearest]) + 0.5) * area.step, (float(y[nearest]) + 0.5) * area.step
 
 
 def _told_spot(thing: Object) -> Point | None:

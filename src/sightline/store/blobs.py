@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from sightline.errors import DataError, PictureError
 from sightline.files import atomic_write, sync_files
-from sightline.store.encodings import UNREADABLE, Kind, decode, encode
+from sightline.store.encodings import UNREADABLE, Kind, decode, decode_reduced, encode
 from sightline.store.manifest import IMAGES
 
 PREFIX = "blob:"
+
+T = TypeVar("T")
 
 _NAME = re.compile(r"[0-9a-f]{64}(\.[a-z0-9]{1,5})?")
 
@@ -133,9 +135,16 @@ class PixelLoader:
 
     def __call__(self) -> NDArray[Any]:
         """The pixels, or a PictureError that names the file, the scene and the view."""
+        return self._read(decode)
+
+    def reduced(self) -> tuple[NDArray[Any], tuple[int, int]]:
+        """Pixels to look at, fewer where there are very many, and the picture's own (width, height)."""
+        return self._read(decode_reduced)
+
+    def _read(self, read: Callable[[Kind, Path], T]) -> T:
         path = self.blobs.locate(self.ref)
         try:
-            return decode(self.kind, path)
+            return read(self.kind, path)
         except FileNotFoundError:
             raise PictureError("picture is missing", file=path, row=self.row, field=self.kind) from None
         except UNREADABLE as error:

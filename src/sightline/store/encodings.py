@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import io
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import IO, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 
 from sightline.errors import ConfigError, DataError
 
@@ -47,6 +49,12 @@ FORMS: Final[dict[Kind, tuple[str, ...]]] = {
     "ids": ("png",),
 }
 """How each kind can be kept; the first is the lossless default."""
+
+WHOLE: Final = 24_000_000
+"""Pixels up to which a picture that is only looked at is decoded whole (72 MB)."""
+
+LARGEST: Final = 2 * (Image.MAX_IMAGE_PIXELS or 89_478_485)
+"""Pixels up to which a file is decoded that cannot be decoded smaller (178,956,970; 0.7 GB), Pillow's own limit."""
 
 _PICTURE: Final[dict[str, dict[str, Any]]] = {
     "png": {"compress_level": 1},  # five times as fast as the usual 6, files 15 % larger (480×320)
@@ -83,6 +91,54 @@ def decode(kind: Kind, path: Path) -> NDArray[Any]:
     """The pixels of a file; whatever `UNREADABLE` holds where it is none."""
     # From memory: np.load leaves a file open where it cannot read it.
     return _DECODERS[kind](io.BytesIO(path.read_bytes()), path.suffix.lower())
+
+
+def reduction(size: tuple[int, int]) -> int:
+    """How many times smaller, in width and height, a picture of (width, height) is looked at: 1, 2, 4, 8…
+
+    >>> reduction((6000, 4000)), reduction((30_000, 30_000))
+    (1, 8)
+    """
+    step = 1
+    while size[0] * size[1] > WHOLE * step**2:
+        step *= 2
+    return step
+
+
+def decode_reduced(kind: Kind, path: Path) -> tuple[NDArray[Any], tuple[int, int]]:
+    """Decode a file to look at: pixels, made smaller by its `reduction`, and its own (width, height).
+
+    A baseline JPEG is decoded at an eighth if need be and takes no more room than that. Any other file must be decoded
+    whole first; of more than `LARGEST` pixels it is refused with a ValueError.
+    """
+    if path.suffix.lower() == ".npz":
+        depth = decode(kind, path)
+        step = reduction((depth.shape[1], depth.shape[0]))
+        return depth[::step, ::step], (depth.shape[1], depth.shape[0])
+    with path.open("rb") as file, _opened(file) as image:
+        size, step = image.size, reduction(image.size)
+        if kind != "image":
+            return _MAPS[kind](np.asarray(image)[::step, ::step]), size
+        image.draft("RGB", (size[0] // step, size[1] // step))  # heeded by JPEG alone
+        shown = image if image.mode == "RGB" else image.convert("RGB")
+        return np.asarray(shown.reduce(reduction(shown.size)), dtype=np.uint8), size
+
+
+def _opened(file: IO[bytes]) -> Image.Image:
+    """An image file of any size that can be decoded smaller, or of at most `LARGEST` pixels."""
+    start = file.read(3)
+    file.seek(0)
+    try:
+        if start != b"\xff\xd8\xff":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+                return Image.open(file)
+        image = JpegImageFile(file)  # Image.open would refuse a large one before its decoder is asked for less
+        if "progressive" not in image.info or image.width * image.height <= LARGEST:
+            return image
+    except Image.DecompressionBombError:
+        pass
+    raise ValueError(f"more than {LARGEST:,} pixels; of these only a baseline JPEG is shown")
 
 
 def round_trip(kind: Kind, pixels: NDArray[Any], form: str | None = None) -> NDArray[Any]:
@@ -142,10 +198,14 @@ def _decode_image(data: io.BytesIO, _: str) -> NDArray[np.uint8]:
 def _decode_depth(data: io.BytesIO, suffix: str) -> NDArray[np.float32]:
     if suffix == ".png":
         with Image.open(data) as image:
-            millimetres = np.asarray(image).astype(np.float64)
-        return np.where(millimetres > 0, millimetres / 1000, np.nan).astype(np.float32)
+            return _depth(np.asarray(image))
     with np.load(data, allow_pickle=False) as arrays:
         return np.asarray(arrays["depth"], dtype=np.float32)
+
+
+def _depth(millimetres: NDArray[Any]) -> NDArray[np.float32]:
+    far = millimetres.astype(np.float64)
+    return np.where(far > 0, far / 1000, np.nan).astype(np.float32)
 
 
 def _decode_ids(data: io.BytesIO, _: str) -> NDArray[np.int32]:
@@ -153,6 +213,10 @@ def _decode_ids(data: io.BytesIO, _: str) -> NDArray[np.int32]:
         return np.asarray(image).astype(np.int32)
 
 
+_MAPS: Final[dict[Kind, Callable[[NDArray[Any]], NDArray[Any]]]] = {
+    "depth": _depth,
+    "ids": lambda stored: stored.astype(np.int32),
+}
 _DECODERS: Final[dict[Kind, Callable[[io.BytesIO, str], NDArray[Any]]]] = {
     "image": _decode_image,
     "depth": _decode_depth,
