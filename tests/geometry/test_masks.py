@@ -43,6 +43,13 @@ def test_one_mask_is_told_as_pycocotools_tells_it(mask):
 
 
 @settings(max_examples=100, deadline=None)
+@given(bitmaps, st.integers(2, 5))
+def test_every_nth_pixel_is_decoded_alone(bitmap, step):
+    mask = np.asarray(bitmap, dtype=bool)
+    sampled = masks.decode(masks.encode(mask), *mask.shape, step=step)
+    np.testing.assert_array_equal(sampled, mask[::step, ::step])
+
+
 @given(st.tuples(sides, sides).flatmap(lambda s: st.lists(hnp.arrays(np.bool_, s), min_size=1, max_size=4)))
 def test_several_masks(stack):
     counts = [masks.counts_from_mask(m) for m in stack]

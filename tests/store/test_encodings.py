@@ -11,8 +11,8 @@ from PIL import Image
 
 from sightline.errors import ConfigError, DataError
 from sightline.scenes import Scene, View
-from sightline.store import Blobs, tables_from_scenes, write
-from sightline.store.encodings import FORMS, encode, round_trip
+from sightline.store import Blobs, encodings, tables_from_scenes, write
+from sightline.store.encodings import FORMS, decode, decode_reduced, encode, round_trip
 
 RNG = np.random.default_rng(1)
 SMOOTH = np.add.outer(np.arange(40), np.arange(60))[..., None] * np.array([1, 2, 1]) % 200
@@ -125,3 +125,61 @@ def test_every_kind_has_a_lossless_default() -> None:
     depth = np.where(RNG.random((5, 7)) < 0.2, np.nan, RNG.random((5, 7)) * 900).astype(np.float32)
     for kind, pixels in (("image", PIXELS), ("depth", depth), ("ids", np.arange(20).reshape(4, 5))):
         np.testing.assert_array_equal(round_trip(kind, pixels, FORMS[kind][0]), pixels)  # type: ignore[arg-type, index]
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "most", "shape"),
+    [
+        ("image", "png", 10**6, (40, 60)),  # small enough
+        ("image", "jpeg", 10**6, (40, 60)),
+        ("image", "png", 600, (20, 30)),  # a half
+        ("image", "jpeg", 600, (20, 30)),
+        ("image", "jpeg", 10, (3, 4)),  # smaller than an eighth, where the decoder stops
+        ("image", "webp", 100, (5, 8)),
+        ("depth", "png", 600, (20, 30)),
+        ("depth", "npz", 600, (20, 30)),
+        ("ids", "png", 600, (20, 30)),
+    ],
+)
+def test_large_pictures_are_looked_at_smaller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, form: str, most: int, shape: tuple[int, int]
+) -> None:
+    pixels = PIXELS if kind == "image" else SMOOTH[..., 0].astype(float)
+    data, suffix = encode(kind, pixels, form)  # type: ignore[arg-type]
+    file = tmp_path / f"file{suffix}"
+    file.write_bytes(data)
+    monkeypatch.setattr(encodings, "WHOLE", most)
+    shown, size = decode_reduced(kind, file)  # type: ignore[arg-type]
+    assert (shown.shape[:2], size) == (shape, (60, 40))
+    whole = decode(kind, file)  # type: ignore[arg-type]
+    if shape == (40, 60):
+        np.testing.assert_array_equal(shown, whole)
+    elif kind != "image":
+        np.testing.assert_array_equal(shown, whole[::2, ::2])  # no id or depth between two others
+    else:
+        assert abs(float(shown.mean()) - float(whole.mean())) < 10
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ({"format": "PNG"}, True),  # can only be decoded whole
+        ({"format": "JPEG", "progressive": True}, True),
+        ({"format": "JPEG"}, False),
+        ({"format": "JPEG", "mode": "L"}, False),  # grey
+    ],
+)
+def test_what_cannot_be_decoded_smaller_has_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], refused: bool
+) -> None:
+    mode = str(options.pop("mode", "RGB"))
+    file = tmp_path / "photo"
+    Image.fromarray(PIXELS).convert(mode).save(file, **options)  # type: ignore[arg-type]
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    for name, most in (("WHOLE", 500), ("LARGEST", 2000)):
+        monkeypatch.setattr(encodings, name, most)
+    if refused:
+        with pytest.raises(ValueError, match=r"more than 2,000 pixels; of these only a baseline JPEG is shown"):
+            decode_reduced("image", file)
+    else:
+        assert decode_reduced("image", file)[0].shape == (10, 15, 3)

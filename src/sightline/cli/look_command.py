@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,6 +25,35 @@ def command(
         list[str] | None, typer.Option(help="Scenes to show instead, by id; separated by commas.")
     ] = None,
     split: Annotated[str, typer.Option(help="Show this split only.")] = "",
+    category: Annotated[
+        list[str] | None, typer.Option(help="Scenes with an object of this category; with commas, of each.")
+    ] = None,
+    relation: Annotated[
+        list[str] | None, typer.Option(help="Scenes with this relation, by predicate; with commas, each.")
+    ] = None,
+    flag: Annotated[
+        list[str] | None,
+        typer.Option(help="Scenes with a box of this flag (crowd, truncated…); with commas, each."),
+    ] = None,
+    min_boxes: Annotated[
+        int | None, typer.Option(min=0, help="Scenes with at least so many boxes in a view.")
+    ] = None,
+    max_boxes: Annotated[
+        int | None, typer.Option(min=0, help="Scenes with at most so many boxes in a view.")
+    ] = None,
+    min_size: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Scenes with a box, of the category if given, of this share of its image."),
+    ] = None,
+    max_size: Annotated[float | None, typer.Option(min=0, max=1, help="… of at most this share.")] = None,
+    search: Annotated[
+        str, typer.Option(help="Scenes with all these words in ids, categories, attributes, relations or flags.")
+    ] = "",
+    sort: Annotated[
+        Literal["stored", "name", "boxes", "size", "relations", "categories"],
+        typer.Option(help="Order: most boxes, largest box, most relations or categories first; or by name."),
+    ] = "stored",
+    reverse: Annotated[bool, typer.Option("--reverse", help="The other way round.")] = False,
     view: Annotated[list[str] | None, typer.Option(help="Views to show, by name; all if not given.")] = None,
     columns: Annotated[
         int | None, typer.Option(min=1, help="Views side by side; as many as fit if not given.")
@@ -35,6 +64,7 @@ def command(
     """Draw scenes onto a contact sheet: pictures with boxes, masks, hidden parts, depth and relations."""
     from sightline.show.sheet import contact_sheet
     from sightline.store import open_dataset
+    from sightline.store.selection import Selection
 
     made = contact_sheet(
         open_dataset(data),
@@ -46,6 +76,16 @@ def command(
         views=_words(view),
         columns=columns,
         width=width,
+        wanted=Selection(
+            tuple(_words(category)),
+            tuple(_words(relation)),
+            tuple(_words(flag)),
+            (min_boxes, max_boxes),
+            (min_size, max_size),
+            search,
+            sort,
+            reverse,
+        ),
     )
     if json:
         print_json(made.to_dict())

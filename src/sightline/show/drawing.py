@@ -18,26 +18,53 @@ from sightline.show.outlines import Loop
 from sightline.show.raster import data_uri, ramp
 from sightline.show.svg import GROUND, MUTED, RULE, element, hover, number, rect, text_line, text_width
 
-LAYERS: Final = ("boxes", "masks", "amodal", "depth", "relations", "ids", "none")
-"""What can be laid over a picture; ``none`` is the picture alone."""
+LAYERS: Final = {
+    "boxes": "boxes",
+    "masks": "visible masks",
+    "amodal": "hidden parts",
+    "depth": "depth",
+    "relations": "relations",
+    "ids": "ids",
+    "none": "picture",
+}
+"""What can be laid over a picture, and its words; ``none`` is the picture alone."""
+
+CROWDED: Final = 0.08
+"""Share of a picture that labels of its boxes may cover; beyond it they are short, or wait for the pointer."""
 
 DARK: Final = "#101419"
 WHITE: Final = "#ffffff"
 
 
-def layers(frame: ImageFrame, names: Collection[str] = LAYERS) -> dict[str, str]:
-    """Draw the named layers but depth: name → marks, in the order they lie on each other, without empty ones."""
+def layers(frame: ImageFrame, names: Collection[str] = LAYERS, *, live: bool = False) -> dict[str, str]:
+    """Draw the named layers but depth: name → marks, in the order they lie on each other, without empty ones.
+
+    Where the boxes are `crowded` their labels are short.
+
+    Args:
+        frame: The view.
+        names: Which layers.
+        live: For a page: marks of an object carry its place among the objects as ``data-n``, its label as
+            ``data-label``; small boxes lie on large ones, so that a pointer reaches each, and in a crowd every box
+            has its whole label, which the page shows when the box is pointed at.
+    """
     bounds = (0.0, 0.0, *frame.size)
     spots = spread([o.spot for o in frame.objects], bounds, frame.arrows)
     draw: dict[str, Callable[[], Iterable[str]]] = {
-        "masks": lambda: map(_mask, frame.objects),
+        "masks": lambda: map(_mask, range(len(frame.objects)), frame.objects),
         "amodal": lambda: map(_amodal, frame.objects),
-        "boxes": lambda: _boxes(frame.objects, bounds),
+        "boxes": lambda: _boxes(frame, bounds, live=live),
         "relations": lambda: _arrow_marks(frame.arrows, spots),
         "ids": lambda: _discs(frame.objects, spots),
     }
     made = {name: "".join(marks()) for name, marks in draw.items() if name in names}
     return {name: marks for name, marks in made.items() if marks}
+
+
+def crowded(frame: ImageFrame) -> bool:
+    """Whether the labels of a frame's boxes, at the size they are drawn, would cover more than `CROWDED` of it."""
+    sizes = [chip_size(_label(o)) for o in frame.objects if o.box is not None]
+    return sum(wide * high for wide, high in sizes) > CROWDED * frame.size[0] * frame.size[1]
 
 
 def ramp_stops() -> list[str]:
@@ -215,12 +242,12 @@ def scale_bar(span: Point, size: Point) -> str:
     return ground + bar + near + far
 
 
-def _mask(o: DrawnObject) -> str:
+def _mask(number: int, o: DrawnObject) -> str:
     if not o.visible:
         return ""
     wash = {"fill": o.colour, "fill_opacity": 0.5, "fill_rule": "evenodd"}
     edge = {"stroke": o.colour, "stroke_width": 1.7, "stroke_linejoin": "round"}
-    return element("path", hover(f"{o.tag} {o.words}"), d=path(o.visible), **wash, **edge)
+    return element("path", hover(f"{o.tag} {o.words}"), d=path(o.visible), **wash, **edge, data_n=number)
 
 
 def _amodal(o: DrawnObject) -> str:
@@ -256,17 +283,27 @@ def hatch(loops: Sequence[Loop], gap: float = 5.5) -> str:
     )
 
 
-def _boxes(objects: Sequence[DrawnObject], bounds: Box) -> Iterator[str]:
-    """Boxes, then their labels: tag and category, or the tag alone, or none in a crowd; none lies on another."""
-    seen = [(o, o.box) for o in objects if o.box is not None]
-    for o, box in seen:
-        yield rimmed("rect", box_shape(box), o.colour, 2.0, DARK, 3.4)
+def _label(o: DrawnObject) -> str:
+    return f"{o.tag} {o.category.replace('_', ' ')}"
+
+
+def _boxes(frame: ImageFrame, bounds: Box, *, live: bool) -> Iterator[str]:
+    """Boxes, then their labels: tag and category, or the tag alone, or none without room; none lies on another."""
+    seen = [(i, o, o.box) for i, o in enumerate(frame.objects) if o.box is not None]
+    crowd = crowded(frame)
+    if live:
+        seen.sort(key=lambda one: (one[2][0] - one[2][2]) * (one[2][3] - one[2][1]))
+    for i, o, box in seen:
+        drawn = rimmed("rect", box_shape(box), o.colour, 2.0, DARK, 3.4)
+        yield element("g", drawn, data_n=i) if live else drawn
     taken: list[Box] = []
-    for o, box in seen:
-        for text in (f"{o.tag} {o.category.replace('_', ' ')}", o.tag):
+    for i, o, box in seen:
+        for text in (_label(o), o.tag) if live or not crowd else (o.tag,):
             size = chip_size(text)
-            if free_corner(box, size, bounds, taken) is not None:
-                yield chip(take_corner(box, size, bounds, taken), text, o.colour)
+            room = [] if live and crowd else taken  # shown one at a time, it may lie on any other
+            if free_corner(box, size, bounds, room) is not None or (live and crowd):
+                label = chip(take_corner(box, size, bounds, room), text, o.colour)
+                yield element("g", label, data_label=i) if live else label
                 break
 
 

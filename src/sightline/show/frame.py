@@ -62,6 +62,7 @@ class DrawnObject:
         amodal: Outline of the whole, hidden parts included.
         spot: Where to point at it; None where nothing tells.
         hidden: Hidden share, if known.
+        flags: What the source tells of it in this view: ``crowd``, ``truncated``…
     """
 
     id: str
@@ -74,6 +75,7 @@ class DrawnObject:
     amodal: tuple[Loop, ...] = field(default=(), repr=False)
     spot: Point | None = None
     hidden: float | None = None
+    flags: frozenset[str] = frozenset()
 
 
 class Area(NamedTuple):
@@ -105,6 +107,7 @@ class ImageFrame:
         size: (width, height) of the picture; where nobody told it, the extent of its boxes with a rim, or a square
             where these are fractions of the image.
         sized: Whether the source told the size.
+        fractions: Whether boxes were given in fractions of the image, so that their shares of it are known.
         image: HWC uint8, or None; of a very large picture fewer pixels than `size` says.
         depth: HW metres, or None; likewise.
         arrows: Relations to draw.
@@ -123,6 +126,7 @@ class ImageFrame:
     others: Mapping[str, int] = field(default_factory=dict)
     split: str = ""
     notes: tuple[str, ...] = ()
+    fractions: bool = False
 
     def has(self, layer: str) -> bool:
         """Whether there is anything for a layer to show."""
@@ -222,7 +226,20 @@ def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = Fals
         others,
         scene.split,
         tuple(notes),
+        view.units == "normalised",
     )
+
+
+def has_layer(scene: Scene, view: View, layer: str) -> bool:
+    """Whether a view has anything for a layer of `ImageFrame.has` to show, told without loading a pixel."""
+    sightings = scene.seen_in(view.id)
+    return {
+        "boxes": bool(sightings),
+        "masks": any(s.visible_mask for s in sightings) or view.load_ids is not None,
+        "amodal": any(s.amodal_mask for s in sightings),
+        "depth": view.load_depth is not None,
+        "relations": bool(_arrows(scene, view.id)[0]),
+    }[layer]
 
 
 def words(o: Object) -> str:
@@ -277,6 +294,7 @@ def _seen(
         amodal=_traced(_decoded(sighting.amodal_mask, size)),
         spot=_middle(visible) if visible is not None and visible.mask.any() else ((x0 + x1) / 2, (y0 + y1) / 2),
         hidden=sighting.occluded_fraction,
+        flags=sighting.flags,
     )
 
 

@@ -61,10 +61,10 @@ def raster(
     return sheet
 
 
-def png(picture: Image.Image) -> bytes:
-    """Encode a picture as PNG."""
+def png(picture: Image.Image, level: int = 6) -> bytes:
+    """Encode a picture as PNG; a higher `level`, to 9, makes files smaller and takes longer."""
     buffer = io.BytesIO()
-    picture.save(buffer, format="PNG", compress_level=6)
+    picture.save(buffer, format="PNG", compress_level=level)
     return buffer.getvalue()
 
 

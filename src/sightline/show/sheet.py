@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -18,12 +18,14 @@ from PIL import Image
 from sightline.errors import ConfigError, DataError
 from sightline.hints import hint
 from sightline.scenes import Scene, View
-from sightline.show.drawing import LAYERS, layers, ramp_stops, scale_bar
-from sightline.show.frame import Arrow, ImageFrame, Point, frame_of
-from sightline.show.markup import part_style, render_part
-from sightline.show.raster import data_uri, depth_picture, depth_range, measure, png, raster
-from sightline.show.svg import GROUND, INK, MUTED, RULE, element, line, number, rect, shorten, text_line
+from sightline.show.drawing import LAYERS, layers, scale_bar
+from sightline.show.frame import Arrow, ImageFrame, Point, frame_of, has_layer
+from sightline.show.raster import depth_picture, depth_range, measure, png, raster
+from sightline.show.sheet_page import html_pages
+from sightline.show.svg import GROUND, INK, MUTED, RULE, line, rect, shorten, text_line
 from sightline.store import Dataset, atomic_write
+from sightline.store.selection import EVERYTHING, Selection, select
+from sightline.text import counted
 
 MARGIN: Final = 32
 GUTTER: Final = 10
@@ -35,25 +37,15 @@ TALLEST: Final = 12_000
 """Pixels of one PNG's height: more rows go into another, so that memory does not grow with the sheet."""
 
 ACROSS: Final = 2080
-VIEWS_A_PAGE: Final = 200
-"""Of an HTML page: more go on another, so that neither memory nor the reader's browser pays for a large sheet."""
+STRETCH: Final = 2.0
+"""Height over width of the tallest panel; a picture that is taller stands in it smaller."""
 
-TITLES: Final = {
-    "boxes": "boxes",
-    "masks": "visible masks",
-    "amodal": "hidden parts",
-    "depth": "depth",
-    "relations": "relations",
-    "ids": "ids",
-    "none": "picture",
-}
 _USUAL: Final = (("boxes",), ("masks", "amodal"), ("depth",), ("relations",))
 _SAMPLE: Final = 8
 _TOP: Final = 34
 _LINE: Final = 18
 _MOST_LINES: Final = 16
-_PAGE_WIDTH: Final = 480.0
-"""Units across every drawing of a page, whatever the picture's pixels, so that labels are of one size."""
+_LEVEL: Final = 3  # half the time of the usual 6 for photos, files 5 % larger
 
 Panels = tuple[tuple[str, ...], ...]
 
@@ -107,6 +99,7 @@ def contact_sheet(
     views: Sequence[str] = (),
     columns: int | None = None,
     width: int = 480,
+    wanted: Selection = EVERYTHING,
 ) -> ContactSheet:
     """Draw scenes of a dataset onto a sheet.
 
@@ -121,8 +114,9 @@ def contact_sheet(
         ids: Show these scenes instead.
         split: Of one split only.
         views: Names of the views to show; by default all.
-        columns: Views side by side; by default as many as fit.
+        columns: Views side by side; by default as many as fit. On a page about so many.
         width: Width of a panel of a PNG, pixels.
+        wanted: Which scenes by what is in them, and in which order; not with `ids`.
 
     Raises:
         ConfigError: For an overlay, view or file type that does not exist.
@@ -132,15 +126,23 @@ def contact_sheet(
     kind = path.suffix.lower()
     if kind not in (".png", ".html", ".htm"):
         raise ConfigError(f"a contact sheet is a .png or .html file, not {path.name!r}")
-    wanted = panels(overlay) if overlay else None
-    shown = len(ids) or min(scenes, len(data))
-    subtitle = f"up to {shown:,} scenes of {split}" if split else f"{shown:,} of {len(data):,} scenes"
+    given = panels(overlay) if overlay else None
+    if ids and wanted != EVERYTHING:
+        raise ConfigError("scenes are chosen by id or by what is in them, not both")
+    found = list(ids) if ids else None if wanted == EVERYTHING else select(data, wanted, split)
+    if found == []:
+        raise DataError("no scene has all that was asked for", file=data.path)
+    total = len(data) if ids or found is None else len(found)
+    shown = len(ids) or min(scenes, total)
+    subtitle = f"{shown:,} of {total:,} scenes" + (" that fit" if found and not ids else "")
+    if split and found is None:
+        subtitle = f"up to {shown:,} scenes of {split}"
 
     def chosen() -> Iterator[tuple[Scene, View]]:
-        some = map(data.scene, ids) if ids else islice(data.scenes(split or None), scenes)
-        return _views(some, views, data.path)
+        some = data.scenes(split or None) if found is None else map(data.scene, found)
+        return _views(some if ids else islice(some, scenes), views, data.path)
 
-    plan = SheetPlan(wanted or _usual(chosen()), width, columns, data.source or data.path.name, subtitle)
+    plan = SheetPlan(given or _usual(chosen()), width, columns, data.source or data.path.name, subtitle)
     depth = any("depth" in names for names in plan.panels) or kind != ".png"
     drawn: list[tuple[str, tuple[str, ...]]] = []  # scene and notes of every view
 
@@ -153,8 +155,9 @@ def contact_sheet(
     if kind == ".png":
         made = png_pages(frames(), plan)
     else:
-        on = {name for names in wanted or (("boxes",),) for name in names}
-        made = html_pages(frames(), plan, on, lambda page: _numbered(path, page).name)
+        on = {name for names in given or (("boxes",),) for name in names}
+        heads = (plan.title, subtitle)
+        made = html_pages(frames(), heads, on, lambda page: _numbered(path, page).name, columns=columns)
     written = _publish(made, path)
     notes = tuple(note for _, some in drawn for note in some)
     return ContactSheet(written, len({scene for scene, _ in drawn}), len(drawn), plan.panels, notes)
@@ -180,8 +183,7 @@ def _usual(chosen: Iterator[tuple[Scene, View]]) -> Panels:
     """The usual panels less the layers for which the first views have nothing."""
     missing = {name for names in _USUAL for name in names}
     for scene, view in islice(chosen, _SAMPLE):
-        frame = frame_of(scene, view, depth=True)
-        missing = {name for name in missing if not frame.has(name)}
+        missing = {name for name in missing if not has_layer(scene, view, name)}
         if not missing:
             break
     usual = (tuple(name for name in names if name not in missing) for names in _USUAL)
@@ -233,8 +235,8 @@ class SheetPlan:
 
 
 def panel(frame: ImageFrame, names: Sequence[str], width: int) -> Image.Image:
-    """Draw a view with the layers laid over it; at most `width` pixels wide and high."""
-    scale = width / max(frame.size)
+    """Draw a view with the layers laid over it: `width` pixels wide, or less where it would be too tall."""
+    scale = min(width / frame.size[0], STRETCH * width / frame.size[1])
     size = (max(1, round(frame.size[0] * scale)), max(1, round(frame.size[1] * scale)))
     span = depth_range(frame.depth) if "depth" in names and frame.depth is not None else None
     base, ground = _base(frame, names, size, span or (0.0, 1.0))
@@ -251,7 +253,7 @@ def panel(frame: ImageFrame, names: Sequence[str], width: int) -> Image.Image:
 def _base(
     frame: ImageFrame, names: Sequence[str], size: tuple[int, int], span: Point
 ) -> tuple[Image.Image | None, str]:
-    """The pixels of a panel, or else a blank drawn that says why there are none."""
+    """The pixels of a panel, or else a blank."""
     if "depth" in names and frame.depth is not None:
         coloured = depth_picture(frame.depth, *span).convert("RGB")
         return coloured.resize(size, Image.Resampling.BILINEAR), ""
@@ -260,52 +262,43 @@ def _base(
         if {"masks", "amodal"} & set(names):  # almost without colour, so that the masks' colours are their own
             picture = Image.blend(picture, picture.convert("L").convert("RGB"), 0.85)
         return picture, ""
-    missing = "depth map" if tuple(names) == ("depth",) else "picture"
-    reason = "picture unreadable" if frame.notes else f"no {missing}{'' if frame.sized else ', size unknown'}"
     ground = rect(0.5, 0.5, size[0] - 1, size[1] - 1, fill=GROUND, stroke=RULE)
-    return None, ground + text_line(size[0] / 2, size[1] - 10, reason, fill=MUTED, anchor="middle")
+    missing = "no depth map" if tuple(names) == ("depth",) else ""
+    return None, ground + text_line(size[0] / 2, size[1] - 10, missing, fill=MUTED, anchor="middle")
 
 
 def png_pages(frames: Iterable[ImageFrame], plan: SheetPlan) -> Iterator[bytes]:
-    """Draw PNG files, one after the other; in memory is one file's pixels."""
-    rows: list[Image.Image] = []
-    height = HEADER
-    rest = iter(frames)
-    while shown := list(islice(rest, plan.across)):
-        row = _row(shown, plan)
-        if rows and height + row.height > TALLEST:
-            yield _page(rows, plan)
-            rows, height = [], HEADER
-        rows.append(row)
-        height += row.height
-    yield _page(rows, plan)
+    """Draw PNG files, one after the other; in memory is one file's pixels.
+
+    Views fill columns, each the one that is shortest by then, so that none leaves a hole beside a taller one.
+    """
+    placed: list[tuple[Image.Image, int, int]] = []  # a view's drawing, its column, its top
+    feet = [HEADER] * plan.across
+    for frame in frames:
+        cell = _cell(frame, plan)
+        column = feet.index(min(feet))
+        if placed and feet[column] + cell.height + GAP > TALLEST:
+            yield _page(placed, plan)
+            placed, feet, column = [], [HEADER] * plan.across, 0
+        placed.append((cell, column, feet[column]))
+        feet[column] += cell.height + GAP
+    yield _page(placed, plan)
 
 
-def _page(rows: Sequence[Image.Image], plan: SheetPlan) -> bytes:
-    wide = max((row.width for row in rows), default=640)
+def _page(placed: Sequence[tuple[Image.Image, int, int]], plan: SheetPlan) -> bytes:
+    wide = 2 * MARGIN + plan.across * (plan.cell + GAP) - GAP
     room = wide - 2 * MARGIN
     title = shorten(plan.title, room, 24)
     after = room - measure(title, 24) - 16
     words = text_line(MARGIN, 44, title, size=24)
     if after > 60:
         words += text_line(wide - MARGIN - after, 44, shorten(plan.subtitle, after, 15), size=15, fill=MUTED)
-    sheet = Image.new("RGB", (wide, HEADER + sum(row.height for row in rows) + MARGIN - GAP), "#ffffff")
+    foot = max((top + cell.height for cell, _, top in placed), default=HEADER)
+    sheet = Image.new("RGB", (wide, foot + MARGIN), "#ffffff")
     sheet.paste(raster(words, (wide, HEADER)))
-    top = HEADER
-    for row in rows:
-        sheet.paste(row, (0, top))
-        top += row.height
-    return png(sheet)
-
-
-def _row(frames: Sequence[ImageFrame], plan: SheetPlan) -> Image.Image:
-    """Some views side by side."""
-    cells = [_cell(frame, plan) for frame in frames]
-    wide = 2 * MARGIN + plan.across * (plan.cell + GAP) - GAP
-    row = Image.new("RGB", (wide, max(cell.height for cell in cells) + GAP), "#ffffff")
-    for i, cell in enumerate(cells):
-        row.paste(cell, (MARGIN + i * (plan.cell + GAP), 0))
-    return row
+    for cell, column, top in placed:
+        sheet.paste(cell, (MARGIN + column * (plan.cell + GAP), top))
+    return png(sheet, level=_LEVEL)
 
 
 def _cell(frame: ImageFrame, plan: SheetPlan) -> Image.Image:
@@ -318,7 +311,7 @@ def _cell(frame: ImageFrame, plan: SheetPlan) -> Image.Image:
     words = []
     for i, names in enumerate(plan.panels):
         left = i * (plan.width + GUTTER)
-        words.append(text_line(left, 17, ", ".join(TITLES[name] for name in names), size=13, fill=MUTED))
+        words.append(text_line(left, 17, ", ".join(LAYERS[name] for name in names), size=13, fill=MUTED))
         for k, arrow in enumerate(arrows[i * rows : (i + 1) * rows]):
             words.append(_sentence(frame, arrow, (left, 23 + _LINE * (k + 1)), plan.width))
     words.append(text_line(0, 23 + _LINE * lines, shorten(rest, plan.cell, 13), size=13, fill=MUTED))
@@ -327,14 +320,16 @@ def _cell(frame: ImageFrame, plan: SheetPlan) -> Image.Image:
     cell = Image.new("RGB", (plan.cell, _TOP + high + foot.height), "#ffffff")
     cell.paste(raster(_heading(frame, plan.cell), (plan.cell, _TOP)))
     for i, one in enumerate(drawn):
-        cell.paste(one, (i * (plan.width + GUTTER), _TOP))
+        cell.paste(one, (i * (plan.width + GUTTER) + (plan.width - one.width) // 2, _TOP))
     cell.paste(foot, (0, _TOP + high))
     return cell
 
 
 def _heading(frame: ImageFrame, wide: int) -> str:
     objects = len(frame.objects)
-    facts = ["" if frame.view == "0" else frame.view, f"{objects} object{'s' * (objects != 1)}", frame.split]
+    facts = ["" if frame.view == "0" else frame.view, counted(objects, "object"), frame.split]
+    if frame.image is None:
+        facts.append("picture unreadable" if frame.notes else "no picture" + ", size unknown" * (not frame.sized))
     right = " · ".join(fact for fact in facts if fact)
     name = shorten(frame.scene, wide, 16)
     words = text_line(0, 18, name, size=16)
@@ -358,54 +353,3 @@ def _sentence(frame: ImageFrame, arrow: Arrow, place: Point, room: int) -> str:
     subject, other = (f"{o.tag} {o.category.replace('_', ' ')}" for o in ends)
     words = f"{subject}  {arrow.predicate.replace('_', ' ')}  {other}"
     return dash + text_line(x + 22, y, shorten(words, room - 22, 13), size=13, fill=INK)
-
-
-def html_pages(
-    frames: Iterable[ImageFrame], plan: SheetPlan, on: Collection[str], names: Callable[[int], str]
-) -> Iterator[bytes]:
-    """Write HTML files that need nothing else, one after the other.
-
-    Args:
-        frames: The views.
-        plan: Columns, title and subtitle of it are used.
-        on: Layers that are turned on when the page opens.
-        names: Number of a page, from 0 → its file name, for links between pages.
-    """
-    toggles = {name: title.capitalize() for name, title in TITLES.items() if name != "none"}
-    style = part_style("sightline.show", "sheet.css")
-    rest, page = iter(frames), 0
-    cards = list(map(_card, islice(rest, VIEWS_A_PAGE)))
-    while True:
-        coming = next(rest, None)
-        text = render_part(
-            "sightline.show",
-            "sheet.html.j2",
-            plan=plan,
-            cards=cards,
-            before=names(page - 1) if page else "",
-            after=names(page + 1) if coming else "",
-            style=style,
-            toggles=[(k, title, k in on) for k, title in toggles.items() if any(card["has"][k] for card in cards)],
-            gradient=f"linear-gradient(to right, {', '.join(ramp_stops())})",
-        )
-        yield text.encode("utf-8", errors="replace")
-        if coming is None:
-            return
-        cards, page = [_card(coming), *map(_card, islice(rest, VIEWS_A_PAGE - 1))], page + 1
-
-
-def _card(frame: ImageFrame) -> dict[str, Any]:
-    """What the template shows of one view."""
-    span = None if frame.depth is None else depth_range(frame.depth)
-    shown = frame.scaled(_PAGE_WIDTH / frame.size[0])
-    groups = [element("g", marks, class_=name) for name, marks in layers(shown).items()]
-    view_box = f"0 0 {number(shown.size[0])} {number(shown.size[1])}"
-    depth = None if frame.depth is None or span is None else depth_picture(frame.depth, *span)
-    return {
-        "frame": replace(frame, image=None, depth=None),  # pixels of a whole page would not fit into memory
-        "photo": None if frame.image is None else data_uri(frame.image, longest=960),
-        "depth": depth and data_uri(depth, longest=960, form="png", resample=Image.Resampling.NEAREST),
-        "span": span,
-        "overlay": element("svg", *groups, viewBox=view_box, aria_hidden="true") if groups else "",
-        "has": {name: frame.has(name) for name in LAYERS},
-    }

@@ -94,7 +94,7 @@ def decode(kind: Kind, path: Path) -> NDArray[Any]:
 
 
 def reduction(size: tuple[int, int]) -> int:
-    """How many times smaller, in width and height, a picture of (width, height) is looked at: 1, 2, 4, 8…
+    """By how much width and height of a large picture are divided to look at it: 1, 2, 4, 8 and so on.
 
     >>> reduction((6000, 4000)), reduction((30_000, 30_000))
     (1, 8)
@@ -108,8 +108,8 @@ def reduction(size: tuple[int, int]) -> int:
 def decode_reduced(kind: Kind, path: Path) -> tuple[NDArray[Any], tuple[int, int]]:
     """Decode a file to look at: pixels, made smaller by its `reduction`, and its own (width, height).
 
-    A baseline JPEG is decoded at an eighth if need be and takes no more room than that. Any other file must be decoded
-    whole first; of more than `LARGEST` pixels it is refused with a ValueError.
+    A baseline JPEG is decoded at an eighth if need be and takes no more room than that. Any other file must be
+    decoded whole first; of more than `LARGEST` pixels it is refused with a ValueError.
     """
     if path.suffix.lower() == ".npz":
         depth = decode(kind, path)
