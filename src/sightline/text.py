@@ -16,13 +16,13 @@ _STEERS: Final = re.compile(
 """Characters that move the cursor, change colours, hide or turn round what follows."""
 
 
-def counted(n: int, thing: str) -> str:
-    """How many of something.
+def counted(n: int, thing: str, things: str = "") -> str:
+    """How many of something; `things` where more of them do not merely end with an s.
 
-    >>> counted(1, "scene"), counted(1200, "scene")
-    ('1 scene', '1,200 scenes')
+    >>> counted(1, "scene"), counted(1200, "scene"), counted(2, "class", "classes")
+    ('1 scene', '1,200 scenes', '2 classes')
     """
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {things or thing + 's'}"
 
 
 def printable(text: str) -> str:

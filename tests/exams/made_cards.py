@@ -19,6 +19,7 @@ from sightline.exams.run import Run
 from sightline.models.registry import is_blind
 from sightline.show.markup import markdown_text
 from sightline.show.page import Example, Page
+from sightline.show.table import Row, Table
 from sightline.store import Dataset
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"&'{{ 7*7 }}|_`"
@@ -47,6 +48,20 @@ def document(page: Page) -> dict[str, Any]:
 def shown(page: Page, kind: str) -> list[Example]:
     """Examples of one kind."""
     return [example for example in page.examples if example.kind == kind]
+
+
+def names_of(table: Table) -> list[str]:
+    """Headings of all columns, those of columns that are one apart."""
+    return [name for heading in table.columns for name in heading.split(", ")]
+
+
+def entry(table: Table, row: Row, column: str) -> str | None:
+    """What a row says in a column, which may be one with others; None where no row has a figure there."""
+    for heading, cell in zip(table.columns[1:], row.cells, strict=True):
+        if column in heading.split(", "):
+            return cell.text
+    assert column in table.note, f"{table.title} has no column {column}"
+    return None
 
 
 def words_of(page: Page) -> str:

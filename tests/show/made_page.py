@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from sightline.exams.predicates.drawing import SizedPicture
 from sightline.show.chart import DotRow, dot_intervals
 from sightline.show.markup import part_style
 from sightline.show.page import ExamPart, Example, ExampleKind, Figure, FigureRow, Page, Section, render_part
@@ -132,7 +133,7 @@ def _example(exam: str, model: str, kind: ExampleKind, words: str) -> Example:
 
 def _scene(words: str) -> str:
     view = SimpleNamespace(svg=dot_intervals([DotRow(words, 0.5)], title=words), name=words)
-    asked = SimpleNamespace(patch=PIXEL, number=1, words=words, hidden=0.4, heat=[PIXEL])
+    asked = SimpleNamespace(patch=PIXEL, number=1, words=words, hidden=0.4, heat=[SizedPicture(PIXEL, 1, 1)])
     outcome = SimpleNamespace(predicate="left", right=3, asked=4, pairs={"true_positive": [1]})
     outcome.sentences = lambda kind: [f"1 left of 3 {words}"]
     scene = SimpleNamespace(views=[view], objects=[asked] * 2, outcomes=[outcome] * 4)

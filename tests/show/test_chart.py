@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.show.chart import CATEGORY_COLOURS, DotRow, bars, dot_intervals, heat_grid, histogram, stacked_bars
-from sightline.show.svg import on_shade, shade, shorten, text_width, ticks
+from sightline.show.svg import on_shade, shade, short_names, shorten, text_width, ticks
 from sightline.show.xy import (
     FEWEST,
     Point,
@@ -268,6 +268,15 @@ def test_shortened_text_fits(text: str, room: float) -> None:
 
 def dots(svg: str) -> list[tuple[float, float]]:
     return [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in parse(svg).iter(f"{SVG}circle")]
+
+
+@given(st.lists(st.text(min_size=1, max_size=70), min_size=1, max_size=6, unique=True), st.floats(60, 300))
+@settings(max_examples=60, deadline=None)
+def test_short_names_fit_and_stay_different(names: list[str], room: float) -> None:
+    short = short_names(names, room)
+    assert len({*short}) == len(names)
+    for name, cut in zip(names, short, strict=True):
+        assert cut == name or text_width(cut) <= room + 1e-9
 
 
 def test_parts_stand_in_columns_and_undefined_ones_are_left_out() -> None:

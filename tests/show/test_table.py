@@ -122,3 +122,43 @@ def test_any_words_stay_on_their_line(rows: list[tuple[str, str]]) -> None:
     assert len(str(table).split("\n")) == len(rows) + 2
     assert len(table.to_markdown().split("\n")) == len(rows) + 2
     assert "\x1b" not in str(table)
+
+
+def columns(*cells: list[Cell]) -> tuple[Row, ...]:
+    return tuple(Row("ab"[i], tuple(column[i] for column in cells)) for i in range(2))
+
+
+SOME = [Cell("0.60", ("0.5", "0.7")), Cell("0.70", ("0.6", "0.8"))]
+OTHER = [Cell("0.60", ("0.4", "0.7")), Cell("0.70", ("0.6", "0.8"))]
+ALIKE = [Cell("0.60", ("0.5", "0.7"))] * 2
+COUNT, DASH, SHARE = [Cell("720")] * 2, [Cell("–")] * 2, [Cell("0.0 %")] * 2
+
+
+@pytest.mark.parametrize(
+    ("headings", "cells", "groups", "merged", "note"),
+    [
+        ("p r", (SOME, SOME), (), "p, r", ""),  # equal columns
+        ("p r", (SOME, OTHER), (), "p|r", ""),  # another interval
+        ("p r q", (SOME, OTHER, SOME), (), "p, q|r", ""),  # not neighbours
+        ("p r", (SOME, SOME), (("x", 1), ("y", 1)), "p|r", ""),  # of two groups
+        ("p n", (SOME, COUNT), (), "p", "The same in every row: n 720."),  # a count
+        ("p n", (SOME, COUNT), (("x", 1), ("y", 1)), "p", "The same in every row: y: n 720."),  # with its group
+        ("p d n", (SOME, DASH, COUNT), (), "p", "The same in every row: n 720. In no row a figure: d."),  # a dash
+        ("p q", (SOME, ALIKE), (), "p|q", ""),  # measured of each row
+        ("p u", (SOME, SHARE), (), "p|u", ""),  # a share without an interval
+        ("n m", (COUNT, DASH), (), "n|m", ""),  # something must stay
+    ],
+)
+def test_equal_columns_are_one(
+    headings: str, cells: tuple[list[Cell], ...], groups: tuple[tuple[str, int], ...], merged: str, note: str
+) -> None:
+    made = Table("t", ("model", *headings.split()), columns(*cells), groups).merged()
+    assert "|".join(made.columns[1:]) == merged
+    assert made.note == note
+    assert all(len(row.cells) == len(made.columns) - 1 for row in made.rows)
+    assert not made.groups or sum(span for _, span in made.groups) == len(made.columns) - 1
+
+
+def test_a_single_row_keeps_its_columns() -> None:
+    table = Table("t", ("model", "p", "r"), columns(SOME, SOME)[:1])
+    assert table.merged() == table

@@ -231,9 +231,7 @@ def test_many_faults_are_counted_not_listed() -> None:
 
 def test_notes() -> None:
     assert notes(tables_from_scenes([_scene()])) == []
-    assert notes(tables_from_scenes([_boxed(0, 0, 1, 1, size=None)])) == [
-        "1 views have pixel boxes but no image size"
-    ]
+    assert notes(tables_from_scenes([_boxed(0, 0, 1, 1, size=None)])) == ["pixel boxes but no image size: 1 view"]
     assert notes(tables_from_scenes([_boxed(0, 0, 1, 1, size=None, units="normalised")])) == []
 
 

@@ -9,6 +9,7 @@ import typer
 
 from sightline.cli.console import ExamName, Json, ProtocolName, err, number, out, print_json, table
 from sightline.errors import ConfigError
+from sightline.text import counted
 
 if TYPE_CHECKING:
     from sightline.exams.relations.boxed import BoxWindow
@@ -43,7 +44,7 @@ def command(
     outcomes = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in scores.outcomes.items())
     out.print(f"depth judgements: {outcomes}")
     if scores.unseen:
-        err.print(f"note: {scores.unseen:,} predictions on image pairs without truth were not looked at")
+        err.print(f"note: not looked at: {counted(scores.unseen, 'prediction')} on image pairs without truth")
 
 
 def parse_window(text: str) -> BoxWindow | None:

@@ -23,6 +23,7 @@ from sightline.exams.turing.vocabulary.questions import Truth, question_to_json
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.files import atomic_write
 from sightline.show.frame import ImageFrame
+from sightline.text import counted
 
 Read = Callable[[str], str]
 
@@ -102,7 +103,9 @@ class Session:
         """Ask until nothing is left to ask, or the person quits."""
         resumed = self._resume()
         if resumed:
-            out.print(f"{resumed} answers of an earlier session taken from {self.answers.path}", style="dim")
+            out.print(
+                f"{counted(resumed, 'answer')} of an earlier session taken from {self.answers.path}", style="dim"
+            )
         out.print(f"the picture, drawn anew for every question: {self.picture}", style="dim")
         while (step := self.engine.propose()) is not None:
             said = self._put(step)

@@ -366,9 +366,9 @@ class Exam(ABC, Generic[ItemT]):
         """Single items of one run on show; `card.chosen` picks the worst, typical and perfect ones."""
         return self._from_card("examples", (), card, result)
 
-    def examples_page(self) -> Mapping[str, Any]:
+    def examples_page(self, card: CardContext) -> Mapping[str, Any]:
         """What the page says about examples: fields of `show.page.ExamPart` (``examples_…``, kinds, style)."""
-        return self._from_card("examples_page", {})
+        return self._from_card("examples_page", {}, card)
 
     def _from_card(self, name: str, default: T, *arguments: object) -> T:
         """What a function of the exam's card module gives; the default where there is none."""

@@ -34,7 +34,7 @@ RIVALS: Final = 5
 KINDS: Final[Mapping[ExampleKind, str]] = {
     "worst": "The lowest share of right answers.",
     "typical": "From the middle of all those with a mistake.",
-    "perfect": "Without a mistake, the fullest first.",
+    "perfect": "Without a mistake, with as many judgements as the worst have, or nearly as many.",
     "chosen": "Asked for by id, in the order given; they need not be typical.",
 }
 """Why items are on show → in words."""
@@ -163,7 +163,8 @@ def choose(items: pl.DataFrame, *, worst: int, typical: int, perfect: int) -> di
     """Choose items by their share of right judgements.
 
     Worst are the lowest shares; typical those nearest to the middle of all items with a mistake; perfect those
-    without one, the fullest first. Ties go by the item's id; no item stands twice.
+    without one, of each worst item the nearest in judgements asked, then the fullest: what is right beside what is
+    as hard. Ties go by the item's id; no item stands twice.
 
     >>> items = pl.DataFrame({"item": [*"abcd"], "asked": [10, 10, 10, 20], "right": [9, 5, 8, 20]})
     >>> choose(items, worst=1, typical=1, perfect=3)
@@ -176,13 +177,18 @@ def choose(items: pl.DataFrame, *, worst: int, typical: int, perfect: int) -> di
     shares = [share for share, _ in wrong]
     middle = (shares[(len(shares) - 1) // 2] + shares[len(shares) // 2]) / 2 if shares else 0.0
     rest = sorted(wrong[worst:], key=lambda pair: (abs(pair[0] - middle), pair[1]))
-    whole = sorted((-asked, item) for item, asked, right in rows if right == asked)
-    picked: dict[ExampleKind, list[tuple[float, str]]] = {
-        "worst": wrong[:worst],
-        "typical": rest[:typical],
-        "perfect": whole[:perfect],
+    size = {item: asked for item, asked, _ in rows}
+    whole = sorted((item for item, asked, right in rows if right == asked), key=lambda item: (-size[item], item))
+    beside: list[str] = []
+    for _, hard in wrong[:worst]:
+        left = [item for item in whole if item not in beside]
+        beside += [min(left, key=lambda item: abs(size[item] - size[hard]))] if left else []
+    picked: dict[ExampleKind, list[str]] = {
+        "worst": [item for _, item in wrong[:worst]],
+        "typical": [item for _, item in rest[:typical]],
+        "perfect": [*beside, *(item for item in whole if item not in beside)][:perfect],
     }
-    return {kind: tuple(item for _, item in pairs) for kind, pairs in picked.items() if pairs}
+    return {kind: tuple(items) for kind, items in picked.items() if items}
 
 
 def has_scene(data: Dataset, name: str) -> bool:

@@ -7,6 +7,7 @@ of scores, commands that do it again. An exam adds its own sections and draws it
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,14 +24,17 @@ from sightline.exams.registry import exam_of_run
 from sightline.exams.run import Run
 from sightline.exams.scoring import RunResult, score_records
 from sightline.plain import plain
-from sightline.show.chart import DotRow, dot_intervals
+from sightline.show.chart import SMALL, WIDTH, DotRow, dot_domain, dot_intervals
 from sightline.show.page import ExamPart, Example, Figure, FigureRow, Page, Section
 from sightline.show.table import Cell, Row, Table, figure, known
 from sightline.store import Dataset
 from sightline.text import counted
 
 _NAMED: Final = 3
-"""Models named in the title."""
+"""Models named in the title, at most."""
+
+_TITLE: Final = 72
+"""Characters of the title, unless the first name alone has more."""
 
 OTHERS: Final = 3
 """Other models whose worst items are on show."""
@@ -75,7 +79,9 @@ def report_card(
         title=_title(contexts),
         made=datetime.now(UTC).isoformat(timespec="minutes"),
         lead=tuple(_lead(contexts)),
-        summary=summary_table([(part.title, c.main or c.results) for part, c in zip(parts, contexts, strict=True)]),
+        summary=summary_table(
+            [(part.title, c.main or c.results) for part, c in zip(parts, contexts, strict=True)]
+        ).merged(),
         parts=tuple(parts),
         examples=tuple(examples),
         provenance=tuple(_provenance(contexts)),
@@ -207,12 +213,17 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
         title=exam.title if alone else f"{exam.title}: {where}",
         lead=tuple(headline(context)),
         facts=tuple((name, value) for name, value in facts if value),
-        sections=(*_score_sections(context), *exam.sections(context)),
+        sections=tuple(map(_merged, (*_score_sections(context), *exam.sections(context)))),
         warnings=(*_warnings(context), *exam.cautions(context)),
         commands=tuple(_commands(context)),
         document=_document(context, examples),
-        **{"kinds": KINDS, **exam.examples_page()},
+        **{"kinds": KINDS, **exam.examples_page(context)},
     )
+
+
+def _merged(section: Section) -> Section:
+    """A section in whose tables equal columns are one."""
+    return replace(section, content=tuple(c.merged() if isinstance(c, Table) else c for c in section.content))
 
 
 def _score_sections(context: CardContext) -> Iterator[Section]:
@@ -220,14 +231,18 @@ def _score_sections(context: CardContext) -> Iterator[Section]:
     if not context.main:
         return
     names, content = _totals(context), tuple(context.exam.scores(context))
-    figures = [*(_forest(context, name) for name in names), *(f for f in content if isinstance(f, Figure))]
+    drawn = [figure for figure in content if isinstance(figure, Figure)]
+    small = len(names) + len(drawn) == 3
+    figures = [*_forests(context, names, SMALL if small else WIDTH), *drawn]
     tables = [table for table in content if isinstance(table, Table)] or list(score_tables(context))
     kinds = {context.kind(result) for result in context.main}
     key = [("model", context.focus.name), ("rival", "other models"), ("blind", "never look at a picture")]
     key = [pair for pair in key if pair[0] in kinds or (pair[0] == "blind" and "baseline" in kinds)]
     titles = dict.fromkeys(name.table for name in names)
-    key += [("", f"· {', '.join(titles)}, with 95 % intervals by {context.exam.unit}")]
-    row = FigureRow("", tuple(figures), key=tuple(key), small=len(figures) == 3)
+    alike = not drawn and len({name.percent for name in names}) == 1
+    scale = "" if len(figures) < 2 else "; all on one scale" if alike else "; each chart has its own scale"
+    key += [("", f"· {', '.join(titles)}, with 95 % intervals by {context.exam.unit}{scale}")]
+    row = FigureRow("", tuple(figures), key=tuple(key), small=small)
     text = (f"Beneath each figure its 95 % interval, by {context.exam.unit}.",)
     yield Section("scores", "Scores", text, (row, *tables) if figures else tuple(tables))
 
@@ -239,23 +254,40 @@ def _totals(context: CardContext) -> list[Name]:
     return [n for n in names if n.headline or (n.family == "" and n.table in titles)]
 
 
-def _forest(context: CardContext, name: Name) -> Figure:
-    scale = 100.0 if name.percent else 1.0
-    rows = []
+def _forests(context: CardContext, names: Sequence[Name], width: float) -> list[Figure]:
+    """A chart a total, best first; all on one scale where all are in per cent, or none is."""
+    rows = {name: sorted(_dots(context, name), key=lambda row: -row.value) for name in names}
+    lines = {
+        name: [(_scale(name) * value, words) for value, words in context.exam.reference_lines(context, name)]
+        for name in names
+    }
+    domain = None
+    if len({name.percent for name in names}) == 1:
+        drawn = [row for of in rows.values() for row in of], [one for of in lines.values() for one in of]
+        domain = dot_domain(*drawn)
+    figures = []
+    for name in names:
+        words = context.exam.words(name)
+        words = words[:1].upper() + words[1:]
+        title = f"{words}{' in per cent' if name.percent else ''}, with 95 % intervals"
+        digits = 1 if name.percent else 3
+        how: dict[str, Any] = {"domain": domain, "title": title, "digits": digits, "width": width}
+        figures.append(Figure(words, dot_intervals(rows[name], reference_lines=lines[name], **how)))
+    return figures
+
+
+def _dots(context: CardContext, name: Name) -> Iterator[DotRow]:
+    """A figure of every run that has it, as a chart shows it."""
     for result in context.main:
         value = result.scores.at(*name.path)
         if value is not None and known(value):
-            note = "" if result.finished else "unfinished"
-            limits = (scale * value.value, scale * value.low, scale * value.high)
-            rows.append(DotRow(result.name, *limits, context.kind(result), note))
-    rows.sort(key=lambda row: -row.value)
-    lines = [(scale * value, words) for value, words in context.exam.reference_lines(context, name)]
-    unit = " in per cent" if name.percent else ""
-    words = context.exam.words(name)
-    words = words[:1].upper() + words[1:]
-    title = f"{words}{unit}, with 95 % intervals"
-    digits = 1 if name.percent else 3
-    return Figure(words, dot_intervals(rows, reference_lines=lines, title=title, digits=digits))
+            unit, note = _scale(name), "" if result.finished else "unfinished"
+            limits = (unit * value.value, unit * value.low, unit * value.high)
+            yield DotRow(result.name, *limits, context.kind(result), note)
+
+
+def _scale(name: Name) -> float:
+    return 100.0 if name.percent else 1.0
 
 
 def score_tables(context: CardContext) -> Iterator[Table]:
@@ -309,6 +341,8 @@ def _against(model: RunResult | None, rule: RunResult) -> str:
     if model is None or not model.scores.headline or not rule.scores.headline:
         return ""
     (name, ours), (_, blind) = model.scores.headline, rule.scores.headline
+    if not math.isfinite(blind.low + ours.low):
+        return ", without an interval to tell them apart"
     if blind.low > ours.high:
         return ": more than any model does"
     if ours.low > blind.high:
@@ -343,22 +377,22 @@ def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
 
 
 def _title(contexts: Sequence[CardContext]) -> str:
+    """The models' names, as many as fit a heading."""
     models = list(dict.fromkeys(r.run.name for c in contexts for r in c.results if not r.blind))
     if not models:
         return "Blind baselines"
-    return (
-        ", ".join(models)
-        if len(models) <= _NAMED
-        else f"{', '.join(models[:_NAMED])} and {len(models) - _NAMED} more"
-    )
+    shown = 1
+    while shown < min(len(models), _NAMED) and len(", ".join(models[: shown + 1])) <= _TITLE:
+        shown += 1
+    return ", ".join(models[:shown]) + (f" and {len(models) - shown} more" if shown < len(models) else "")
 
 
 def _lead(contexts: Sequence[CardContext]) -> Iterator[str]:
     exams = list(dict.fromkeys(context.exam.title for context in contexts))
     models = len({r.run.name for c in contexts for r in c.results if not r.blind})
     blind = len({r.run.name for c in contexts for r in c.results if r.blind})
-    who = f"{counted(models, 'model')} and {counted(blind, 'blind baseline')}"
-    yield f"{who} took {counted(len(exams), 'exam')}: {', '.join(exams)}."
+    who = [counted(models, "model")] * bool(models) + [counted(blind, "blind baseline")] * bool(blind)
+    yield f"{' and '.join(who)} took {counted(len(exams), 'exam')}: {', '.join(exams)}."
 
 
 def _intervals_paragraph(contexts: Sequence[CardContext]) -> str:
@@ -375,22 +409,24 @@ def _intervals_paragraph(contexts: Sequence[CardContext]) -> str:
 
 def _warnings(context: CardContext) -> Iterator[str]:
     """What a reader must know before trusting the figures: unfinished runs, broken items, no blind baseline."""
-    items = f"{context.exam.unit_of_items}s"
     if context.focus.limited:
         asked, total = context.focus.records.items.height, int(context.focus.run.manifest.get("items", 0))
-        yield f"Only {asked:,} of {total:,} {items} were asked, by a limit; the scores cover only those."
+        verb = "was" if asked == 1 else "were"
+        items = counted(total, context.exam.unit_of_items)
+        yield f"Only {asked:,} of {items} {verb} asked, by a limit; the scores cover only those."
     unfinished: dict[str, list[str]] = {}
     for result in context.results:
         run = result.run
         if not result.finished:
             total = int(run.manifest.get("items", 0))
-            of = f" of {total:,}" if total else ""
-            state = f"({run.status}): {result.records.items.height:,}{of} {items} answered"
+            done, item = result.records.items.height, context.exam.unit_of_items
+            answered = f"{done:,} of {counted(total, item)}" if total else counted(done, item)
+            state = f"({run.status}): {answered} answered"
             unfinished.setdefault(state, []).append(result.name)
         if run.broken:
             first = next(iter(run.broken.values()))
-            left = f"{len(run.broken):,} {items} left out, their pictures cannot be read"
-            yield f"{result.name}: {left}; the first: {first}"
+            left = counted(len(run.broken), context.exam.unit_of_items)
+            yield f"{result.name}: {left} left out for pictures that cannot be read; the first: {first}"
     for state, names in unfinished.items():
         verb, scores = ("is", "Its scores cover") if len(names) == 1 else ("are", "Their scores cover")
         who = ", ".join(names)

@@ -17,6 +17,7 @@ from sightline.plain import plain
 from sightline.show.table import Cell, Row, Table, scored
 from sightline.stats import Comparisons, Interval, compare, holm_by_family, intervals
 from sightline.store import Dataset
+from sightline.text import counted
 
 RESAMPLES: Final = 2000
 """Bootstrap resamples behind every interval, unless told otherwise."""
@@ -63,9 +64,9 @@ class Scores:
 
     @property
     def weakest(self) -> tuple[Name, Interval] | None:
-        """The lowest of the parts; None where there are fewer than two."""
+        """The lowest of the parts; None where there are fewer than two, or all are alike."""
         parts = [(n, i) for n, i in self.figures.items() if n.part and math.isfinite(i.value)]
-        return min(parts, key=lambda pair: pair[1].value) if len(parts) > 1 else None
+        return min(parts, key=lambda pair: pair[1].value) if len({i.value for _, i in parts}) > 1 else None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values, nested by the figures' paths; undefined ones are null."""
@@ -213,9 +214,8 @@ class RunComparison:
         how = "".join(f", {value} {key}" for key, value in self.options.items())
         lines = [f"a = {self.a}, b = {self.b}; {self.exam}{how}", *self._apart_lines(), str(self.comparisons)]
         if self.dropped:
-            lines.append(
-                f"note: {self.dropped} scenes or image pairs not asked the same in both runs were left out"
-            )
+            units = counted(self.dropped, "scene or image pair", "scenes or image pairs")
+            lines.append(f"note: left out, not asked the same in both runs: {units}")
         return "\n".join(lines)
 
     def _apart_lines(self) -> Iterator[str]:

@@ -49,6 +49,7 @@ from sightline.store.manifest import (
 )
 from sightline.store.schema import SCHEMAS
 from sightline.store.shards import DiskShard, read_shard, write_shard
+from sightline.text import counted
 from sightline.worlds import World, load_world
 
 SCENES_PER_SHARD = 100
@@ -204,7 +205,7 @@ def _finished(folder: Path, recipe: DatasetRecipe, scenes: int) -> list[ShardInf
         _refuse_other(folder, DatasetRecipe.from_dict(stored or {}, note), recipe)
     held = sum(shard.scenes for shard in done)
     if held > scenes:
-        raise ConfigError(f"{folder} holds {held} scenes already, more than the {scenes} asked for")
+        raise ConfigError(f"{folder} holds {counted(held, 'scene')} already, more than the {scenes} asked for")
     return done
 
 
@@ -298,7 +299,7 @@ def _draw_rest(maker: SceneMaker, workers: int, say: Say | None) -> None:
         return
     looks = missing_looks(maker.folder, _all_shards(maker.folder), count)
     if looks and say is not None:
-        say(f"canonical views: {count} each of {len(looks)} objects")
+        say(f"canonical views: {count} each of {counted(len(looks), 'object')}")
     tasks = [Task(f"canonical views of {' '.join(look)}", look) for look in looks]
     run_tasks(tasks, partial(save, maker), workers=min(workers, len(tasks)))
 

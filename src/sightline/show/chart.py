@@ -31,6 +31,7 @@ from sightline.show.svg import (
     on_shade,
     rect,
     shade,
+    short_names,
     shorten,
     text_line,
     text_width,
@@ -38,11 +39,18 @@ from sightline.show.svg import (
 )
 from sightline.show.xy import Kind as Kind
 from sightline.show.xy import Scale, tick_across, tick_under
+from sightline.text import counted as number_of
 
 WIDTH = 440.0
+SMALL = 350.0
+"""Width of a drawing of which three stand in a row, so that its text is no smaller than that of the others."""
 CATEGORY_COLOURS = ("#23476e", "#c98a4b", "#a9bdb7", "#dfe3e6", "#8c5a7a", "#4f6b4a")
 """The first four grow ever lighter, so that the usual four labels stay apart in grey print."""
 _ON_CATEGORY = ("#ffffff", "#0f141a", "#0f141a", "#0f141a", "#ffffff", "#ffffff")
+_ABOVE = 11.5
+"""Size of a name above its bar: of 60 letters about as wide as the drawing."""
+_HALO: dict[str, Any] = {"stroke": PAPER, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
+"""Keeps text that stands on a line readable."""
 _GAP = 1.5
 """Between cells of a grid."""
 
@@ -89,11 +97,13 @@ def dot_intervals(
     """
     if not rows:
         return nothing(title, width)
-    low, high = domain or _domain(rows, reference_lines)
-    label_room = min(0.36 * width, max(max(text_width(r.label, 12.5), text_width(r.note, 10)) for r in rows) + 6)
+    low, high = domain or dot_domain(rows, reference_lines)
+    widest = max(max(text_width(r.label, 12.5, bold=r.kind == "model"), text_width(r.note, 10)) for r in rows) + 6
+    above = widest > 0.4 * width
+    label_room = width if above else widest
     figure_room = max(text_width(_span(r, digits) or "undefined", 10) for r in rows) + 2
-    left, right = label_room + 8, width - figure_room - 10
-    step = 32.0
+    left, right = 8.0 if above else label_room + 8, width - figure_room - 10
+    step = 50.0 if above else 32.0
     top = 24.0 if reference_lines else 8.0
     bottom = top + step * len(rows)
 
@@ -108,9 +118,11 @@ def dot_intervals(
             body.append(line(x(value), top - 6, x(value), bottom, stroke=MUTED, stroke_dasharray="2 3"))
             name, side = shorten(given, (right - left) / 2, 10.5), _anchor(x(value), left, right)
             body.append(text_line(x(value), top - 11, name, size=10.5, fill=MUTED, anchor=side))
-    for i, row in enumerate(rows):
-        y = top + step * (i + 0.5)
-        body.append(_dot_row(row, y, x, (low, high), label_room, right + 10, digits))
+    names = short_names([row.label for row in rows], label_room, _ABOVE if above else 12.5)
+    for i, (row, name) in enumerate(zip(rows, names, strict=True)):
+        y = top + step * (i + 0.5) + (10 if above else 0)
+        body.append(_dot_label(row, name, y, label_room, above=above))
+        body.append(_dot_row(row, y, x, (low, high), right + 10, digits))
     said = "; ".join(f"{r.label} {_figures(r, digits)}" for r in rows)
     return document(width, bottom + 22, title, said, *body)
 
@@ -194,14 +206,13 @@ def bars(
     bottom = 4 + 19.0 * len(labels)
     powers = [floor * 10.0**i for i in range(round(math.log10(top_value / floor) // 1) + 1)] if log else []
     body = [_scale([(x(t), _amount(t)) for t in powers], 2, bottom, bottom + 14)]
-    halo: dict[str, Any] = {"stroke": PAPER, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
     for i, (label, value) in enumerate(zip(labels, values, strict=True)):
         y = 4 + 19.0 * i
         end, words = x(value) if math.isfinite(value) and value > 0 else left, hover(f"{label}: {_amount(value)}")
         body += [
             text_line(label_room, y + 12.5, shorten(label, label_room, 11.5), size=11.5, anchor="end"),
             rect(left, y + 2, max(0.0, end - left), 13, words, fill=CATEGORY_COLOURS[0]),
-            text_line(end + 5, y + 12.5, _amount(value), size=11, fill=MUTED, **halo),
+            text_line(end + 5, y + 12.5, _amount(value), size=11, fill=MUTED, **_HALO),
         ]
     body.append(line(left, 2, left, bottom, stroke=MUTED))
     said = "; ".join(f"{label} {_amount(v)}" for label, v in zip(labels, values, strict=True))
@@ -299,8 +310,9 @@ def histogram(
     for i, (first, last, n) in enumerate(bins):
         x, tall = left + step * i, n / tallest * height
         span = f"{first}" if first == last else f"{first}–{last}"
-        words = hover(f"{span} {x_label}: {n:,} {counted}{'s' if n != 1 else ''}")
-        body.append(rect(x + 0.8, bottom - tall, max(step - 1.6, 0.8), tall, words, fill=BASELINE))
+        words = hover(f"{span} {x_label}: {number_of(n, counted)}")
+        wide = min(max(step - 1.6, 0.8), 40.0)
+        body.append(rect(x + (step - wide) / 2, bottom - tall, wide, tall, words, fill=BASELINE))
         if i % every == 0:
             body.append(tick_under(x + step / 2, bottom + 15, str(first)))
     mean = sum(k * n for k, n in counts.items()) / sum(counts.values())
@@ -309,23 +321,27 @@ def histogram(
     body.append(line(at, top - 14, at, bottom, stroke=ACCENT, width=1.5))
     body.append(text_line(at + off, top - 6, f"mean {mean:.1f}", size=11, fill=ACCENT, anchor=side))
     body.append(text_line(right, bottom + 30, shorten(x_label, right, 10.5), size=10.5, fill=MUTED, anchor="end"))
-    said = f"mean {mean:.1f} {x_label} in {sum(counts.values()):,} {counted}s, {min(counts)} to {max(counts)}"
+    said = (
+        f"mean {mean:.1f} {x_label} in {number_of(sum(counts.values()), counted)}, {min(counts)} to {max(counts)}"
+    )
     return document(width, bottom + 36, title, said, *body)
 
 
-def _dot_row(
-    row: DotRow, y: float, x: Scale, domain: tuple[float, float], label_room: float, figures_at: float, digits: int
-) -> str:
+def _dot_label(row: DotRow, name: str, y: float, room: float, *, above: bool) -> str:
+    """Who scored, to the left of the scale, or above it where names are long; and a note."""
+    strong = row.kind == "model"
+    if above:  # set in colour, not in bold, which would need more room
+        label = shorten(f"{name} ({row.note})" if row.note else name, room, _ABOVE, tail=0.4)
+        return text_line(0, y - 18, label, size=_ABOVE, fill=ACCENT if strong else INK, **_HALO)
+    label = text_line(room, y - 2 if row.note else y + 4, name, size=12.5, anchor="end", bold=strong)
+    note = shorten(row.note, room, 10)
+    return label + (text_line(room, y + 10.5, note, size=10, fill=MUTED, anchor="end") if note else "")
+
+
+def _dot_row(row: DotRow, y: float, x: Scale, domain: tuple[float, float], figures_at: float, digits: int) -> str:
     colour = {"model": ACCENT, "rival": INK, "human": INK}.get(row.kind, BASELINE)
     strong = row.kind == "model"
-    up = y - 2 if row.note else y + 4
-    parts = [
-        hover(f"{row.label}: {_figures(row, digits)}" + (f" ({row.note})" if row.note else "")),
-        text_line(label_room, up, shorten(row.label, label_room, 12.5), size=12.5, anchor="end", bold=strong),
-    ]
-    if row.note:
-        note = shorten(row.note, label_room, 10)
-        parts.append(text_line(label_room, y + 10.5, note, size=10, fill=MUTED, anchor="end"))
+    parts = [hover(f"{row.label}: {_figures(row, digits)}" + (f" ({row.note})" if row.note else ""))]
     if math.isfinite(row.value):
         parts += [_whisker(row, y, x, domain, colour), _mark(row, y, x, domain, colour)]
         span = _span(row, digits)
@@ -359,7 +375,8 @@ def _arrow(x: float, y: float, way: int, colour: str) -> str:
     return element("path", d=f"M{number(x + 5 * way)} {number(y)}l{-6 * way} -4v8z", fill=colour)
 
 
-def _domain(rows: Sequence[DotRow], reference_lines: Sequence[tuple[float, str]]) -> tuple[float, float]:
+def dot_domain(rows: Sequence[DotRow], reference_lines: Sequence[tuple[float, str]] = ()) -> tuple[float, float]:
+    """Ends of a scale a little wider than all values, intervals and reference lines."""
     seen = [v for r in rows for v in (r.value, r.low, r.high)] + [v for v, _ in reference_lines]
     seen = [v for v in seen if math.isfinite(v)] or [0.0, 1.0]
     low, high = min(seen), max(seen)

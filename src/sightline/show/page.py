@@ -29,8 +29,8 @@ FILE: Final = "report.html"
 """Name of the page in a folder."""
 _FILTERS: Final = ("exam", "model", "kind")
 
-ExampleKind = Literal["worst", "typical", "perfect", "chosen"]
-"""Why an item is on show; ``chosen``: it was asked for by id."""
+ExampleKind = Literal["worst", "perfect", "typical", "chosen"]
+"""Why an item is on show; what is right stands next to what is wrong. ``chosen``: it was asked for by id."""
 
 
 @dataclass(frozen=True)

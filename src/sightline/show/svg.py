@@ -35,8 +35,15 @@ THEME_CSS = """\
 _FONT = "Inter, 'Helvetica Neue', Arial, system-ui, sans-serif"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
-_EMS = dict.fromkeys("fijltrI.,:;!|'()[] /-·", 0.33) | dict.fromkeys("mwMW%@—", 0.9)
-"""Widths of narrow and wide letters."""
+_EMS = (
+    dict.fromkeys("ijlI' |.,", 0.32)
+    | dict.fromkeys("ft:;!()[]r/-·", 0.42)
+    | dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ", 0.74)
+    | dict.fromkeys("mwMW%@—", 1.0)
+)
+"""Widths of letters that are not 0.63 em wide, in the widest of the usual fonts (DejaVu Sans)."""
+_BOLD = 1.12
+"""A bold letter's width over that of a plain one."""
 
 
 def escape(text: object) -> str:
@@ -125,7 +132,7 @@ def nothing(title: str, width: float) -> str:
     return document(width, 42, title, "nothing to show", frame, message)
 
 
-def text_width(text: str, size: float = 12) -> float:
+def text_width(text: str, size: float = 12, *, bold: bool = False) -> float:
     """About how wide a line will be set, in the same unit as `size`; errs to the wide side.
 
     >>> text_width("mm") > text_width("ii")
@@ -133,22 +140,49 @@ def text_width(text: str, size: float = 12) -> float:
     """
     em = 0.0
     for c in text:
-        em += 1.0 if unicodedata.east_asian_width(c) in "WF" else _EMS.get(c, 0.58)
-    return em * size
+        em += 1.0 if unicodedata.east_asian_width(c) in "WF" else _EMS.get(c, 0.63)
+    return em * size * (_BOLD if bold else 1.0)
 
 
-def shorten(text: str, room: float, size: float = 12) -> str:
+def shorten(text: str, room: float, size: float = 12, *, bold: bool = False, tail: float = 0.0) -> str:
     """The text, cut with an ellipsis where it would be wider than `room`.
 
-    >>> shorten("a very long label", 60)
-    'a very lo…'
+    Args:
+        text: What is to be set.
+        room: Width there is for it.
+        size: Of the letters.
+        bold: Whether they are bold.
+        tail: Share of the kept letters that come from the end; 0 cuts the end off.
+
+    >>> shorten("a very long label", 60), shorten("model_of_june_v2", 60, tail=0.4)
+    ('a very l…', 'mode…v2')
     """
-    if text_width(text, size) <= room:
+    if text_width(text, size, bold=bold) <= room:
         return text
-    kept = text
-    while kept and text_width(kept + "…", size) > room:
-        kept = kept[:-1]
-    return kept.rstrip() + "…"
+    for kept in range(len(text) - 1, 0, -1):
+        last = round(kept * tail)
+        cut = text[: kept - last].rstrip() + "…" + text[len(text) - last :].lstrip()
+        if text_width(cut, size, bold=bold) <= room:
+            return cut
+    return "…"
+
+
+def short_names(names: Sequence[str], room: float, size: float = 12, *, bold: bool = False) -> list[str]:
+    """Cut names in the middle where they are wider than `room`; those that differ stay different, or are numbered.
+
+    >>> short_names(["resnet_50_of_may", "resnet_50_of_june", "vit"], 80)
+    ['resne…_may', 'resnet…june', 'vit']
+    """
+    cut: list[str] = []
+    for tail in (0.4, 0.7, 0.2):
+        cut = [shorten(name, room, size, bold=bold, tail=tail) for name in names]
+        if len({*cut}) == len({*names}):
+            return cut
+    number = {name: i for i, name in enumerate(dict.fromkeys(names), 1)}
+    return [
+        name if short == name else f"{number[name]} {shorten(name, room - 2 * size, size, bold=bold, tail=0.4)}"
+        for name, short in zip(names, cut, strict=True)
+    ]
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:

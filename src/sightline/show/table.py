@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from rich.cells import cell_len
@@ -85,6 +85,55 @@ class Table:
                 names[i] = f"{words}: {names[i]}" if words else names[i]
             at += span
         return names
+
+    def merged(self) -> Table:
+        """The same with equal columns made one, and with what every row says alike moved into the note.
+
+        Columns are equal where all their entries are, intervals too; they must be of one group. A column of scores
+        stays, since they were measured of each row; counts, words and dashes go.
+
+        >>> rows = [Row(name, (Cell("0.6"), Cell("0.6"), Cell("720"))) for name in ("a", "b")]
+        >>> rows[1] = replace(rows[1], cells=(Cell("0.7"), Cell("0.7"), Cell("720")))
+        >>> print(Table("", ("model", "recall", "F1", "pairs"), tuple(rows)).merged())
+        model  recall, F1
+        a             0.6
+        b             0.7
+        The same in every row: pairs 720.
+        """
+        wide = len(self.columns) - 1
+        if len(self.rows) < 2 or any(len(row.cells) != wide for row in self.rows):
+            return self
+        columns = [tuple(row.cells[i] for row in self.rows) for i in range(wide)]
+        spans = self.groups or (("", wide),)
+        group = [g for g, (_, span) in enumerate(spans) for _ in range(span)]
+        alike = {i for i, cells in enumerate(columns) if len({*cells}) == 1 and not _measured(cells[0])}
+        alike = alike if len(alike) < wide else set()
+        names: dict[tuple[int, tuple[Cell, ...]], list[int]] = {}
+        for i, cells in enumerate(columns):
+            if i not in alike:
+                names.setdefault((group[i], cells), []).append(i)
+        kept = [of[0] for of in names.values()]
+        headings = [", ".join(dict.fromkeys(self.columns[i + 1] for i in of)) for of in names.values()]
+        widths = [(words, sum(group[i] == g for i in kept)) for g, (words, _) in enumerate(spans)]
+        said = {i: str(columns[i][0]) for i in sorted(alike)}
+        notes = [self.note]
+        notes += [f"The same in every row: {words}." for words in [self._said(said, dash=False)] if words]
+        notes += [f"In no row a figure: {words}." for words in [self._said(said, dash=True)] if words]
+        return replace(
+            self,
+            columns=(self.columns[0], *headings),
+            rows=tuple(replace(row, cells=tuple(row.cells[i] for i in kept)) for row in self.rows),
+            groups=tuple(span for span in widths if span[1]) if self.groups else (),
+            note=" ".join(filter(None, notes)),
+            words=tuple(headings[k] for k, i in enumerate(kept) if self.columns[i + 1] in self.words),
+        )
+
+    def _said(self, entries: Mapping[int, str], *, dash: bool) -> str:
+        """Columns with the entry that all rows have, or those in which it is a dash."""
+        names = self.headings()
+        if dash:
+            return ", ".join(names[i + 1] for i, text in entries.items() if text == "–")
+        return "; ".join(f"{names[i + 1]} {text}" for i, text in entries.items() if text != "–")
 
     def to_markdown(self, heading: int = 0) -> str:
         """Write the table in Markdown; column groups go into the headings.
@@ -170,6 +219,11 @@ def _over_limits(interval: Interval | None, written: Callable[[float], str]) -> 
         return Cell("–")
     low, high = (written(end).removesuffix(" %") for end in (interval.low, interval.high))
     return Cell(written(interval.value), "" if "–" in (low, high) else (low, high))
+
+
+def _measured(cell: Cell) -> bool:
+    """Whether an entry is a score or a share, not a count, words or a dash."""
+    return not isinstance(cell.detail, str) or re.fullmatch(r"-?\d+\.\d+( %)?", cell.text) is not None
 
 
 def _bracketed(cell: Cell) -> str:

@@ -25,6 +25,7 @@ from sightline.show.svg import (
     nothing,
     number,
     rect,
+    short_names,
     shorten,
     text_line,
     text_width,
@@ -32,6 +33,7 @@ from sightline.show.svg import (
 )
 from sightline.show.table import known
 from sightline.stats import Interval
+from sightline.text import counted
 
 Kind = Literal["model", "rival", "baseline", "human"]
 """Who scored: the model looked at closely, another one, a blind baseline, a person."""
@@ -41,8 +43,8 @@ FEWEST: Final = 5
 """Units behind a mark of a band or calibration chart, at least; a share of fewer would hide the others."""
 _SMALL: Final = 10.5
 """Size of ticks and names."""
-_NAMES: Final = 106.0
-"""Room for names on the right, at most."""
+_NAMES: Final = 0.3
+"""Share of the width for names on the right, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ def xy_chart(
     spread: float = 6.0,
     band: tuple[float, float] | None = None,
     rules: Sequence[ReferenceLine] = (),
-    unit: str = "scenes",
+    unit: str = "scene",
     width: float = 440.0,
     height: float = 190.0,
 ) -> str:
@@ -176,8 +178,8 @@ def xy_chart(
     marks = [(t, f"{100 * t:.0f}{y_unit}") for t in (ticks(low, high, 4) if y_ticks is None else y_ticks)]
     left = max(30.0, max((text_width(words, _SMALL) for _, words in marks), default=0.0) + 12)
     labels = [item.label for item in series] + [rule.label for rule in rules]
-    named = [text_width(label, _SMALL) for label in labels if label]
-    right = width - (min(_NAMES, max(named) + 12) if named else 8.0)
+    named = [text_width(label, _SMALL, bold=True) for label in labels if label]
+    right = width - (min(_NAMES * width, max(named) + 12) if named else 8.0)
     top = 28.0 if y_label else 12.0
     bottom = top + height
 
@@ -234,7 +236,7 @@ def band_chart(
         rules=[ReferenceLine(0.5, 0.5)],
         joined=False,
         spread=0.0,
-        unit="images",
+        unit="image",
         width=width,
     )
 
@@ -257,7 +259,7 @@ def calibration_chart(
         x_label=x_label,
         rules=[ReferenceLine(low, high)],
         joined=False,
-        unit="images",
+        unit="image",
         width=width,
     )
 
@@ -278,7 +280,7 @@ def learning_curve(curve: Mapping[str, Any]) -> str:
     series = []
     for name, style in looks.items():
         scores = [(point["scenes"], Interval.from_dict(point["scene_accuracy"][name])) for point in points]
-        series.append(Series(name, tuple(Point(at[n], v, f"{n:,} scenes") for n, v in scores), style=style))
+        series.append(Series(name, tuple(Point(at[n], v, counted(n, "scene")) for n, v in scores), style=style))
     blind = curve["majority"]["scene_accuracy"]["all"]["value"]
     lows = [v for item in series for p in item.points for v in (p.value.value, p.value.low) if math.isfinite(v)]
     low = max(0.0, math.floor(20 * min([blind, *lows]) - 0.2) / 20)
@@ -352,15 +354,16 @@ def _end_names(
         places.append(max(place, places[-1] + 12 if places else place))
     for i in reversed(range(len(places))):
         places[i] = min(places[i], places[i + 1] - 12 if i + 1 < len(places) else bottom)
+    shown = short_names([label for _, label, _, _ in named], room, _SMALL, bold=True)
     return [
-        text_line(x, place + 3.5, shorten(label, room, _SMALL), size=_SMALL, bold=bold, fill=colour)
-        for place, (_, label, colour, bold) in zip(places, named, strict=True)
+        element("g", hover(label), text_line(x, place + 3.5, short, size=_SMALL, bold=bold, fill=colour))
+        for place, short, (_, label, colour, bold) in zip(places, shown, named, strict=True)
     ]
 
 
 def _percent(value: Interval, unit: str) -> str:
     limits = f" ({100 * value.low:.1f}–{100 * value.high:.1f})" if math.isfinite(value.low + value.high) else ""
-    return f"{100 * value.value:.1f} %{limits}" + (f", {value.n:,} {unit}" if value.n else "")
+    return f"{100 * value.value:.1f} %{limits}" + (f", {counted(value.n, unit)}" if value.n else "")
 
 
 def _description(series: Sequence[Series], unit: str) -> str:

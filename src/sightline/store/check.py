@@ -15,6 +15,7 @@ from sightline.errors import DataError
 from sightline.scenes import ASPECTS, words
 from sightline.store.schema import UNITS
 from sightline.store.tables import Tables
+from sightline.text import counted
 
 EDGE_TOLERANCE = 1.0
 """Pixels a box may leave the image by: drawing tools round, and x + width need not add up exactly."""
@@ -63,7 +64,7 @@ def check_tables(tables: Tables, *, limit: int = 100) -> list[DataError]:
 def notes(tables: Tables) -> list[str]:
     """What is worth knowing but not wrong."""
     unsized = tables.views.filter(pl.col("units") == "pixels", pl.col("width").is_null()).height
-    return [f"{unsized} views have pixel boxes but no image size"] if unsized else []
+    return [f"pixel boxes but no image size: {counted(unsized, 'view')}"] if unsized else []
 
 
 def _errors(fault: Fault, limit: int) -> Iterator[DataError]:

@@ -16,12 +16,15 @@ from exams.made_cards import (
     check_page,
     check_same_words,
     document,
+    entry,
+    names_of,
     shown,
     words_of,
 )
 from exams.predicates_runs import Noisy, Staring, renamed, runs, scenes
 from sightline.errors import ConfigError, ModelError
 from sightline.exams.base import Candidate
+from sightline.exams.predicates.card import GROUPS
 from sightline.exams.predicates.drawing import PHRASES
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.runner import run_exam
@@ -92,15 +95,16 @@ def test_tables_show_the_scores(page: Page) -> None:
     for row in tables["At a glance"].rows:
         scores = by_label[row.head.removesuffix(" (unfinished)")]
         shares = [scores["scene_accuracy"][group]["value"] for group in ("all", "spatial", "geometric")]
-        assert [cell.text for cell in row.cells[:3]] == [f"{100 * share:.1f} %" for share in shares]
-        assert row.cells[3].text == f"{100 * scores['scene_all_by']['all']['value']:.1f} %"
+        said = {name: entry(tables["At a glance"], row, name) for name in (*GROUPS, "scene-all", "F1", "unknown")}
+        assert [said[group] for group in GROUPS] == [f"{100 * share:.1f} %" for share in shares]
+        assert said["scene-all"] == f"{100 * scores['scene_all_by']['all']['value']:.1f} %"
         f1 = scores["f1"]["all"]["value"]
-        assert row.cells[4].text == ("–" if f1 is None else f"{f1:.3f}")
-        assert row.cells[6].text == f"{100 * scores['unknown']['all']['value']:.1f} %"
+        assert said["F1"] == ("–" if f1 is None else f"{f1:.3f}")
+        assert said["unknown"] == f"{100 * scores['unknown']['all']['value']:.1f} %"
     closely = {row.head: row for row in tables[""].rows}
     ours = by_label[HOSTILE]["scene_accuracy"]
     assert closely["can contain"].cells[0].text == f"{100 * ours['can_contain']['value']:.1f} %"
-    assert {*tables[""].columns[6:]} == {"majority", "shape_prior", "size_prior"}
+    assert {*names_of(tables[""])[6:]} == {"majority", "shape_prior", "size_prior"}
     for row in tables["By number of objects, all predicates"].rows:
         slices = by_label[row.head.removesuffix(" (unfinished)")]["slices"]["n_objects"]
         for column, cell in zip(tables["By number of objects, all predicates"].columns[1:], row.cells, strict=True):
@@ -179,7 +183,7 @@ def test_blind_baselines_stand_in_every_table(page: Page) -> None:
     tables = [table for section in part.sections for table in section.tables]
     assert len(tables) > 12
     for table in tables:
-        names = {*table.columns, *(row.head for row in table.rows)}
+        names = {*names_of(table), *(row.head for row in table.rows)}
         assert {"majority", "shape_prior"} <= names, table.title
     majority = next(one for one in document(page)["runs"] if one["label"] == "majority")
     assert majority["blind"]

@@ -18,6 +18,7 @@ from sightline.exams.predicates.measures import ANSWERS, AXES
 from sightline.exams.runner import items_of
 from sightline.exams.scoring import RunResult
 from sightline.scenes.labels import GEOMETRIC, PREDICATES, SPATIAL
+from sightline.show.chart import SMALL
 from sightline.show.markup import part_style, render_part
 from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, known, percent, scored, shared
@@ -199,7 +200,7 @@ def slice_figures(card: CardContext) -> Iterator[FigureRow]:
 def _chart(
     lines: Sequence[Series], names: Sequence[str], domain: tuple[float, float], title: str, *, joined: bool
 ) -> str:
-    return xy_chart(lines, title=title, x_names=names, y_domain=domain, joined=joined)
+    return xy_chart(lines, title=title, x_names=names, y_domain=domain, joined=joined, width=SMALL)
 
 
 def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
@@ -225,8 +226,8 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
 
 
 def _example(result: RunResult, kind: ExampleKind, example: SceneExample) -> Example:
-    whole = f"all {example.asked:,} judgements right"
-    counts = [whole if not example.wrong else f"{example.wrong:,} of {example.asked:,} judgements wrong"]
+    asked = counted(example.asked, "judgement")
+    counts = [f"{example.wrong:,} of {asked} wrong" if example.wrong else f"all {asked} right"]
     for outcome, (mark, meaning) in KINDS.items():
         if example.count(outcome):
             counts.append(f"{mark} {example.count(outcome)} {meaning}")
@@ -237,7 +238,7 @@ def _example(result: RunResult, kind: ExampleKind, example: SceneExample) -> Exa
     )
 
 
-def examples_page() -> dict[str, Any]:
+def examples_page(card: CardContext) -> dict[str, Any]:  # noqa: ARG001 - a hook
     """What the page says of the scenes on show."""
     lead = (
         "What a model said of single scenes, mistakes first. Numbers stand on the objects, dashed where one is "

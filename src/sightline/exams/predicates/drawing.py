@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,14 @@ def outcomes(truth: NDArray[np.bool_], answers: NDArray[np.int8]) -> tuple[Predi
     return tuple(made)
 
 
+class SizedPicture(NamedTuple):
+    """A picture as a ``data:`` URI with its size in pixels, so that a page leaves it room before it is decoded."""
+
+    uri: str
+    width: int
+    height: int
+
+
 @dataclass(frozen=True, slots=True)
 class AskedObject:
     """An object a model was asked about.
@@ -135,14 +143,14 @@ class AskedObject:
         words: Its look: ``small brown metal cube``.
         patch: Its canonical view as a ``data:`` URI.
         hidden: Its hidden share in the first view; None where nothing tells.
-        heat: A ``data:`` URI a view with the model's attention for it laid over; empty without attention.
+        heat: A picture a view with the model's attention for it laid over; empty without attention.
     """
 
     number: int
     words: str
     patch: str = field(repr=False)
     hidden: float | None = None
-    heat: tuple[str, ...] = field(default=(), repr=False)
+    heat: tuple[SizedPicture, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +265,14 @@ def _patch(pixels: NDArray[np.uint8]) -> str:
     return data_uri(Image.fromarray(pixels).resize((_PATCH, _PATCH), Image.Resampling.NEAREST), form="png")
 
 
-def _heat(frames: Sequence[ImageFrame], weights: NDArray[np.float64]) -> tuple[str, ...]:
+def _heat(frames: Sequence[ImageFrame], weights: NDArray[np.float64]) -> tuple[SizedPicture, ...]:
     """One object's attention over each view that has a picture."""
-    return tuple(
-        data_uri(heated(_small(frame.image), share))
-        for frame, share in zip(frames, scaled_heat(weights), strict=True)
-        if frame.image is not None
-    )
+    pictures = []
+    for frame, share in zip(frames, scaled_heat(weights), strict=True):
+        if frame.image is not None:
+            drawn = heated(_small(frame.image), share)
+            pictures.append(SizedPicture(data_uri(drawn), drawn.shape[1], drawn.shape[0]))
+    return tuple(pictures)
 
 
 def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

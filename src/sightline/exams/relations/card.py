@@ -38,27 +38,35 @@ from sightline.show.page import Example, ExampleKind, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, figure, scored, shared
 from sightline.skills import Setting
 from sightline.stats import Interval
+from sightline.text import counted
 
-PROTOCOLS: Final = {
+_PROTOCOLS: Final = {
     Protocol.DEFAULT: (
         "Default protocol. Every ordered pair is asked, (a, b) and (b, a) apart. Precision, recall and F1 pool all "
-        "four labels of the sub-task. Pairs on which the raters found no majority are left out. Since every other "
+        "four labels of the sub-task. Pairs {undecided} are left out. Since every other "
         "pair has one label, F1 equals accuracy for a model that always answers; silence lowers recall. The "
         "average is the mean F1 of the three sub-tasks; it resamples an image pair together with the questions "
         "within its two images. A score without any case is left undefined."
     ),
     Protocol.PAPER: (
-        "Paper protocol. Depth pools closer, farther and same (across images closer and farther). Pairs that the "
-        "raters found unsure or left without a majority are no truths, but answers on them are false positives; an "
+        "Paper protocol. Depth pools closer, farther and same (across images closer and farther). Pairs labelled "
+        "unsure, and those {undecided}, are no truths, but answers on them are false positives; an "
         "answered unsure is no answer. Occlusion pools all four labels. The average is the mean F1 of the three "
         "sub-tasks."
     ),
     Protocol.OFFICIAL: (
-        "Official protocol, as the dataset authors' evaluator counts, to the last digit. It takes pairs without a "
-        "majority for misses of the label same (or mutual), and across images never looks at reversed pairs, so "
+        "Official protocol, as the dataset authors' evaluator counts, to the last digit. It takes pairs "
+        "{undecided} for misses of the label same (or mutual), and across images never looks at reversed pairs, so "
         "that recall there cannot exceed one half. Undefined scores are 0."
     ),
 }
+
+
+def protocol_words(protocol: Protocol, *, rated: bool) -> str:
+    """How a protocol counts, in words; raters are named only where there were some."""
+    undecided = "on which the raters found no majority" if rated else "without a label"
+    return _PROTOCOLS[protocol].format(undecided=undecided)
+
 
 OUTCOMES: Final = {
     "correct": "correct",
@@ -224,7 +232,7 @@ def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
     for setting, splits in analyses(card).data.description.splits.items():
         if split in splits:
             counts = splits[split]
-            yield SETTING_WORDS[setting], f"{counts.pairs:,} pairs, {counts.images:,} images"
+            yield SETTING_WORDS[setting], f"{counted(counts.pairs, 'pair')}, {counted(counts.images, 'image')}"
     yield "protocol", _protocol(card).value
 
 
@@ -246,11 +254,12 @@ def sections(card: CardContext) -> Iterator[Section]:
         "Precision, recall and F1 over the labels the protocol counts: of all pairs together, and as the mean over "
         "scenes, in which a crowded scene weighs no more than a sparse one. Across images the image pair is the "
         "independent unit.",
-        PROTOCOLS[_protocol(card)],
+        protocol_words(_protocol(card), rated=made.data.rated),
     )
     tables = [table for name in tasks for table in (_task_table(card, name), _predicate_table(card, name))]
     yield Section("tasks", "Sub-task by sub-task", (*text, *_human_paragraph(card)), tuple(tables))
-    behaviour = [_difficulty_table(card), _heuristic_table(card), _consistency_table(card), _silence_table(card)]
+    behaviour = [_heuristic_table(card), _consistency_table(card), _silence_table(card)]
+    behaviour = [_difficulty_table(card), *behaviour] if made.data.rated else behaviour
     figures = _outcome_figures(card)
     ended = (FigureRow("How judgements ended", figures),) if figures else ()
     detected = _detected_table(card)
@@ -529,7 +538,7 @@ def _settings_of(mappings: Iterable[Mapping[Setting, object]]) -> list[Setting]:
 
 
 def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
-    """The scenes where the model errs most although the raters agree, each with its plainest mistake."""
+    """The scenes where the model errs most on plain pairs, each beside a right answer that was as hard."""
     if "outcome" in result.records.rows.columns:
         return
     options, each = card.options, 4 if card.options.examples is None else card.options.examples
@@ -545,17 +554,25 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
     kind: ExampleKind = "chosen" if wanted else "worst"
     for example in worst_examples(marks, card.data, each=each, clusters=wanted):
         title = f"{TASK_TITLES[example.subtask]}: {example.cluster}"
-        html = render_part(_PACKAGE, "example.html.j2", svg=example.svg)
+        html = render_part(_PACKAGE, "example.html.j2", example=example)
         facts = example.to_dict()
         yield Example("relations", result.name, kind, example.cluster, title, html, example.note, facts)
 
 
-def examples_page() -> dict[str, Any]:
+def examples_page(card: CardContext) -> dict[str, Any]:
     """What the page says of the scenes on show."""
-    lead = (
-        "Where a model errs most although the raters agree: the raters’ unanimity on its wrong answers, as a share "
-        "of all answers in the scene, scenes with few answers held back. Each is drawn with its plainest mistake. "
-        "Silence is not counted, nor pairs the raters could not tell."
-    )
+    alike = "a pair of the same sub-task that was answered right, with the same label where there is one"
+    if analyses(card).data.rated:
+        lead = (
+            "Where a model errs most although the raters agree: the raters’ unanimity on its wrong answers, as a "
+            "share of all answers in the scene, scenes with few answers held back. Each is drawn with its plainest "
+            f"mistake; beside it stands {alike}, on which the raters agreed just as much. Silence is not counted, "
+            "nor pairs the raters could not tell."
+        )
+    else:
+        lead = (
+            "Where a model errs most: wrong answers as a share of all in the scene, scenes with few answers held "
+            f"back. Each is drawn with a mistake; beside it stands {alike}. Silence is not counted."
+        )
     kinds = {**KINDS, "worst": "The gravest first, sub-task by sub-task."}
     return {"examples_lead": (lead,), "kinds": kinds, "style": part_style(_PACKAGE, "example.css")}

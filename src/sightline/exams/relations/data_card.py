@@ -55,6 +55,7 @@ class DataFacts:
         classes: Setting → how often each class occurs; `class_pairs` likewise.
         by_class: ``<setting>/<aspect>`` → labels by the class of the first object; `by_class_pair` by both.
         human: Sub-task → F1 of one rater against the others, counted as a model's; empty where not comparable.
+        rated: Whether there are votes of raters behind the labels of the split asked.
     """
 
     description: Description
@@ -65,6 +66,7 @@ class DataFacts:
     by_class: Mapping[str, LabelDistribution]
     by_class_pair: Mapping[str, LabelDistribution]
     human: Mapping[str, Interval]
+    rated: bool
 
     def human_value(self, name: str) -> float:
         """F1 of one rater in a sub-task, or the mean of all three for the ``average``; NaN where unknown."""
@@ -93,14 +95,16 @@ def data_facts(data: Dataset, split: str, protocol: Protocol, *, resamples: int,
             for table, aspect in asked
             if protocol is not Protocol.OFFICIAL and getattr(table, f"{aspect}_votes").any()
         },
+        rated=any(getattr(table, f"{aspect}_votes").any() for table, aspect in asked),
     )
 
 
 def data_content(data: DataFacts) -> Iterator[Table | FigureRow]:
     """Tables and charts of the data, as the card shows them."""
     yield _contents_table(data)
-    yield _scales_table(data)
-    yield _agreement_table(data)
+    if data.rated:
+        yield _scales_table(data)
+        yield _agreement_table(data)
     if data.audit:
         yield _audit_table(data)
         yield FigureRow("How far blind rules get", tuple(_audit_figures(data)))

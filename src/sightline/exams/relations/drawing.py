@@ -1,10 +1,10 @@
-"""Draw the scenes a model gets most wrong where the raters agree most, with the pair in question as A and B."""
+"""Draw the scenes a model gets most wrong where the raters agree most, beside right answers that were as hard."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +31,7 @@ from sightline.show.svg import (
 )
 from sightline.skills import SILENT
 from sightline.store import Dataset
+from sightline.text import counted
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +67,7 @@ class PairExample:
         votes: Word → raters who said so, commonest first.
         wrong: Wrong answers in the scene, of `asked` ordered pairs with a definite label.
         weight: Sum of the raters' unanimity over the wrong answers.
+        beside: A right answer that was as hard; None where there is none, or where the scene was asked for.
     """
 
     subtask: str
@@ -78,6 +80,7 @@ class PairExample:
     wrong: int
     asked: int
     weight: float
+    beside: PairExample | None = None
 
     @property
     def svg(self) -> str:
@@ -91,14 +94,18 @@ class PairExample:
     def note(self) -> str:
         """How many answers are wrong beside the one drawn."""
         where = "here" if len(self.images) == 1 else "on this pair of images"
-        return f"{self.wrong:,} of {self.asked:,} answers {where} are wrong."
+        words = (
+            f"{self.wrong:,} of {counted(self.asked, 'answer')} {where} {'is' if self.wrong == 1 else 'are'} wrong."
+        )
+        return words if self.beside is None else f"{words} Right beside it: {self.beside.cluster}."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without pictures and bystanders."""
         names = ("subtask", "cluster", "truth", "answer", "wrong", "asked", "weight")
         plain = {key: getattr(self, key) for key in names}
         ends = zip((self.images[0], self.images[-1]), self.pair, strict=True)
-        return plain | {"classes": [image.objects[i].category for image, i in ends], "votes": dict(self.votes)}
+        plain |= {"classes": [image.objects[i].category for image, i in ends], "votes": dict(self.votes)}
+        return plain if self.beside is None else plain | {"beside": self.beside.to_dict()}
 
 
 def spoken(word: str | None, *, silent: bool = False) -> str:
@@ -154,20 +161,48 @@ def _worst(marked: MarkedPairs, data: Dataset, each: int, clusters: Collection[s
     mistakes = np.bincount(marked.cluster, weights=weight, minlength=c)
     share = mistakes / (np.bincount(marked.cluster, weights=definite, minlength=c) + HELD_BACK)
     order = np.lexsort((marked.clusters.astype(str), -share))
-    chosen = [k for k in order if marked.clusters[k] in clusters] if clusters else order[:each]
-    return [
-        _example(marked, int(cluster), wrong, definite, weight, data)
-        for cluster in chosen
-        if clusters or mistakes[cluster] > 0
-    ]
+    if clusters:
+        shown = [_plainest(marked, k, weight) for k in order if marked.clusters[k] in clusters]
+        return [_example(marked, row, wrong, definite, weight, data) for row in shown]
+    shown = [_plainest(marked, k, weight) for k in order[:each] if mistakes[k] > 0]
+    free = definite & (marked.answer == marked.truth)
+    examples = []
+    for row in shown:
+        example, right = _example(marked, row, wrong, definite, weight, data), _as_hard(marked, row, free)
+        if right is not None:
+            free &= marked.cluster != marked.cluster[right]
+            example = replace(example, beside=_example(marked, right, wrong, definite, weight, data))
+        examples.append(example)
+    return examples
+
+
+def _plainest(marked: MarkedPairs, cluster: int, weight: Floats) -> int:
+    """Row of the gravest mistake in a cluster, or of its first judgement."""
+    rows = np.flatnonzero(marked.cluster == cluster)
+    return int(rows[np.argmax(weight[rows])])
+
+
+def _as_hard(marked: MarkedPairs, row: int, free: NDArray[np.bool_]) -> int | None:
+    """Row of a right answer in another cluster on which the raters were as unanimous as on this one.
+
+    One with the same label goes first, then the cluster nearest in judgements; ties go to the first row.
+    """
+    agreed = unanimity(getattr(marked.pairs, f"{marked.aspect}_votes"))
+    rows = np.flatnonzero(free & (agreed == agreed[row]) & (marked.cluster != marked.cluster[row]))
+    if not len(rows):
+        return None
+    size = np.bincount(marked.cluster)[marked.cluster]
+    other = marked.truth[rows] != marked.truth[row]
+    return int(rows[np.lexsort((rows, np.abs(size[rows] - size[row]), other))[0]])
 
 
 def _example(
-    marked: MarkedPairs, cluster: int, wrong: NDArray[Any], definite: NDArray[Any], weight: Floats, data: Dataset
+    marked: MarkedPairs, row: int, wrong: NDArray[Any], definite: NDArray[Any], weight: Floats, data: Dataset
 ) -> PairExample:
+    """Gather what is drawn of one judgement, and how its cluster was answered."""
     table, vocabulary = marked.pairs, words(marked.aspect)
+    cluster = int(marked.cluster[row])
     rows = np.flatnonzero(marked.cluster == cluster)
-    row = int(rows[np.argmax(weight[rows])])
     counted = getattr(table, f"{marked.aspect}_votes")[row].tolist()
     votes = sorted(((n, word) for n, word in zip(counted, vocabulary, strict=True) if n), key=lambda v: -v[0])
     ends = [int(table.first[row]), int(table.second[row])]
@@ -315,4 +350,4 @@ def _verdict(facts: Sequence[tuple[str, str]], y: float, width: float) -> tuple[
 def _described(image: ImageFrame, tags: Mapping[int, str]) -> str:
     names = [f"{tag} is {image.objects[i].words}" for i, tag in tags.items()]
     rest = len(image.objects) - len(tags)
-    return ", ".join(names) + (f", {rest} other object{'s' if rest > 1 else ''}" if rest else "")
+    return ", ".join(names) + (f", {counted(rest, 'other object')}" if rest else "")

@@ -18,7 +18,7 @@ from sightline.exams.turing.measures import KINDS, stream_rows
 from sightline.exams.turing.monitor import GUESSED
 from sightline.exams.turing.stream.steps import HALTED
 from sightline.exams.turing.transcript import transcripts
-from sightline.show.chart import histogram
+from sightline.show.chart import SMALL, histogram
 from sightline.show.frame import frame_of
 from sightline.show.markup import part_style, render_part
 from sightline.show.page import Example, Figure, FigureRow, Section
@@ -80,7 +80,7 @@ def details(card: CardContext, result: RunResult) -> Iterator[str]:  # noqa: ARG
     """The question types with the lowest and the highest accuracy."""
     shares = {kind: result.scores.at("accuracy", kind) for kind in KINDS}
     values = {kind: share.value for kind, share in shares.items() if share is not None and known(share)}
-    if len(values) > 1:
+    if len({*values.values()}) > 1:
         low, high = min(values, key=lambda k: values[k]), max(values, key=lambda k: values[k])
         yield (
             f"{result.name} is weakest in {TYPES[low]} questions ({percent(values[low])}) and best in "
@@ -157,7 +157,7 @@ def _type_figure(card: CardContext) -> Figure:
     names = [TYPES[kind] for kind in kinds]
     lines = [by_part(r.name, names, [r.scores.at("accuracy", k) for k in kinds], card.kind(r)) for r in card.few]
     title = "Share of right answers by question type"
-    return Figure("By type of question", xy_chart(lines, title=title, x_names=names, joined=False, unit="images"))
+    return Figure("By type of question", xy_chart(lines, title=title, x_names=names, joined=False, unit="image"))
 
 
 def _axis_figures(card: CardContext) -> Iterator[Figure]:
@@ -170,7 +170,7 @@ def _axis_figures(card: CardContext) -> Iterator[Figure]:
         names = [short(part) for part in card.parts(axis)]
         lines = [by_part(r.name, names, values[axis][r.name], card.kind(r)) for r in card.few]
         title = f"Right answers, {words.lower()}"
-        yield Figure(words, xy_chart(lines, title=title, x_names=names, y_domain=domain, unit="images"))
+        yield Figure(words, xy_chart(lines, title=title, x_names=names, y_domain=domain, unit="image", width=SMALL))
 
 
 def _monitor_tables(watched: Mapping[str, Any]) -> Iterator[Table]:
@@ -206,20 +206,21 @@ def _monitor_figures(card: CardContext) -> Iterator[Figure]:
     low, high = 100 * (0.5 - epsilon), 100 * (0.5 + epsilon)
     yield Figure(
         "Share of yes, step by step",
-        band_chart(steps, epsilon=epsilon, title="Share of yes among the true answers, step by step"),
+        band_chart(steps, epsilon=epsilon, title="Share of yes among the true answers, step by step", width=SMALL),
         f"In per cent. The band is {low:.0f}–{high:.0f}; a step whose interval lies wholly outside is red. "
         f"Steps that fewer than {FEWEST} images reached are left out.",
     )
     bins = []
     for one in watched["calibration"]:
-        words = f"{one['n']:,} questions, estimated {100 * one['estimated']:.0f} %"
+        words = f"{counted(one['n'], 'question')}, estimated {100 * one['estimated']:.0f} %"
         bins.append(Point(one["estimated"], Interval.from_dict(one["seen"]), words))
     yield Figure(
         "Are the estimates right?",
-        calibration_chart(bins, title="Share of yes against the chance estimated beforehand"),
+        calibration_chart(bins, title="Share of yes against the chance estimated beforehand", width=SMALL),
         "Share of yes in per cent, by what the engine estimated; on the line they agree.",
     )
-    lengths = histogram(_lengths(card), title="Questions asked in a stream", x_label="questions", counted="streams")
+    how: dict[str, Any] = {"x_label": "questions", "counted": "stream", "width": SMALL}
+    lengths = histogram(_lengths(card), title="Questions asked in a stream", **how)
     yield Figure("How long streams are", lengths, "Streams by questions asked, ambiguous ones left out.")
 
 
@@ -327,14 +328,15 @@ def _stream_table(stream: StreamExample, model: str) -> Table:
 
 def _stream_note(stream: StreamExample) -> str:
     transcript = stream.transcript
-    whole = f"all {transcript.asked} answers right" if transcript.asked else "nobody was asked"
-    parts = [f"{stream.wrong} of {transcript.asked} answers not right" if stream.wrong else whole]
+    asked = counted(transcript.asked, "answer")
+    whole = f"all {asked} right" if transcript.asked else "nobody was asked"
+    parts = [f"{stream.wrong} of {asked} not right" if stream.wrong else whole]
     parts += [f"{transcript.ambiguous} ambiguous"] if transcript.ambiguous else []
     parts += [f"ended: {HALTED.get(transcript.halted, transcript.halted)}"] if transcript.halted else []
     return " · ".join(parts)
 
 
-def examples_page() -> dict[str, Any]:
+def examples_page(card: CardContext) -> dict[str, Any]:  # noqa: ARG001 - a hook
     """What the page says of the streams on show."""
     lead = (
         "What a model answered, question by question. The regions in which an object was labelled are drawn on the "

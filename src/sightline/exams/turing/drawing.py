@@ -19,6 +19,7 @@ from sightline.show.frame import DrawnObject, ImageFrame
 from sightline.show.raster import Placed, measure, png, raster
 from sightline.show.svg import GROUND, INK, MUTED, RULE, document, element, hover, number, rect, shorten, text_line
 from sightline.store import atomic_write
+from sightline.text import counted
 
 MARKS: Final[dict[str, tuple[str, str]]] = {
     "wrong": ("✗", "answered wrong"),
@@ -341,7 +342,7 @@ def _wrapped(text: str, room: float, whole: str = "") -> list[str]:
 
 
 def _foot(frame: ImageFrame, transcript: Transcript) -> str:
-    facts = [transcript.scene_id, f"{len(transcript.lines)} questions"]
+    facts = [transcript.scene_id, counted(len(transcript.lines), "question")]
     facts += [f"{transcript.right} of {transcript.asked} answered right"] if transcript.asked else []
     facts += [] if frame.image is not None else ["no picture: boxes of its objects"]
     return " · ".join(facts)

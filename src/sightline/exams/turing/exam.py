@@ -251,7 +251,7 @@ class TuringExam(Exam[TuringItem]):
             shared = len(set(images) & set(source.training.ids.tolist()))
             if shared and data.fingerprint == self.training_data(data).fingerprint:
                 raise ConfigError(
-                    f"{shared} images would be learned from and asked about: name two splits "
+                    f"{counted(shared, 'image')} would be learned from and asked about: name two splits "
                     f"({', '.join(data.splits) or 'this data has none'}), or split the images in half (--halves)"
                 )
             facts |= {"train_images": len(source.training), "shared_ids": shared}

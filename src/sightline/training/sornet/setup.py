@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import torch
 
 from sightline.errors import ConfigError
+from sightline.text import counted
 from sightline.training.sornet.augmentation import Augmentation
 from sightline.training.sornet.layouts import PlacedScenes, identities_of
 from sightline.training.sornet.pictures import OnBank
@@ -222,7 +223,9 @@ def _world_source(
         objects = len(identities_of(world))
         canonical = canonical_each(objects, plan.canonical, device)
         if canonical < plan.canonical:
-            on_note(f"{world.name} has {objects:,} objects: {canonical} canonical views of each")
+            on_note(
+                f"{world.name} has {counted(objects, 'object')}: {counted(canonical, 'canonical view')} of each"
+            )
         stream = PlacedScenes(
             world,
             plan.views,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sightline.errors import ConfigError
+from sightline.text import counted
 from sightline.training.batches import shuffled
 from sightline.training.plan import BatchSource
 from sightline.training.sornet.layouts import PlacedBatch, PlacedScenes, items
@@ -317,4 +318,5 @@ def require(source: BatchSource, wanted: int) -> None:
     """ConfigError unless the source has so many scenes."""
     available = source.facts()["scenes"]
     if wanted > available:
-        raise ConfigError(f"{wanted} scenes are asked for, there are {available}")
+        verb = "is" if wanted == 1 else "are"
+        raise ConfigError(f"{counted(wanted, 'scene')} {verb} asked for, there are {available}")

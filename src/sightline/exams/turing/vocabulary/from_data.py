@@ -21,6 +21,7 @@ from sightline.exams.turing.vocabulary.vocabulary import (
 )
 from sightline.scenes.labels import ASPECTS
 from sightline.store import Dataset
+from sightline.text import counted
 
 FROM_DATA: Final = "data"
 """Name of a vocabulary made here."""
@@ -86,7 +87,7 @@ def vocabulary_from_data(dataset: Dataset) -> Vocabulary:
     names = _distinct(frequent, taken=("unique",))
     if not names:
         problem, some = "no category has enough objects for a vocabulary", dict([*census.categories.items()][:3])
-        expected = f"{census.enough} objects of one"
+        expected = f"{counted(census.enough, 'object')} of one"
         raise DataError(problem, file=dataset.path, field="category", expected=expected, found=some)
     vocabulary = Vocabulary(
         name=FROM_DATA,
