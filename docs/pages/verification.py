@@ -31,7 +31,7 @@ import geospa_tables
 import sightline as sl
 from sightline.exams.relations import Protocol, RelationsExam, audit, describe_dataset, score_files
 from sightline.exams.relations.analyses import label_consistency
-from sightline.exams.relations.boxed import BoxWindow
+from sightline.exams.relations.boxed import BoxRange, BoxWindow
 from sightline.store import open_dataset
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,7 +128,8 @@ def evaluator_rows() -> Iterator[Row]:
     case = DATA / "evaluator_case"
     files = [case / name for name in ("objects.csv", "vrd.csv", "prediction.csv")]
     for name, expected in EVALUATOR.items():
-        window = BoxWindow("vertical", (0.0, 0.5), (0.0, 0.5)) if name == "upper half" else None
+        upper = BoxRange("vertical", 0.0, 0.5)
+        window = BoxWindow(upper, upper) if name == "upper half" else None
         rows = score_files(*files, protocol=Protocol.OFFICIAL, window=window).rows
         for score, theirs in zip(("precision", "recall"), expected, strict=True):
             ours = [getattr(row, score).value for row in rows]

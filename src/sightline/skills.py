@@ -163,10 +163,14 @@ class RelationsSpec:
     Attributes:
         scenes: Ids of all scenes to be asked about.
         categories: All class names in them.
+        pictures: Names of their pictures' files, without folder and suffix.
+        pairs: The pairs to come by setting, without labels; empty where the boxes will be a model's own.
     """
 
     scenes: tuple[str, ...]
     categories: tuple[str, ...]
+    pictures: tuple[str, ...] = ()
+    pairs: Mapping[Setting, PairTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -192,9 +193,87 @@ def test_a_window_that_is_none_is_refused(cli: Cli, tmp_path: Path, window: str)
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "options", "told"),
+    [
+        ("image0", "photo0", (), "'image01', 'image02'.*found .*'photo01'"),  # other ids
+        ("image02,/m", "image01,/m", (), "pairs such as .*'image01', 'image02'"),  # never together
+        ("0.4,0.8", "0.1,0.3", (), r"IoU 0.00 at best.*such as \(0, 0.4, 0.5, 0.8\)"),  # other boxes
+        ("0.4,0.8", "0.41,0.8", ("--iou", "0.99"), "IoU above 0.99"),  # a harder overlap
+        ("/m/018xm", "person", ("--check-entity",), "'/m/018xm'.*found .*'person'"),  # other classes
+    ],
+)
+def test_predictions_that_fit_no_pair_say_why(
+    cli: Cli, tmp_path: Path, old: str, new: str, options: tuple[str, ...], told: str
+) -> None:
+    files = write_case(tmp_path)
+    text = files["prediction.csv"].read_text()
+    assert old in text
+    files["prediction.csv"].write_text(text.replace(old, new))
+    for protocol in ("default", "official"):
+        done = cli(*score(files), *options, "--protocol", protocol, "--json")
+        assert_refused(done, files["prediction.csv"])
+        assert re.search(told, done.err.replace("\n", " ")), done.err
+
+
+@pytest.mark.parametrize("iou", ["1", "-0.1", "nan"])
+def test_an_overlap_that_is_none_is_refused(cli: Cli, tmp_path: Path, iou: str) -> None:
+    assert_refused(cli(*score(write_case(tmp_path)), "--iou", iou), "at least 0 and below 1")
+
+
+def test_a_window_for_each_box(cli: Cli, tmp_path: Path) -> None:
+    files = write_case(tmp_path)
+    upper = "vertical=0:0.5"
+    both = cli(*score(files), "--window", upper, "--json").json
+    assert both == cli(*score(files), "--window-a", upper, "--window-b", upper, "--json").json
+    assert both["outcomes"]["correct"] == 0  # image01's box lies lower
+    second = cli(*score(files), "--window-b", upper, "--json").json
+    assert second["outcomes"]["correct"] == 2  # all second boxes of the file lie in the upper half
+    mixed = cli(*score(files), "--window", "area=0:1", "--window-b", "vertical=0.3:1", "--json").json
+    assert mixed["outcomes"]["correct"] == 1
+    assert_refused(cli(*score(files), "--window-b", "x=0:1"), "--window-b")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda f: f.with_columns(image_id_1="image_id_1"), ""),  # as it is
+        (lambda f: f.with_columns(image_id_1=pl.lit("?"), image_id_2=pl.lit("?")), "found .*'\\?'"),  # other ids
+        (lambda f: f.with_columns(pl.col("^[xy]m.._[12]$").cast(pl.Float64) / 9), "IoU 0.*at best"),  # other boxes
+        (lambda f: f.clear(), ""),  # a model that said nothing is silent, and no mistake
+    ],
+)
+def test_answers_that_fit_no_pair_take_no_exam(
+    cli: Cli, small: Path, tmp_path: Path, change: Callable[[Frame], Frame], told: str
+) -> None:
+    objects = pl.read_csv(small / OBJECTS, infer_schema=False)
+    ends = [objects.rename(lambda name, end=end: f"{name}_{end}") for end in "12"]
+    pairs = ends[0].join(ends[1], left_on="image_id_1", right_on="image_id_2", coalesce=False)
+    pairs = pairs.filter(pl.col("object_id_1") != pl.col("object_id_2")).drop("object_id_1", "object_id_2")
+    path = tmp_path / "answers.csv"
+    change(pairs.with_columns(occlusion=pl.lit("0"), distance=pl.lit("1"))).write_csv(path)
+    words = ("exam", "relations", "--data", small, "--no-baselines", "--model", path, "--out", tmp_path / "runs")
+    done = cli(*words)
+    if told:
+        assert_refused(done, path)
+        assert re.search(told, done.err.replace("\n", " ")), done.err
+        assert not (tmp_path / "runs").exists()
+    else:
+        assert done.code == 0, done.err
+
+
+def test_detections_in_no_image_of_the_data_are_refused(cli: Cli, small: Path, tmp_path: Path) -> None:
+    path = tmp_path / "found.csv"
+    frame = pl.read_csv(small / OBJECTS, infer_schema=False).drop("object_id")
+    frame.with_columns(image_id=pl.lit("elsewhere"), score=pl.lit("0.5")).write_csv(path)
+    words = ("exam", "relations", "--data", small, "--boxes", "detected", "--detections", path)
+    assert_refused(cli(*words, "--out", tmp_path / "runs"), path, "'elsewhere'")
+
+
+@pytest.mark.parametrize(
     ("change", "told"),
     [
         (lambda f: f.drop("score"), "score: column is missing"),  # not taken for a predictions file
+        (lambda f: f.with_columns(group=pl.lit("yes")), "group: not a flag"),  # neither 0 nor 1
         (put("score", "nan"), "score: not a finite number"),  # NaN
         (put("xmax", "2"), "xmax: box leaves the image"),  # out of range
         (lambda f: f.clear(), "no rows"),  # header only

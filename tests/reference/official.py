@@ -17,12 +17,15 @@ class Row:
     box_b: Box
     depth: int
     occlusion: int
+    class_a: str = ""
+    class_b: str = ""
 
     def label(self, aspect: str) -> int:
         return self.depth if aspect == "depth" else self.occlusion
 
     def reversed(self) -> Row:
-        return Row(self.image_b, self.image_a, self.box_b, self.box_a, swap(self.depth), swap(self.occlusion))
+        labels = swap(self.depth), swap(self.occlusion)
+        return Row(self.image_b, self.image_a, self.box_b, self.box_a, *labels, self.class_b, self.class_a)
 
 
 def swap(label: int) -> int:
@@ -39,8 +42,10 @@ def iou(p: Box, q: Box) -> float:
     return overlap / union if union else 0.0
 
 
-def fits(prediction: Row, truth: Row, threshold: float) -> bool:
-    """Same images, and both boxes overlap enough."""
+def fits(prediction: Row, truth: Row, threshold: float, check_entity: bool = False) -> bool:
+    """Same images, both boxes overlap enough, and, where that is checked, the same classes."""
+    if check_entity and (prediction.class_a, prediction.class_b) != (truth.class_a, truth.class_b):
+        return False
     return (
         prediction.image_a == truth.image_a
         and prediction.image_b == truth.image_b
@@ -64,13 +69,15 @@ def doubled(rows: Sequence[Row]) -> list[Row]:
     return [*rows, *(row.reversed() for row in rows)]
 
 
-def count_group(predictions: list[Row], truths: list[Row], aspect: str, threshold: float) -> Counts:
+def count_group(
+    predictions: list[Row], truths: list[Row], aspect: str, threshold: float, check_entity: bool = False
+) -> Counts:
     counts = [[0, 0, 0] for _ in range(4)]
     taken = [False] * len(truths)
     for prediction in predictions:
         label = prediction.label(aspect)
         for i, truth in enumerate(truths):
-            if not taken[i] and fits(prediction, truth, threshold) and truth.label(aspect) == label:
+            if not taken[i] and fits(prediction, truth, threshold, check_entity) and truth.label(aspect) == label:
                 taken[i] = True
                 counts[label][0] += 1
                 break
@@ -88,6 +95,7 @@ def score(
     aspect: str,
     threshold: float = 0.5,
     keep: Callable[[Row], bool] = lambda row: True,
+    check_entity: bool = False,
 ) -> dict[tuple[str, str], Counts]:
     """Counts of each unordered image pair; `keep` looks at predictions and at truths that are already doubled."""
     totals: dict[tuple[str, str], Counts] = {}
@@ -98,6 +106,7 @@ def score(
             [row for row in doubled(rows) if keep(row)],
             aspect,
             threshold,
+            check_entity,
         )
         add(totals, cluster(rows[0]), counts)
     return totals

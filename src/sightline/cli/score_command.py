@@ -12,7 +12,7 @@ from sightline.errors import ConfigError
 from sightline.text import counted
 
 if TYPE_CHECKING:
-    from sightline.exams.relations.boxed import BoxWindow
+    from sightline.exams.relations.boxed import BoxRange
 
 
 def command(
@@ -21,15 +21,34 @@ def command(
     truth: Annotated[Path, typer.Option(help="2.5VRD labels CSV; votes are not looked at.")],
     predictions: Annotated[Path, typer.Option(help="Predictions CSV, both directions of every pair.")],
     protocol: ProtocolName = "default",
+    iou: Annotated[float, typer.Option(help="Overlap that both boxes of a pair must exceed.")] = 0.5,
+    check_entity: Annotated[
+        bool, typer.Option("--check-entity", help="Both classes must be right too, as the official tool can ask.")
+    ] = False,
     window: Annotated[
-        str, typer.Option(help="Only pairs of boxes in a range: vertical=0:0.5 (horizontal, area).")
+        str, typer.Option(help="Only pairs whose boxes lie in a range: vertical=0:0.5 (horizontal, area).")
     ] = "",
+    window_a: Annotated[str, typer.Option(help="The same for the first box of each pair alone.")] = "",
+    window_b: Annotated[str, typer.Option(help="The same for the second box alone.")] = "",
     json: Json = False,
 ) -> None:
-    """Score predictions that carry their own boxes, matched to the truth at IoU > 0.5."""
+    """Score predictions that carry their own boxes, matched to the truth by IoU."""
     from sightline.exams.relations import Protocol, score_files
+    from sightline.exams.relations.boxed import BoxWindow
 
-    scores = score_files(objects, truth, predictions, protocol=Protocol(protocol), window=parse_window(window))
+    both = parse_range("--window", window)
+    first, second = (
+        parse_range(f"--window-{end}", text) or both for end, text in (("a", window_a), ("b", window_b))
+    )
+    scores = score_files(
+        objects,
+        truth,
+        predictions,
+        protocol=Protocol(protocol),
+        iou=iou,
+        classes=check_entity,
+        window=BoxWindow(first, second) if first or second else None,
+    )
     if json:
         print_json(scores.to_dict())
         return
@@ -47,13 +66,13 @@ def command(
         err.print(f"note: not looked at: {counted(scores.unseen, 'prediction')} on image pairs without truth")
 
 
-def parse_window(text: str) -> BoxWindow | None:
-    """``vertical=0:0.5`` → a window for both boxes."""
-    from sightline.exams.relations.boxed import BoxWindow
+def parse_range(option: str, text: str) -> BoxRange | None:
+    """``vertical=0:0.5`` → a range of boxes; None for no text."""
+    from sightline.exams.relations.boxed import BoxRange
 
     if not text:
         return None
-    problem = f"--window {text!r}: expected vertical, horizontal or area, then =low:high"
+    problem = f"{option} {text!r}: expected vertical, horizontal or area, then =low:high"
     name, _, span = text.partition("=")
     low, _, high = span.partition(":")
     if name not in ("vertical", "horizontal", "area"):
@@ -65,4 +84,4 @@ def parse_window(text: str) -> BoxWindow | None:
     if not limits[0] < limits[1]:
         raise ConfigError(problem + ", low < high")
     attribute: Any = name
-    return BoxWindow(attribute, limits, limits)
+    return BoxRange(attribute, *limits)

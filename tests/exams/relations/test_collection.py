@@ -15,8 +15,10 @@ from polars.testing import assert_frame_equal
 
 from sightline.errors import ConfigError
 from sightline.exams.relations import collection as c
+from sightline.exams.relations.detected import all_pairs
 from sightline.geometry import area, iou, iou_matrix
 from sightline.scenes import Object, Scene, Sighting, View
+from sightline.skills import Detections, Pairs
 from sightline.store import write_scenes
 from sightline.store.formats.hierarchy import Hierarchy
 
@@ -233,6 +235,43 @@ def test_detections_are_filtered_then_the_best_kept(case):
     again = c.filter_detections(given_boxes[rows], np.array(scores)[rows], [], keep=keep)
     assert again.tolist() == list(range(len(rows)))
     assert (np.triu(iou_matrix(given_boxes[rows], given_boxes[rows]), 1) <= 0.7).all()
+
+
+RULES = c.ClassRules(
+    person=frozenset({"man"}),
+    body_parts_and_clothing=frozenset({"arm", "boot"}),
+    part_of=frozenset({("wheel", "car")}),
+)
+
+
+@pytest.mark.parametrize(
+    ("categories", "keep", "rows"),
+    [
+        (["man", "arm", "car"], 3, [0, 2]),  # a part of a person who is there
+        (["car", "arm", "cup"], 3, [0, 1, 2]),  # nobody is there
+        (["arm", "boot", "man"], 3, [2]),  # the person is the least sure, but kept
+        (["arm", "boot", "man"], 2, [0, 1]),  # a person below what is kept counts for nothing
+        (["man", "boot", "cup"], 2, [0, 2]),  # the next best takes the place
+    ],
+)
+def test_detected_parts_of_people_go_where_a_person_is_kept(categories, keep, rows):
+    boxes = [[0.3 * k, 0.0, 0.3 * k + 0.25, 0.5] for k in range(3)]
+    how = {"keep": keep, "categories": categories}
+    assert c.filter_detections(boxes, [0.9, 0.8, 0.7], [], **how, classes=RULES).tolist() == rows
+    assert c.filter_detections(boxes, [0.9, 0.8, 0.7], [], **how).tolist() == [0, 1, 2][:keep]  # nobody knows
+
+
+@pytest.mark.parametrize(("setting", "pairs"), [("within_image", 4), ("across_images", 9)])
+def test_a_detected_thing_is_not_paired_with_its_part(setting, pairs):
+    view = View("v", units="normalised")
+    none = np.zeros((0, 4))
+    asked = Pairs("v", setting, view, view, none, none, (), ())
+    boxes = np.array([[0.3 * k, 0.0, 0.3 * k + 0.25, 0.5] for k in range(3)])
+    found = Detections(boxes, np.ones(3), ("car", "wheel", "cup"))
+    paired = all_pairs(asked, found, found, RULES)
+    assert len(paired) == pairs
+    names = set(zip(paired.categories_a, paired.categories_b, strict=True))
+    assert (("car", "wheel") in names) == (("wheel", "car") in names) == (setting == "across_images")
 
 
 def test_boxes_of_an_imported_dataset_are_ready_to_collect(tmp_path):

@@ -355,7 +355,7 @@ def test_the_split_is_settled_by_the_data_and_stands_in_the_manifest(data: Datas
     }
     assert run_name(exam.settled(data), "size", data) == "size@test@study-joint"
     run = run_exam(exam, candidate("size"), data, tmp_path, limit=1)
-    assert exam_of(RelationsExam, run.options) == RelationsExam(split="test", study_plan="joint")
+    assert exam_of(RelationsExam, run.options, "manifest.json") == RelationsExam(split="test", study_plan="joint")
 
 
 def test_tables_and_items_are_made_once(data: Dataset) -> None:

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from reference import official, other_protocols
 from reference.official import Row
-from sightline.exams.relations.boxed import BoxedPairs, BoxWindow, boxed_blocks, group_by_images, sort_rows
+from sightline.exams.relations.boxed import (
+    BoxedPairs,
+    BoxRange,
+    BoxWindow,
+    boxed_blocks,
+    group_by_images,
+    sort_rows,
+)
 from sightline.exams.relations.matching import MatchedPairs, MatchOutcome, count_boxed, match_boxed
 from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol, rates, tally
 from sightline.skills import SILENT
@@ -48,9 +55,13 @@ def boxed_pairs(truth: pl.DataFrame, predictions: pl.DataFrame) -> tuple[BoxedPa
     return boxed_blocks([truth], [predictions])
 
 
-def frame(rows: list[Row]) -> pl.DataFrame:
+def frame(rows: list[Row], classes: bool = False) -> pl.DataFrame:
     cells = [(r.image_a, r.image_b, *r.box_a, *r.box_b, r.depth, r.occlusion) for r in rows]
-    return pl.DataFrame(cells, schema=SCHEMA, orient="row")
+    made = pl.DataFrame(cells, schema=SCHEMA, orient="row")
+    kinds = {
+        f"category_{end}": pl.Series([getattr(r, f"class_{end}") for r in rows], dtype=pl.String) for end in "ab"
+    }
+    return made.with_columns(**kinds) if classes else made
 
 
 def by_images(truth: BoxedPairs, found: MatchedPairs, counts: np.ndarray) -> dict[tuple[str, str], list[list[int]]]:
@@ -58,9 +69,11 @@ def by_images(truth: BoxedPairs, found: MatchedPairs, counts: np.ndarray) -> dic
     return dict(zip(names, counts.tolist(), strict=True))
 
 
-def rows(labels: st.SearchStrategy[int], images: str, size: int) -> st.SearchStrategy[list[Row]]:
-    image, box = st.sampled_from(images), st.sampled_from(BOXES)
-    return st.lists(st.builds(Row, image, image, box, box, labels, labels), max_size=size)
+def rows(
+    labels: st.SearchStrategy[int], images: str, size: int, classes: str = "x"
+) -> st.SearchStrategy[list[Row]]:
+    image, box, kind = st.sampled_from(images), st.sampled_from(BOXES), st.sampled_from(classes)
+    return st.lists(st.builds(Row, image, image, box, box, labels, labels, kind, kind), max_size=size)
 
 
 images = st.sampled_from(["a", "ab", "abc"])
@@ -219,11 +232,39 @@ def test_window_looks_at_ordered_pairs(
     def keep(row: Row) -> bool:
         return first <= value(row.box_a) < 0.6 and 0.0 <= value(row.box_b) < second
 
-    window = BoxWindow(attribute, (first, 0.6), (0.0, second))  # type: ignore[arg-type]
+    window = BoxWindow(BoxRange(attribute, first, 0.6), BoxRange(attribute, 0.0, second))  # type: ignore[arg-type]
     pairs, answered = boxed_pairs(frame(truth), frame(said))
     found = match_boxed(pairs, answered, Protocol.OFFICIAL, "depth", window=window)
     counts = count_boxed(pairs, answered, Protocol.OFFICIAL, "depth", window=window).counts
     assert by_images(pairs, found, counts) == official.score(truth, said, "depth", keep=keep)
+
+
+@settings(deadline=None)
+@given(
+    truth=rows(st.integers(-1, 3), "ab", 8, classes="xy"),
+    said=rows(st.integers(0, 3), "ab", 12, classes="xy"),
+    threshold=st.sampled_from([0.0, 0.5, 0.8]),
+    aspect=st.sampled_from(ASPECTS),
+)
+def test_overlap_and_classes_are_those_of_the_authors_evaluator(
+    truth: list[Row], said: list[Row], threshold: float, aspect: Aspect
+) -> None:
+    pairs, answered = boxed_blocks([frame(truth, classes=True)], [frame(said, classes=True)], classes=True)
+    for classes in (True, False):
+        how = {"threshold": threshold, "classes": classes}
+        found = match_boxed(pairs, answered, Protocol.OFFICIAL, aspect, **how)  # type: ignore[arg-type]
+        counts = count_boxed(pairs, answered, Protocol.OFFICIAL, aspect, **how).counts  # type: ignore[arg-type]
+        assert by_images(pairs, found, counts) == official.score(
+            truth, said, aspect, threshold, check_entity=classes
+        )
+
+
+def test_a_range_for_one_box_only_leaves_the_other_alone() -> None:
+    low, high = np.array([[0, 0, 1, 0.2]]), np.array([[0, 0.8, 1, 1.0]])
+    upper = BoxRange("vertical", 0.0, 0.5)
+    assert BoxWindow(first=upper).keeps(low, high).tolist() == [True]
+    assert BoxWindow(second=upper).keeps(low, high).tolist() == [False]
+    assert BoxWindow().keeps(low, high).tolist() == [True]
 
 
 def test_groups_keep_file_order_and_forget_strangers() -> None:
@@ -284,7 +325,7 @@ def test_nothing_true_or_nothing_said(protocol: Protocol) -> None:
     [
         (None, (1, 1, 0.5, 0, 0.75, 1, 0, 1, 0.5, 0.75), (0.5, 0.5, 0.5, 0, 0.5, 0.5, 0, 1, 0.5, 0.5)),
         (
-            BoxWindow("vertical", (0, 0.5), (0, 0.5)),
+            BoxWindow(BoxRange("vertical", 0, 0.5), BoxRange("vertical", 0, 0.5)),
             (0, 0, 0.5, 0, 0.5, 0, 0, 0, 0.5, 0.5),
             (0, 0, 1, 0, 0.5, 0, 0, 0, 0.5, 0.5),
         ),  # upper half

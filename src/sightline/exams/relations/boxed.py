@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 
 import numba
@@ -21,6 +21,7 @@ Attribute = Literal["vertical", "horizontal", "area"]
 
 _BLOCK = 1 << 20  # rows at a time, so that millions of predictions need no large temporaries
 _IMAGES = ("image_a", "image_b")
+_CLASSES = {"class_a": "category_a", "class_b": "category_b"}
 _BOXES = {f"boxes_{end}": tuple(f"{end}_{edge}" for edge in ("x0", "y0", "x1", "y1")) for end in "ab"}
 
 
@@ -34,6 +35,9 @@ class BoxedPairs:
         boxes_a: (n, 4) xyxy of the first objects, in fractions of the image; `boxes_b` of the second.
         depth: (n,) codes of `Depth`; −1 no majority in truth, no answer in predictions.
         occlusion: (n,) codes of `Occlusion`, likewise.
+        class_a: (n,) number of the first object's class, the same in truth and predictions; (0,) where classes are
+            not looked at. `class_b` of the second's.
+        class_names: The classes by number.
     """
 
     images: NDArray[Any]
@@ -43,6 +47,9 @@ class BoxedPairs:
     boxes_b: NDArray[np.float64]
     depth: NDArray[np.int8]
     occlusion: NDArray[np.int8]
+    class_a: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    class_b: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    class_names: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=object))
 
     def __len__(self) -> int:
         return len(self.image_a)
@@ -58,21 +65,23 @@ class BoxedPairs:
 
     def take(self, rows: NDArray[Any]) -> BoxedPairs:
         """The pairs picked by an index or boolean array; `images` stays."""
-        picked = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "images"}
-        return replace(self, **picked)
+        whole = ("images", "class_names")
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in whole}
+        return replace(self, **{name: a[rows] for name, a in arrays.items() if len(a) or name in _IMAGES})
 
 
 def boxed_blocks(
-    truth: Iterable[pl.DataFrame], predictions: Iterable[pl.DataFrame]
+    truth: Iterable[pl.DataFrame], predictions: Iterable[pl.DataFrame], *, classes: bool = False
 ) -> tuple[BoxedPairs, BoxedPairs]:
     """Truth and predictions as arrays over one list of images.
 
     Args:
         truth: Consecutive parts of what `store.formats.vrd25.read_scoring_truth` gives; none of them is kept.
         predictions: The same of `read_predictions` there.
+        classes: Keep the columns category_a and category_b too.
     """
-    images = TextNumbers()
-    true = _arrays(truth, images)
+    images, kinds = TextNumbers(), TextNumbers() if classes else None
+    true = _arrays(truth, images, kinds)
     # Numbered anew, so that the order of clusters, hence of a bootstrap's draws, does not depend on the blocks.
     order = _by_first_use(true["image_a"], true["image_b"], len(images))
     names = list(images)
@@ -80,9 +89,10 @@ def boxed_blocks(
     rank = np.argsort(order).astype(np.int32)
     for end in _IMAGES:
         true[end] = rank[true[end]]
-    said = _arrays(predictions, images)
-    every = np.array(list(images), dtype=np.dtypes.StringDType())
-    return BoxedPairs(images=every, **true), BoxedPairs(images=every, **said)
+    said = _arrays(predictions, images, kinds)
+    shared = {"images": np.array(list(images), dtype=np.dtypes.StringDType())}
+    shared["class_names"] = np.array(list(kinds or ()), dtype=object)
+    return BoxedPairs(**shared, **true), BoxedPairs(**shared, **said)
 
 
 def _by_first_use(first: Ints, second: Ints, size: int) -> NDArray[np.int64]:
@@ -98,17 +108,20 @@ def _by_first_use(first: Ints, second: Ints, size: int) -> NDArray[np.int64]:
     return np.argsort(place)
 
 
-def _arrays(blocks: Iterable[pl.DataFrame], images: TextNumbers) -> dict[str, Any]:
-    """The fields of `BoxedPairs` but for the images, whose numbers are those of `images`."""
+def _arrays(blocks: Iterable[pl.DataFrame], images: TextNumbers, classes: TextNumbers | None) -> dict[str, Any]:
+    """The fields of `BoxedPairs` but for images and classes; the numbers of either are those of the lists given."""
     arrays: dict[str, NDArray[Any]] = {
         **{end: np.empty(0, dtype=np.int32) for end in _IMAGES},
         **{end: np.empty((0, 4)) for end in _BOXES},
         **{aspect: np.empty(0, dtype=np.int8) for aspect in ("depth", "occlusion")},
+        **{end: np.empty(0, dtype=np.int32) for end in _CLASSES if classes is not None},
     }
     for block in blocks:
         for name, array in arrays.items():
             if name in _BOXES:
                 extend(array, block.select(_BOXES[name]).to_numpy())
+            elif name in _CLASSES and classes is not None:
+                extend(array, classes.numbers(block[_CLASSES[name]]))
             else:
                 extend(array, images.numbers(block[name]) if name in _IMAGES else block[name].to_numpy())
     return arrays
@@ -204,31 +217,43 @@ def _groups_of(pairs: BoxedPairs, keys: NDArray[np.int64], size: int, directed: 
 
 
 @dataclass(frozen=True, slots=True)
-class BoxWindow:
-    """Which ordered pairs to look at: a range [low, high) of one attribute for each of the two boxes.
+class BoxRange:
+    """A range [low, high) of one attribute of a box.
 
     Attributes:
         attribute: ``vertical`` or ``horizontal`` centre of the box, or its ``area``, in fractions of the image.
-        first: Range for the first box of the pair; `second` for the second.
+        low: Smallest value inside; `high` is outside.
     """
 
     attribute: Attribute
-    first: tuple[float, float]
-    second: tuple[float, float]
+    low: float
+    high: float
 
-    def keeps(self, boxes_a: NDArray[np.float64], boxes_b: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which of n ordered pairs lie in the window.
+    def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which of n boxes lie in the range.
 
-        >>> BoxWindow("vertical", (0, 0.5), (0, 0.5)).keeps(np.array([[0, 0, 1, 0.8]]), np.array([[0, 0, 1, 1.0]]))
-        array([False])
+        >>> BoxRange("vertical", 0, 0.5).holds(np.array([[0, 0, 1, 0.8], [0, 0, 1, 1.0]]))
+        array([ True, False])
         """
-        inside: NDArray[np.bool_] = self._in(boxes_a, self.first) & self._in(boxes_b, self.second)
-        return inside
-
-    def _in(self, boxes: NDArray[np.float64], span: tuple[float, float]) -> NDArray[np.bool_]:
         if self.attribute == "area":
             value = geometry.area(boxes)
         else:
             value = geometry.centre(boxes)[..., 1 if self.attribute == "vertical" else 0]
-        inside: NDArray[np.bool_] = (value >= span[0]) & (value < span[1])
+        inside: NDArray[np.bool_] = (value >= self.low) & (value < self.high)
+        return inside
+
+
+@dataclass(frozen=True, slots=True)
+class BoxWindow:
+    """Which ordered pairs to look at: a range for the first box and one for the second; None for any box."""
+
+    first: BoxRange | None = None
+    second: BoxRange | None = None
+
+    def keeps(self, boxes_a: NDArray[np.float64], boxes_b: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which of n ordered pairs lie in the window."""
+        inside = np.ones(len(boxes_a), dtype=bool)
+        for span, boxes in ((self.first, boxes_a), (self.second, boxes_b)):
+            if span is not None:
+                inside &= span.holds(boxes)
         return inside

@@ -9,7 +9,7 @@ depends only on the seed and that image, so it can be redone alone; which images
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -212,16 +212,27 @@ def generator(seed: int, key: str) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence([seed, _digest(0, key)]))
 
 
-def filter_detections(boxes: ArrayLike, scores: ArrayLike, groups: ArrayLike, *, keep: int) -> NDArray[np.intp]:
+def filter_detections(
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    groups: ArrayLike,
+    *,
+    keep: int,
+    categories: Sequence[str] = (),
+    classes: ClassRules | None = None,
+) -> NDArray[np.intp]:
     """Indices of the detections that stay, best first: the collection's filters, then the `keep` best.
 
-    Boxes of groups and of extreme size go; of two boxes with an IoU over `OVERLAP` the one with the lower score.
+    Boxes of groups and of extreme size go; of two boxes with an IoU over `OVERLAP` the one with the lower score;
+    and body parts and clothing where a person is among the `keep` best: a detector's last guesses name anything.
 
     Args:
         boxes: (n, 4) xyxy, fractions of the image.
         scores: (n,) higher is surer; among equals the earlier wins.
         groups: (n,) True for a box around several things; may be empty for none.
         keep: How many at most.
+        categories: n classes.
+        classes: Which of them are people, and what goes beside them; None where nobody knows.
 
     >>> filter_detections([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.49], [0, 0, 0.1, 0.1]], [0.8, 0.9, 1.0], [], keep=5)
     array([1])
@@ -234,7 +245,10 @@ def filter_detections(boxes: ArrayLike, scores: ArrayLike, groups: ArrayLike, *,
     for place in range(len(ranked)):
         if not gone[place]:
             gone[place + 1 :] |= same[place, place + 1 :]
-    return ranked[~gone][: max(keep, 0)]
+    left: NDArray[np.intp] = ranked[~gone]
+    if classes is not None and any(categories[row] in classes.person for row in left[: max(keep, 0)]):
+        left = left[[categories[row] not in classes.body_parts_and_clothing for row in left]]
+    return left[: max(keep, 0)]
 
 
 def _right_size(boxes: NDArray[np.float64]) -> NDArray[np.bool_]:

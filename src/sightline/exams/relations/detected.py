@@ -1,8 +1,9 @@
 """The exam on boxes the model found itself: match them to the annotated pairs, then mark.
 
 Detections pass the filters the dataset was collected with, then as many are kept as the image has annotated
-objects (the paper's leak, §3.2). Classes are ignored. Records tell failures apart: an object not found, both found
-but the predicate wrong, a pair that is not there.
+objects (the paper's leak, §3.2); pairs of a thing and its part go too. Those filters that know what classes mean
+need class rules. Matching ignores classes. Records tell failures apart: an object not found, both found but the
+predicate wrong, a pair that is not there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from sightline.errors import ModelError
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.boxed import BoxedPairs
-from sightline.exams.relations.collection import filter_detections
+from sightline.exams.relations.collection import ClassRules, filter_detections
 from sightline.exams.relations.items import RelationsItem
 from sightline.exams.relations.marks import answer_words, rightness, truth_words
 from sightline.exams.relations.matching import MatchedPairs, MatchOutcome, match_boxed
@@ -30,7 +31,12 @@ _NEUTRAL: Final[dict[Aspect, int]] = {"depth": int(Depth.CLOSER), "occlusion": i
 
 
 def detected_records(
-    model: Any, item: RelationsItem, *, perfect: bool, detections: dict[str, Detections]
+    model: Any,
+    item: RelationsItem,
+    *,
+    perfect: bool,
+    detections: dict[str, Detections],
+    classes: ClassRules | None = None,
 ) -> ItemRecords:
     """Records of one item on detected boxes: every predicted pair, then every annotated pair that none fitted.
 
@@ -39,10 +45,11 @@ def detected_records(
         item: Image or image pair, one direction.
         perfect: Take the true label wherever both boxes fit, instead of asking the model.
         detections: Detections by scene, so that no image is looked at twice; filled here.
+        classes: What the filters must know about classes; None where nobody does.
     """
-    objects_a = _detect(model, item.scene_id, item.pairs.view_a, len(item.truth_boxes_a), detections)
-    objects_b = _detect(model, item.other_scene, item.pairs.view_b, len(item.truth_boxes_b), detections)
-    pairs = all_pairs(item.pairs, objects_a, objects_b)
+    objects_a = _detect(model, item.scene_id, item.pairs.view_a, len(item.truth_boxes_a), detections, classes)
+    objects_b = _detect(model, item.other_scene, item.pairs.view_b, len(item.truth_boxes_b), detections, classes)
+    pairs = all_pairs(item.pairs, objects_a, objects_b, classes)
     truth = _truth_rows(item)
     if perfect:
         judgements = Judgements(*(np.full(len(pairs), SILENT, dtype=np.int8) for _ in range(2)))
@@ -59,11 +66,19 @@ def detected_records(
     return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)
 
 
-def all_pairs(asked: Pairs, a: Detections, b: Detections) -> Pairs:
-    """Every ordered pair of detections, in order of confidence; an object is not paired with itself."""
+def all_pairs(asked: Pairs, a: Detections, b: Detections, classes: ClassRules | None = None) -> Pairs:
+    """Every ordered pair of detections, in order of confidence.
+
+    Within an image an object is paired neither with itself nor with what its class is a part of, or has as a part.
+    """
     i, j = np.indices((len(a.boxes), len(b.boxes))).reshape(2, -1)
     if asked.setting == "within_image":
-        i, j = i[i != j], j[i != j]
+        part_of = classes.part_of if classes is not None else frozenset()
+        kinds = [(a.categories[k], b.categories[m]) for k, m in zip(i, j, strict=True)]
+        apart = np.array([pair not in part_of and pair[::-1] not in part_of for pair in kinds], dtype=bool) & (
+            i != j
+        )
+        i, j = i[apart], j[apart]
     return replace(
         asked,
         boxes_a=a.boxes[i],
@@ -73,13 +88,16 @@ def all_pairs(asked: Pairs, a: Detections, b: Detections) -> Pairs:
     )
 
 
-def _detect(model: Any, scene: str, view: View, keep: int, detections: dict[str, Detections]) -> Detections:
+def _detect(
+    model: Any, scene: str, view: View, keep: int, detections: dict[str, Detections], rules: ClassRules | None
+) -> Detections:
     """The best `keep` detections of a scene that pass the filters, each scene looked at once."""
     if scene not in detections:
         with model_call(model, "detect"):
             answer = model.detect(view)
         given = checked_detections(answer, type(model).__name__)
-        rows = filter_detections(given.boxes, given.scores, given.groups, keep=keep)
+        how: dict[str, Any] = {"keep": keep, "categories": given.categories, "classes": rules}
+        rows = filter_detections(given.boxes, given.scores, given.groups, **how)
         classes = tuple(given.categories[row] for row in rows)
         detections[scene] = Detections(given.boxes[rows], given.scores[rows], classes)
     return detections[scene]

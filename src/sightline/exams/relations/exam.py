@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import cached_property
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
+
+import numpy as np
+import polars as pl
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option, split_named
 from sightline.exams.hooks import model_call
+from sightline.exams.relations.collection import ClassRules
 from sightline.exams.relations.consistency import (
     COLUMNS,
     MEANING,
@@ -31,6 +37,7 @@ from sightline.exams.run_schema import RecordColumn
 from sightline.hints import did_you_mean, hint
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
+from sightline.store.formats.hierarchy import Hierarchy
 from sightline.variations import VARIATIONS
 
 if TYPE_CHECKING:
@@ -57,6 +64,10 @@ BASELINES: Final = (
 LEARNING: Final = frozenset({"majority", "object_class", "size_tuned", "location_tuned", "bottom_edge_tuned"})
 """Those of them that cannot answer without a training split."""
 
+_UNFILTERED: Final = (
+    "detected body parts, clothing and parts of things were not filtered, as the dataset's were: give Open Images' "
+    "--hierarchy and --descriptions"
+)
 _WITHOUT_TRUTH: Final = ("no_truth", "objects", "changes", "seed")
 _CARD_WITHOUT_TRUTH: Final = "sightline.exams.relations.consistency_card"
 
@@ -77,6 +88,8 @@ class RelationsExam(Exam[RelationsItem]):
             Table 8); ``same`` is the setting it is asked about.
         protocol: How answers are counted.
         detections: CSV of boxes that are joined to models which find none themselves.
+        hierarchy: Open Images' class hierarchy: detected body parts and clothing beside people go, and pairs of a
+            thing and its part, as when the dataset was collected. `descriptions` has the classes' names.
         no_truth: Ask about pairs of whatever boxes there are, and count how consistent the answers are (see
             `exams.relations.consistency`); relations are not looked at.
         objects: Without truth, how many boxes of an image are asked about at most.
@@ -93,6 +106,12 @@ class RelationsExam(Exam[RelationsItem]):
     )
     protocol: ProtocolName = option("default", "How answers are counted; docs/reference/protocols.", scoring=True)
     detections: Path | None = option(None, "CSV of boxes, instead of a model's own.", identity=False)
+    hierarchy: Path | None = option(
+        None,
+        "Open Images' class hierarchy (JSON), for the filters of detected boxes that know classes.",
+        identity=False,
+    )
+    descriptions: Path | None = option(None, "Its class descriptions (CSV), with --hierarchy.", identity=False)
     no_truth: bool = option(False, "Any photos with boxes: how consistent answers are, not whether they are right.")
     objects: int = option(8, "Without truth: most objects of an image that are asked about.", minimum=2)
     changes: tuple[str, ...] = option(
@@ -115,6 +134,8 @@ class RelationsExam(Exam[RelationsItem]):
         for change in self.changes:
             if change not in VARIATIONS:
                 raise ConfigError(f"changes: unknown {change!r}{hint(change, VARIATIONS)}")
+        if self.hierarchy is not None and (self.boxes == "truth" or self.descriptions is None):
+            raise ConfigError("--hierarchy goes with --descriptions and --boxes detected or --boxes perfect")
         if self.no_truth:
             if self.boxes != "truth":
                 raise ConfigError("--no-truth asks about the boxes of the data: it goes without --boxes")
@@ -137,6 +158,9 @@ class RelationsExam(Exam[RelationsItem]):
     def identity(self, data: Dataset) -> dict[str, Any]:
         """All that changes items or records; what goes with an exam without truth only there."""
         identity = super().identity(data)
+        if self.hierarchy is not None:
+            digest = hashlib.sha256(self.hierarchy.read_bytes()).hexdigest()[:16]
+            identity["class_rules"] = digest
         return identity if self.no_truth else {k: v for k, v in identity.items() if k not in _WITHOUT_TRUTH}
 
     def compared_options(self) -> frozenset[str]:
@@ -154,12 +178,14 @@ class RelationsExam(Exam[RelationsItem]):
         # With perfect predicates all depends on the boxes: nobody is asked, and all baselines would score alike.
         if self.boxes == "perfect" and self.detections is not None and not models:
             return Entrants((str(self.detections),), {})
-        names = list(BASELINES) if baselines and self.boxes != "perfect" else []
         notes: tuple[str, ...] = ()
+        if self.boxes != "truth" and self.hierarchy is None:
+            notes = (_UNFILTERED,)
+        names = list(BASELINES) if baselines and self.boxes != "perfect" else []
         if names and not set(self.tables(data)) <= set(self.training(data)):  # some must learn, from nothing
             left_out = [name for name in BASELINES if name in LEARNING]
             names = [name for name in BASELINES if name not in LEARNING]
-            notes = (f"no training split for every setting, so these take no part: {', '.join(left_out)}",)
+            notes += (f"no training split for every setting, so these take no part: {', '.join(left_out)}",)
         if self.no_truth and "class_prior" in names:  # it learns from labels of the pairs that are asked
             names.remove("class_prior")
             notes += ("without truth class_prior has nothing to learn from and takes no part",)
@@ -169,6 +195,13 @@ class RelationsExam(Exam[RelationsItem]):
     def _with_boxes(self, model: object) -> object:
         """A model's spec with the given boxes joined to it; an object must find its own."""
         return f"{model}+{self.detections}" if self.detections is not None and isinstance(model, str) else model
+
+    @cached_property
+    def class_rules(self) -> ClassRules | None:
+        """What the filters of detected boxes must know about classes; None where no hierarchy was given."""
+        if self.hierarchy is None:
+            return None
+        return ClassRules.from_hierarchy(Hierarchy.open(self.hierarchy, self.descriptions))
 
     def tables(self, data: Dataset) -> dict[Setting, PairTable]:
         """The annotated pairs of every setting that has some; DataError where none has."""
@@ -197,11 +230,18 @@ class RelationsExam(Exam[RelationsItem]):
         return [item for t in self.tables(data).values() for item in relations_items(t, views_of(data, t))]
 
     def spec(self, model: Any, data: Dataset) -> RelationsSpec:  # noqa: ARG002 - a hook
-        """Scenes and classes of the pairs to come."""
-        tables = self.tables(data).values()
-        scenes = {scene for t in tables for end in (t.first, t.second) for scene in t.scenes[t.object_scene[end]]}
-        categories = {name for table in tables for name in table.categories}
-        return RelationsSpec(tuple(sorted(scenes)), tuple(sorted(categories)))
+        """Scenes, classes and boxes of the pairs to come."""
+        tables = self.tables(data)
+        ends = [table.object_scene[end] for table in tables.values() for end in (table.first, table.second)]
+        of = [table.scenes for table in tables.values() for _ in range(2)]
+        scenes = {scene for names, codes in zip(of, ends, strict=True) for scene in names[np.unique(codes)]}
+        categories = {name for table in tables.values() for name in table.categories}
+        views = data.scan("views").select("scene_id", "image").collect().filter(pl.col("image").is_not_null())
+        pictures = {
+            PurePosixPath(ref.removeprefix("blob:")).stem for scene, ref in views.iter_rows() if scene in scenes
+        }
+        pairs = {s: t.unlabelled() for s, t in tables.items()} if self.boxes == "truth" else {}
+        return RelationsSpec(tuple(sorted(scenes)), tuple(sorted(categories)), tuple(sorted(pictures)), pairs)
 
     def study(self, model: Any, data: Dataset) -> RelationsStudy:
         """The training pairs as the study plan deals them out, and the pairs to come, by default without labels."""
@@ -224,7 +264,8 @@ class RelationsExam(Exam[RelationsItem]):
         if self.boxes != "truth":
             from sightline.exams.relations.detected import detected_records
 
-            return detected_records(model, item, perfect=self.boxes == "perfect", detections=detections)
+            how: dict[str, Any] = {"perfect": self.boxes == "perfect", "detections": detections}
+            return detected_records(model, item, **how, classes=self.class_rules)
         with model_call(model, "relate"):
             given = model.relate(item.pairs)
         return item_records(item, Judgements.checked(given, len(item.pairs), type(model).__name__))

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sightline.exams.relations.boxed import BoxWindow, boxed_blocks
+import numpy as np
+
+from sightline.errors import ConfigError
+from sightline.exams.relations.boxed import BoxedPairs, BoxWindow, boxed_blocks, group_by_images
 from sightline.exams.relations.matching import BoxedCounts, count_boxed
-from sightline.exams.relations.protocols import Aspect, Protocol, lenient, rates
+from sightline.exams.relations.protocols import Aspect, Protocol, lenient, rates, rules
+from sightline.exams.relations.unmatched import other_boxes, other_classes, other_images, other_pairs
 from sightline.plain import plain
 from sightline.scenes import words
 from sightline.stats import Interval, intervals, macro_intervals
@@ -82,21 +86,75 @@ def score_files(
     predictions: Path,
     *,
     protocol: Protocol = Protocol.DEFAULT,
+    iou: float = 0.5,
+    classes: bool = False,
     window: BoxWindow | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> FileScores:
-    """Score a predictions CSV; intervals are by image, or by image pair across images."""
-    pairs = boxed_blocks(scoring_truth_blocks(objects, truth), prediction_blocks(predictions))
+    """Score a predictions CSV; intervals are by image, or by image pair across images.
+
+    Args:
+        objects: 2.5VRD's objects file.
+        truth: Its labels.
+        predictions: The file to score; DataError where none of its rows fits any pair, which says why.
+        protocol: How to count.
+        iou: Overlap that both boxes must exceed.
+        classes: Both classes must be right too.
+        window: Look only at ordered pairs inside it.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
+    """
+    if not 0 <= iou < 1:
+        raise ConfigError(f"the IoU to exceed must be at least 0 and below 1, found {iou:g}")
+    blocks = scoring_truth_blocks(objects, truth, entities=classes), prediction_blocks(predictions)
+    pairs = boxed_blocks(*blocks, classes=classes)
     give_back()
-    occlusion = count_boxed(*pairs, protocol, "occlusion", window=window)
+    match: dict[str, Any] = {"threshold": iou, "classes": classes, "window": window}
+    occlusion = count_boxed(*pairs, protocol, "occlusion", **match)
     give_back()
-    depth = count_boxed(*pairs, protocol, "depth", window=window, explain=True)
+    depth = count_boxed(*pairs, protocol, "depth", **match, explain=True)
+    if not depth.n_paired and len(pairs[1]):
+        _refuse_unmatched(*pairs, protocol, match, predictions)
     del pairs  # before the intervals, which need room of their own
     how: dict[str, Any] = {"protocol": protocol, "resamples": resamples, "seed": seed}
     rows = [*_rows("occlusion", occlusion, **how), *_rows("depth", depth, **how)]
     outcomes = {outcome.name.lower(): number for outcome, number in depth.outcomes.items()}
     return FileScores(protocol, tuple(rows), outcomes, depth.n_unseen)
+
+
+def _refuse_unmatched(
+    truth: BoxedPairs, said: BoxedPairs, protocol: Protocol, match: Mapping[str, Any], path: Path
+) -> None:
+    """DataError that says why no prediction fits; none where some would, were it not for the window."""
+    if count_boxed(truth, said, protocol, "depth", **{**match, "window": None}, explain=True).n_paired:
+        return
+    if (
+        match["classes"]
+        and count_boxed(truth, said, protocol, "depth", threshold=match["threshold"], explain=True).n_paired
+    ):
+        raise other_classes(
+            path, *(dict.fromkeys(pairs.class_names[pairs.class_a].tolist()) for pairs in (truth, said))
+        )
+    named = [dict.fromkeys([*pairs.images[pairs.image_a], *pairs.images[pairs.image_b]]) for pairs in (truth, said)]
+    if not set(named[0]) & set(named[1]):
+        raise other_images(path, *named)
+    group = group_by_images(truth, said, directed=rules(protocol).directed_groups)
+    seen = np.flatnonzero(group.prediction >= 0)
+    if not len(seen):
+        together = [
+            dict.fromkeys(zip(p.images[p.image_a], p.images[p.image_b], strict=True)) for p in (truth, said)
+        ]
+        raise other_pairs(path, *together)
+    there, given = truth.take(group.truth == group.prediction[seen[0]]), said.take(seen[:1])
+    given = said.take((said.image_a == given.image_a[0]) & (said.image_b == given.image_b[0]))
+    as_written, turned = (
+        (a == given.image_a[0]) & (b == given.image_b[0])
+        for a, b in ((there.image_a, there.image_b), (there.image_b, there.image_a))
+    )
+    first = np.concatenate([there.boxes_a[as_written], there.boxes_b[turned]])
+    second = np.concatenate([there.boxes_b[as_written], there.boxes_a[turned]])
+    raise other_boxes(path, (first, second), (given.boxes_a, given.boxes_b), match["threshold"])
 
 
 def _rows(aspect: Aspect, counted: BoxedCounts, *, protocol: Protocol, resamples: int, seed: int) -> list[FileRow]:

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.errors import ConfigError
 from sightline.exams.relations.boxed import (
     BoxedPairs,
     BoxWindow,
@@ -84,13 +85,14 @@ def match_boxed(
     aspect: Aspect,
     *,
     threshold: float = 0.5,
+    classes: bool = False,
     window: BoxWindow | None = None,
 ) -> MatchedPairs:
     """Match predictions with true pairs, greedily and in file order, as the protocol says.
 
     A prediction takes the first free truth of its group whose images are equal, whose boxes both have
-    IoU > `threshold`, and whose label is the same. Classes are ignored. What is left is then paired by boxes
-    alone, to tell a wrong predicate from a missed object; counts do not depend on that.
+    IoU > `threshold`, and whose label is the same. Classes are ignored unless asked for. What is left is then
+    paired by boxes alone, to tell a wrong predicate from a missed object; counts do not depend on that.
 
     Args:
         truth: Annotated pairs, each once; the reversed ones are added here.
@@ -98,9 +100,10 @@ def match_boxed(
         protocol: The rules.
         aspect: Which label to compare.
         threshold: IoU that both boxes must exceed.
+        classes: Both classes must be the same too.
         window: Look only at ordered pairs inside it.
     """
-    pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=True)
+    pairing = _pairing(truth, predictions, protocol, aspect, threshold, classes, window, explain=True)
     labels, answers, clusters = _aligned(pairing)
     seen = np.flatnonzero(pairing.partner != UNSEEN).astype(np.int32)
     alone = np.flatnonzero(pairing.state == _FREE).astype(np.int32)
@@ -124,12 +127,14 @@ class BoxedCounts:
         counts: (clusters, 4, 3) tp, fp, fn of labels 0…3; the clusters are those of `MatchedPairs.clusters`.
         outcomes: How many judgements ended so; empty where that was not asked.
         n_unseen: Predictions never looked at.
+        n_paired: Predictions that a true pair was found for, by its boxes if outcomes were asked for.
         setting: Within one image or across two.
     """
 
     counts: Counts
     outcomes: dict[MatchOutcome, int]
     n_unseen: int
+    n_paired: int
     setting: Setting
 
 
@@ -140,6 +145,7 @@ def count_boxed(
     aspect: Aspect,
     *,
     threshold: float = 0.5,
+    classes: bool = False,
     window: BoxWindow | None = None,
     explain: bool = False,
 ) -> BoxedCounts:
@@ -151,11 +157,13 @@ def count_boxed(
         protocol: The rules.
         aspect: Which label to compare.
         threshold: IoU that both boxes must exceed.
+        classes: Both classes must be the same too.
         window: Look only at ordered pairs inside it.
         explain: Also count outcomes, which takes another pass.
     """
-    pairing = _pairing(truth, predictions, protocol, aspect, threshold, window, explain=explain)
+    pairing = _pairing(truth, predictions, protocol, aspect, threshold, classes, window, explain=explain)
     n_seen = int(np.count_nonzero(pairing.partner != UNSEEN))
+    n_paired = int(np.count_nonzero(pairing.partner >= 0))
     n_clusters, codes, setting = len(pairing.groups.clusters), _aligned(pairing), truth.setting
     del pairing  # as large as the counting that follows
     outcomes = {}
@@ -163,7 +171,7 @@ def count_boxed(
         ended = _outcomes(*codes[:2], n_seen)
         outcomes = {outcome: int(np.count_nonzero(ended == outcome)) for outcome in MatchOutcome}
     counts = tally(*codes, n_clusters, protocol=protocol, aspect=aspect, setting=setting)
-    return BoxedCounts(counts, outcomes, len(predictions) - n_seen, setting)
+    return BoxedCounts(counts, outcomes, len(predictions) - n_seen, n_paired, setting)
 
 
 def _outcomes(labels: Codes, answers: Codes, n_seen: int) -> Codes:
@@ -192,6 +200,7 @@ def _pairing(
     protocol: Protocol,
     aspect: Aspect,
     threshold: float,
+    classes: bool,
     window: BoxWindow | None,
     explain: bool,
 ) -> _Pairing:
@@ -203,15 +212,15 @@ def _pairing(
     if window is not None:
         partner[~window.keeps(predictions.boxes_a, predictions.boxes_b)] = UNSEEN
     n_groups = len(groups.cluster)
-    predicted = _side(predictions, sort_rows(groups.prediction, n_groups))
-    pair = _side(truth, _by_label(groups, written))
+    predicted = _side(predictions, sort_rows(groups.prediction, n_groups), classes)
+    pair = _side(truth, _by_label(groups, written), classes)
     # No label is wanted in both of these passes, so whole passes equal one prediction at a time.
     _pair_up(_SAME_LABEL, threshold, predicted, answers, pair, state, partner)
     if rule.leaves_out:
         _pair_up(_NO_MAJORITY, threshold, predicted, answers, pair, state, partner)
     if explain:
         del pair  # there is room for one
-        pair = _side(truth, sort_rows(groups.truth, n_groups))
+        pair = _side(truth, sort_rows(groups.truth, n_groups), classes)
         _pair_up(_ANY_LABEL, threshold, predicted, answers, pair, state, partner)
     return _Pairing(np.concatenate([written, _REVERSE[written]]), answers, state, partner, groups)
 
@@ -247,11 +256,16 @@ class _Side(NamedTuple):
     image_b: Ints
     boxes_a: Boxes
     boxes_b: Boxes
+    class_a: Ints  # (0,) where classes are not looked at
+    class_b: Ints
     rows: SortedRows
 
 
-def _side(pairs: BoxedPairs, rows: SortedRows) -> _Side:
-    return _Side(pairs.image_a, pairs.image_b, pairs.boxes_a, pairs.boxes_b, rows)
+def _side(pairs: BoxedPairs, rows: SortedRows, classes: bool) -> _Side:
+    if classes and len(pairs.class_a) != len(pairs):
+        raise ConfigError("classes of the pairs are needed to compare them, and were not read")
+    kinds = (pairs.class_a, pairs.class_b) if classes else (np.empty(0, dtype=np.int32),) * 2
+    return _Side(pairs.image_a, pairs.image_b, pairs.boxes_a, pairs.boxes_b, *kinds, rows)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -278,6 +292,8 @@ def _first_fit(
         if (
             state[i + shift] == _FREE
             and predicted.image_b[row] == pair.image_b[i]  # in a group that settles the first image too
+            and (len(pair.class_a) == 0 or predicted.class_a[row] == pair.class_a[i])
+            and (len(pair.class_b) == 0 or predicted.class_b[row] == pair.class_b[i])
             and _overlap(predicted.boxes_a, row, pair.boxes_a, i, threshold)
             and _overlap(predicted.boxes_b, row, pair.boxes_b, i, threshold)
         ):
@@ -294,7 +310,7 @@ def _pair_up(
     `wanted` says which truths may be taken: those of the predicted label, those without a majority, or any.
     """
     n = len(pair.image_a)
-    turned = _Side(pair.image_b, pair.image_a, pair.boxes_b, pair.boxes_a, pair.rows)
+    turned = _Side(pair.image_b, pair.image_a, pair.boxes_b, pair.boxes_a, pair.class_b, pair.class_a, pair.rows)
     order, start = predicted.rows
     for group in range(len(start) - 1):
         for k in range(start[group], start[group + 1]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from sightline.documents import parse_json
 from sightline.errors import DataError, ModelError
+from sightline.exams.relations.unmatched import other_boxes, other_images, other_pairs
 from sightline.files import read_bytes
 from sightline.geometry import iou_matrix
 from sightline.hints import did_you_mean
@@ -35,6 +37,7 @@ from sightline.skills import (
     Pairs,
     Queries,
     QuerySpec,
+    RelationsSpec,
     TuringSpec,
     Verdicts,
 )
@@ -141,6 +144,39 @@ class Predictions:
         self._rows = _rows_by_key(frame.select("image_a", "image_b"))
         self._images = {image for pair in self._rows for image in pair}
 
+    def check_relations(self, spec: RelationsSpec) -> None:
+        """DataError that says why, where no row of the file answers any pair to come; an empty file is silent."""
+        if not len(self._depth):
+            return
+        known = {scene: image for scene in spec.scenes if (image := self._image(scene)) is not None}
+        if not known:
+            raise other_images(
+                self.path, dict.fromkeys(image_ids(scene)[-1] for scene in spec.scenes), self._images
+            )
+        asked: dict[tuple[str, str], None] = {}
+        nearest = None
+        for table in spec.pairs.values():
+            ordered, rows_of = table.ordered(), defaultdict[tuple[str | None, str | None], list[int]](list)
+            ends = [ordered.scenes[ordered.object_scene[end]] for end in (ordered.first, ordered.second)]
+            for row, (a, b) in enumerate(zip(*ends, strict=True)):
+                rows_of[known.get(a), known.get(b)].append(row)
+                asked[image_ids(a)[-1], image_ids(b)[-1]] = None
+            for key, rows in rows_of.items():
+                said = self._rows.get(key)
+                turned = said is None and self.reverse
+                said = self._rows.get(key[::-1]) if turned else said
+                if said is None:
+                    continue
+                pairs, found = ordered.take(np.array(rows)), (self._a[said], self._b[said])
+                boxes = (pairs.boxes_b, pairs.boxes_a) if turned else (pairs.boxes_a, pairs.boxes_b)
+                if (np.minimum(iou_matrix(boxes[0], found[0]), iou_matrix(boxes[1], found[1])) > 0.5).any():
+                    return
+                nearest = nearest or (boxes, found)
+        if nearest is not None:
+            raise other_boxes(self.path, *nearest, 0.5)
+        if spec.pairs:
+            raise other_pairs(self.path, asked, self._rows)
+
     def relate(self, pairs: Pairs) -> Judgements:
         """What the file says about these pairs."""
         a, b = map(self._image, scene_ids(pairs))
@@ -177,20 +213,30 @@ class Predictions:
 
 
 class DetectionsFile:
-    """Detections from a CSV with columns image_id, entity, xmin, xmax, ymin, ymax, score.
+    """Detections from a CSV with columns image_id, entity, xmin, xmax, ymin, ymax, score and, optionally, group.
 
     Boxes are fractions of the image. An image is known by its scene id, the end of that id after a slash or its
-    picture's stem; one that is not in the file has no detections.
+    picture's stem; one that is not in the file has no detections. A group, 1 and not 0, is a box around several
+    things.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        frame = read_csv(path, _DETECTION_COLUMNS)
+        grouped = {"group": code({"0": 0, "1": 1}, problem="not a flag")} if "group" in _names(path) else {}
+        frame = read_csv(path, _DETECTION_COLUMNS | grouped)
         refuse_boxes(frame, ("xmin", "xmax", "ymin", "ymax"), file=path)
         self._boxes = frame.select("xmin", "ymin", "xmax", "ymax").to_numpy()
+        self._groups = frame["group"].to_numpy().astype(bool) if "group" in frame.columns else np.zeros(0, bool)
         self._scores = frame["score"].to_numpy()
         self._categories = frame["entity"].to_list()
         self._rows = _rows_by_key(frame.select("image_id"))
+
+    def check_relations(self, spec: RelationsSpec) -> None:
+        """DataError where the file has no box in any image to be asked about."""
+        names = {name for scene in spec.scenes for name in image_ids(scene)} | set(spec.pictures)
+        found = [image for (image,) in self._rows]
+        if names.isdisjoint(found):
+            raise other_images(self.path, dict.fromkeys(image_ids(scene)[-1] for scene in spec.scenes), found)
 
     def detect(self, view: View) -> Detections:
         """The file's detections in this view, in file order."""
@@ -200,7 +246,7 @@ class DetectionsFile:
             boxes=self._boxes[rows],
             scores=self._scores[rows],
             categories=tuple(self._categories[row] for row in rows),
-            groups=np.zeros(len(rows), dtype=bool),
+            groups=self._groups[rows] if len(self._groups) else np.zeros(len(rows), dtype=bool),
         )
 
 

@@ -394,14 +394,15 @@ def read_scoring_truth(objects_csv: str | Path, vrd_csv: str | Path) -> pl.DataF
 
 
 def scoring_truth_blocks(
-    objects_csv: str | Path, vrd_csv: str | Path, *, block: int = BLOCK
+    objects_csv: str | Path, vrd_csv: str | Path, *, entities: bool = False, block: int = BLOCK
 ) -> Iterator[pl.DataFrame]:
     """Like `read_scoring_truth`, in consecutive frames of some `block` bytes of text each.
 
-    That no pair stands twice is known, and said, only after the last one.
+    That no pair stands twice is known, and said, only after the last one. With `entities` the columns category_a
+    and category_b follow (str).
     """
     path = Path(vrd_csv)
-    index, boxes = _indexed_objects(Path(objects_csv), block)
+    index, boxes, kinds = _indexed_objects(Path(objects_csv), block, entities)
     first, second = (np.empty(0, dtype=np.int32) for _ in "12")
     for line, pairs in csv_blocks(path, LABEL_COLUMNS, ignored=VOTE_COLUMNS, block=block):
         ends = ends_of(pairs, index, path, line)
@@ -412,23 +413,29 @@ def scoring_truth_blocks(
             for end, rows in zip("12", ends, strict=True)
             for j, side in enumerate(BOX)
         ]
-        yield pairs.with_columns(sides).select(pl.col(theirs).alias(ours) for ours, theirs in _OURS.items())
+        columns = _OURS
+        if entities:
+            columns = _OUR_PREDICTIONS
+            sides += [kinds.gather(rows).alias(f"entity_{end}") for end, rows in zip("12", ends, strict=True)]
+        yield pairs.with_columns(sides).select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
     refuse_repeated_pairs(first, second, index, path)
-    del index, boxes, first, second
+    del index, boxes, kinds, first, second
     give_back()
 
 
-def _indexed_objects(path: Path, block: int) -> tuple[ObjectIndex, NDArray[np.float64]]:
-    """The objects file as an index and boxes (n, 4), columns as in `BOX`."""
-    boxes = np.empty((0, len(BOX)))
+def _indexed_objects(path: Path, block: int, entities: bool) -> tuple[ObjectIndex, NDArray[np.float64], pl.Series]:
+    """The objects file as an index, boxes (n, 4), columns as in `BOX`, and, where they are wanted, classes."""
+    boxes, kinds = np.empty((0, len(BOX))), [pl.Series("entity", [], dtype=pl.String)]
 
     def checked() -> Iterator[pl.DataFrame]:
         for line, objects in csv_blocks(path, OBJECT_COLUMNS, block=block):
             refuse_boxes(objects, BOX, file=path, line=line)
             extend(boxes, objects.select(BOX).to_numpy())
+            if entities:
+                kinds.append(objects["entity"])
             yield objects
 
-    return index_objects(checked(), path), boxes
+    return index_objects(checked(), path), boxes, pl.concat(kinds)
 
 
 def read_predictions(csv: str | Path) -> pl.DataFrame:
