@@ -9,17 +9,17 @@ one is called, else the one for all (``prepare``):
 - ``check_<exam>(spec)`` or ``check(spec)``: called before anything is written; raise a ModelError where the model
   could not answer. The spec is a `RelationsSpec`, `QuerySpec` or `TuringSpec`.
 - ``prepare_<exam>(study)`` or ``prepare(study)``: called before the first question, with what the model may learn
-  from: a `RelationsStudy`, `PredicatesStudy` or `TuringStudy`.
+  from: a `RelationsStudy`, `PredicatesStudy`, `StatementsStudy` or `TuringStudy`.
 - ``facts()``: a dict of JSON values to be kept with the run (weights, chosen margins).
 - ``name`` (str): how tables call the model. ``seed`` (int): kept with the run.
 
 Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views to be shown; whether those that the
 data has will do), ``sees_truth`` (predicates: a baseline that is handed the truth as its study), ``cross_fits``
-(relations: its study has the labels of the pairs to come, and it promises never to use a cluster's own labels to
-answer about it), ``stored_answers`` (relations: its answers, or what they rest on, are read from files, so that it
-is not asked about changed pictures), ``attention(queries)`` (predicates: where it looks, for the report),
-``on_truth(asked, truth)`` (Turing: the true answer after each question) and ``seek(scene_id, stream, step)``
-(Turing: the place of the next question, for a model that reads its answers from a file).
+(relations, statements: its study has the labels of what is to come, and it promises never to use a cluster's own
+labels to answer about it), ``stored_answers`` (relations: its answers, or what they rest on, are read from files,
+so that it is not asked about changed pictures), ``attention(queries)`` (predicates: where it looks, for the
+report), ``on_truth(asked, truth)`` (Turing: the true answer after each question) and ``seek(scene_id, stream,
+step)`` (Turing: the place of the next question, for a model that reads its answers from a file).
 """
 
 from __future__ import annotations
@@ -212,6 +212,21 @@ class PredicatesStudy:
     scenes: tuple[str, ...]
     appearance: tuple[tuple[Mapping[str, str], ...], ...]
     truth: tuple[NDArray[np.bool_], ...]
+
+
+@dataclass(frozen=True)
+class StatementsStudy:
+    """The statements to come with their labels, for a baseline with ``cross_fits = True``.
+
+    Attributes:
+        scenes: The image of each statement.
+        relations: The words of each that say how the two things lie.
+        truth: Whether each is true.
+    """
+
+    scenes: tuple[str, ...]
+    relations: tuple[str, ...]
+    truth: tuple[bool, ...]
 
 
 class TuringStudy(Protocol):

@@ -22,8 +22,8 @@ def command(
         str,
         typer.Option(
             "--format",
-            help="2.5vrd, ade20k, clevr, coco, coco-panoptic, coco-results, cocoa, openimages, photos, voc, vrd or "
-            "yolo; recognised if not given.",
+            help="2.5vrd, ade20k, clevr, coco, coco-panoptic, coco-results, cocoa, openimages, photos, voc, "
+            "vrd, vsr or yolo; recognised if not given.",
         ),
     ] = "",
     images: Annotated[Path | None, typer.Option(help="Folder of the photos; they are copied in.")] = None,

@@ -16,6 +16,7 @@ EXAMS: Final[Mapping[str, str]] = {
     "relations": "sightline.exams.relations.exam:RelationsExam",
     "predicates": "sightline.exams.predicates.exam:PredicatesExam",
     "turing": "sightline.exams.turing.exam:TuringExam",
+    "statements": "sightline.exams.statements:StatementsExam",
 }
 """Exams that come with Sightline: name → where the class is; nothing is imported until it is asked for."""
 

@@ -155,6 +155,7 @@ _FORMATS: Final = (
         "vrd",
         ("images", "split"),
     ),
+    Format("vsr", "a JSONL file with image, caption, relation and label; or a folder", "vsr", ("images", "split")),
     Format("yolo", "a data.yaml with names, or a folder with images and labels", "yolo", ("images", "split"), True),
     Format(
         "voc", "a folder with Annotations/*.xml, maybe JPEGImages and ImageSets", "voc", ("images", "split"), True
