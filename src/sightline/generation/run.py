@@ -31,6 +31,8 @@ from sightline.generation.canonical import missing_looks, save
 from sightline.generation.open import open_any
 from sightline.generation.recipe import DatasetRecipe, RendererName, differences, recipe_for, save_meshes
 from sightline.generation.scene import SceneMaker
+from sightline.render.fast.renderer import shading_compiled_beside
+from sightline.render.fast.shade import is_compiled
 from sightline.scenes import Scene, validate
 from sightline.store import Blobs, Dataset, is_dataset, tables_from_scenes
 from sightline.store.fingerprint import Fingerprint
@@ -60,7 +62,7 @@ WORTH_WORKERS = 50 * 480 * 320
 
 RECIPE = "recipe.json"
 
-COMPILING = "compiling kernels, once: about a minute"
+COMPILING = "compiling kernels, once: about half a minute"
 
 Progress = Callable[[int, int], None]
 Say = Callable[[str], None]
@@ -253,8 +255,8 @@ def _make_rest(
     tasks = [Task(f"scenes {span.start}–{span.stop - 1}", span) for span in spans]
     if not tasks:
         return
+    _compile_kernels(maker, whole=bool(workers))
     if workers:
-        _compile_kernels(maker)
         run_tasks(
             tasks, partial(make_shard, maker), workers=workers, on_done=lambda task, _: count(len(task.payload))
         )
@@ -262,11 +264,20 @@ def _make_rest(
         run_tasks(tasks, lambda span: make_shard(maker, span, count))
 
 
-def _compile_kernels(maker: SceneMaker) -> None:
-    """Place a scene and draw a stamp of it: kernels are compiled once, before workers would all begin to."""
-    layout = maker.layout(maker.recipe.start)
-    stamp = replace(layout.shots[0], size=(8, 8))
-    maker.renderer.frame(layout, stamp, shade=maker.recipe.renderer == "fast")
+def _compile_kernels(maker: SceneMaker, *, whole: bool) -> None:
+    """Place a scene and draw a stamp of it: kernels are compiled once, by two processes, before workers begin.
+
+    Without `whole` only what two processes do sooner than one.
+    """
+    shaded = maker.recipe.renderer == "fast" and maker.recipe.image is not None
+    if not whole and (not shaded or is_compiled()):
+        return
+    with shading_compiled_beside() if shaded else nullcontext():
+        layout = maker.layout(maker.recipe.start)
+        stamp = replace(layout.shots[0], size=(8, 8))
+        maker.renderer.frame(layout, stamp, shade=False)
+    if whole and shaded:
+        maker.renderer.frame(layout, stamp)
 
 
 @contextmanager

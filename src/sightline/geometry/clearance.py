@@ -17,10 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from sightline.geometry.footprints import halfplanes, reach, sides
+from sightline.geometry.footprints import halfplanes, kernel, reach, sides
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +64,7 @@ class SideReach(NamedTuple):
     turn: Floats
 
 
-@njit(cache=True)
+@kernel
 def _extent(body: Footprint, c: float, s: float, x: float, y: float) -> float:
     """Support function: the greatest x·p over points p of the body turned by (cos, sin) = (c, s)."""
     x, y = c * x + s * y, c * y - s * x
@@ -76,7 +75,7 @@ def _extent(body: Footprint, c: float, s: float, x: float, y: float) -> float:
     return reach(body.points, len(body.points), x, y)
 
 
-@njit(cache=True)
+@kernel
 def _reach(outer: Footprint, grow: float, body: Footprint, turn: float, units: Floats, out: Floats) -> None:
     """For each unit vector, the greatest u·t over shifts t that keep `body` in `outer`; −inf where none does.
 
@@ -95,7 +94,7 @@ def _reach(outer: Footprint, grow: float, body: Footprint, turn: float, units: F
         _reach_of_corners(outer.a + grow, outer.b + grow, body, c, s, units, out)
 
 
-@njit(cache=True)
+@kernel
 def _reach_in_box(
     outer: Footprint, grow: float, body: Footprint, c: float, s: float, units: Floats, out: Floats
 ) -> None:
@@ -111,7 +110,7 @@ def _reach_in_box(
         out[i] = (x * right if x > 0.0 else x * left) + (y * upper if y > 0.0 else y * lower)
 
 
-@njit(cache=True)
+@kernel
 def _reach_in_polygon(
     outer: Footprint, grow: float, body: Footprint, c: float, s: float, units: Floats, out: Floats
 ) -> None:
@@ -123,7 +122,7 @@ def _reach_in_polygon(
         out[i] = reach(shifts, len(shifts), units[i, 0], units[i, 1])
 
 
-@njit(cache=True)
+@kernel
 def _reach_of_ellipse(a: float, b: float, body: Footprint, c: float, s: float, units: Floats, out: Floats) -> None:
     """An ellipse in the ellipse (a, b). Seen with the outer one as the unit disc, the body has half axes p ≥ q.
 
@@ -156,7 +155,7 @@ def _reach_of_ellipse(a: float, b: float, body: Footprint, c: float, s: float, u
             out[i] = math.hypot(x, y) - math.sqrt(pp * x * x + qq * y * y)
 
 
-@njit(cache=True)
+@kernel
 def _reach_of_corners(a: float, b: float, body: Footprint, c: float, s: float, units: Floats, out: Floats) -> None:
     """A polygon in the ellipse (a, b): with that as the unit disc, t must lie in one disc a corner."""
     n = len(body.points)
@@ -170,7 +169,7 @@ def _reach_of_corners(a: float, b: float, body: Footprint, c: float, s: float, u
         out[i] = length * _top_of_discs(q, x / length, y / length)
 
 
-@njit(cache=True)
+@kernel
 def _top_of_discs(q: Floats, wx: float, wy: float) -> float:
     """Greatest w·t over t within 1 of every −q; −inf where there is none.
 
@@ -213,7 +212,7 @@ def _top_of_discs(q: Floats, wx: float, wy: float) -> float:
     return float(wx * x + wy * y)
 
 
-@njit(cache=True)
+@kernel
 def _crossings(q: Floats, i: int, j: int, points: Floats, with_: NDArray[np.int64], count: int) -> int:
     """Append the points where the unit circles around −q[i] and −q[j] cross."""
     dx, dy = q[i, 0] - q[j, 0], q[i, 1] - q[j, 1]
@@ -229,7 +228,7 @@ def _crossings(q: Floats, i: int, j: int, points: Floats, with_: NDArray[np.int6
     return count
 
 
-@njit(cache=True)
+@kernel
 def _clearance(outer: Footprint, body: Footprint, turn: float) -> float:
     """How far the walls of `outer` could move in with `body` at that turn still in; negative: must move out."""
     if outer.kind == BOX:
@@ -286,7 +285,7 @@ def _peaks(values: Floats) -> list[int]:
     return [int(i) for i in peaks[np.argsort(-values[peaks], kind="stable")][:_STARTS]]
 
 
-@njit(cache=True)
+@kernel
 def table(outer: Footprint, grow: float, body: Footprint, best: float) -> SideReach:
     """The `SideReach` of a body that fits `outer` grown by `grow`; `best` is its roomiest turn."""
     units = _units()
@@ -309,7 +308,7 @@ def table(outer: Footprint, grow: float, body: Footprint, best: float) -> SideRe
     return SideReach(body, grow, level, at)
 
 
-@njit(cache=True)
+@kernel
 def _units() -> Floats:
     units = np.empty((_STEPS, 2))
     for i in range(_STEPS):
@@ -317,7 +316,7 @@ def _units() -> Floats:
     return units
 
 
-@njit(cache=True)
+@kernel
 def _level(outer: Footprint, kept: SideReach, turn: float, x: float, y: float) -> float:
     unit, out = np.array([[x, y]]), np.empty(1)
     _reach(outer, kept.grow, kept.body, turn, unit, out)
@@ -338,7 +337,7 @@ def widest_gap(outer: Footprint, one: SideReach, two: SideReach) -> float:
     return max(_climb(outer, one, two, at, sums[i]) for i, at in starts)
 
 
-@njit(cache=True)
+@kernel
 def _climb(outer: Footprint, one: SideReach, two: SideReach, at: Floats, value: float) -> float:
     """Local search over the line's direction and both turns.
 

@@ -10,15 +10,22 @@ The *sides* of a polygon are (n, 3), a row per edge: outward unit normal, and th
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
+
+from sightline.kernels import compiler, stamp
 
 Floats = NDArray[np.float64]
 
+kernel = compiler(stamp(sorted(Path(__file__).parent.glob("*.py"))), error_model="python")
+"""Compile for the CPU; the code is stale when any file of this folder changes."""
+
 _NOISE = 1e-9
 """Rounding of coordinates of a few metres, metres."""
+
+_BOX_CORNERS: int = np.int64(4)  # type: ignore[assignment]  # of a literal 4 numba would make callers' second versions
 
 
 def area(polygon: ArrayLike) -> float:
@@ -60,7 +67,7 @@ def _turn(a: Floats, b: Floats, c: Floats) -> float:
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
-@njit(cache=True)
+@kernel
 def turned(points: Floats, yaw: float, x: float, y: float, out: Floats) -> int:
     """Write the polygon turned about the origin by `yaw` radians, then shifted.
 
@@ -76,7 +83,7 @@ def turned(points: Floats, yaw: float, x: float, y: float, out: Floats) -> int:
     return len(points)
 
 
-@njit(cache=True)
+@kernel
 def reach(points: Floats, n: int, nx: float, ny: float) -> float:
     """How far the polygon goes along a direction.
 
@@ -91,7 +98,7 @@ def reach(points: Floats, n: int, nx: float, ny: float) -> float:
     return far
 
 
-@njit(cache=True)
+@kernel
 def _side(p: Floats, n: int, i: int) -> tuple[float, float, float]:
     """Row i of the sides."""
     j = i + 1 if i + 1 < n else 0
@@ -101,7 +108,7 @@ def _side(p: Floats, n: int, i: int) -> tuple[float, float, float]:
     return nx, ny, nx * p[i, 0] + ny * p[i, 1]
 
 
-@njit(cache=True)
+@kernel
 def sides(polygon: Floats) -> Floats:
     """Outward unit normal of every edge, and how far the polygon goes along it, (n, 3).
 
@@ -110,11 +117,11 @@ def sides(polygon: Floats) -> Floats:
     """
     out = np.empty((len(polygon), 3))
     for i in range(len(polygon)):
-        out[i] = _side(polygon, len(polygon), i)
+        out[i, 0], out[i, 1], out[i, 2] = _side(polygon, len(polygon), i)
     return out
 
 
-@njit(cache=True)
+@kernel
 def clear(a: Floats, na: int, b: Floats, nb: int, gap: float) -> bool:
     """Whether the two polygons are at least `gap` apart; those that touch are not apart.
 
@@ -133,7 +140,7 @@ def clear(a: Floats, na: int, b: Floats, nb: int, gap: float) -> bool:
     return bool(min(_nearest(a, na, b, nb), _nearest(b, nb, a, na)) >= gap)
 
 
-@njit(cache=True)
+@kernel
 def _widest_gap(a: Floats, na: int, b: Floats, nb: int) -> float:
     """The largest signed distance from an edge of a to b; positive only if that edge parts the two."""
     best = -np.inf
@@ -143,7 +150,7 @@ def _widest_gap(a: Floats, na: int, b: Floats, nb: int) -> float:
     return best
 
 
-@njit(cache=True)
+@kernel
 def _nearest(a: Floats, na: int, b: Floats, nb: int) -> float:
     """Smallest distance from a corner of a to an edge of b."""
     best = np.inf
@@ -157,7 +164,7 @@ def _nearest(a: Floats, na: int, b: Floats, nb: int) -> float:
     return best
 
 
-@njit(cache=True)
+@kernel
 def within(a: Floats, na: int, b: Floats, nb: int, clearance: float) -> bool:
     """Whether a lies in b, at least `clearance` from its edges.
 
@@ -172,7 +179,7 @@ def within(a: Floats, na: int, b: Floats, nb: int, clearance: float) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def holds(polygon: Floats, n: int, x: float, y: float, margin: float) -> bool:
     """Whether a point lies in the polygon, at least `margin` from its edges; two corners hold nothing.
 
@@ -191,7 +198,7 @@ def holds(polygon: Floats, n: int, x: float, y: float, margin: float) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _disc(p: Floats, n: int) -> tuple[float, float, float]:
     """A disc around the polygon: x, y, radius. It tells most sides that they are out of reach at once."""
     x = 0.5 * (reach(p, n, 1.0, 0.0) - reach(p, n, -1.0, 0.0))
@@ -203,7 +210,7 @@ def _disc(p: Floats, n: int) -> tuple[float, float, float]:
     return x, y, math.sqrt(most)
 
 
-@njit(cache=True)
+@kernel
 def _trimmed(out: Floats, n: int, by: Floats, noise: float, spare: Floats) -> int:
     """Cut the polygon in `out` to n·p ≤ most for every row of sides; each adds a corner at the most."""
     x, y, radius = _disc(out, n)
@@ -216,7 +223,7 @@ def _trimmed(out: Floats, n: int, by: Floats, noise: float, spare: Floats) -> in
     return n
 
 
-@njit(cache=True)
+@kernel
 def _cut(polygon: Floats, n: int, nx: float, ny: float, most: float, noise: float, out: Floats) -> int:
     """Write the part of the polygon with n·p ≤ most."""
     m = 0
@@ -235,17 +242,17 @@ def _cut(polygon: Floats, n: int, nx: float, ny: float, most: float, noise: floa
     return m
 
 
-@njit(cache=True)
+@kernel
 def _box(x0: float, x1: float, y0: float, y1: float, out: Floats) -> int:
     """Write the corners of a box."""
     out[0, 0], out[0, 1] = x0, y0
     out[1, 0], out[1, 1] = x1, y0
     out[2, 0], out[2, 1] = x1, y1
     out[3, 0], out[3, 1] = x0, y1
-    return 4
+    return _BOX_CORNERS
 
 
-@njit(cache=True)
+@kernel
 def halfplanes(limits: Floats) -> Floats:
     """The polygon of all t with n·t ≤ d for every row (n, d); the normals must turn once around.
 
@@ -267,7 +274,7 @@ def halfplanes(limits: Floats) -> Floats:
     return out[:corners].copy()
 
 
-@njit(cache=True)
+@kernel
 def overlap(a: Floats, na: int, by: Floats, out: Floats, spare: Floats) -> int:
     """Write what two polygons share, the second given by its sides; both arrays need a row for every edge of both.
 
@@ -276,11 +283,12 @@ def overlap(a: Floats, na: int, by: Floats, out: Floats, spare: Floats) -> int:
     >>> area(out[:n])
     0.25
     """
-    out[:na] = a[:na]
+    for i in range(na):
+        out[i, 0], out[i, 1] = a[i, 0], a[i, 1]
     return _trimmed(out, na, by, _NOISE, spare)
 
 
-@njit(cache=True)
+@kernel
 def shifts(
     item: Floats, ni: int, hole: Floats, hole_sides: Floats, clearance: float, out: Floats, spare: Floats
 ) -> int:
@@ -308,7 +316,7 @@ def shifts(
     return _trimmed(out, _box(low_x, high_x, low_y, high_y, out), limits, _NOISE, spare)
 
 
-@njit(cache=True)
+@kernel
 def rim(p: Floats, n: int, hole: Floats, grown: float, out: Floats) -> int:
     """Write the hull of p without the hole, given by its sides; `grown` widens it first. Needs 3 n rows.
 
@@ -333,7 +341,7 @@ def rim(p: Floats, n: int, hole: Floats, grown: float, out: Floats) -> int:
         if inside[i] and inside[j]:
             continue
         if not inside[i]:
-            out[k] = p[i]
+            out[k, 0], out[k, 1] = p[i, 0], p[i, 1]
             k += 1
         ex, ey = p[j, 0] - p[i, 0], p[j, 1] - p[i, 1]
         enter, leave = _stretch(p[i, 0], p[i, 1], ex, ey, hole, grown)
@@ -348,7 +356,7 @@ def rim(p: Floats, n: int, hole: Floats, grown: float, out: Floats) -> int:
     return k
 
 
-@njit(cache=True)
+@kernel
 def _within_reach(by: Floats, grown: float, x: float, y: float, radius: float) -> Floats:
     """The sides that a disc does not stay behind."""
     out = np.empty_like(by)
@@ -360,7 +368,7 @@ def _within_reach(by: Floats, grown: float, x: float, y: float, radius: float) -
     return out[:n]
 
 
-@njit(cache=True)
+@kernel
 def _stretch(x: float, y: float, ex: float, ey: float, hole: Floats, grown: float) -> tuple[float, float]:
     """Where an edge from (x, y) along (ex, ey) is in the grown hole, as shares of it; enter ≥ leave: nowhere."""
     enter, leave = 0.0, 1.0
@@ -377,7 +385,7 @@ def _stretch(x: float, y: float, ex: float, ey: float, hole: Floats, grown: floa
     return enter, leave
 
 
-@njit(cache=True)
+@kernel
 def somewhere(polygon: Floats, n: int, u: float, v: float, w: float) -> tuple[float, float]:
     """A point of the polygon, uniform if u, v and w are uniform in [0, 1).
 
@@ -401,7 +409,7 @@ def somewhere(polygon: Floats, n: int, u: float, v: float, w: float) -> tuple[fl
     return x, y
 
 
-@njit(cache=True)
+@kernel
 def _twice_area(polygon: Floats, i: int) -> float:
     """Twice the area of the triangle of corners 0, i and i + 1."""
     ax, ay = polygon[i, 0] - polygon[0, 0], polygon[i, 1] - polygon[0, 1]

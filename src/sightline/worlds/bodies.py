@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sightline.geometry import footprints
 from sightline.geometry.footprints import holds, overlap, reach, rim, shifts, sides, turned
+from sightline.kernels import compiler, stamp
 from sightline.worlds.fits import can_support
 from sightline.worlds.shapes import solid
 from sightline.worlds.solids import Floats, Outline, Solid
+
+kernel = compiler(
+    stamp([Path(footprints.__file__), Path(__file__), Path(__file__).with_name("poses.py")]), error_model="python"
+)
+"""Compile for the CPU, here and in `poses`."""
 
 STEP = math.radians(5.0)
 """Grid of turns that pairs are tried at."""
@@ -141,7 +148,7 @@ def perches(supporter: str, item: str, stability: float) -> Floats:
     return _perches(host, guest, stability)
 
 
-@njit(cache=True)
+@kernel
 def _turns(host: Body, guest: Body, clearance: float) -> Floats:
     turns = np.empty(360)
     n = 0
@@ -155,7 +162,7 @@ def _turns(host: Body, guest: Body, clearance: float) -> Floats:
     return turns[:n].copy()
 
 
-@njit(cache=True)
+@kernel
 def _perches(host: Body, guest: Body, stability: float) -> Floats:
     poses = round(2.0 * math.pi / STEP) * _PLACES * _PLACES
     perches = np.empty((_ENOUGH, 3))
@@ -174,13 +181,13 @@ def _perches(host: Body, guest: Body, stability: float) -> Floats:
     return perches[:n].copy()
 
 
-@njit(cache=True)
+@kernel
 def footing_rows(host: Body, guest: Body) -> int:
     """Rows that any contact between the two needs."""
     return 3 * (len(host.top) + len(guest.base) + 4)
 
 
-@njit(cache=True)
+@kernel
 def on_top(host: Body, guest: Body, turn: float, u: float, v: float) -> tuple[bool, float, float]:
     """Whether the turned item fits the box around the top; and its place, u and v in [−1, 1] from edge to edge."""
     c, s = math.cos(turn), math.sin(turn)
@@ -194,7 +201,7 @@ def on_top(host: Body, guest: Body, turn: float, u: float, v: float) -> tuple[bo
     return low_x <= high_x + 1e-9 and low_y <= high_y + 1e-9, x, y
 
 
-@njit(cache=True)
+@kernel
 def stands(host: Body, guest: Body, turn: float, x: float, y: float, stability: float, footing: Floats) -> int:
     """Write the hull of the contact, in the supporter's frame; its number of corners, 0 where the item falls."""
     rows = len(footing)
@@ -204,7 +211,8 @@ def stands(host: Body, guest: Body, turn: float, x: float, y: float, stability: 
     if len(host.cavity) > 0:
         n = rim(shared, n, host.cavity_sides, BITE, footing)
     else:
-        footing[:n] = shared[:n]
+        for i in range(n):
+            footing[i, 0], footing[i, 1] = shared[i, 0], shared[i, 1]
     c, s = math.cos(turn), math.sin(turn)
     mx = c * guest.com[0] - s * guest.com[1] + x
     my = s * guest.com[0] + c * guest.com[1] + y

@@ -6,11 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sightline.geometry.footprints import clear, holds, shifts, somewhere, turned, within
-from sightline.worlds.bodies import STEP, Body, footing_rows, on_top, stands
+from sightline.worlds.bodies import STEP, Body, footing_rows, kernel, on_top, stands
 from sightline.worlds.solids import Floats
 
 TOUCH = 1e-6
@@ -111,7 +110,7 @@ def empty(objects: int, corners: int) -> PlacementStage:
     )
 
 
-@njit(cache=True)
+@kernel
 def _free(stage: PlacementStage, n: int, low: float, high: float, rules: PlacementRules) -> bool:
     """Whether the outline in row n clears all others between two heights; standing in a cavity is clear."""
     for j in range(n):
@@ -133,7 +132,7 @@ def _free(stage: PlacementStage, n: int, low: float, high: float, rules: Placeme
     return True
 
 
-@njit(cache=True)
+@kernel
 def _in_picture(rules: PlacementRules, x: float, y: float, z: float) -> bool:
     p = rules.lens
     w = p[2, 0] * x + p[2, 1] * y + p[2, 2] * z + p[2, 3]
@@ -144,7 +143,7 @@ def _in_picture(rules: PlacementRules, x: float, y: float, z: float) -> bool:
     return bool(0.0 <= u <= rules.width * w and 0.0 <= v <= rules.height * w)
 
 
-@njit(cache=True)
+@kernel
 def _seen(item: Body, x: float, y: float, z: float, yaw: float, rules: PlacementRules) -> bool:
     """Whether the object's box, or its middle, is in the original camera's picture."""
     if rules.whole == 0:
@@ -161,7 +160,7 @@ def _seen(item: Body, x: float, y: float, z: float, yaw: float, rules: Placement
     return True
 
 
-@njit(cache=True)
+@kernel
 def _borne(stage: PlacementStage, parent: int, mass: float, x: float, y: float, stability: float) -> bool:
     """Whether everything below still stands with that mass at that place on it."""
     j = parent
@@ -174,7 +173,7 @@ def _borne(stage: PlacementStage, parent: int, mass: float, x: float, y: float, 
     return True
 
 
-@njit(cache=True)
+@kernel
 def _fits(search: PlacementSearch, x: float, y: float, z: float, yaw: float, parent: int) -> bool:
     """Whether a pose is borne, seen and free; its outline then stands in row n, else the fault is counted."""
     stage, n, item, rules, wrong = search
@@ -193,7 +192,7 @@ def _fits(search: PlacementSearch, x: float, y: float, z: float, yaw: float, par
     return True
 
 
-@njit(cache=True)
+@kernel
 def _enter(search: PlacementSearch, x: float, y: float, z: float, yaw: float, parent: int) -> Floats:
     """Complete row n, whose outline and footing stand, and load those below; the pose."""
     stage, n, item, _, _ = search
@@ -201,7 +200,7 @@ def _enter(search: PlacementSearch, x: float, y: float, z: float, yaw: float, pa
     stage.levels[n, 0], stage.levels[n, 1], stage.levels[n, 2] = z, z + item.height, z + item.floor
     stage.grip[n], stage.parent[n] = item.grip, parent
     mx, my = _centre(item, x, y, yaw)
-    stage.load[n] = 0.0
+    stage.load[n, 0] = stage.load[n, 1] = stage.load[n, 2] = 0.0
     j = n
     while j >= 0:
         stage.load[j, 0] += item.mass
@@ -211,21 +210,21 @@ def _enter(search: PlacementSearch, x: float, y: float, z: float, yaw: float, pa
     return np.array((x, y, z, yaw))
 
 
-@njit(cache=True)
+@kernel
 def _centre(item: Body, x: float, y: float, yaw: float) -> tuple[float, float]:
     """The centre of mass, seen from above."""
     c, s = math.cos(yaw), math.sin(yaw)
     return c * item.com[0] - s * item.com[1] + x, s * item.com[0] + c * item.com[1] + y
 
 
-@njit(cache=True)
+@kernel
 def _beside(pose: Floats, tx: float, ty: float, turn: float) -> tuple[float, float, float]:
     """A place and turn in the parent's frame, in the world: x, y, yaw."""
     c, s = math.cos(pose[3]), math.sin(pose[3])
     return c * tx - s * ty + pose[0], s * tx + c * ty + pose[1], (pose[3] + turn) % (2.0 * math.pi)
 
 
-@njit(cache=True)
+@kernel
 def settle_on_table(search: PlacementSearch, draws: Floats) -> Floats:
     """Enter the item at the first of the drawn poses that is free; (x, y, z, yaw), or nothing.
 
@@ -244,7 +243,7 @@ def settle_on_table(search: PlacementSearch, draws: Floats) -> Floats:
     return np.empty(0)
 
 
-@njit(cache=True)
+@kernel
 def settle_inside(search: PlacementSearch, draws: Floats, host: PlacementHost, turns: Floats) -> Floats:
     """Enter the item on the floor of the host's cavity, like `settle_on_table`.
 
@@ -278,7 +277,7 @@ def settle_inside(search: PlacementSearch, draws: Floats, host: PlacementHost, t
     return np.empty(0)
 
 
-@njit(cache=True)
+@kernel
 def settle_on_top(search: PlacementSearch, draws: Floats, host: PlacementHost, known: Floats) -> Floats:
     """Enter the item on the host's top, like `settle_inside`; `known` poses see `bodies.perches`."""
     stage, n, item, rules, _ = search

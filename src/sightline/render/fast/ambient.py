@@ -13,9 +13,10 @@ import numpy as np
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, glance, lamp_factor
-from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, TWO, ZERO, nearest, normal_at
+from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, START, TWO, ZERO, nearest, normal_at
 
 _APART2 = np.float32(0.0144)
+_BOUNCED = np.int64(3)  # channel of the lit map
 
 COVERED = 1 << 62
 """Set in `touched` of a cell of the lit map that lies under an object; bodies have the bits below."""
@@ -45,7 +46,7 @@ def _between_cells(lit, lit_by, lamps, x, y, c):
 @device
 def table_light(lit, lit_by, lamps, x, y):
     """Irradiance of the table at (x, y) from the lit map; beyond it that of a bare table."""
-    known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, 0)
+    known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, START)
     if known:
         return red, green, blue, touched
     red, green, blue = (lamps[0, col.SKY_RED] * PI, lamps[0, col.SKY_GREEN] * PI, lamps[0, col.SKY_BLUE] * PI)
@@ -60,7 +61,7 @@ def table_light(lit, lit_by, lamps, x, y):
 @device
 def table_bounce(lit, lit_by, lamps, x, y):
     """The part of `table_light` that comes from the sky and from objects; beyond the map the open sky."""
-    known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, 3)
+    known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, _BOUNCED)
     if known:
         return red, green, blue, touched
     return (lamps[0, col.SKY_RED] * PI, lamps[0, col.SKY_GREEN] * PI, lamps[0, col.SKY_BLUE] * PI, 0)
@@ -81,7 +82,7 @@ def bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, mask, px, py, pz, nx,
 
     Metal gives nothing back here: light it throws on matte surfaces (caustics) is left out, as in the reference.
     """
-    near = 0
+    near = START
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1:
             cx, cy, cz = bodies[k, col.X] - px, bodies[k, col.Y] - py, bodies[k, col.MIDDLE_Z] - pz

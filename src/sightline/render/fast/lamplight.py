@@ -15,7 +15,7 @@ import numpy as np
 
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.rays import FAINT, HALF, ONE, PI, ZERO, blocker
+from sightline.render.fast.rays import FAINT, HALF, ONE, PI, QUARTERS, START, ZERO, blocker
 
 _QUARTER = np.float32(0.25)
 _SLACK = np.float32(1.05)
@@ -62,7 +62,7 @@ def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, p
 
     `turn` tells where in the list of the lamp's points to begin.
     """
-    touched, free, tried, between = 0, 0, 0, 0
+    touched, free, tried, between = 0, 0, 0, START
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1 and in_shaft(bodies, k, px, py, pz, lamps, i):
             between |= 1 << k
@@ -163,14 +163,16 @@ def direct_coated(
         )
         if factor <= ZERO:
             continue
-        share, met = seen_share(nodes, tris, bodies, mask, lamps, i, points, 0, first, most, px, py, pz, nx, ny, nz)
+        share, met = seen_share(
+            nodes, tris, bodies, mask, lamps, i, points, START, first, most, px, py, pz, nx, ny, nz
+        )
         touched |= met
         amount = factor * lamps[i, col.AREA] * share
         red += amount * lamps[i, col.LAMP_RED]
         green += amount * lamps[i, col.LAMP_GREEN]
         blue += amount * lamps[i, col.LAMP_BLUE]
         if coat > ZERO and share > ZERO:
-            total, edge = sheen(lamps, i, points, 4, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+            total, edge = sheen(lamps, i, points, QUARTERS, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
             amount = share * (coat * (total - edge) + edge)
             shiny_red += amount * lamps[i, col.LAMP_RED]
             shiny_green += amount * lamps[i, col.LAMP_GREEN]

@@ -15,7 +15,20 @@ from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import frame_of, table_light
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import glance, seen_share, sheen
-from sightline.render.fast.rays import FAINT, FAR, HALF, OFFSET, ONE, PI, TWO, ZERO, nearest, normal_at
+from sightline.render.fast.rays import (
+    FAINT,
+    FAR,
+    HALF,
+    OFFSET,
+    ONE,
+    PI,
+    QUARTERS,
+    SINGLE,
+    TWO,
+    ZERO,
+    nearest,
+    normal_at,
+)
 
 _SOFT = np.float32(0.2)
 
@@ -33,7 +46,7 @@ def glint(
         if total * lamps[i, col.LAMP_RED] < FAINT:
             continue
         share, met = seen_share(
-            nodes, tris, bodies, mask, lamps, i, points, turn, rays, 4 * rays, px, py, pz, nx, ny, nz
+            nodes, tris, bodies, mask, lamps, i, points, turn, rays, np.int32(4 * rays), px, py, pz, nx, ny, nz
         )
         touched |= met
         red += share * lamps[i, col.LAMP_RED] * (f0 * (total - edge) + edge)
@@ -150,7 +163,26 @@ def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, 
         # A sharp highlight seen in another mirror would come out as speckles: few rays find it.
         soft = max(bodies[k, col.LOBE], _SOFT)
         r, g, b, met = glint(
-            nodes, tris, bodies, lamps, points, mask, k, px, py, pz, nx, ny, nz, -dx, -dy, -dz, soft, 4, turn, 1
+            nodes,
+            tris,
+            bodies,
+            lamps,
+            points,
+            mask,
+            k,
+            px,
+            py,
+            pz,
+            nx,
+            ny,
+            nz,
+            -dx,
+            -dy,
+            -dz,
+            soft,
+            QUARTERS,
+            turn,
+            SINGLE,
         )
         red, green, blue, touched = red + wr * r, green + wg * g, blue + wb * b, touched | met
         dx, dy, dz = dx - TWO * facing * nx, dy - TWO * facing * ny, dz - TWO * facing * nz

@@ -16,7 +16,7 @@ from sightline.render.fast.ambient import bounced, table_bounce
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, direct_coated
 from sightline.render.fast.mirrors import glint, mirrored
-from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, ZERO, nearest, normal_at
+from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, START, ZERO, nearest, normal_at
 from sightline.render.fast.settings import PATTERN
 
 UNKNOWN, WORKED_OUT, BETWEEN = 0, 1, 2
@@ -102,7 +102,7 @@ def sparkling(nodes, tris, bodies, lamps, points, numbers, cam, mask, surface):
     others = without_self(tris, mask, k, face)
     lobe, count, rays = bodies[k, col.LOBE], numbers[col.GLINT_POINTS], numbers[col.GLINT_RAYS]
     return glint(
-        nodes, tris, bodies, lamps, points, others, k, px, py, pz, nx, ny, nz, vx, vy, vz, lobe, count, 0, rays
+        nodes, tris, bodies, lamps, points, others, k, px, py, pz, nx, ny, nz, vx, vy, vz, lobe, count, START, rays
     )
 
 
@@ -229,7 +229,7 @@ def on_edge(ids, depth, normals, y, x):
 def edge_colour(nodes, tris, bodies, inside, cam, ids, normals, colour, y, x):
     """Look again at several positions of a pixel and give each the colour of the like-most pixel around it."""
     height, width = ids.shape
-    mask = 0
+    mask = START
     for v in range(max(0, y - 1), min(height, y + 2)):
         for u in range(max(0, x - 1), min(width, x + 2)):
             if ids[v, u] > 0:

@@ -107,7 +107,8 @@ def _draw(vertices, mesh_faces, rows, ranges, kay, pose, k, seen, scratch, shown
     x0, x1 = max(0, int(np.floor(left))), min(width, int(np.ceil(right)) + 1)
     y0, y1 = max(0, int(np.floor(upper))), min(height, int(np.ceil(lower)) + 1)
     for y in range(y0, y1):
-        scratch[y, x0:x1] = 0.0
+        for x in range(x0, x1):
+            scratch[y, x] = 0.0
     if x0 >= x1 or y0 >= y1:
         return 0, 0, 0, 0
     for f in range(f0, f1):
@@ -196,10 +197,12 @@ def _clipped(vertices, mesh_faces, m, kay, f, scratch, shown):
     for j in range(3):
         p, q = corner[j], corner[(j + 1) % 3]
         if p[2] >= NEAR:
-            ring[count] = p
+            for i in range(3):
+                ring[count, i] = p[i]
             count += 1
         if (p[2] >= NEAR) != (q[2] >= NEAR):
-            ring[count] = p + (q - p) * ((NEAR - p[2]) / (q[2] - p[2]))
+            for i in range(3):
+                ring[count, i] = p[i] + (q[i] - p[i]) * ((NEAR - p[2]) / (q[2] - p[2]))
             count += 1
     for j in range(count):
         inverse = 1.0 / ring[j, 2]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +18,10 @@ from sightline.render.fast import columns as col
 from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, check_camera, eye, lamps
 from sightline.render.fast.raster import Surfaces, raster
 from sightline.render.fast.settings import Settings
-from sightline.render.fast.shade import Ground, State, light_table, shade
+from sightline.render.fast.shade import Ground, State, is_compiled, light_table, shade
 from sightline.render.frames import Frame
-from sightline.worlds.layout import Layout, Shot
+from sightline.scenes.types import Camera
+from sightline.worlds.layout import Layout, Light, Shot
 from sightline.worlds.shapes import solid as built_in
 from sightline.worlds.solids import Solid
 
@@ -124,6 +129,43 @@ class FastRenderer:
         old = None if before is None else (before.seen, before.state)
         image, state = shade(meshes, bodies, lights, self._plan, cam, ground, seen, old, gone)
         return _Worked(bodies, camera, lights, ground, seen, state, image)
+
+
+@contextmanager
+def shading_compiled_beside() -> Iterator[None]:
+    """Around what needs no shading: let another process compile what shades, and wait for it in the end.
+
+    It is most of what a first picture takes. Nothing happens where it is compiled already or there is one core;
+    where the other process fails, this one compiles when it draws.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if is_compiled() or cores == 1:
+        yield
+        return
+    command = [sys.executable, "-c", f"from {__name__} import compile_shading; compile_shading()"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    other = subprocess.Popen(  # noqa: S603 - our own words
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield
+        other.wait()
+    finally:
+        other.kill()
+        other.wait()
+
+
+def compile_shading() -> None:
+    """Shade a small picture of nothing: what that compiles is kept on disk."""
+    level = Camera((10.0, 0.0, 4.0, 0.0, 10.0, 4.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0) * 3)
+    shot, lamp = Shot("original", level, (8, 8)), Light("top", (0.0, 0.0, 16.0), 8.0, 1100.0)
+    layout = Layout("", 0, 0, "", (), (shot,), (lamp,), (0.5,) * 3, (0.1,) * 3, (-1.0, 0.0), (0.0, 1.0))
+    settings, pool = Settings(), Pool(built_in)
+    plan, bodies, lights = settings.plan(), pool.bodies(layout), lamps(layout, settings.map_half)
+    ground = light_table(pool.meshes, bodies, lights, plan, settings.map_cells, None, ())
+    flat, spread = np.zeros((8, 8), np.int32), np.zeros((8, 8, 3), np.float32)
+    seen = Surfaces(flat, spread[..., 0].copy(), spread, np.zeros((0, 8, 8), np.bool_), np.zeros((0, 2)), flat)
+    shade(pool.meshes, bodies, lights, plan, camera_row(eye(shot)), ground, seen)
 
 
 def _frame(shot: Shot, seen: Surfaces, image: NDArray[np.uint8] | None) -> Frame:

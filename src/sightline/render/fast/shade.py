@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.kernels import is_kept
 from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import fill_covered, table_cell
 from sightline.render.fast.jit import device, small
@@ -122,6 +123,11 @@ def shade(
     _smooth_edges(*scene, plan.inside, cam, *view, same, state.colour, state.final, old.final)
     _encode(state.final, TONES, image)
     return image, state
+
+
+def is_compiled() -> bool:
+    """Whether all that shades lies compiled on disk."""
+    return all(map(is_kept, (_light_table, _light, _gloss, _compose, _smooth_edges, _encode)))
 
 
 def _bits(gone: Sequence[int]) -> int:
