@@ -333,7 +333,7 @@ def test_what_takes_its_time_is_told(tmp_path: Path) -> None:
         "print(words)"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert printed.strip() == "['compiling kernels, once: about a minute']"
+    assert printed.strip() == "['compiling kernels, once: about half a minute']"
 
 
 def test_too_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
