@@ -5,6 +5,7 @@ Errors a user can cause are printed without a traceback and end with exit code 2
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -76,6 +77,7 @@ def _root(
 
 def main() -> None:
     """Entry point of ``sightline`` and ``python -m sightline``."""
+    _leave_ascii()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal without κ, a file name that is no text
             stream.reconfigure(errors="backslashreplace")
@@ -94,6 +96,13 @@ def main() -> None:
         _fail("something is nested too deeply to be worked on")
     except OSError as error:  # a full disk, a folder nobody may write to, a file where a folder should be
         _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+
+
+def _leave_ascii() -> None:
+    """Start over in Python's UTF-8 mode where the locale knows ASCII only, so that all file names can be opened."""
+    if os.name == "posix" and sys.getfilesystemencoding() == "ascii":
+        os.environ["PYTHONUTF8"] = "1"  # for processes of this one too
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _fail(problem: str) -> NoReturn:
