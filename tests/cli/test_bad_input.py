@@ -261,6 +261,30 @@ def test_answers_that_fit_no_pair_take_no_exam(
         assert done.code == 0, done.err
 
 
+def test_filters_that_know_classes_need_a_hierarchy(cli: Cli, small: Path, tmp_path: Path) -> None:
+    objects = pl.read_csv(small / OBJECTS, infer_schema=False)
+    kinds = objects["entity"].unique().sort().to_list()
+    path, tree, names = tmp_path / "found.csv", tmp_path / "tree.json", tmp_path / "names.csv"
+    objects.drop("object_id").with_columns(score=pl.lit("0.5")).write_csv(path)
+    parts = [{"LabelName": kind} for kind in kinds[1:]]  # all else is a part of the first kind of thing
+    people = [{"LabelName": "p"}, {"LabelName": "c"}]
+    tree.write_text(
+        json.dumps({"LabelName": "all", "Subcategory": [{"LabelName": kinds[0], "Part": parts}, *people]})
+    )
+    names.write_text("p,Person\nc,Clothing\n")
+    words = ("exam", "relations", "--data", small, "--boxes", "perfect", "--detections", path, "--json")
+    plain = cli(*words, "--out", tmp_path / "a")
+    assert "not filtered" in plain.err
+    filtered = cli(*words, "--hierarchy", tree, "--descriptions", names, "--out", tmp_path / "b")
+    assert "not filtered" not in filtered.err
+    recall = [
+        one.json["subtasks"]["within_image/depth"]["micro"]["all"]["recall"]["value"] for one in (plain, filtered)
+    ]
+    assert recall[0] == 1.0
+    assert 0 < recall[1] < 1.0  # pairs of the first kind and a part of it are not predicted
+    assert_refused(cli(*words, "--hierarchy", tree, "--out", tmp_path / "c"), "--descriptions")
+
+
 def test_detections_in_no_image_of_the_data_are_refused(cli: Cli, small: Path, tmp_path: Path) -> None:
     path = tmp_path / "found.csv"
     frame = pl.read_csv(small / OBJECTS, infer_schema=False).drop("object_id")

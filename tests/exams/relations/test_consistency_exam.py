@@ -162,6 +162,18 @@ def test_agreement_equals_its_definition(photos: Dataset, tmp_path: Path) -> Non
     assert len(found["subtasks"]) == 3
 
 
+def test_one_image_has_figures_without_intervals(photos: Dataset, tmp_path: Path) -> None:
+    models = ("random", "bottom_edge")
+    runs = [run_exam(EXAM, candidate(model), photos, tmp_path / model, limit=1) for model in models]
+    results = []
+    for run, name in zip(runs, models, strict=True):
+        records = run.read(run.asked)
+        results.append(RunResult(run, EXAM, name, records, score_records(EXAM, records, lambda: photos)))
+    shared = EXAM.across(results, resamples=20, seed=0)
+    assert shared["consistency"]["agreement"][0]["subtasks"]["within_image/depth"]["agreement"]["low"] is None
+    assert any("%" in str(shown) and "κ" in str(shown) for shown in EXAM.remarks(results, shared))
+
+
 def test_without_photos_nothing_is_changed_and_that_is_said(simulated: Path, tmp_path: Path) -> None:
     data = open_dataset(simulated)
     result = run_of(LeftIsCloser(), data, tmp_path / "r")

@@ -24,11 +24,11 @@ from sightline.exams.relations.analyses import (
     grids,
     silence,
 )
-from sightline.exams.relations.data_card import SETTING_WORDS, TASK_TITLES, DataFacts, data_content, data_facts
+from sightline.exams.relations.data_card import SETTING_WORDS, DataFacts, data_content, data_facts
 from sightline.exams.relations.drawing import worst_examples
-from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam
+from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam, not_scored
 from sightline.exams.relations.marks import SUBTASKS, Marks, mark_pairs, of_setting
-from sightline.exams.relations.measures import task_name
+from sightline.exams.relations.measures import SUBTASK_TITLES, task_name
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.scoring import RunResult
 from sightline.plain import plain
@@ -76,7 +76,7 @@ OUTCOMES: Final = {
     "undecided": "no majority",
 }
 
-_F1_PATHS: Final = {name: ("subtasks", name, "micro", "all", "f1") for name in TASK_TITLES} | {
+_F1_PATHS: Final = {name: ("subtasks", name, "micro", "all", "f1") for name in SUBTASK_TITLES} | {
     "average": ("average",)
 }
 """Where the scores have the F1 of each sub-task and their average."""
@@ -203,7 +203,7 @@ def _human(card: CardContext, name: Name) -> float:
 
 def words(name: Name) -> str:
     """A sub-task's figure, or the average."""
-    return "average F1" if name.path == ("average",) else TASK_TITLES.get(name.label, name.label).lower()
+    return "average F1" if name.path == ("average",) else SUBTASK_TITLES.get(name.label, name.label).lower()
 
 
 def reached(result: RunResult) -> str:
@@ -236,6 +236,11 @@ def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
     yield "protocol", _protocol(card).value
 
 
+def cautions(card: CardContext) -> Iterator[str]:
+    """Which sub-tasks the data has no labels of."""
+    yield from not_scored(card.results)
+
+
 def scores(card: CardContext) -> Iterator[Table]:
     """F1 of every run, one column a sub-task, then the average; one rater in the last line."""
     names = [name for name, path in _F1_PATHS.items() if any(r.scores.at(*path) for r in card.main)]
@@ -243,7 +248,9 @@ def scores(card: CardContext) -> Iterator[Table]:
     data = analyses(card).data
     if data.human:
         rows.append(Row("one rater", tuple(Cell(figure(data.human_value(name))) for name in names), "human"))
-    yield Table("F1, all pairs together", ("model", *(TASK_TITLES.get(n, "Average") for n in names)), tuple(rows))
+    yield Table(
+        "F1, all pairs together", ("model", *(SUBTASK_TITLES.get(n, "Average") for n in names)), tuple(rows)
+    )
 
 
 def sections(card: CardContext) -> Iterator[Section]:
@@ -287,7 +294,7 @@ def _task_table(card: CardContext, name: str) -> Table:
     columns = ("model", *(["precision", "recall", "F1"] * 2), *(["accuracy"] if depth else []), "pairs")
     last = [("clear orders", 1), ("", 1)] if depth else [("", 1)]
     groups = (("all pairs together (micro)", 3), (f"mean over {unit}s (macro)", 3), *last)
-    return Table(TASK_TITLES[name], columns, tuple(rows), groups)
+    return Table(SUBTASK_TITLES[name], columns, tuple(rows), groups)
 
 
 _FIGURES: Final = ("precision", "recall", "f1")
@@ -308,19 +315,19 @@ def _predicate_table(card: CardContext, name: str) -> Table:
         for r in card.main
         if labels and r.scores.at("subtasks", name, "micro", "all", "f1") is not None
     )
-    return Table(f"F1 by predicate, {TASK_TITLES[name].lower()}", ("model", *labels), rows)
+    return Table(f"F1 by predicate, {SUBTASK_TITLES[name].lower()}", ("model", *labels), rows)
 
 
 def _difficulty_table(card: CardContext) -> Table:
     """F1 by how well the raters agreed (the paper's Table 9)."""
     runs = [(r, of) for r in card.main if (of := analyses(card).runs[r.name].difficulty) is not None]
-    tasks = [name for name in TASK_TITLES if any(name in of.f1 for _, of in runs)]
+    tasks = [name for name in SUBTASK_TITLES if any(name in of.f1 for _, of in runs)]
     average = any(of.average for _, of in runs)
     rows = []
     for result, of in runs:
         parts = [of.f1.get(name, {}) for name in tasks] + ([of.average] if average else [])
         rows.append(card.row(result, [scored(part.get(scale)) for part in parts for scale in _SCALES]))
-    groups = tuple((TASK_TITLES[name], 3) for name in tasks) + ((("Average", 3),) if average else ())
+    groups = tuple((SUBTASK_TITLES[name], 3) for name in tasks) + ((("Average", 3),) if average else ())
     return Table(
         "F1 by difficulty",
         ("model", *(_SCALES * len(groups))),
@@ -460,7 +467,7 @@ def _detected_table(card: CardContext) -> Table:
     ]
     return Table(
         "F1 on detected boxes",
-        ("model", *(TASK_TITLES.get(name, "Average") for name in names)),
+        ("model", *(SUBTASK_TITLES.get(name, "Average") for name in names)),
         tuple(rows),
         note="Detections pass the filters the data was collected with, then as many are kept as there are "
         "annotated objects; both boxes of a pair must overlap the true ones by IoU > 0.5. Perfect predicates are "
@@ -473,7 +480,7 @@ def _outcome_figures(card: CardContext) -> tuple[Figure, ...]:
     figures = []
     for result in _detected(card):
         ended = analyses(card).runs[result.name].outcomes
-        rows = {TASK_TITLES[t]: {OUTCOMES[o]: float(n) for o, n in of.items()} for t, of in ended.items()}
+        rows = {SUBTASK_TITLES[t]: {OUTCOMES[o]: float(n) for o, n in of.items()} for t, of in ended.items()}
         counts = {task: int(sum(of.values())) for task, of in rows.items()}
         title = f"How judgements ended: {result.run.name}, {BOXES_WORDS[result.run.options['boxes']]}"
         chart = stacked_bars(rows, categories=list(OUTCOMES.values()), counts=counts, title=title)
@@ -553,7 +560,7 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
         each = min(each, WORST_OF_OTHERS)
     kind: ExampleKind = "chosen" if wanted else "worst"
     for example in worst_examples(marks, card.data, each=each, clusters=wanted):
-        title = f"{TASK_TITLES[example.subtask]}: {example.cluster}"
+        title = f"{SUBTASK_TITLES[example.subtask]}: {example.cluster}"
         html = render_part(_PACKAGE, "example.html.j2", example=example)
         facts = example.to_dict()
         yield Example("relations", result.name, kind, example.cluster, title, html, example.note, facts)

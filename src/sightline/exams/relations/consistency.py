@@ -461,5 +461,6 @@ def _cell(of: Mapping[str, Any] | None) -> Cell:
     if of is None:
         return Cell("–")
     share, kappa = of["agreement"], of["kappa"]["value"]
-    limits = f"{100 * share['low']:.1f}–{100 * share['high']:.1f}"
-    return Cell(f"{100 * share['value']:.1f} %", f"{limits}; κ {'–' if kappa is None else f'{kappa:.2f}'}")
+    known = share["low"] is not None  # one image alone has no interval
+    limits = f"{100 * share['low']:.1f}–{100 * share['high']:.1f}; " if known else ""
+    return Cell(f"{100 * share['value']:.1f} %", f"{limits}κ {'–' if kappa is None else f'{kappa:.2f}'}")

@@ -19,6 +19,7 @@ from sightline.exams.relations.distributions import (
     labels_by_class,
     labels_by_class_pair,
 )
+from sightline.exams.relations.measures import SUBTASK_TITLES
 from sightline.exams.relations.pairs import tables_by_split
 from sightline.exams.relations.protocols import Protocol
 from sightline.show.chart import DotRow, bars, dot_intervals, stacked_bars
@@ -27,13 +28,6 @@ from sightline.show.table import Cell, Row, Table, percent, scored
 from sightline.skills import Setting
 from sightline.stats import Interval
 from sightline.store import Dataset
-
-TASK_TITLES: Final = {
-    "within_image/depth": "Depth within an image",
-    "within_image/occlusion": "Occlusion within an image",
-    "across_images/depth": "Depth across two images",
-}
-"""How a reader is told of each sub-task, in the order of every table."""
 
 SETTING_WORDS: Final[dict[Setting, str]] = {"within_image": "within an image", "across_images": "across two images"}
 
@@ -72,8 +66,8 @@ class DataFacts:
         """F1 of one rater in a sub-task, or the mean of all three for the ``average``; NaN where unknown."""
         if name != "average":
             return self.human[name].value if name in self.human else math.nan
-        known = [self.human[task].value for task in TASK_TITLES if task in self.human]
-        return sum(known) / len(known) if len(known) == len(TASK_TITLES) else math.nan
+        known = [self.human[task].value for task in SUBTASK_TITLES if task in self.human]
+        return sum(known) / len(known) if len(known) == len(SUBTASK_TITLES) else math.nan
 
 
 def data_facts(data: Dataset, split: str, protocol: Protocol, *, resamples: int, seed: int) -> DataFacts:
@@ -226,6 +220,6 @@ def _label_figures(data: DataFacts, *, each: int = 3, support: int = 50) -> Iter
             names = [label.replace("_", " ") for label in distribution.labels]
             rows = {name: dict(zip(names, bar.shares.tolist(), strict=True)) for name, bar in shown.items()}
             counts = {name: bar.support for name, bar in shown.items()}
-            title = f"{TASK_TITLES[task]}, labels by {what}"
+            title = f"{SUBTASK_TITLES[task]}, labels by {what}"
             chart = stacked_bars(rows, categories=names, counts=counts, title=title)
-            yield Figure(f"{TASK_TITLES[task]}, by {what} of a{' and b' * (what != 'class')}", chart)
+            yield Figure(f"{SUBTASK_TITLES[task]}, by {what} of a{' and b' * (what != 'class')}", chart)

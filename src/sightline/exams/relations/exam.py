@@ -175,12 +175,10 @@ class RelationsExam(Exam[RelationsItem]):
             raise ConfigError(f"--detections {self.detections}: expected a .csv file")
         if self.boxes == "detected" and baselines and self.detections is None:
             raise ConfigError("the baselines find no boxes of their own: give --detections, or --no-baselines")
+        notes: tuple[str, ...] = (_UNFILTERED,) if self.boxes != "truth" and self.hierarchy is None else ()
         # With perfect predicates all depends on the boxes: nobody is asked, and all baselines would score alike.
         if self.boxes == "perfect" and self.detections is not None and not models:
-            return Entrants((str(self.detections),), {})
-        notes: tuple[str, ...] = ()
-        if self.boxes != "truth" and self.hierarchy is None:
-            notes = (_UNFILTERED,)
+            return Entrants((str(self.detections),), {}, notes)
         names = list(BASELINES) if baselines and self.boxes != "perfect" else []
         if names and not set(self.tables(data)) <= set(self.training(data)):  # some must learn, from nothing
             left_out = [name for name in BASELINES if name in LEARNING]
@@ -298,10 +296,7 @@ class RelationsExam(Exam[RelationsItem]):
             yield from (table for table in agreement_tables(shared["consistency"]["agreement"]) if table.rows)
             yield from left_out_sentences(results)
             return
-        missing = list(dict.fromkeys(task for r in results for task in r.scores.facts.get("not_scored", ())))
-        if missing and any(r.records.rows.height for r in results):
-            named = ", ".join(SUBTASK_TITLES[task].lower() for task in missing)
-            yield f"Not scored, since the data has no such labels: {named}."
+        yield from not_scored(results)
 
     def standard(self, options: Mapping[str, Any]) -> bool:
         """Whether a run judged given boxes and learned each setting from its own pairs."""
@@ -312,6 +307,14 @@ class RelationsExam(Exam[RelationsItem]):
         plan = options.get("study", "same")
         learned = {"same": "", "joint": "learned from both"}.get(plan, f"learned {plan.replace('_', ' ')}")
         return [word for word in (BOXES_WORDS.get(options.get("boxes", "truth")), learned) if word]
+
+
+def not_scored(results: Sequence[RunResult]) -> Iterator[str]:
+    """Name the sub-tasks that no run could be scored in, since the data has no such labels; nothing for none."""
+    missing = list(dict.fromkeys(task for r in results for task in r.scores.facts.get("not_scored", ())))
+    if missing and any(r.records.rows.height for r in results):
+        named = ", ".join(SUBTASK_TITLES[task].lower() for task in missing)
+        yield f"Not scored, since the data has no such labels: {named}."
 
 
 def default_split(data: Dataset) -> str:
@@ -325,7 +328,7 @@ def _nonempty_tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -
     """Pair tables of a split by setting, those without pairs left out; DataError where none is left."""
     tables = _tables(data, split, settings)
     if not tables:
-        expected = "relations (2.5VRD, COCOA, ADE20K, COCO with relations), or --no-truth: consistency on any boxes"
+        expected = "relations (2.5VRD, COCOA, ADE20K, COCO with relations); any boxes will do for exam --no-truth"
         raise DataError(
             "no depth or occlusion relations", file=data.path, field=f"split {split}", expected=expected
         )
