@@ -208,6 +208,20 @@ def test_check_tells_votes_that_contradict_a_label(cli: Cli, simulated: Path, tm
     assert not (tmp_path / "d").exists()
 
 
+def test_export_takes_its_format_either_way(cli: Cli, simulated: Path, stored: Path, tmp_path: Path) -> None:
+    for words, to in ((("2.5vrd", stored), "a"), ((stored, "--format", "2.5vrd"), "b")):
+        done = cli("export", *words, "--out", tmp_path / to)
+        assert done.code == 0, done.err
+    assert [f.read_bytes() for f in sorted((tmp_path / "a").iterdir())] == [
+        f.read_bytes() for f in sorted((tmp_path / "b").iterdir())
+    ]
+    for words in (("2.5vrd",), ("2.5vrd", stored, "--format", "coco")):
+        refused = cli("export", *words, "--out", tmp_path / "c")
+        assert (refused.code, "DATA --format FORMAT" in refused.err) == (2, True)
+    refused = cli("export", "photos", simulated, "--out", tmp_path / "c")
+    assert (refused.code, "photos can be read but not written" in refused.err) == (2, True)
+
+
 def test_import_brings_the_photos_in(cli: Cli, tmp_path: Path) -> None:
     from PIL import Image
 

@@ -7,24 +7,32 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import DataPath, Json, out, print_json
+from sightline.cli.console import Json, out, print_json
 from sightline.errors import ConfigError
 
 
 def command(
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="2.5vrd, clevr, coco, voc or yolo.")],
-    data: DataPath,
+    first: Annotated[str, typer.Argument(metavar="FORMAT", help="2.5vrd, clevr, coco, voc or yolo.")],
+    data: Annotated[
+        Path | None, typer.Argument(help="A Sightline dataset, or a folder or file of a known format.")
+    ] = None,
+    *,
     to: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
+    format_name: Annotated[
+        str, typer.Option("--format", help="The format; then DATA is the only argument, as with import.")
+    ] = "",
     json: Json = False,
 ) -> None:
     """Write a dataset in another format."""
     from sightline.store import open_dataset
     from sightline.store.formats import named
 
-    chosen = named(format_name)
+    if bool(format_name) == (data is not None):
+        raise ConfigError("give FORMAT DATA, or DATA --format FORMAT")
+    chosen, place = (named(first), data) if data is not None else (named(format_name), Path(first))
     if chosen.write is None:
         raise ConfigError(f"{chosen.name} can be read but not written")
-    opened = open_dataset(data)
+    opened = open_dataset(place)
     chosen.write(opened.tables(), to, **({"blobs": opened.blobs} if chosen.photos_out else {}))
     if json:
         print_json({"written": str(to), "format": chosen.name})

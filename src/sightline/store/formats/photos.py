@@ -28,12 +28,14 @@ def detect(path: Path) -> bool:
     place = Path(path)
     if place.is_file():
         return _is_photo(place)
-    others = (
-        file
-        for file in place.rglob("*")
-        if file.is_file() and not _is_hidden(file, place) and file.suffix.lower() not in (*_SUFFIXES, *_TEXTS)
-    )
-    return bool(photo_files(place)) and all(file.name.lower() in _JUNK for file in others)
+    has_photos = False
+    for file in place.rglob("*"):
+        if _is_hidden(file, place) or not file.is_file():
+            continue
+        if not _is_photo(file) and file.suffix.lower() not in _TEXTS and file.name.lower() not in _JUNK:
+            return False
+        has_photos |= _is_photo(file)
+    return has_photos
 
 
 def read(path: str | Path, *, split: str = "") -> Iterator[Tables]:

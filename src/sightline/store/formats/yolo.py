@@ -142,12 +142,12 @@ def _own_numbers(tables: Tables) -> dict[str, int]:
 
 
 def _yaml_file(path: Path) -> Path | None:
-    """The YAML file of a dataset: the path itself, or the one in a folder that has ``names`` and a split."""
+    """The YAML file of a dataset: the path itself, or the first in a folder that has ``names`` and where."""
     files = [path] if path.is_file() else sorted(path.glob("*.yaml")) + sorted(path.glob("*.yml"))
     for file in files:
         if file.suffix.lower() in (".yaml", ".yml") and file.stat().st_size <= _MOST_YAML:
             content = read_yaml(file)
-            if isinstance(content, dict) and "names" in content and not {"world", "shapes"} & content.keys():
+            if isinstance(content, dict) and "names" in content and content.keys() & {"path", "nc", *SPLITS}:
                 return file
     return None
 
