@@ -7,13 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 from typer.testing import CliRunner
 
 from sightline.cli import app
 from sightline.errors import PictureError
 from sightline.store import open_dataset
+from sightline.store.encodings import decode, decode_reduced
 from sightline.store.pictures import look_at, picture_size, picture_sizes
 
 SIZE = (64, 48)
@@ -117,3 +119,36 @@ def test_check_names_each(spoilt: Path, tmp_path: Path) -> None:
     assert all(p["row"].startswith("validation/") for p in problems)
     assert _run("import", spoilt, "--out", tmp_path / "d", "--skip-broken").exit_code == 0
     assert _run("check", tmp_path / "d").exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "webp", "tif"])
+@pytest.mark.parametrize("orientation", range(10))  # 0 and 9 mean nothing
+def test_photos_of_phones_come_upright(tmp_path: Path, orientation: int, suffix: str) -> None:
+    """The pixels are those Pillow's own turning gives, and every size is theirs."""
+    pixels = np.zeros((32, 64, 3), dtype=np.uint8)
+    pixels[:16, :32] = (255, 0, 0)
+    pixels[16:, 32:] = (0, 0, 255)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    file = tmp_path / f"a.{suffix}"
+    Image.fromarray(pixels).save(file, exif=exif)
+    with Image.open(file) as stored:
+        upright = np.asarray((ImageOps.exif_transpose(stored) or stored).convert("RGB"))
+    size = (32, 64) if 5 <= orientation <= 8 else (64, 32)
+    assert upright.shape[1::-1] == picture_size(file) == look_at(file) == size
+    assert (decode("image", file) == upright).all()
+    small, told = decode_reduced("image", file)
+    assert (small == upright).all()
+    assert told == size
+    (scene,) = open_dataset(file)
+    assert scene.views[0].size == size
+
+
+def test_photos_that_are_not_there_are_counted(tmp_path: Path, spoilt: Path) -> None:
+    for name in SPOILT:
+        (spoilt / "val2017" / name).unlink(missing_ok=True)
+    done = _run("import", spoilt, "--out", tmp_path / "d", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["notes"] == [
+        "6 of 7 images came without a photo: --images FOLDER takes them along"
+    ]

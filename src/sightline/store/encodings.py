@@ -3,7 +3,7 @@
 Pictures: PNG, lossless; JPEG, quality 95 without colour subsampling; WebP, lossless. Depth maps: ``.npz`` with one
 float32 array ``depth`` (metres, NaN unknown), or 16-bit grey PNG in millimetres (0 unknown; what is farther than
 65.535 m becomes unknown). Id maps: grey PNG of 8 bits, or 16 where there are more than 255 ids. Outside pictures
-may be any file Pillow reads.
+may be any file Pillow reads; photos whose EXIF tag says how the camera was held come upright.
 """
 
 from __future__ import annotations
@@ -93,6 +93,40 @@ def decode(kind: Kind, path: Path) -> NDArray[Any]:
     return _DECODERS[kind](io.BytesIO(path.read_bytes()), path.suffix.lower())
 
 
+_TURNS: Final = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""EXIF's orientation tag → what makes the picture upright; from 5 on width and height change places."""
+
+_ORIENTATION: Final = 0x0112
+_TAGGED: Final = ("JPEG", "MPO", "WEBP")  # of a PNG the tag may stand behind all pixels; Pillow turns TIFF itself
+
+
+def _orientation(image: Image.Image) -> int:
+    """EXIF's orientation of a picture, 1 where it has none."""
+    try:
+        value = image.getexif().get(_ORIENTATION) if image.format in _TAGGED else None
+    except UNREADABLE:
+        return 1
+    return value if isinstance(value, int) and value in _TURNS else 1
+
+
+def upright_size(image: Image.Image) -> tuple[int, int]:
+    """Width and height of an opened picture as a viewer shows it, pixels."""
+    return image.size[::-1] if _orientation(image) >= 5 else image.size
+
+
+def _upright(image: Image.Image, orientation: int) -> Image.Image:
+    """The picture as a camera's owner held it: photos of phones are stored sideways, with a tag."""
+    return image.transpose(_TURNS[orientation]) if orientation in _TURNS else image
+
+
 def reduction(size: tuple[int, int]) -> int:
     """By how much width and height of a large picture are divided to look at it: 1, 2, 4, 8 and so on.
 
@@ -117,11 +151,13 @@ def decode_reduced(kind: Kind, path: Path) -> tuple[NDArray[Any], tuple[int, int
         return depth[::step, ::step], (depth.shape[1], depth.shape[0])
     with path.open("rb") as file, _opened(file) as image:
         size, step = image.size, reduction(image.size)
+        turn, shown_size = _orientation(image), upright_size(image)
         if kind != "image":
             return _MAPS[kind](np.asarray(image)[::step, ::step]), size
         image.draft("RGB", (size[0] // step, size[1] // step))  # heeded by JPEG alone
         shown = image if image.mode == "RGB" else image.convert("RGB")
-        return np.asarray(shown.reduce(reduction(shown.size)), dtype=np.uint8), size
+        small = _upright(shown.reduce(reduction(shown.size)), turn)
+        return np.asarray(small, dtype=np.uint8), shown_size
 
 
 def _opened(file: IO[bytes]) -> Image.Image:
@@ -192,7 +228,7 @@ def _saved(pixels: NDArray[Any], name: str, **options: Any) -> bytes:
 
 def _decode_image(data: io.BytesIO, _: str) -> NDArray[np.uint8]:
     with Image.open(data) as image:
-        return np.asarray(image.convert("RGB"), dtype=np.uint8)
+        return np.asarray(_upright(image.convert("RGB"), _orientation(image)), dtype=np.uint8)
 
 
 def _decode_depth(data: io.BytesIO, suffix: str) -> NDArray[np.float32]:

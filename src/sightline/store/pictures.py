@@ -18,7 +18,7 @@ from PIL import Image
 
 from sightline.errors import DataError, PictureError
 from sightline.store.blobs import Blobs
-from sightline.store.encodings import UNREADABLE
+from sightline.store.encodings import UNREADABLE, upright_size
 
 Size = tuple[int, int]
 """Width and height, pixels."""
@@ -34,7 +34,7 @@ def picture_size(file: str | Path) -> Size | None:
     """Width and height by a picture's header, pixels; None where it cannot be read."""
     try:
         with _opened(Path(file)) as picture:
-            return picture.size
+            return upright_size(picture)
     except UNREADABLE:
         return None
 
@@ -48,7 +48,7 @@ def look_at(file: Path) -> Size | PictureError:
     """Width and height of a picture, pixels, all of which can be read; else what is wrong with it."""
     try:
         with _opened(file) as picture:
-            size = picture.size
+            size = upright_size(picture)
             if picture.format == "JPEG":
                 picture.draft("L", (1, 1))
             try:
