@@ -573,6 +573,7 @@ def report(
     data: Dataset | str | Path | None = None,
     *,
     exam: str = "",
+    model: object = None,
     options: CardOptions | None = None,
     **how: Any,
 ) -> Page:
@@ -583,6 +584,7 @@ def report(
         path: File of the page (``*.html``), or a folder; ``.json`` and ``.md`` stand beside it. None: no file.
         data: The dataset; by default where the runs say it was.
         exam: Only the runs of this exam.
+        model: With ``attention``: the model in focus, a spec or an object; nothing that a run names is loaded.
         options: What else can be chosen, or give its fields by name (`exams.card.CardOptions`).
         **how: Fields of `CardOptions`.
     """
@@ -594,9 +596,14 @@ def report(
             raise ConfigError(f"no run of the exam {exam!r} here; there are runs of {', '.join(exams)}")
     if card_options.attention and not any(exam_class(run.exam).shows_attention for run in chosen):
         raise ConfigError(f"--attention goes with another exam; these are runs of {', '.join(exams)}")
-    page = report_card(
-        chosen, _data_opener(chosen, data), card_options, blind=is_blind, load=lambda run: candidate(run.spec)
-    )
+    if card_options.attention and model is None:
+        raise ConfigError("--attention needs --model: the model to load, since what a run names is not loaded")
+
+    @cache
+    def load() -> Candidate:
+        return model if isinstance(model, Candidate) else candidate(model)
+
+    page = report_card(chosen, _data_opener(chosen, data), card_options, blind=is_blind, load=lambda _: load())
     if path is not None:
         page.write(path)
     return page

@@ -32,6 +32,32 @@ MISSING: Final = _Missing()
 """Stands for the value of a field that is not there; shown as ``not set``."""
 
 
+OUTSIDE: Final = "SIGHTLINE_ALLOW_OUTSIDE"
+"""Environment variable that lets stored datasets point outside their folder; ``--allow-outside`` sets it."""
+
+
+def is_inside(path: str | Path, folder: Path) -> bool:
+    """Whether a path, with all links followed, lies in a folder."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def refuse_outside(path: Path, folder: Path, *, field: str, allowed: bool = False) -> None:
+    """Refuse a file of a dataset that leads out of its folder, by links or ``..``, or that is none.
+
+    Args:
+        path: The file; one that is not there is not looked at further.
+        folder: The dataset's.
+        field: What names the file, for the DataError.
+        allowed: It may lead anywhere, as long as it is a regular file.
+    """
+    if not (allowed or os.environ.get(OUTSIDE) or is_inside(path, folder)):
+        expected = "a file inside the folder; --allow-outside (in Python allow_outside=True) lets it lead elsewhere"
+        raise DataError("leads out of the dataset", file=folder, field=field, expected=expected, found=str(path))
+    if path.exists() and not path.is_file():
+        problem = "not a regular file, but a folder, pipe or device"
+        raise DataError(problem, file=folder, field=field, found=str(path))
+
+
 def read_bytes(path: str | Path, *, most: int | None = None) -> bytes:
     """Read a regular file whole; a DataError for anything else, which might never end: a folder, pipe or device.
 

@@ -469,8 +469,8 @@ def test_a_changed_model_file_does_not_resume(cli: Cli, small: Path, models: Pat
 @pytest.mark.parametrize(
     ("name", "change", "told"),
     [
-        ("manifest.json", lambda b: b[:50], "damaged manifest"),  # cut off
-        ("manifest.json", lambda b: b.replace(b'"options"', b'"optoins"'), "damaged manifest"),  # a key is missing
+        ("manifest.json", lambda b: b[:50], "not JSON"),  # cut off
+        ("manifest.json", lambda b: b.replace(b'"options"', b'"optoins"'), "did you mean 'options'"),  # misspelt
         ("records.jsonl", lambda b: b[:300] + b"#" + b[301:], "damaged records"),  # broken in the middle
         ("records.jsonl", lambda b: b + b.split(b"\n")[0] + b"\n", "item stands twice"),  # a line doubled
         ("records.jsonl", lambda b: b.replace(b'"closer"', b'"nearer"', 1), "not a label"),  # a foreign word

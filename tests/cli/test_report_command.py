@@ -115,7 +115,8 @@ def test_an_exam_without_a_report(home: Path, tmp_path: Path, cli: Cli) -> None:
 
 
 def test_attention_loads_the_model(home: Path, tmp_path: Path, cli: Cli) -> None:
-    done = cli("report", home / "stares", "--attention", "--out", tmp_path, "--resamples", 100)
+    model = f"{home / 'mine.py'}:staring"
+    done = cli("report", home / "stares", "--attention", "--model", model, "--out", tmp_path, "--resamples", 100)
     assert done.code == 0, done.err
     assert "Attention for object 1" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -127,7 +128,8 @@ def test_attention_loads_the_model(home: Path, tmp_path: Path, cli: Cli) -> None
             ("--protocol", "paper"),
             "--protocol goes with another exam; these are runs of predicates",
         ),  # an option of the other exam
-        (("--attention",), "no method attention(queries)"),  # the model has none
+        (("--attention", "--model", "predicates_majority"), "no method attention(queries)"),  # the model has none
+        (("--attention",), "--attention needs --model"),  # nothing a run names is loaded
         (("--exam", "relations"), "no run of the exam 'relations' here"),  # not there
         (("--scene", SCENES[0], "--scene", "00000002"), f"did you mean '{SCENES[2]}'?"),  # no such scene
         (("--scene", SCENES[0], "--examples", "2"), "with --scene it chooses none"),  # named and counted

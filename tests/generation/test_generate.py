@@ -305,7 +305,7 @@ def test_missing(done: list[tuple[int, int]], span: tuple[int, int], size: int, 
 def test_a_damaged_note_is_told(tmp_path: Path) -> None:
     (tmp_path / "partial").mkdir()
     (tmp_path / "partial" / "00000000.json").write_text(json.dumps({"name": "00000000"}))
-    with pytest.raises(DataError, match="the note of a shard is damaged"):
+    with pytest.raises(DataError, match=r"00000000\.json, scenes: field is missing"):
         finished_shards(tmp_path)
 
 

@@ -178,31 +178,38 @@ def test_other_schema_versions(stored: Dataset, path: tuple[str, ...], version: 
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    ("spoil", "says"),
     [
-        lambda told: told.pop("shards"),  # no shards
-        lambda told: told["shards"][0].pop("rows"),  # no rows
-        lambda told: told["shards"][0].update(name="../../x"),  # a name that leads out
-        lambda told: told.update(fingerprint=7),  # not a text
-        lambda told: told.update(splits=None),  # not a list
-        lambda told: told["shards"].append("x"),  # not an object
+        (lambda told: told.pop("shards"), "shards: field is missing"),
+        (lambda told: told["shards"][0].pop("rows"), r"shards\[0\]\.rows: field is missing"),
+        (lambda told: told["shards"][0]["rows"].pop("views"), r"shards\[0\]\.rows: not one entry a table"),
+        (lambda told: told["shards"][0]["rows"].update(views=-1), r"rows\.views: not a fitting whole number"),
+        (lambda told: told["shards"][0]["files"]["views"].update(bytes="9"), r"views\.bytes: not a fitting whole"),
+        (lambda told: told["shards"][0].update(name="../../x"), r"shards\[0\]\.name: not the name of a shard"),
+        (lambda told: told["shards"][0].update(scenes=1.5), r"shards\[0\]\.scenes: not a fitting whole number"),
+        (lambda told: told["shards"][0].update(scenes=10**400), "number of 401 digits"),
+        (lambda told: told.update(fingerprint=7), "fingerprint: not a text"),
+        (lambda told: told.update(splits=None), "splits: not a list"),
+        (lambda told: told.update(splits=[1]), r"splits\[0\]: not a text"),
+        (lambda told: told.update(recipe=[]), "recipe: not a mapping"),
+        (lambda told: told["shards"].append("x"), r"shards\[2\]: not a mapping|shards\[\d\]: not a mapping"),
     ],
 )
-def test_a_damaged_manifest(stored: Dataset, spoil: Callable[[dict[str, object]], object]) -> None:
+def test_a_damaged_manifest(stored: Dataset, spoil: Callable[[dict[str, object]], object], says: str) -> None:
     manifest = stored.path / "dataset.json"
     told = json.loads(manifest.read_text())
     spoil(told)
     manifest.write_text(json.dumps(told))
-    with pytest.raises(DataError, match=r"dataset\.json: the manifest is damaged"):
+    with pytest.raises(DataError, match=rf"dataset\.json.*{says}"):
         Dataset.open(stored.path)
 
 
 def test_not_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "dataset.json").write_text("{")
-    with pytest.raises(DataError, match="manifest cannot be read"):
+    with pytest.raises(DataError, match="not JSON"):
         Dataset.open(tmp_path)
     (tmp_path / "dataset.json").write_text("[]")
-    with pytest.raises(DataError, match="unknown schema version"):
+    with pytest.raises(DataError, match="not an object"):
         Dataset.open(tmp_path)
     for path in (tmp_path / "nowhere", tmp_path / "dataset.json"):
         with pytest.raises(DataError, match="not a dataset"):

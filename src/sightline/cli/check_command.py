@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import DataPath, Json, counted, err, out, print_json
+from sightline.cli.console import AllowOutside, DataPath, Json, counted, err, out, print_json
 from sightline.errors import DataError
 from sightline.plain import plain
 
@@ -15,10 +15,11 @@ from sightline.plain import plain
 def command(
     data: DataPath,
     most: Annotated[int, typer.Option(min=0, help="Print at most so many problems.")] = 20,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """List everything that is wrong; exit code 2 if anything is. Notes tell what is odd but not wrong."""
-    problems, notes = inspect(data)
+    problems, notes = inspect(data, allow_outside=allow_outside)
     if json:
         fields = ("problem", "file", "row", "field", "expected", "found")
         listed = [{f: plain(getattr(p, f)) for f in fields} for p in problems]
@@ -36,7 +37,7 @@ def command(
         raise typer.Exit(2)
 
 
-def inspect(path: Path) -> tuple[list[DataError], list[str]]:
+def inspect(path: Path, *, allow_outside: bool = False) -> tuple[list[DataError], list[str]]:
     """Problems and notes: damaged shards, broken rows, broken pictures; or a foreign format's first error."""
     from sightline.store import check_tables, is_dataset, open_dataset
     from sightline.store.check import notes
@@ -45,7 +46,7 @@ def inspect(path: Path) -> tuple[list[DataError], list[str]]:
 
     try:
         left_out = [] if is_dataset(path) else detect(path).notes(path)
-        data = open_dataset(path)
+        data = open_dataset(path, allow_outside=allow_outside)
     except DataError as error:
         return [error], []
     damaged = data.verify()

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.segment import Segment
 from rich.table import Table
 
+from sightline.files import OUTSIDE
 from sightline.text import counted as counted
 from sightline.text import file_name as file_name
 from sightline.text import printable
@@ -38,12 +39,28 @@ out = _PlainConsole(highlight=False, soft_wrap=True, width=_WIDE, markup=False, 
 err = _PlainConsole(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, nothing else.")]
+AllowOutside = Annotated[
+    bool, typer.Option("--allow-outside", help="Follow links and paths that lead out of the data's folder.")
+]
 ExamName = Annotated[Literal["relations"], typer.Argument(help="Which exam.")]
 ProtocolName = Annotated[
     Literal["default", "paper", "official"],
     typer.Option("--protocol", help="How answers are counted; docs/reference/protocols."),
 ]
 DataPath = Annotated[Path, typer.Argument(help="A Sightline dataset, or a folder or file of a known format.")]
+
+
+@contextmanager
+def outside_allowed(allowed: bool) -> Iterator[None]:
+    """Let datasets that are opened meanwhile, by worker processes too, point outside their folders."""
+    before = os.environ.get(OUTSIDE)
+    if allowed:
+        os.environ[OUTSIDE] = "1"
+    try:
+        yield
+    finally:
+        if allowed and before is None:
+            del os.environ[OUTSIDE]
 
 
 def print_json(value: Any) -> None:

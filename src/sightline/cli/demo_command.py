@@ -52,8 +52,8 @@ def command(
     turing_runs, story = show_turing(to / "turing", to / "runs")
     world_runs, pictures = show_worlds(to / "worlds", to / "runs")
     runs += [turing_runs, world_runs]
-    say("report", *runs, "--attention --out", card)
-    report_command.command(runs, card, attention=True)
+    say("report", *runs, "--attention --model sornet --out", card)
+    report_command.command(runs, card, attention=True, model="sornet")
     seen = [("The report card: all exams, all models", card)]
     seen += [("The Turing exam: a story of unpredictable questions", story), *pictures]
     write_index(to / "index.html", seen)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_arg
 import typer
 from typer.core import TyperGroup
 
-from sightline.cli.console import Json, err, out, print_json, progress, quiet_stdout
+from sightline.cli.console import AllowOutside, Json, err, out, outside_allowed, print_json, progress, quiet_stdout
 from sightline.text import counted
 
 if TYPE_CHECKING:
@@ -101,12 +101,13 @@ def take_all(
     resume: _ResumeOption = False,
     overwrite: _OverwriteOption = False,
     workers: _WorkersOption = 0,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Take every exam that model and data allow, and say why not for the others."""
     from sightline.api import examine
 
-    with quiet_stdout(active=json), _resumable(to):
+    with outside_allowed(allow_outside), quiet_stdout(active=json), _resumable(to):
         results = examine(
             model,
             data,
@@ -141,9 +142,11 @@ def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
     defaults = {f.name: None if f.default is MISSING else f.default for f in fields(kind)}  # type: ignore[arg-type]
 
     def command(**given: Any) -> None:
+        outside = given.pop("allow_outside")
         values = {name: _value(given.pop(name), defaults[name], hints[name], o) for name, o in known.items()}
         names = given.pop("name") or ()
-        take(kind(**values), given.pop("model") or [], given.pop("data"), names=names, **given)
+        with outside_allowed(outside):
+            take(kind(**values), given.pop("model") or [], given.pop("data"), names=names, **given)
 
     parameters = [
         _parameter("data", _DataOption, None),
@@ -156,6 +159,7 @@ def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
         _parameter("resume", _ResumeOption, False),
         _parameter("overwrite", _OverwriteOption, False),
         _parameter("workers", _WorkersOption, 0),
+        _parameter("allow_outside", AllowOutside, False),
         _parameter("json", Json, False),
     ]
     command.__doc__ = f"{kind.title}. {(kind.__doc__ or '').strip().splitlines()[0]}"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import Json, out, print_json
+from sightline.cli.console import AllowOutside, Json, out, print_json
 from sightline.errors import ConfigError
 
 
@@ -21,6 +21,7 @@ def command(
     format_name: Annotated[
         str, typer.Option("--format", help="The format; then DATA is the only argument, as with import.")
     ] = "",
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Write a dataset in another format."""
@@ -32,7 +33,7 @@ def command(
     chosen, place = (named(first), data) if data is not None else (named(format_name), Path(first))
     if chosen.write is None:
         raise ConfigError(f"{chosen.name} can be read but not written")
-    opened = open_dataset(place)
+    opened = open_dataset(place, allow_outside=allow_outside)
     chosen.write(opened.tables(), to, **({"blobs": opened.blobs} if chosen.photos_out else {}))
     if json:
         print_json({"written": str(to), "format": chosen.name})

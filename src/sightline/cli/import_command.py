@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import Json, counted, err, out, print_json
+from sightline.cli.console import AllowOutside, Json, counted, err, out, print_json
 from sightline.errors import DataError, PictureError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def command(
         bool, typer.Option("--skip-broken", help="Go on without photos that cannot be read; each is listed.")
     ] = False,
     overwrite: Annotated[bool, typer.Option(help="Replace a dataset that is already there.")] = False,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Read a dataset of another format, check every row, and store it as Parquet."""
@@ -47,7 +48,9 @@ def command(
     }
     notes = chosen.notes(source, **options)
     broken: list[PictureError] = []
-    parts = _some(chosen.read(source, **options), source, broken, skip_broken=skip_broken)
+    parts = _some(
+        chosen.read(source, allow_outside=allow_outside, **options), source, broken, skip_broken=skip_broken
+    )
     data = write(
         parts, to, source=chosen.name, copy=True, on_broken=broken.append, ordered=True, overwrite=overwrite
     )

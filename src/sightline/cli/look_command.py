@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sightline.cli.console import DataPath, Json, counted, err, out, print_json
+from sightline.cli.console import AllowOutside, DataPath, Json, counted, err, out, print_json
 
 
 def command(
@@ -59,6 +59,7 @@ def command(
         int | None, typer.Option(min=1, help="Views side by side; as many as fit if not given.")
     ] = None,
     width: Annotated[int, typer.Option(min=96, help="Width of a panel of a PNG, pixels.")] = 480,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Draw scenes onto a contact sheet: pictures with boxes, masks, hidden parts, depth and relations."""
@@ -67,7 +68,7 @@ def command(
     from sightline.store.selection import Selection
 
     made = contact_sheet(
-        open_dataset(data),
+        open_dataset(data, allow_outside=allow_outside),
         to,
         overlay=overlay,
         scenes=scenes,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import Json, ProtocolName, out, print_json
+from sightline.cli.console import AllowOutside, Json, ProtocolName, out, outside_allowed, print_json
 
 
 def command(
@@ -21,31 +21,37 @@ def command(
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
     exam: Annotated[str, typer.Option(help="Only the runs of this exam.")] = "",
     attention: Annotated[
-        bool, typer.Option("--attention", help="Predicates: load the focused model, show where it looks.")
+        bool, typer.Option("--attention", help="Predicates: show where the focused model looks; needs --model.")
     ] = False,
+    model: Annotated[
+        str, typer.Option(help="The focused model, to be loaded for --attention; nothing a run names is loaded.")
+    ] = "",
     scene: Annotated[
         list[str] | None, typer.Option(help="Show this scene, by id, not those chosen; may be repeated.")
     ] = None,
     examples: Annotated[
         int | None, typer.Option(min=1, help="Most scenes to show of each kind (worst, typical, perfect).")
     ] = None,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Write one self-contained HTML page of all exams: summary, scores, baselines, mistakes, single scenes."""
     from sightline.api import report
 
-    page = report(
-        runs,
-        to,
-        data,
-        exam=exam,
-        focus=focus,
-        resamples=resamples,
-        scoring={} if protocol == "default" else {"protocol": protocol},
-        scenes=tuple(scene or ()),
-        examples=examples,
-        attention=attention,
-    )
+    with outside_allowed(allow_outside):
+        page = report(
+            runs,
+            to,
+            data,
+            exam=exam,
+            model=model or None,
+            focus=focus,
+            resamples=resamples,
+            scoring={} if protocol == "default" else {"protocol": protocol},
+            scenes=tuple(scene or ()),
+            examples=examples,
+            attention=attention,
+        )
     if json:
         print_json(page.to_dict())
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import DataPath, Json, err, out, print_json, progress, table
+from sightline.cli.console import AllowOutside, DataPath, Json, err, out, print_json, progress, table
 from sightline.errors import ConfigError
 from sightline.text import counted, file_name
 
@@ -75,19 +75,22 @@ def ask(
     min_support: Support = 30,
     smoothing: Smoothing = 0.0,
     save: Annotated[Path | None, typer.Option(help="Draw picture and questions into this PNG.")] = None,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Ask about one image, and print the story."""
     from sightline.cli.turing_print import print_transcript
     from sightline.exams.turing.ask import ask as ask_image
     from sightline.exams.turing.estimate.estimator import named_assumptions
+    from sightline.generation import open_any
 
     if answers is not None and operator != "person":
         raise ConfigError("--answers keeps what a person says: it goes with --operator person")
     if json and operator == "person":
         raise ConfigError("a person needs the terminal: leave --json out, then ask again with the answers")
+    opened = open_any(data, allow_outside=allow_outside)
     asked = ask_image(
-        data,
+        opened,
         image,
         train=train,
         train_split=train_split,
@@ -144,6 +147,7 @@ def write(
     min_support: Support = 30,
     smoothing: Smoothing = 0.0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a test and its key.")] = False,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Prepare a written test: questions and pictures to hand out, the true answers in a key that stays."""
@@ -151,7 +155,7 @@ def write(
     from sightline.exams.turing.vocabulary.files import named_vocabulary
     from sightline.generation import open_any
 
-    opened = open_any(data)
+    opened = open_any(data, allow_outside=allow_outside)
     learned = opened if train is None else open_any(train)
     exam = TuringExam(
         train=learned,

@@ -458,7 +458,7 @@ def _commands(context: CardContext) -> list[str]:
     report = [f"sightline report runs --exam {context.exam.name} --data {data}"]
     report += [f"--{key} {shlex.quote(str(value))}" for key, value in (context.options.scoring or {}).items()]
     report += [f"--scene {shlex.quote(scene)}" for scene in context.options.scenes]
-    report += ["--attention"] if context.options.attention else []
+    report += [f"--attention --model {shlex.quote(context.focus.run.spec)}"] if context.options.attention else []
     return [*lines, " ".join([*report, "--out report.html"])]
 
 

@@ -111,6 +111,7 @@ def canonical_of(dataset: Dataset, thing: Object, *, draw: int = DRAWN) -> NDArr
         problem = "the dataset has no canonical views: run the same sightline generate again with --canonical N"
         raise DataError(problem, file=dataset.path)
     file = file_of(dataset.path, look)
+    dataset.blobs.check(file, CANONICAL)
     try:
         return _read(file)
     except UNREADABLE as error:

@@ -24,14 +24,18 @@ KIND = "world"
 _TOLERANCE = 1e-6  # metres and cosines: another machine's sine may differ in the last digit
 
 
-def open_any(path: str | Path) -> Dataset:
+def open_any(path: str | Path, *, allow_outside: bool = False) -> Dataset:
     """Open a Sightline dataset, or read a file or folder of a known format into memory.
 
     Nothing is written. An outside format is read and checked as a whole, so `sightline import` pays off for
     anything large or opened often. Scenes of a generated dataset can be had without any of their objects
     (`Scene.without`), and their views have normals (`View.normals`); both are made when asked for.
+
+    Args:
+        path: The file or folder.
+        allow_outside: Its pictures may lie outside the folder, by absolute paths or links; refused otherwise.
     """
-    opened = open_dataset(path)
+    opened = open_dataset(path, allow_outside=allow_outside)
     return opened.completed_by(Remaker(opened.path, json.dumps(opened.recipe))) if is_generated(opened) else opened
 
 

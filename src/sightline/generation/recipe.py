@@ -218,6 +218,8 @@ def save_meshes(folder: Path, settings: Mapping[str, Any], data: bytes) -> None:
 
 
 def located(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with the meshes' files as they are reached from here."""
-    meshes = settings.get("meshes") or {}
-    return {**settings, "meshes": {name: {"file": str(folder / mesh["file"])} for name, mesh in meshes.items()}}
+    """The settings with the meshes' files as they are reached from here; a DataError for one outside the folder."""
+    meshes = {name: folder / mesh["file"] for name, mesh in (settings.get("meshes") or {}).items()}
+    for file in meshes.values():
+        files.refuse_outside(file, folder, field="recipe.settings.meshes")
+    return {**settings, "meshes": {name: {"file": str(file)} for name, file in meshes.items()}}

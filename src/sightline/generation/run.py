@@ -23,6 +23,7 @@ from typing import Any
 
 from numba.core.event import Listener, install_listener
 
+from sightline.documents import read_json_object
 from sightline.engine import Task
 from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
@@ -46,7 +47,7 @@ from sightline.store.manifest import (
     Manifest,
     ShardInfo,
     read_manifest,
-    shard_from_dict,
+    read_shard_note,
     shard_to_dict,
 )
 from sightline.store.schema import SCHEMAS
@@ -203,7 +204,7 @@ def _finished(folder: Path, recipe: DatasetRecipe, scenes: int) -> list[ShardInf
         raise ConfigError(f"{folder} holds a dataset that was not generated; choose another folder")
     done = finished_shards(folder, manifest.shards if manifest else ())
     if manifest is not None or done:
-        stored = manifest.recipe if manifest else json.loads(note.read_bytes())
+        stored = manifest.recipe if manifest else read_json_object(note)
         _refuse_other(folder, DatasetRecipe.from_dict(stored or {}, note), recipe)
     held = sum(shard.scenes for shard in done)
     if held > scenes:
@@ -435,19 +436,12 @@ def _counted(scenes: Iterator[Scene], on_scene: Callable[[int], None] | None) ->
 def finished_shards(folder: Path, known: Sequence[ShardInfo] = ()) -> list[ShardInfo]:
     """List the finished shards of a folder, by index: `known` ones and noted ones whose files are all there."""
     notes = sorted((folder / PARTIAL).glob("[0-9]*.json"))
-    shards = {info.name: info for info in [*(_noted(note) for note in notes), *known]}
+    shards = {info.name: info for info in [*map(read_shard_note, notes), *known]}
     whole = sorted((s for s in shards.values() if _is_whole(folder, s)), key=first_index)
     for a, b in pairwise(whole):
         if first_index(a) + a.scenes > first_index(b):
             raise DataError("two shards hold the same scenes", file=folder, found=f"{a.name}, {b.name}")
     return whole
-
-
-def _noted(note: Path) -> ShardInfo:
-    try:
-        return shard_from_dict(json.loads(note.read_bytes()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"the note of a shard is damaged: {error!r}", file=note) from error
 
 
 def _is_whole(folder: Path, shard: ShardInfo) -> bool:

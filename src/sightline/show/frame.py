@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.errors import DataError
+from sightline.errors import PictureError
 from sightline.geometry import masks
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.scenes.types import Loader
@@ -257,7 +257,7 @@ def _pixels(load: Loader | None, notes: list[str]) -> tuple[Any, tuple[int, int]
         if isinstance(load, PixelLoader):
             return load.reduced()
         pixels = None if load is None else load()
-    except DataError as error:  # one lost picture must not cost the reader the sheet
+    except PictureError as error:  # one lost picture must not cost the reader the sheet
         notes.append(str(error))
         return None, None
     return pixels, None if pixels is None else (pixels.shape[1], pixels.shape[0])

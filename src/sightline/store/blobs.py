@@ -1,7 +1,8 @@
 """Pictures beside the tables: files named by the sha256 of their bytes, and loaders that read them.
 
 A reference is ``blob:<sha256><suffix>``, the file ``images/<first two digits>/<sha256><suffix>`` of the dataset
-folder; any other reference is a path, absolute or inside the dataset folder. `encodings` tells the forms.
+folder; any other reference is a path inside that folder, or anywhere where that is allowed. `encodings` tells the
+forms.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from sightline.errors import DataError, PictureError
-from sightline.files import atomic_write, sync_files
+from sightline.files import atomic_write, refuse_outside, sync_files
 from sightline.store.encodings import UNREADABLE, Kind, decode, decode_reduced, encode
 from sightline.store.manifest import IMAGES
 
@@ -43,11 +44,12 @@ class Blobs(Mapping[str, Path]):
 
     `root` is the dataset folder; paths in references are taken from there. Handing it to ``write(images=…)``
     carries the pictures of one dataset into another. With `lazy`, what is put may be lost with the machine's power
-    until `sync` is called.
+    until `sync` is called. With `allow_outside` references may be absolute, and links may lead anywhere.
     """
 
     root: Path
     lazy: bool = False
+    allow_outside: bool = False
 
     def put(self, data: bytes, suffix: str = "") -> str:
         """Store bytes, unless they are here already; returns their reference."""
@@ -75,13 +77,21 @@ class Blobs(Mapping[str, Path]):
         return None if ref is None else PixelLoader(self, kind, ref, row)
 
     def locate(self, ref: str) -> Path:
-        """The file a reference means. It never leads out of the dataset folder, unless it is an absolute path."""
+        """The file a reference means; a DataError where it leads out of the dataset folder or is no file."""
         if ref.startswith(PREFIX):
             return self.file(ref)
-        path = Path(ref)
-        if not path.is_absolute() and ".." in path.parts:
-            raise DataError("path leads out of the dataset", file=self.root, field="image", found=ref)
-        return self.root / path
+        path = self.root / ref
+        if not Path(ref).is_absolute() and ".." in Path(ref).parts:
+            raise DataError("leads out of the dataset", file=self.root, field="image", found=ref)
+        self.check(path)
+        return path
+
+    def check(self, path: Path, field: str = "image") -> None:
+        """Refuse a file of the dataset that leads out of its folder, unless that is allowed, or that is none."""
+        try:
+            refuse_outside(path, self.root, field=field, allowed=self.allow_outside)
+        except (OSError, ValueError) as error:  # a name that cannot be one
+            raise DataError(f"not a path: {error}", file=self.root, field=field, found=str(path)) from None
 
     def damage(self, ref: str) -> DataError | None:
         """What is wrong with a blob: not here, or its bytes are not those it was named after."""
@@ -102,7 +112,9 @@ class Blobs(Mapping[str, Path]):
             raise DataError(
                 "not a blob reference", file=self.root, field="image", expected="blob:<sha256>[.suffix]", found=ref
             )
-        return self.root / IMAGES / name[:2] / name
+        path = self.root / IMAGES / name[:2] / name
+        self.check(path)
+        return path
 
     def __getitem__(self, ref: str) -> Path:
         if ref not in self:

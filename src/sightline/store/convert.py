@@ -124,7 +124,7 @@ def scenes_from_tables(tables: Tables, *, blobs: Blobs | None = None) -> Iterato
     tables = by_scene(tables)
     ids = tables.views["scene_id"].unique(maintain_order=True)
     places = {name: _places(name, frame, ids) for name, frame in tables.frames()}
-    where = Blobs(Path()) if blobs is None else blobs
+    where = Blobs(Path(), allow_outside=True) if blobs is None else blobs
     for start in range(0, len(ids), _BLOCK):
         block = range(start, min(start + _BLOCK, len(ids)))
         runs = {name: _runs(tables.frame(name), places[name], block) for name in SCHEMAS}

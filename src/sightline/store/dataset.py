@@ -51,16 +51,28 @@ class Dataset:
         self.blobs = blobs
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
-        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached."""
+    def open(cls, path: str | Path, *, allow_outside: bool = False) -> Self:
+        """Open a dataset folder; reads the manifest only, so a damaged shard shows when it is reached.
+
+        Args:
+            path: The folder.
+            allow_outside: Its files may be links, and its pictures paths, that lead out of the folder.
+        """
         folder = Path(path)
         manifest = read_manifest(folder)
-        return cls([DiskShard(folder, info) for info in manifest.shards], Blobs(folder), manifest)
+        shards = [DiskShard(folder, info, allow_outside) for info in manifest.shards]
+        return cls(shards, Blobs(folder, allow_outside=allow_outside), manifest)
 
     @classmethod
-    def from_tables(cls, tables: Tables, path: str | Path | None = None) -> Self:
-        """A dataset in memory; `path` is the folder that relative picture paths start from, and its name."""
-        return cls([MemoryShard(by_scene(tables))], Blobs(Path(path or ".")))
+    def from_tables(cls, tables: Tables, path: str | Path | None = None, *, allow_outside: bool = True) -> Self:
+        """A dataset in memory, whose pictures may lie anywhere: whoever has the tables made them.
+
+        Args:
+            tables: All its rows.
+            path: The folder that relative picture paths start from, and its name.
+            allow_outside: Pictures may lie elsewhere.
+        """
+        return cls([MemoryShard(by_scene(tables))], Blobs(Path(path or "."), allow_outside=allow_outside))
 
     def completed_by(self, completed: Completed) -> Self:
         """The same dataset whose scenes get what can be made again, by one who knows how (`Scene.without`)."""
@@ -214,18 +226,23 @@ class Dataset:
         return [DataError("scene stands in two shards", file=self.path, field="scene_id", found=i) for i in doubled]
 
 
-def open_dataset(path: str | Path) -> Dataset:
+def open_dataset(path: str | Path, *, allow_outside: bool = False) -> Dataset:
     """Open a Sightline dataset, or read a file or folder of a known format into memory.
 
     Nothing is written. An outside format is read and checked as a whole, so `sightline import` pays off for
     anything large or opened often.
+
+    Args:
+        path: The file or folder.
+        allow_outside: Files and links in it may lead out of the folder.
     """
     place = Path(path)
     if is_dataset(place):
-        return Dataset.open(place)
+        return Dataset.open(place, allow_outside=allow_outside)
     if (place / PARTIAL).is_dir():
         raise DataError("still being generated: run the same sightline generate again to go on", file=place)
-    return Dataset.from_tables(Tables.concat(detect(place).read(place)), path=place)
+    parts = detect(place).read(place, allow_outside=allow_outside)
+    return Dataset.from_tables(Tables.concat(parts), path=place)
 
 
 def _attempt(action: Callable[[], T], on_error: OnError) -> T | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from sightline.documents import read_json_object
 from sightline.errors import DataError
 from sightline.store.schema import SCHEMA_VERSION, SCHEMAS
+from sightline.typed import Least, Unfit, Value, typed
 
 MANIFEST = "dataset.json"
 IMAGES = "images"
@@ -103,28 +105,19 @@ def is_dataset(path: str | Path) -> bool:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a dataset folder, or a DataError that says why it is none."""
     path = folder / MANIFEST
-    try:
-        stored = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise DataError("not a dataset: there is no manifest", file=path) from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"the manifest cannot be read: {error}", file=path) from error
-    version = stored.get("schema_version") if isinstance(stored, dict) else None
+    if not path.exists():
+        raise DataError("not a dataset: there is no manifest", file=path)
+    stored = read_json_object(path)
+    version = stored.get("schema_version")
     if version != SCHEMA_VERSION or isinstance(version, bool):
         newer = isinstance(version, int) and version > SCHEMA_VERSION
         problem = "written by a newer Sightline" if newer else "unknown schema version"
         raise DataError(problem, file=path, field="schema_version", expected=SCHEMA_VERSION, found=version)
-    try:
-        return Manifest(
-            source=_text(stored, "source"),
-            created=_text(stored, "created"),
-            splits=tuple(str(s) for s in stored["splits"]),
-            fingerprint=_text(stored, "fingerprint"),
-            shards=tuple(shard_from_dict(s) for s in stored["shards"]),
-            recipe=_recipe(stored.get("recipe")),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"the manifest is damaged: {error!r}", file=path) from error
+    known = {f.name for f in fields(_StoredManifest)}
+    at = Value({name: value for name, value in stored.items() if name in known}, str(path))
+    given: _StoredManifest = at.read(_StoredManifest)
+    shards = tuple(shard.described() for shard in given.shards)
+    return Manifest(given.source, given.created, given.splits, given.fingerprint, shards, recipe=given.recipe)
 
 
 def shard_to_dict(shard: ShardInfo) -> dict[str, Any]:
@@ -140,37 +133,53 @@ def shard_to_dict(shard: ShardInfo) -> dict[str, Any]:
     }
 
 
-def shard_from_dict(stored: Mapping[str, Any]) -> ShardInfo:
-    """A shard's entry from plain values; KeyError, TypeError or ValueError where they are none."""
-    name = _text(stored, "name")
+def read_shard_note(path: Path) -> ShardInfo:
+    """A shard's entry from a file of its own, as `shard_to_dict` gives it."""
+    return typed(read_json_object(path), _StoredShard, str(path)).described()
+
+
+def _digits(name: str) -> str:
     if not _SHARD_NAME.fullmatch(name):
-        raise ValueError(f"shard name {name!r}")  # it becomes a path: digits only
-    files = {
-        table: FileInfo(
-            rows=int(stored["rows"][table]),
-            bytes=int(stored["files"][table]["bytes"]),
-            sha256=_text(stored["files"][table], "sha256"),
-        )
-        for table in SCHEMAS
-    }
-    return ShardInfo(
-        name=name,
-        scenes=int(stored["scenes"]),
-        first=_text(stored, "first_scene"),
-        last=_text(stored, "last_scene"),
-        fingerprint=_text(stored, "fingerprint"),
-        files=files,
-    )
+        raise Unfit("not the name of a shard", "five digits or more")  # it becomes a path
+    return name
 
 
-def _recipe(stored: object) -> Mapping[str, Any] | None:
-    if stored is None or isinstance(stored, dict):
-        return stored
-    raise TypeError(f"recipe is {stored!r}")
+def _all_tables(values: dict[str, Any]) -> dict[str, Any]:
+    if set(values) != set(SCHEMAS):
+        raise Unfit("not one entry a table", ", ".join(SCHEMAS))
+    return values
 
 
-def _text(stored: Mapping[str, Any], key: str) -> str:
-    value = stored[key]
-    if not isinstance(value, str):
-        raise TypeError(f"{key} is {value!r}")
-    return value
+@dataclass(frozen=True, slots=True)
+class _StoredFile:
+    bytes: Annotated[int, Least(0)]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredShard:
+    """A shard's entry as it stands in the file."""
+
+    name: Annotated[str, _digits]
+    scenes: Annotated[int, Least(0)]
+    first_scene: str
+    last_scene: str
+    rows: Annotated[Mapping[str, Annotated[int, Least(0)]], _all_tables]
+    fingerprint: str
+    files: Annotated[Mapping[str, _StoredFile], _all_tables]
+
+    def described(self) -> ShardInfo:
+        files = {t: FileInfo(self.rows[t], self.files[t].bytes, self.files[t].sha256) for t in SCHEMAS}
+        return ShardInfo(self.name, self.scenes, self.first_scene, self.last_scene, self.fingerprint, files)
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredManifest:
+    """The manifest as it stands in the file; keys beside these are passed over."""
+
+    source: str
+    created: str
+    splits: tuple[str, ...]
+    fingerprint: str
+    shards: tuple[_StoredShard, ...]
+    recipe: Mapping[str, Any] | None = None

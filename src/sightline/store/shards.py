@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from sightline.errors import DataError
-from sightline.files import atomic_write
+from sightline.files import atomic_write, refuse_outside
 from sightline.store.convert import scene_count
 from sightline.store.fingerprint import fingerprint
 from sightline.store.manifest import FileInfo, ShardInfo
@@ -78,6 +78,7 @@ class DiskShard:
 
     folder: Path
     info: ShardInfo
+    allow_outside: bool = False
     _sound: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -96,39 +97,35 @@ class DiskShard:
         if frame.height != self.info.files[table].rows:
             expected = self.info.files[table].rows
             raise DataError("shard has the wrong number of rows", file=path, expected=expected, found=frame.height)
-        if frame.schema != SCHEMAS[table]:
-            wrong = [c for c, t in SCHEMAS[table].items() if frame.schema.get(c) != t]
-            raise DataError("shard has the wrong columns", file=path, field=wrong[0] if wrong else None)
+        _refuse_columns(path, table, frame.schema)
         return frame
 
     def scannable(self, table: str) -> Path:
-        """The table's file, which is there and has the right size."""
-        path = table_file(self.folder, table, self.info.name)
-        _check_size(path, self.info.files[table].bytes)
+        """The table's file, whose size, bytes and columns are right; they are looked at once, until it changes."""
+        path = self._file(table)
+        stat = path.stat()
+        if self._sound.get(table) != (stat.st_size, stat.st_mtime_ns):
+            _refuse_columns(path, table, _schema(path, self._bytes(table)))
+            self._sound[table] = (stat.st_size, stat.st_mtime_ns)
         return path
 
     def rows_of(self, scene_id: str) -> Tables:
-        """The rows of one scene, decoding one row group of each table.
-
-        The files' bytes are checked the first time and again whenever size or time of change differ.
-        """
+        """The rows of one scene, decoding one row group of each table."""
         frames = {}
         for table in SCHEMAS:
-            path = table_file(self.folder, table, self.info.name)
-            self._check_once(table, path)
+            path = self.scannable(table)
             frames[table] = _decoded(path, table, pl.scan_parquet(path).filter(pl.col("scene_id") == scene_id))
         return Tables(**frames)
 
-    def _check_once(self, table: str, path: Path) -> None:
-        _check_size(path, self.info.files[table].bytes)
-        stat = path.stat()
-        if self._sound.get(table) != (stat.st_size, stat.st_mtime_ns):
-            self._bytes(table)
-            self._sound[table] = (stat.st_size, stat.st_mtime_ns)
-
-    def _bytes(self, table: str) -> bytes:
+    def _file(self, table: str) -> Path:
+        """The table's file, which is there and has the right size."""
         path = table_file(self.folder, table, self.info.name)
         _check_size(path, self.info.files[table].bytes)
+        refuse_outside(path, self.folder, field=table, allowed=self.allow_outside)
+        return path
+
+    def _bytes(self, table: str) -> bytes:
+        path = self._file(table)
         try:
             data = path.read_bytes()
         except OSError as error:
@@ -136,6 +133,23 @@ class DiskShard:
         if hashlib.sha256(data).hexdigest() != self.info.files[table].sha256:
             raise DataError("shard is damaged: its bytes are not those that were written", file=path)
         return data
+
+
+def _schema(path: Path, data: bytes) -> pl.Schema:
+    try:
+        return pl.Schema(pl.read_parquet_schema(io.BytesIO(data)))
+    except _UNDECODABLE as error:
+        raise DataError(f"shard cannot be decoded: {error}", file=path) from error
+
+
+def _refuse_columns(path: Path, table: str, found: pl.Schema) -> None:
+    """Refuse other columns and types than the schema's; those that older files lack are not missed."""
+    late = LATER.get(table, frozenset())
+    for name in [*SCHEMAS[table], *found]:
+        wanted, given = SCHEMAS[table].get(name), found.get(name)
+        if wanted != given and not (name in late and given is None):
+            words = ["no such column" if kind is None else str(kind) for kind in (wanted, given)]
+            raise DataError("shard has the wrong columns", file=path, field=name, expected=words[0], found=words[1])
 
 
 def _check_size(path: Path, expected: int) -> None:

@@ -202,7 +202,7 @@ def _keep_images(
 def _without_broken(tables: Tables, images: Images, on_broken: Callable[[PictureError], None] | None) -> Tables:
     """The tables without references to pictures that cannot be used, and without scenes that were only such."""
     outside = ~pl.col("image").str.starts_with(PREFIX) & ~pl.col("image").is_in(list(images))
-    faults = picture_faults(tables.views.filter(outside), Blobs(Path()))
+    faults = picture_faults(tables.views.filter(outside), Blobs(Path(), allow_outside=True))
     if not faults:
         return tables
     for fault in faults.values():

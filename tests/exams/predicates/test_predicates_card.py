@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -247,7 +248,9 @@ def test_commands_ask_for_the_same_scenes(page: Page, data: Dataset, tmp_path: P
     made = card(several, data, scenes=tuple(ids[1:3]))
     start = "sightline report runs --exam predicates --data d"
     assert made.parts[0].commands[-1] == f"{start} --scene {ids[1]} --scene {ids[2]} --out report.html"
-    assert page.parts[0].commands[-1] == f"{start} --attention --out report.html"
+    assert (
+        page.parts[0].commands[-1] == f"{start} --attention --model {quote(f'mine.py:{HOSTILE}')} --out report.html"
+    )
     assert "To do it again" in words_of(made)
 
 

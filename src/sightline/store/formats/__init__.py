@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from sightline.errors import ConfigError, DataError
+from sightline.files import OUTSIDE, is_inside
 from sightline.hints import hint
+from sightline.store.blobs import PREFIX
 from sightline.store.tables import Tables
 
 __all__ = ["FORMATS", "Format", "detect", "named", "pick"]
@@ -43,13 +46,20 @@ class Format:
         """Whether a path looks like it."""
         return bool(self._function("detect")(path))
 
-    def read(self, path: str | Path, **options: Any) -> Iterator[Tables]:
-        """Checked import in parts; options differ by format."""
+    def read(self, path: str | Path, *, allow_outside: bool = False, **options: Any) -> Iterator[Tables]:
+        """Checked import in parts.
+
+        Args:
+            path: File or folder.
+            allow_outside: Photos may be links that lead out of the folder, or of that given as ``images``.
+            **options: Those of the format.
+        """
         for option in options:
             if option not in self.options:
                 raise ConfigError(f"{self.name} has no import option {option!r} (it has {', '.join(self.options)})")
         parts: Iterator[Tables] = self._function("read")(Path(path), **options)
-        return parts
+        allowed = allow_outside or bool(os.environ.get(OUTSIDE))
+        return parts if allowed else _inside(parts, _photo_folder(Path(path), options.get("images")))
 
     @property
     def write(self) -> Callable[..., object] | None:
@@ -66,6 +76,22 @@ class Format:
 
     def _function(self, name: str) -> Any:
         return getattr(import_module(f"{__name__}.{self.module}"), name, None)
+
+
+def _photo_folder(path: Path, images: str | Path | None) -> Path:
+    """The folder in which the photos of a source must lie: that given for them, or else its own."""
+    own = path if path.is_dir() else path.absolute().parent
+    return Path(images) if images else own.parent if own.name == "annotations" else own  # COCO's layout
+
+
+def _inside(parts: Iterator[Tables], folder: Path) -> Iterator[Tables]:
+    """The parts as they come; a DataError at the first photo that is a link out of the folder."""
+    for part in parts:
+        for photo in part.views["image"].drop_nulls().unique(maintain_order=True):
+            if not photo.startswith(PREFIX) and not is_inside(photo, folder):
+                expected = f"a file in {folder}; --allow-outside follows links"
+                raise DataError("photo is a link that leads out of its folder", file=photo, expected=expected)
+        yield part
 
 
 def named(name: str) -> Format:

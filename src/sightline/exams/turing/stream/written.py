@@ -99,7 +99,7 @@ class WrittenTest:
             {"scene_id": list(files), "view_id": "0", "image": list(files.values())},
             schema={"scene_id": pl.String, "view_id": pl.String, "image": pl.String},
         )
-        return Dataset.from_tables(Tables.build(views=views), path=self.folder)
+        return Dataset.from_tables(Tables.build(views=views), path=self.folder, allow_outside=False)
 
 
 def write_test(
