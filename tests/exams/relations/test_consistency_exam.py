@@ -12,7 +12,8 @@ import pytest
 from reference import consistency as oracle
 from sightline.errors import ConfigError, DataError
 from sightline.exams.relations import RelationsExam, mark_pairs
-from sightline.exams.relations.consistency import MEANING, ORIGINAL, agreements, box_tables, within_against_across
+from sightline.exams.relations.agreement import agreements
+from sightline.exams.relations.consistency import MEANING, ORIGINAL, box_tables, within_against_across
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
 from sightline.exams.scoring import RunResult, compare_runs, score_records

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -39,16 +38,13 @@ from sightline.exams.relations.items import RelationsItem
 from sightline.exams.relations.marks import RECORDS, Marks, answer_words, joint_units, mark_pairs
 from sightline.exams.relations.measures import SUBTASK_TITLES, task_name
 from sightline.exams.relations.pairs import SETTINGS, PairTable, pair_table
-from sightline.exams.relations.protocols import N_LABELS, Floats, ratio
+from sightline.exams.relations.protocols import ratio
 from sightline.exams.run import ItemRecords
 from sightline.exams.run_schema import RecordColumn
-from sightline.exams.scoring import RunResult
 from sightline.geometry import area
-from sightline.plain import plain
-from sightline.scenes import View, words
-from sightline.show.table import Cell, Row, Table
+from sightline.scenes import View
 from sightline.skills import Judgements, Pairs, Setting
-from sightline.stats import OrderedPairs, intervals
+from sightline.stats import OrderedPairs
 from sightline.store import Dataset, Tables
 from sightline.variations import VARIATIONS, Variation
 
@@ -80,8 +76,8 @@ LAWS: Final = {
 }
 """Laws that answers can break, in the words of tables."""
 
-_FACTS: Final = ("truth", "meaning")
-_KEYS: Final = ("item", "subject", "object", "aspect")
+ASKED: Final = ("item", "subject", "object", "aspect")
+"""Columns that name a question, whoever was asked and of whichever variant of the pictures."""
 _NO_PHOTO: Final = "no photo to change"
 _STORED: Final = "the model's answers are stored, of the pictures as they are"
 
@@ -268,7 +264,7 @@ def _both_ways(marks: Marks, counts: Mapping[Any, Mapping[str, NDArray[np.int64]
 
 def comparable_rows(a: pl.DataFrame, b: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The judgements that both runs were asked for, changed pictures among them."""
-    keys = [*_KEYS, "variant"]
+    keys = [*ASKED, "variant"]
     return tuple(x.join(y, on=keys, how="semi", maintain_order="left") for x, y in ((a, b), (b, a)))  # type: ignore[return-value]
 
 
@@ -327,7 +323,7 @@ def _changes(rows: pl.DataFrame) -> Iterator[Measures]:
     """Answers that stay the same in a changed picture, by sub-task and change."""
     before = rows.filter(pl.col("variant") == ORIGINAL, pl.col("answer").is_not_null())
     after = rows.filter(pl.col("variant") != ORIGINAL)
-    lined = after.join(before.select(*_KEYS, said="answer"), on=_KEYS, how="inner", maintain_order="left")
+    lined = after.join(before.select(*ASKED, said="answer"), on=ASKED, how="inner", maintain_order="left")
     counted = lined.group_by("setting", "aspect", "variant", "cluster_id").agg(
         same=pl.col("answer").eq_missing(pl.col("said")).sum(), cases=pl.len()
     )
@@ -357,110 +353,3 @@ def _changes(rows: pl.DataFrame) -> Iterator[Measures]:
         )
         if names:
             yield Measures(tuple(units), counts, lambda t: ratio(t[..., 0], t[..., 1]), names)
-
-
-def agreements(results: Sequence[RunResult], *, resamples: int, seed: int) -> list[dict[str, Any]]:
-    """How far runs say the same of the pictures as they are: every two of which one looks, or any two.
-
-    A row each: the two names, and by sub-task the share of ordered pairs that both answered alike (``agreement``),
-    Cohen's ``kappa``, which takes away what two that do not look would agree on by their labels' shares, and how
-    many ``pairs`` both answered. Intervals are by image or image pair.
-    """
-    answered = [result for result in results if result.records.rows.height]
-    looking = [result for result in answered if not result.blind] or answered
-    asked = {
-        r.name: r.records.rows.filter(pl.col("variant") == ORIGINAL, pl.col("answer").is_not_null()).select(
-            *_KEYS, "setting", "cluster_id", "answer"
-        )
-        for r in answered
-    }
-    return [
-        {
-            "a": a.name,
-            "b": b.name,
-            "subtasks": _agreement(asked[a.name], asked[b.name], resamples=resamples, seed=seed),
-        }
-        for a, b in combinations(answered, 2)
-        if a in looking or b in looking
-    ]
-
-
-def consistency_document(results: Sequence[RunResult], resamples: int, seed: int) -> dict[str, Any]:
-    """What JSON tells beside the scores: every run's figures by name, and how far two runs agree."""
-    figures = {r.name: {k: v for k, v in r.scores.to_dict().items() if k not in _FACTS} for r in results}
-    found = agreements(results, resamples=resamples, seed=seed)
-    return {"meaning": MEANING, "models": figures, "agreement": found}
-
-
-def left_out_sentences(results: Sequence[RunResult]) -> Iterator[str]:
-    """What was not asked under changed pictures, and why; once for all runs alike."""
-    told: dict[tuple[str, int, int], list[str]] = {}
-    for result in results:
-        for reason, n in result.scores.facts.get("not_changed", {}).items():
-            told.setdefault((reason, n, int(result.scores.facts["items"])), []).append(result.name)
-    for (reason, n, items), names in told.items():
-        whose = "" if len(names) == len(results) else f" for {', '.join(names)}"
-        yield f"Not asked under changed pictures{whose}: {n:,} of {items:,} images and image pairs: {reason}."
-
-
-def _agreement(a: pl.DataFrame, b: pl.DataFrame, *, resamples: int, seed: int) -> dict[str, Any]:
-    lined = a.join(b.select(*_KEYS, other="answer"), on=_KEYS, how="inner", maintain_order="left")
-    found = {}
-    for task in SUBTASK_TITLES:
-        setting, aspect = task.split("/")
-        own = lined.filter(pl.col("setting") == setting, pl.col("aspect") == aspect)
-        if not own.height:
-            continue
-        codes = {word: code for code, word in enumerate(words(aspect))}
-        units = own["cluster_id"].unique().sort()
-        one, other = (
-            own[end].replace_strict(codes, return_dtype=pl.Int64).to_numpy() for end in ("answer", "other")
-        )
-        counts = np.zeros((len(units), N_LABELS, N_LABELS), dtype=np.int64)
-        np.add.at(counts, (units.search_sorted(own["cluster_id"]).to_numpy(), one, other), 1)
-        share = intervals(counts, _alike, resamples=resamples, seed=seed)[0]
-        kappa = intervals(counts, _kappa, resamples=resamples, seed=seed, proportion=False)[0]
-        found[task] = {"agreement": plain(share), "kappa": plain(kappa), "pairs": own.height}
-    return found
-
-
-def _alike(totals: Floats) -> Floats:
-    """(B, 1) share on the diagonal of (B, 4, 4) counts."""
-    return ratio(np.trace(totals, axis1=1, axis2=2), totals.sum(axis=(1, 2)))[:, None]
-
-
-def _kappa(totals: Floats) -> Floats:
-    """(B, 1) Cohen's κ of (B, 4, 4) counts; NaN where both say one and the same label throughout."""
-    n = totals.sum(axis=(1, 2))
-    chance = ratio((totals.sum(axis=1) * totals.sum(axis=2)).sum(axis=1), n * n)
-    return ratio(_alike(totals)[:, 0] - chance, np.where(chance < 1.0, 1.0 - chance, 0.0))[:, None]
-
-
-def agreement_tables(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> Iterator[Table]:
-    """A table a sub-task: the share of ordered pairs answered alike, models down and everybody across.
-
-    Args:
-        rows: What `agreements` gave.
-        columns: Names of those across; by default everybody.
-    """
-    names = list(dict.fromkeys(row[end] for end in ("a", "b") for row in rows))
-    across = [name for name in (columns or names) if name in names]
-    for task, title in SUBTASK_TITLES.items():
-        known = {(r["a"], r["b"]): r["subtasks"][task] for r in rows if task in r["subtasks"]}
-        known |= {(b, a): of for (a, b), of in known.items()}
-        lines = [
-            Row(name, tuple(_cell(known.get((name, other))) for other in across))
-            for name in names
-            if all((name, other) in known for other in names if other != name)  # two blind ones are not compared
-        ]
-        note = "Share of the ordered pairs that both answered, with κ beneath: 0 is what labels' shares alone give."
-        yield Table(f"Agreement: {title[:1].lower() + title[1:]}", ("", *across), tuple(lines), note=note)
-
-
-def _cell(of: Mapping[str, Any] | None) -> Cell:
-    if of is None:
-        return Cell("–")
-    share, kappa = of["agreement"], of["kappa"]["value"]
-    known = share["low"] is not None  # one image alone has no interval
-    limits = f"{100 * share['low']:.1f}–{100 * share['high']:.1f}; " if known else ""
-    return Cell(f"{100 * share['value']:.1f} %", f"{limits}κ {'–' if kappa is None else f'{kappa:.2f}'}")

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from sightline.exams.base import Name
 from sightline.exams.card import CardContext, value_words
-from sightline.exams.relations.consistency import MEANING, agreement_tables, left_out_sentences
+from sightline.exams.relations.agreement import agreement_tables, left_out_sentences
+from sightline.exams.relations.consistency import MEANING
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.scoring import RunResult
 from sightline.show.page import Section

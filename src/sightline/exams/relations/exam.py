@@ -15,17 +15,15 @@ import polars as pl
 from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option, split_named
 from sightline.exams.hooks import model_call
+from sightline.exams.relations.agreement import agreement_tables, consistency_document, left_out_sentences
 from sightline.exams.relations.collection import ClassRules
 from sightline.exams.relations.consistency import (
     COLUMNS,
     MEANING,
-    agreement_tables,
     box_tables,
     comparable_rows,
-    consistency_document,
     consistency_measures,
     consistency_records,
-    left_out_sentences,
 )
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
 from sightline.exams.relations.marks import RECORDS, answer_words, mark_pairs, rightness
