@@ -134,7 +134,7 @@ def _context(
     words = [exam.apart(run.options, run.manifest) for exam, run in zip(exams, runs, strict=True)]
     results = []
     with ThreadPoolExecutor(1) as reader:  # reads the next run's records while those of one are counted
-        read = reader.map(Run.read, runs)
+        read = reader.map(lambda run, exam: run.read(columns=exam.columns), runs, exams)
         for run, exam, label, records in zip(runs, exams, labels(names, words), read, strict=True):
             scores = score_records(
                 exam, records, lambda: data, details=True, resamples=options.resamples, seed=options.seed
