@@ -338,9 +338,11 @@ def test_photos_with_boxes_alone_say_how_consistent_a_model_is(cli: Cli, tmp_pat
     assert set(again["consistency"]) == {"meaning", "models", "agreement"}
     assert set(again["scores"]["changes"]["within_image/depth"]) == {"mirror", "jpeg", "shift"}
     assert again["baselines"]["bottom_edge"]["scores"]["both_ways"]["value"] == 1.0
-    card = cli("report", runs, "--out", tmp_path / "card.html", "--json").json
+    card = cli("report", runs, "--focus", "random", "--out", tmp_path / "card.html", "--json").json
     assert card["parts"][0]["title"] == "2.5D relations, without truth"
     assert "not correctness" in card["parts"][0]["warnings"][0]
+    assert all(one["facts"]["answer"] != one["facts"]["back"] for one in card["examples"])
+    assert "asked of (B, A)" in (tmp_path / "card.html").read_text(encoding="utf-8")
     compared = cli("compare", *(next((runs / "relations").glob(f"{name}@*")) for name in ("random", "size")))
     assert "answers that fit their reverse" in compared.out
 

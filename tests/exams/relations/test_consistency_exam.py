@@ -14,6 +14,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.exams.relations import RelationsExam, mark_pairs
 from sightline.exams.relations.agreement import agreements
 from sightline.exams.relations.consistency import MEANING, ORIGINAL, box_tables, within_against_across
+from sightline.exams.relations.consistency_card import contradictions
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
 from sightline.exams.scoring import RunResult, compare_runs, score_records
@@ -143,6 +144,28 @@ def test_within_against_across_equals_the_loops(photos: Dataset, tmp_path: Path)
     expected = oracle.within_against_across(within, {tuple(k.split("|")): of for k, of in sorted(across.items())})
     assert within_against_across(marks)["transitivity"].tolist() == expected
     assert 0.2 < value(result, "contradictions", "within_against_across", "transitivity", "share") < 0.7
+
+
+def test_contradictions_on_show_equal_the_loops(photos: Dataset, tmp_path: Path) -> None:
+    result = run_of("random", photos, tmp_path / "r")
+    rows = result.records.rows.filter(variant=ORIGINAL).to_dicts()
+    said = {
+        (r["aspect"], r["scene_id"], r["subject"], r["other_scene"], r["object"]): r["answer"]
+        for r in rows
+        if r["answer"] not in (None, "unsure")
+    }
+    turned = {"closer": "farther", "farther": "closer", "occludes": "occluded", "occluded": "occludes"}
+    against = {
+        key
+        for key, word in said.items()
+        if (back := said.get((key[0], *key[3:], *key[1:3]))) is not None and word != turned.get(back, back)
+    }
+    found = contradictions(result.records.rows)
+    names = ("aspect", "scene_id", "subject", "other_scene", "object")
+    assert {tuple(row[name] for name in names) for row in found.iter_rows(named=True)} == against
+    assert against
+    per_cluster = found.group_by("cluster_id", "aspect").agg(pl.len(), pl.col("against").first())
+    assert (per_cluster["len"] == per_cluster["against"]).all()
 
 
 def test_agreement_equals_its_definition(photos: Dataset, tmp_path: Path) -> None:

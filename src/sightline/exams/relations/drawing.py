@@ -212,7 +212,7 @@ def _example(
     return PairExample(
         subtask=f"{marked.setting}/{marked.aspect}",
         cluster=str(marked.clusters[cluster]),
-        images=tuple(_image(table, scene, objects, data) for scene, objects in zip(scenes, shown, strict=True)),
+        images=tuple(image_of(table, scene, objects, data) for scene, objects in zip(scenes, shown, strict=True)),
         pair=(int(np.searchsorted(shown[0], ends[0])), int(np.searchsorted(shown[-1], ends[1]))),
         truth=None if truth == NO_MAJORITY else vocabulary[truth],
         answer=None if answer == SILENT else vocabulary[answer],
@@ -223,7 +223,8 @@ def _example(
     )
 
 
-def _image(table: PairTable, scene: int, objects: NDArray[np.int64], data: Dataset) -> ImageFrame:
+def image_of(table: PairTable, scene: int, objects: NDArray[np.int64], data: Dataset) -> ImageFrame:
+    """The picture of a scene, by its number, with some of its objects' boxes."""
     scene_id = str(table.scenes[scene])
     stored = data.scene(scene_id)
     boxes = [(float(x0), float(y0), float(x1), float(y1)) for x0, y0, x1, y1 in table.boxes[objects].tolist()]
@@ -240,6 +241,7 @@ def pair_drawing(
     truth: str,
     answer: str,
     votes: str = "",
+    names: tuple[str, str] = ("truth", "model"),
     title: str = "",
     width: float = 440.0,
 ) -> str:
@@ -252,6 +254,7 @@ def pair_drawing(
         truth: The label as said by `spoken`.
         answer: The model's label, said likewise.
         votes: How the raters split, e.g. ``4–1``.
+        names: What the caption calls `truth` and `answer`, where two answers are drawn.
         title: What is shown; by default the line beneath the drawing.
         width: Width of the drawing.
     """
@@ -268,7 +271,7 @@ def pair_drawing(
         below = max(below, len(notes))
         for k, note in enumerate(notes):
             body.append(text_line(left, tallest + 14 + 12 * k, shorten(note, room, 9.5), size=9.5, fill=MUTED))
-    facts = [("truth: ", truth), ("model: ", answer)] + ([("votes ", votes)] if votes else [])
+    facts = [(f"{names[0]}: ", truth), (f"{names[1]}: ", answer)] + ([("votes ", votes)] if votes else [])
     verdict, bottom = _verdict(facts, tallest + 22 + 12 * below, width)
     said = " · ".join(name + value for name, value in facts)
     seen = "; ".join(_described(image, tag) for image, tag in zip(images, tags, strict=True))
