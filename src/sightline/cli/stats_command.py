@@ -3,38 +3,128 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from sightline.cli.console import DataPath, Json, number, out, print_json, table
+import typer
+
+from sightline.cli.console import DataPath, Json, err, number, out, print_json, table
+from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
     from sightline.exams.relations import Description
+    from sightline.show.page import ExamPart
+    from sightline.store import Dataset
+    from sightline.store.contents import Contents
 
 
-def command(data: DataPath, json: Json = False) -> None:
-    """Count images, objects, pairs and labels (Table 1), difficulty (Table 2) and the raters' agreement."""
-    from sightline.exams.relations import describe_dataset
+def command(
+    data: DataPath,
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", help="A page with charts (.html); .json and .md of the same are written beside it."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Count images, categories, boxes, masks, attributes, relations; of rated pairs also the raters' agreement."""
+    from sightline.exams.relations import describe_dataset, has_pairs
+    from sightline.show.contents_page import contents_page, overview, sections
     from sightline.store import open_dataset
+    from sightline.store.contents import contents_of
 
-    description = describe_dataset(open_dataset(data))
+    if to is not None and to.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"the page is a .html file, not {to.name!r}")
+    opened = open_dataset(data)
+    contents = contents_of(opened)
+    rated = has_pairs(opened)
+    sized = contents.box_shares is not None
+    if rated and not sized:
+        err.print("note: the labels of pairs are not described, since the sizes of the images are unknown")
+    description = describe_dataset(opened) if rated and sized else None
+    splits = _by_split(opened, contents)
+    written: list[str] = []
+    if to is not None:
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        parts = [] if description is None else [_labels(opened)]
+        facts = [("data", str(data)), ("fingerprint", opened.fingerprint[:12])]
+        again = shlex.join(["sightline", "stats", str(data), "--out", str(to)])
+        title = opened.source or opened.path.name
+        page = contents_page(contents, splits, title, made, facts, again, parts)
+        written = [str(file) for file in page.write(to)]
     if json:
-        print_json(description.to_dict())
+        print_json(_document(opened, contents, description) | ({"written": written} if written else {}))
         return
-    print_overview(description)
-    print_difficulty(description)
-    print_agreement(description)
-    print_transitivity(description)
+    out.print(str(overview(contents, splits)))
+    for section in sections(contents):
+        for one in section.tables:
+            out.print()
+            out.print(str(one))
+    if description is not None:
+        out.print()
+        print_overview(description)
+        print_difficulty(description)
+        print_agreement(description)
+    if written:
+        out.print(f"\nwrote {', '.join(written)}")
+
+
+def _by_split(data: Dataset, contents: Contents) -> dict[str, Contents]:
+    """Contents of each split; empty where there is only one."""
+    import polars as pl
+
+    from sightline.store.contents import contents_of
+
+    if len(contents.splits) < 2:
+        return {}
+    views = data.scan("views").select("scene_id", "split").unique().collect()
+    return {
+        split: contents_of(data, views.filter(pl.col("split") == split)["scene_id"].to_list())
+        for split in contents.splits
+    }
+
+
+def _labels(data: Dataset) -> ExamPart:
+    """Labels of pairs as the report card of the relations exam shows them."""
+    from sightline.exams.relations import default_split
+    from sightline.exams.relations.data_card import data_content, data_facts
+    from sightline.exams.relations.protocols import Protocol
+    from sightline.show.page import ExamPart, Section
+
+    facts = data_facts(data, default_split(data), Protocol.DEFAULT, resamples=1000, seed=0)
+    return ExamPart(
+        "labels",
+        "Depth and occlusion labels",
+        sections=(Section("labels", "Labels", content=tuple(data_content(facts))),),
+    )
+
+
+def _document(data: Dataset, contents: Contents, description: Description | None) -> dict[str, Any]:
+    """Statistics of labels by setting and split, with the contents of each; without labels the contents alone."""
+    from sightline.exams.relations.pairs import tables_by_split
+    from sightline.store.contents import contents_of
+
+    if description is None:
+        return {"contents": contents.to_dict()}
+    document = description.to_dict()
+    for (setting, split), pairs in tables_by_split(data).items():
+        document[setting][split]["contents"] = contents_of(data, pairs.scenes.tolist()).to_dict()
+    return document
 
 
 def print_overview(description: Description) -> None:
     """The paper's Table 1: one column a split."""
     for setting, splits in description.splits.items():
         printed = table(f"{setting}: what was labelled", "", *splits)
+        voted = any(votes for s in splits.values() for votes in s.votes_per_pair)
         for count in ("images", "objects", "pairs"):
             printed.add_row(count, *(f"{getattr(s, count):,}" for s in splits.values()))
         for aspect in ("depth", "occlusion"):
-            for label in next(iter(getattr(s, aspect) for s in splits.values())):
+            for label in dict.fromkeys(label for s in splits.values() for label in getattr(s, aspect)):
+                if label == "no_majority" and not voted:
+                    continue
                 name = f"{aspect}: {label.replace('_', ' ')}"
                 printed.add_row(name, *(_percent(getattr(s, aspect), label) for s in splits.values()))
         out.print(printed)
@@ -42,13 +132,16 @@ def print_overview(description: Description) -> None:
 
 
 def print_difficulty(description: Description) -> None:
-    """The paper's Table 2: validation and test together; other splits apart."""
+    """The paper's Table 2: validation and test together; other splits apart. Nothing where nobody voted."""
     rows = [(f"{s} validation+test", shares) for s, shares in description.pooled.items()]
     rows += [
-        (f"{setting} {split}", described.difficulty)
+        (f"{setting} {split}".strip(), described.difficulty)
         for setting, splits in description.splits.items()
         for split, described in splits.items()
     ]
+    rows = [(name, shares) for name, shares in rows if not all(map(math.isnan, shares.values()))]
+    if not rows:
+        return
     printed = table("difficulty: how far the raters agreed on depth", "", *rows[0][1])
     for name, shares in rows:
         printed.add_row(name, *(_percent(shares, scale) for scale in shares))
@@ -57,40 +150,19 @@ def print_difficulty(description: Description) -> None:
 
 
 def print_agreement(description: Description) -> None:
-    """Chance-corrected agreement and the score of one rater against the others."""
-    if not any(described.agreement for splits in description.splits.values() for described in splits.values()):
-        return
-    heads = ("Fleiss κ", "Krippendorff α", "rater accuracy", "human ceiling")
-    printed = table("agreement, 95 % interval by scene", "", *heads)
-    for setting, splits in description.splits.items():
-        for split, described in splits.items():
-            for aspect, a in described.agreement.items():
-                cells = (
-                    str(a.fleiss_kappa),
-                    str(a.krippendorff_alpha),
-                    number(a.rater_accuracy),
-                    str(a.human_ceiling),
-                )
-                printed.add_row(f"{setting} {split} {aspect}", *cells)
-    out.print(printed)
-
-
-def print_transitivity(description: Description) -> None:
-    """How often the depth labels of three objects contradict each other, by each denominator."""
+    """Chance-corrected agreement and the score of one rater against the others; nothing where nobody voted."""
     rows = [
-        (f"{setting} {split}", described.transitivity)
+        (f"{setting} {split} {aspect}", a)
         for setting, splits in description.splits.items()
         for split, described in splits.items()
-        if described.transitivity
+        for aspect, a in described.agreement.items()
     ]
     if not rows:
         return
-    heads = ("of a ≤ b, b ≤ c", "of a < b, b < c", "of all labelled triples")
-    out.print()
-    printed = table("labels with a > c although a ≤ b ≤ c, in per cent, 95 % interval by scene", "", *heads)
-    for name, laws in rows:
-        shares = (law.share for law in laws.values())
-        cells = (f"{100 * s.value:.2f} [{100 * s.low:.2f}, {100 * s.high:.2f}]" for s in shares)
+    heads = ("Fleiss κ", "Krippendorff α", "rater accuracy", "human ceiling")
+    printed = table("agreement, 95 % interval by scene", "", *heads)
+    for name, a in rows:
+        cells = (str(a.fleiss_kappa), str(a.krippendorff_alpha), number(a.rater_accuracy), str(a.human_ceiling))
         printed.add_row(name, *cells)
     out.print(printed)
 

@@ -172,6 +172,7 @@ class Page:
         examples: Items on show, of all exams, in order.
         provenance: Models in their own words, versions, fingerprints.
         warnings: What a reader must know before anything else.
+        kind: What the page is, in words above its title.
     """
 
     title: str
@@ -182,6 +183,7 @@ class Page:
     examples: tuple[Example, ...] = ()
     provenance: tuple[Section, ...] = ()
     warnings: tuple[str, ...] = ()
+    kind: str = "report card"
 
     def __post_init__(self) -> None:
         strangers = {one.exam for one in self.examples} - {part.exam for part in self.parts}

@@ -116,7 +116,10 @@ def questions(tables: Tables, data: Dataset) -> Questions:
         DataError: No scene with a pair, no such relations, or no canonical views of an object.
     """
     if (tables.objects.group_by("scene_id").len()["len"] < FEWEST).all():
-        raise DataError("no scene has two objects, so there is no pair to ask about", file=data.path)
+        most = int(tables.objects.group_by("scene_id").len()["len"].max() or 0)  # type: ignore[arg-type]
+        expected = "two objects in a scene, as `sightline generate` makes them"
+        problem = "no scene has two objects, so there is no pair to ask about"
+        raise DataError(problem, file=data.path, expected=expected, found=most)
     facts = {f.scene_id: f for f in facts_of(tables, data) if len(f.objects) >= FEWEST}
     strips: dict[tuple[str | None, str, str], NDArray[np.uint8]] = {}
 
@@ -212,7 +215,7 @@ def _true_rows(tables: Tables, things: pl.DataFrame, data: Dataset) -> pl.DataFr
         raise DataError(
             "no spatial or geometry relations, so there is nothing to examine",
             file=data.path,
-            expected="a dataset made by `sightline generate`",
+            expected="a dataset made by `sightline generate`; photos with boxes suit `exam relations --no-truth`",
         )
     codes = {word: code for code, word in enumerate(PREDICATES)}
     rows = stored.select(

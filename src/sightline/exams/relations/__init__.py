@@ -9,7 +9,7 @@ from sightline.exams.relations.audit import Audit, audit
 from sightline.exams.relations.description import Description, describe_dataset
 from sightline.exams.relations.exam import RelationsExam, default_split
 from sightline.exams.relations.marks import MarkedPairs, mark_pairs
-from sightline.exams.relations.pairs import PairTable, pair_table
+from sightline.exams.relations.pairs import PairTable, has_pairs, pair_table
 from sightline.exams.relations.protocols import Protocol
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "audit",
     "default_split",
     "describe_dataset",
+    "has_pairs",
     "mark_pairs",
     "pair_table",
     "score_files",

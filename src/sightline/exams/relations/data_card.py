@@ -123,12 +123,15 @@ def _columns(data: DataFacts) -> list[tuple[Setting, str, SplitDescription]]:
 def _contents_table(data: DataFacts) -> Table:
     """Counts and label shares of every setting and split (the paper's Table 1)."""
     columns = _columns(data)
+    voted = any(votes for _, _, split in columns for votes in split.votes_per_pair)
     rows = [
         Row(name, tuple(Cell(f"{getattr(split, name):,}") for _, _, split in columns))
         for name in ("images", "objects", "pairs")
     ]
     for aspect in ("depth", "occlusion"):
         for label in dict.fromkeys(label for _, _, split in columns for label in getattr(split, aspect) or {}):
+            if label == "no_majority" and not voted:
+                continue
             shares = [(getattr(split, aspect) or {}).get(label) for _, _, split in columns]
             rows.append(Row(f"{aspect}: {label.replace('_', ' ')}", tuple(Cell(percent(s)) for s in shares)))
     splits = data.description.splits
@@ -140,6 +143,7 @@ def _scales_table(data: DataFacts) -> Table:
     """Share of every difficulty scale (the paper's Table 2)."""
     shares = [(SETTING_WORDS[s], "validation + test", of) for s, of in data.description.pooled.items()]
     shares = shares or [(SETTING_WORDS[s], split, described.difficulty) for s, split, described in _columns(data)]
+    shares = [row for row in shares if not all(map(math.isnan, row[2].values()))]  # nobody voted: no raters
     scales = tuple(shares[0][2]) if shares else ()
     return Table(
         "Difficulty, by the raters' depth votes",

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.errors import DataError
 from sightline.exams.relations.analyses import Violations, label_consistency
-from sightline.exams.relations.pairs import Difficulty, PairTable, difficulty, tables_by_split
+from sightline.exams.relations.pairs import Difficulty, PairTable, difficulty, no_pairs, tables_by_split
 from sightline.exams.relations.protocols import Aspect, Protocol, rates
 from sightline.plain import plain
 from sightline.scenes import words
@@ -92,7 +91,7 @@ def describe_dataset(data: Dataset, *, resamples: int = 1000, seed: int = 0) -> 
     """Describe every split and setting of a dataset that has depth or occlusion relations."""
     tables = tables_by_split(data)
     if not tables:
-        raise DataError("no depth or occlusion relations", file=data.path)
+        raise no_pairs(data)
     return describe(tables, resamples=resamples, seed=seed)
 
 

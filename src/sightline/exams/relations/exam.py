@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option, split_named
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.agreement import agreement_tables, consistency_document, left_out_sentences
@@ -28,7 +28,7 @@ from sightline.exams.relations.consistency import (
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
 from sightline.exams.relations.marks import RECORDS, answer_words, mark_pairs, rightness
 from sightline.exams.relations.measures import SUBTASK_TITLES, relations_measures
-from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, tables_of
+from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, has_pairs, no_pairs, tables_of
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
@@ -324,12 +324,9 @@ def default_split(data: Dataset) -> str:
 
 def _nonempty_tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -> dict[Setting, PairTable]:
     """Pair tables of a split by setting, those without pairs left out; DataError where none is left."""
-    tables = _tables(data, split, settings)
+    tables = _tables(data, split, settings) if has_pairs(data) else {}
     if not tables:
-        expected = "relations (2.5VRD, COCOA, ADE20K, COCO with relations); any boxes will do for exam --no-truth"
-        raise DataError(
-            "no depth or occlusion relations", file=data.path, field=f"split {split}", expected=expected
-        )
+        raise no_pairs(data, split)
     return tables
 
 

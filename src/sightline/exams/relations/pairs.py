@@ -17,6 +17,7 @@ from sightline.scenes import NO_MAJORITY, REVERSE, Depth, words
 from sightline.skills import Setting
 from sightline.stats import OrderedPairs
 from sightline.store import Dataset
+from sightline.store.contents import contents_of
 from sightline.store.tables import Tables
 
 SETTINGS: tuple[Setting, ...] = ("within_image", "across_images")
@@ -147,6 +148,35 @@ def tables_by_split(data: Dataset) -> dict[tuple[Setting, str], PairTable]:
         for setting, table in tables_of(data, split).items()
         if len(table)
     }
+
+
+def has_pairs(data: Dataset) -> bool:
+    """Whether a dataset has depth or occlusion relations."""
+    return _asked(data).limit(1).collect().height > 0
+
+
+def no_pairs(data: Dataset, split: str = "") -> DataError:
+    """Say that there are no depth or occlusion relations, which split has some, or what the data is good for."""
+    held = data.scan("views").join(_asked(data), on="scene_id", how="semi").select("split").unique().collect()
+    problem = "no depth or occlusion relations"
+    if split in held["split"]:
+        return DataError(f"{problem} of the setting asked about", file=data.path, field=f"split {split}")
+    if held.height:
+        named = ", ".join(repr(name) for name in held["split"].sort())
+        return DataError(f"{problem} in split {split!r}; there are some in {named}", file=data.path)
+    contents = contents_of(data)
+    are = f"{contents.boxes:,} box{' is' if contents.boxes == 1 else 'es are'}"
+    if not contents.boxes:
+        would = "nor boxes to ask about: `sightline import` reads some with COCO, YOLO, VOC and others"
+    elif contents.box_shares is None:
+        would = f"{are}, but not the sizes of their images, which measuring consistency (--no-truth) needs"
+    else:
+        would = f"{are}: `sightline exam relations --no-truth` measures how consistent answers about them are"
+    return DataError(f"{problem} here; {would}", file=data.path)
+
+
+def _asked(data: Dataset) -> pl.LazyFrame:
+    return data.scan("relations").filter(pl.col("aspect").is_in(ASPECTS)).select("scene_id")
 
 
 def pair_table(tables: Tables, setting: Setting, split: str) -> PairTable:

@@ -85,6 +85,9 @@ def vocabulary_from_data(dataset: Dataset) -> Vocabulary:
     census = Census.of(dataset)
     frequent = [category for category, n in census.categories.items() if n >= census.enough]
     names = _distinct(frequent, taken=("unique",))
+    if not census.categories:
+        expected = "objects with categories, as COCO, YOLO, VOC, VRD, ADE20K and generated scenes have"
+        raise DataError("no objects, so there is nothing to ask about", file=dataset.path, expected=expected)
     if not names:
         problem, some = "no category has enough objects for a vocabulary", dict([*census.categories.items()][:3])
         expected = f"{counted(census.enough, 'object')} of one"
