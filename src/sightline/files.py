@@ -66,15 +66,21 @@ def read_bytes(path: str | Path, *, most: int | None = None) -> bytes:
         most: Bytes it may have.
     """
     try:
-        status = Path(path).stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
-            raise DataError(f"cannot be read: {kind}, not a file", file=path)
-        if most is not None and status.st_size > most:
+        size = regular_size(path)
+        if most is not None and size > most:
             raise DataError("file is too large", file=path, expected=f"at most {most:,} bytes")
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise DataError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=path) from None
+
+
+def regular_size(path: str | Path) -> int:
+    """Give the size of a regular file in bytes; a DataError for a folder, pipe or device, an OSError for none."""
+    status = Path(path).stat()
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
+        raise DataError(f"cannot be read: {kind}, not a file", file=path)
+    return status.st_size
 
 
 def atomic_write(path: str | Path, data: bytes, *, sync: bool = True) -> None:

@@ -25,10 +25,13 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from random import Random
 from typing import Any
+
+import typer.main
 
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent / "store" / "formats")]
@@ -139,6 +142,9 @@ def worker(pipe: Connection, area: str, seed: int, first: int, last: int, second
     from fuzz_inputs import AREAS
 
     os.fsync = lambda _: None
+    typer.main.get_command = lru_cache(
+        typer.main.get_command
+    )  # the commands stay as they are, and take long to make
     os.environ |= {
         "SIGHTLINE_CACHE": str(root / "cache"),
         "OMP_NUM_THREADS": "1",
@@ -260,10 +266,13 @@ def main() -> int:
     quota = {name: -int(-given.mutations * area.share // shares) for name, area in chosen.items()}
     counts: dict[str, Counter[str]] = {area.part: Counter() for area in chosen.values()}
     print(f"fuzz --seed {given.seed}: {sum(quota.values()):,} mutations of {len(quota)} inputs", flush=True)
-    begun, seen = time.monotonic(), Counter[str]()
+    begun, seen, done = time.monotonic(), Counter[str](), Counter[str]()
     try:
         for area, outcome in fuzz(quota, given.seed, given.seconds, given.workers, root):
             counts[AREAS[area].part][outcome.kind] += 1
+            done[area] += 1
+            if done[area] % 100 == 0:
+                print(f"{area}: {done[area]:,} of {quota[area]:,}, {time.monotonic() - begun:.0f} s", flush=True)
             if outcome.kind not in ("accepted", "refused"):
                 last = outcome.detail.strip().splitlines()[-1:] or [""]
                 seen[f"{area}: {outcome.kind}: {last[0][:160]}"] += 1

@@ -18,6 +18,7 @@ import test_coco_results
 import test_cocoa
 import test_voc
 import test_vrd
+import test_vsr
 import test_yolo
 import yaml
 from PIL import Image
@@ -76,6 +77,7 @@ IMPORTS: dict[str, tuple[str, Callable[[Path, Call], object]]] = {
     "openimages": ("", _texts(format_cases.OPENIMAGES)),
     "photos": ("", _photos),
     "voc": ("", _laid(test_voc.lay)),
+    "vsr": ("", _laid(test_vsr.lay)),
     "vrd": ("/vrd.json", _as_json("vrd.json", test_vrd.ONE_FILE)),
     "yolo": ("", _laid(test_yolo.lay)),
 }

@@ -230,3 +230,11 @@ def test_writing_several_files_is_all_or_nothing(tmp_path: Path) -> None:
         write_csvs({blocked: frame, good: frame})
     assert good.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "b.csv"]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no device files")
+def test_a_device_is_not_read(tmp_path: Path) -> None:
+    """It would never end; found by `make fuzz`."""
+    (tmp_path / "f.csv").symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=r"f\.csv: cannot be read: a pipe or device, not a file"):
+        read_csv(tmp_path / "f.csv", COLUMNS)

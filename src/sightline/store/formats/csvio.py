@@ -21,7 +21,7 @@ from typing import IO, Final
 import polars as pl
 
 from sightline.errors import DataError
-from sightline.files import sync_folder
+from sightline.files import regular_size, sync_folder
 from sightline.store.formats.bulk import give_back
 
 BLOCK: Final = 1 << 21
@@ -125,6 +125,7 @@ def csv_blocks(
     """
     line = 0
     try:
+        regular_size(path)
         names = _header(path, columns, ignored) if header else list(columns)
         for line, text in _blocks(path, names, header, block):
             yield line, _parsed(text, columns, path, line)

@@ -24,7 +24,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from sightline.errors import DataError
-from sightline.files import staged_folder
+from sightline.files import read_bytes, staged_folder
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.blobs import Blobs
@@ -49,8 +49,8 @@ def detect(path: Path) -> bool:
     """Whether the path is such an XML file, or a folder with some in it or in its ``Annotations``."""
     try:
         file = next(iter(_files(Path(path))), None)
-        return file is not None and file.suffix == ".xml" and b"<annotation" in file.read_bytes()[:4096]
-    except OSError:
+        return file is not None and file.suffix == ".xml" and b"<annotation" in read_bytes(file)[:4096]
+    except (OSError, DataError):
         return False
 
 
@@ -178,10 +178,7 @@ class _Xml:
 
     @classmethod
     def parse(cls, file: Path) -> _Xml:
-        try:
-            data = file.read_bytes()
-        except OSError as error:
-            raise DataError(f"cannot be read: {error.strerror}", file=file) from None
+        data = read_bytes(file)
         if len(data) > _MOST_BYTES or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
             expected = f"at most {_MOST_BYTES:,} bytes, no DOCTYPE and no ENTITY"
             raise DataError("XML that is not read", file=file, expected=expected)

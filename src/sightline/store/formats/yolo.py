@@ -30,7 +30,7 @@ import yaml
 
 from sightline.documents import read_yaml
 from sightline.errors import DataError
-from sightline.files import staged_folder
+from sightline.files import read_bytes, staged_folder
 from sightline.geometry import masks
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.blobs import Blobs
@@ -196,11 +196,9 @@ def _listed_names(folder: Path) -> dict[int, str] | None:
 
 def _lines(file: Path) -> list[str]:
     try:
-        return file.read_text(encoding="utf-8").splitlines()
+        return read_bytes(file).decode().splitlines()
     except UnicodeDecodeError as error:
         raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
 
 
 def _places(layout: _Layout, images: Path | None, *, found: bool = True) -> Iterator[tuple[str, str]]:
