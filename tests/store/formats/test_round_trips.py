@@ -13,7 +13,8 @@ from PIL import Image
 
 from sightline.errors import ConfigError, DataError
 from sightline.scenes import Object, Relation, Scene, Sighting, View
-from sightline.store import Dataset, tables_from_scenes, write_scenes
+from sightline.store import Dataset, tables_from_scenes
+from sightline.store import write as write_dataset
 from sightline.store.convert import scenes_from_tables
 from sightline.store.formats import named
 from sightline.store.tables import Tables
@@ -119,7 +120,7 @@ def test_photos_and_names_go_along(tmp_path: Path, name: str) -> None:
     Image.new("RGB", (8, 6), (1, 2, 3)).save(tmp_path / "x.png")
     views = (View("0", str(tmp_path / "x.png"), (8, 6)), View("1", str(tmp_path / "x.png"), (8, 6)))
     made = [Scene(n, "validation", "m", views) for n in ("validation/a/b", "validation/a-b")]
-    data = write_scenes(made, tmp_path / "d")
+    data = write_dataset(tables_from_scenes(made), tmp_path / "d", copy=True)
     write = named(name).write
     assert write is not None
     write(data.tables(), tmp_path / "out", blobs=data.blobs)
