@@ -12,15 +12,13 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sightline.engine import Task
 from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.base import Candidate, Exam, run_name
-from sightline.exams.card import CardOptions
 from sightline.exams.registry import exam_class, exam_names, exam_of_run, scoring_names
-from sightline.exams.report import report_card, summary_table
 from sightline.exams.run import MANIFEST, Asking, Run
 from sightline.exams.runner import Progress, items_of, require_skills, run_exam
 from sightline.exams.scoring import (
@@ -34,10 +32,13 @@ from sightline.exams.scoring import (
 )
 from sightline.generation import open_any
 from sightline.models import candidate, canonical, is_blind, note_asked
-from sightline.show.page import Page
 from sightline.show.table import Table
 from sightline.store import Dataset
 from sightline.text import counted
+
+if TYPE_CHECKING:  # the card is imported where one is made
+    from sightline.exams.card import CardOptions
+    from sightline.show.page import Page
 
 Shown = Callable[[str], AbstractContextManager[Progress | None]]
 """Shows the progress of a model: given its name, a context that yields ``update(done, total)``."""
@@ -125,6 +126,8 @@ class Results(Sequence[RunResult]):
 
     def summary(self) -> Table:
         """Exams × models: the headline figure of each, the best blind baseline beside it, the weakest point."""
+        from sightline.exams.report import summary_table
+
         return summary_table([(exam.exam.title, exam.runs) for exam in self.exams])
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -588,6 +591,9 @@ def report(
         options: What else can be chosen, or give its fields by name (`exams.card.CardOptions`).
         **how: Fields of `CardOptions`.
     """
+    from sightline.exams.card import CardOptions
+    from sightline.exams.report import report_card
+
     chosen, card_options = _runs(runs), options or CardOptions(**how)
     exams = sorted({run.exam for run in chosen})
     if exam:

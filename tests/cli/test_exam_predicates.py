@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,7 +50,16 @@ def test_the_fixed_interface(cli: Cli, generated: Path, own: Path, tmp_path: Pat
     words = ("exam", "predicates", "--data", generated, "--model", f"{own}:Never", "--out", tmp_path / "runs")
     told = cli(*words, "--json").json
     for entry in (*told["models"], *told["baselines"].values()):
-        assert list(entry) == ["model", "run", "status", "options", "scores"]
+        assert list(entry) == [
+            "model",
+            "run",
+            "status",
+            "options",
+            "scores",
+            "items_asked",
+            "items_kept",
+            "kept_from",
+        ]
         assert entry["options"] == {"views": None, "split": None}
     for scored in (told, *(entry["scores"] for entry in (*told["models"], *told["baselines"].values()))):
         assert list(scored["scene_accuracy"]) == list(scored["f1"]) == list(scored["scene_all_by"]) == NAMES
@@ -201,3 +212,37 @@ def test_only_baselines(cli: Cli, generated: Path, tmp_path: Path) -> None:
     told = cli("exam", "predicates", "--data", generated, "--out", tmp_path / "runs", "--json").json
     assert told["model"] == "predicates_majority"
     assert list(told["baselines"]) == BASELINES
+
+
+def test_canonical_views_that_the_data_lacks_are_drawn(cli: Cli, own: Path, tmp_path: Path) -> None:
+    how = ("--scenes", 2, "--size", "48x32", "--depth", "none", "--seed", 3)
+    cli("generate", "geospa/train", "--out", tmp_path / "bare", *how)
+    cli("generate", "geospa/train", "--out", tmp_path / "whole", *how, "--canonical", 4)
+    assert not (tmp_path / "bare" / "canonical").exists()
+    looking = own.with_name("looking.py")
+    looking.write_text(
+        "import numpy as np\nfrom sightline.skills import Verdicts\n"
+        "class Looks:\n    def predicates(self, queries):\n"
+        "        brighter = queries.patches.mean(axis=(1, 2, 3))\n"
+        "        answers = np.repeat((brighter[:, None] > brighter)[..., None], 8, axis=2)\n"
+        "        return Verdicts(answers.astype(np.int8))\n"
+    )
+    words = ("exam", "predicates", "--model", f"{looking}:Looks", "--no-baselines", "--json")
+    bare, whole = (
+        cli(*words, "--data", tmp_path / name, "--out", tmp_path / f"runs-{name}").json
+        for name in ("bare", "whole")
+    )
+    assert bare["items_asked"] == 2
+    assert bare["scores"] == whole["scores"]  # the views are those that would have been stored
+
+
+def test_start_up_imports_no_more_than_it_needs(generated: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom sightline.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "print([name for name in ('numba', 'torch', 'PIL.ImageDraw', 'sightline.worlds.world', "
+        "'sightline.exams.report') if name in sys.modules], file=sys.stderr)"
+    )
+    words = ["exam", "predicates", "--data", str(generated), "--out", str(tmp_path), "--json"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "[]"

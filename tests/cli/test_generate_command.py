@@ -99,7 +99,8 @@ def test_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.C
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sightline.generation.run.generate", interrupted)
-    for folder, word in ((tmp_path / "none", "no scene was finished"), (tmp_path, "the same command goes on")):
+    kept = f"finished scenes are kept in {tmp_path}; the same command goes on"
+    for folder, word in ((tmp_path / "none", "no scene was finished"), (tmp_path, kept)):
         with pytest.raises(KeyboardInterrupt):
             command("geospa/train", folder, 1)
         assert capfd.readouterr().err == f"interrupted: {word}\n"

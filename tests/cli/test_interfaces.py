@@ -201,6 +201,8 @@ def test_a_killed_exam_resumes_exactly(
     (tmp_path / "hold").unlink()
     assert process.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL)
     assert "Traceback" not in err
+    if blow == signal.SIGINT:
+        assert f"interrupted: 25 answered items kept in {run.parent}; the same command goes on where it was" in err
     assert refused.code == 2
     assert "another process is writing this run" in refused.err
     assert lines(run / "records.jsonl") == 25

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from sightline.cli.console import err
+from sightline.cli.console import err, interruptible
 from sightline.errors import SightlineError
 
 COMMANDS = (
@@ -37,12 +37,24 @@ COMMANDS = (
 )
 """In the order a user meets them; each lives in the module ``cli/<name>_command.py``."""
 
+_UNWRITTEN = "nothing of it was written, what stood there before is as it was; the same command starts anew"
+_KEPT = {
+    **dict.fromkeys(("import", "export", "look", "report", "turing"), _UNWRITTEN),
+    "blender": "nothing was installed; the same command starts anew",
+    "demo": "what was finished is kept; the same command goes on from there",
+}
+"""Command → what is kept of it on Ctrl-C, where it does not say so itself; the others change nothing."""
+
 
 class _InOrder(TyperGroup):
     """Lists commands and groups of commands as a user meets them."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is click's
         return [*COMMANDS]
+
+    def invoke(self, ctx: Any) -> Any:
+        with interruptible(lambda: _KEPT.get(ctx.invoked_subcommand or "", "nothing was changed")):
+            return super().invoke(ctx)
 
 
 app = typer.Typer(
@@ -85,8 +97,8 @@ def main() -> None:
         app()
     except SightlineError as error:
         _fail(str(error))
-    except KeyboardInterrupt:
-        err.print("interrupted")
+    except KeyboardInterrupt:  # while the command was being read
+        err.print("interrupted: nothing was begun")
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)

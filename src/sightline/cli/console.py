@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -85,6 +85,23 @@ def quiet_stdout(*, active: bool) -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
+
+
+@contextmanager
+def interruptible(kept: Callable[[], str]) -> Iterator[None]:
+    """Around long work: on Ctrl-C say what was kept and how to go on.
+
+    Args:
+        kept: Makes the end of the sentence; called only then.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if not stop.args:  # else it was said further inside
+            sentence = kept()
+            err.print(f"interrupted: {sentence}")
+            raise KeyboardInterrupt(sentence) from None
+        raise
 
 
 def table(title: str, *columns: str) -> Table:

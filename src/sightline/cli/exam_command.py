@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_arg
 import typer
 from typer.core import TyperGroup
 
-from sightline.cli.console import AllowOutside, Json, err, out, outside_allowed, print_json, progress, quiet_stdout
+from sightline.cli.console import (
+    AllowOutside,
+    Json,
+    err,
+    interruptible,
+    out,
+    outside_allowed,
+    print_json,
+    progress,
+    quiet_stdout,
+)
 from sightline.text import counted
 
 if TYPE_CHECKING:
@@ -55,9 +64,9 @@ class _ExamCommands(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __getitem__(self, name: str) -> Any:
-        from sightline.exams.registry import exam_class
+        from sightline.exams.registry import EXAMS, exam_class
 
-        if name not in list(self):
+        if name not in EXAMS and name not in list(self):
             raise KeyError(name)
         made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         made.command(name)(take_all if name == ALL else exam_function(exam_class(name)))
@@ -107,7 +116,7 @@ def take_all(
     """Take every exam that model and data allow, and say why not for the others."""
     from sightline.api import examine
 
-    with outside_allowed(allow_outside), quiet_stdout(active=json), _resumable(to):
+    with outside_allowed(allow_outside), quiet_stdout(active=json), interruptible(lambda: _kept(to)):
         results = examine(
             model,
             data,
@@ -214,7 +223,7 @@ def take(
     """Let models take one exam; print the scores, or the JSON document. Other arguments are `run_models`'."""
     from sightline.api import run_models
 
-    with quiet_stdout(active=json), _resumable(to / exam.name):
+    with quiet_stdout(active=json), interruptible(lambda: _kept(to / exam.name)):
         results = run_models(
             exam,
             models,
@@ -267,13 +276,9 @@ def _shown(json: bool, workers: int) -> Any:
     return lambda name: progress(name, quiet=json or workers > 0)
 
 
-@contextmanager
-def _resumable(folder: Path) -> Iterator[None]:
-    """Around runs: an interruption says how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        begun = any(path.stat().st_size for path in folder.rglob("records.jsonl"))
-        where = "where it was" if begun else "from the start, nothing was answered yet"
-        err.print(f"interrupted: the same command goes on {where}")
-        raise
+def _kept(folder: Path) -> str:
+    """What an interrupted exam leaves in the folder of its runs."""
+    lines = [path.read_bytes().count(b"\n") for path in folder.rglob("records.jsonl")]
+    if not any(lines):
+        return "the same command goes on from the start, nothing was answered yet"
+    return f"{counted(sum(lines), 'answered item')} kept in {folder}; the same command goes on where it was"

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sightline.cli.console import Json, counted, err, out, print_json, progress
+from sightline.cli.console import Json, counted, err, interruptible, out, print_json, progress
 
 
 def command(
@@ -43,34 +43,30 @@ def command(
 
     before = time.perf_counter()
     done_before: list[int] = []
-    with progress("scenes", quiet=json) as show:
+    with interruptible(lambda: _kept(to)), progress("scenes", quiet=json) as show:
 
         def on_progress(done: int, total: int) -> None:
             done_before[:] = done_before or [done]
             if show is not None:
                 show(done, total)
 
-        try:
-            data = generate(
-                world,
-                to,
-                scenes=scenes,
-                views=views,
-                seed=seed,
-                start=start,
-                size=parse_size(size, "--size") if size else None,
-                image_format=image_format,
-                depth=depth,
-                renderer=renderer,
-                canonical=canonical,
-                overwrite=overwrite,
-                workers=workers,
-                progress=on_progress,
-                say=None if json else lambda words: err.print(f"note: {words}"),
-            )
-        except KeyboardInterrupt:
-            err.print("interrupted: " + ("the same command goes on" if to.exists() else "no scene was finished"))
-            raise
+        data = generate(
+            world,
+            to,
+            scenes=scenes,
+            views=views,
+            seed=seed,
+            start=start,
+            size=parse_size(size, "--size") if size else None,
+            image_format=image_format,
+            depth=depth,
+            renderer=renderer,
+            canonical=canonical,
+            overwrite=overwrite,
+            workers=workers,
+            progress=on_progress,
+            say=None if json else lambda words: err.print(f"note: {words}"),
+        )
     made, seconds = len(data) - done_before[0], time.perf_counter() - before
     if json:
         print_json(
@@ -87,3 +83,12 @@ def command(
         err.print(f"note: {counted(done_before[0], 'scene')} there already")
     rate = f", {made / seconds:.1f} a second" if made else ""
     out.print(f"{to}: {counted(len(data), 'scene')}{rate}, fingerprint {data.fingerprint[:12]}")
+
+
+def _kept(folder: Path) -> str:
+    """What an interrupted command leaves behind: scenes are stored in parts, and those that are whole stay."""
+    return (
+        f"finished scenes are kept in {folder}; the same command goes on"
+        if folder.exists()
+        else "no scene was finished"
+    )

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sightline.cli.console import Json, cell, counted, err, out, print_json, progress, quiet_stdout, table
+from sightline.cli.console import (
+    Json,
+    cell,
+    counted,
+    err,
+    interruptible,
+    out,
+    print_json,
+    progress,
+    quiet_stdout,
+    table,
+)
 from sightline.errors import ConfigError, MissingExtraError
 from sightline.files import atomic_write
 from sightline.plain import plain
@@ -173,7 +184,7 @@ def _train_sornet(options: SornetOptions, to: Path, *, save_every: int, tensorbo
     plan = plan_of(options, device)
     if device == "cpu" and options.batch is None:
         note(f"{counted(plan.batch, 'scene')} a step, to suit this CPU; --batch sets it")
-    with quiet_stdout(active=json), _interruptible(resume_point):
+    with quiet_stdout(active=json), interruptible(lambda: f"the same command goes on {resume_point()}"):
         with progress("canonical views", quiet=json or not options.worlds) as show_bank:
             source = source_of(options, plan, device, note, show_bank)
         with _bar(plan.steps, quiet=json) as show, _board(to, active=tensorboard) as add_scalars:
@@ -207,7 +218,7 @@ def _train_curve(
     refuse_foreign(to)  # before scenes are read or drawn
     device = device_of(options)
     plan = plan_of(options, device)
-    with quiet_stdout(active=json), _interruptible(lambda: _CURVE_RESUME):
+    with quiet_stdout(active=json), interruptible(lambda: f"the same command goes on {_CURVE_RESUME}"):
         with progress("canonical views", quiet=json or not options.worlds) as show_bank:
             base, held = curve_sources(
                 options,
@@ -256,16 +267,6 @@ def _print_curve(made: Curve, held_out: int) -> None:
 
 def _noting(*, quiet: bool) -> Callable[[str], None]:
     return (lambda _: None) if quiet else (lambda text: err.print(f"note: {text}"))
-
-
-@contextmanager
-def _interruptible(resume_point: Callable[[], str]) -> Iterator[None]:
-    """Say on Ctrl-C what the same command would do."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        err.print(f"interrupted: the same command goes on {resume_point()}")
-        raise
 
 
 @contextmanager

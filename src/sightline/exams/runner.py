@@ -95,9 +95,9 @@ def run_exam(
     with start(resume=resume, overwrite=overwrite) as run:
         due = items if limit is None else exam.limited(items, limit)
         kept = sum(item.id in run.done for item in due)
-        run.note(items=len(items), seeds={"model": getattr(candidate.model, "seed", None)}, **checked)
         given = {k: v.path if isinstance(v, Dataset) else v for k, v in given_options(exam).items()}
-        run.note(given=plain(given), checked=list(checked))
+        seeds = {"model": getattr(candidate.model, "seed", None)}
+        run.note(items=len(items), seeds=seeds, **checked, given=plain(given), checked=list(checked))
         if any(item.id not in run.done for item in due):
             call_hook(candidate.model, "prepare", exam.name, lambda: exam.study(candidate.model, data))
             run.note(model=facts_of_model(candidate.model))

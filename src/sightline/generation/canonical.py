@@ -25,7 +25,7 @@ from sightline.store import Dataset, atomic_write
 from sightline.store.encodings import UNREADABLE, decode, encode
 from sightline.store.manifest import CANONICAL, ShardInfo
 from sightline.store.shards import DiskShard
-from sightline.worlds.shapes import split_name
+from sightline.worlds.looks import split_name
 
 if TYPE_CHECKING:
     from sightline.generation.scene import SceneMaker

@@ -203,7 +203,7 @@ def canonical(spec: str) -> str:
 
 def _canonical_one(spec: str) -> str:
     head, _, rest = spec.partition(":")
-    if head in _entries():
+    if _has_entry(head):
         given = parse(head, rest) if "=" in rest else {}
         values = [f"{key}={_spelled(value) if Path(value).exists() else value}" for key, value in given.items()]
         return f"{head}:{','.join(values)}" if values else spec
@@ -300,7 +300,7 @@ def _display(spec: str) -> str:
 
 def _load_one(spec: str, wanted: Sequence[str]) -> Any:
     head, _, rest = spec.partition(":")
-    entries = _entries()
+    entries = MANIFEST if head in MANIFEST else _entries()
     if head in entries:
         if rest and "=" not in rest and _spelling(spec):
             raise _unknown(spec, entries)
@@ -335,7 +335,7 @@ def _parts(spec: str) -> list[str]:
 def _paths(spec: str) -> list[Path]:
     """Existing files and folders that one spec names."""
     head, _, rest = spec.partition(":")
-    if head in _entries():
+    if _has_entry(head):
         named = [Path(value) for value in parse(head, rest).values()]
     else:
         file = _PYTHON.fullmatch(spec) or _WEIGHTS.fullmatch(spec)
@@ -345,12 +345,17 @@ def _paths(spec: str) -> list[Path]:
 
 def _stands_alone(spec: str) -> bool:
     """Whether this is a spec that a plus may join to another."""
-    named = spec.partition(":")[0] in _entries() or _PYTHON.fullmatch(spec)
+    named = _has_entry(spec.partition(":")[0]) or _PYTHON.fullmatch(spec)
     return bool(named) or spec.lower().endswith(".csv")
 
 
 def _is_answers(spec: str) -> bool:
     return Path(spec).suffix.lower() in (".csv", ".jsonl")
+
+
+def _has_entry(name: str) -> bool:
+    """Whether a model has this name; other packages, which take long to look through, are only asked for a word."""
+    return name in MANIFEST or (re.fullmatch(r"[\w-]+", name) is not None and name in _entries())
 
 
 def _entries() -> dict[str, ModelEntry]:

@@ -18,6 +18,7 @@ from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.sornet import Sornet, SornetConfig, consistent, glances, offsets
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Queries, QuerySpec, Verdicts
+from sightline.threads import computing, suitable_threads
 
 SHIPPED: Final = Path(__file__).parent / "weights" / "sornet-tiny.safetensors"
 """The checkpoint that comes with Sightline; its card lies beside it."""
@@ -58,6 +59,7 @@ class SornetModel:
         self.name = name if self.glances == usual else f"{name} ({self.glances} glance{'s' * (self.glances > 1)})"
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._net = net.to(self.device).eval()
+        self._threads = suitable_threads(self.parameters)
 
     @property
     def config(self) -> SornetConfig:
@@ -114,14 +116,14 @@ class SornetModel:
     def logits(self, queries: Queries) -> Tensor:
         """(n, n, predicates of the config) before the threshold at 0, two ways to say one thing made to agree."""
         images, patches, places = self._ready(queries)
-        with torch.inference_mode():
+        with torch.inference_mode(), computing(self._threads):
             judged = glances(self._net, images, patches, places, count=self.glances).mean(dim=0)
         return consistent(judged, self.config.predicates)[0]
 
     def attention(self, queries: Queries) -> NDArray[np.float32]:
         """Where each query looks, mean over heads and blocks: (n, views, rows, columns), the sum of a query ≤ 1."""
         images, patches, places = self._ready(queries)
-        with torch.inference_mode():
+        with torch.inference_mode(), computing(self._threads):
             looked: NDArray[np.float32] = (
                 self._net.attention(images, patches, places)[:, 0].mean(dim=0).cpu().numpy()
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,14 @@ from sightline.errors import ConfigError, DataError
 from sightline.geometry.cameras import look_at
 from sightline.render.frames import Frame
 from sightline.scenes.types import Camera
-from sightline.worlds import World, load_world, solid
-from sightline.worlds.arrangement import directions
 from sightline.worlds.layout import Layout, Light, Placed, Shot
-from sightline.worlds.looks import COLORS, MATERIALS
-from sightline.worlds.shapes import split_name
-from sightline.worlds.solids import Floats
-from sightline.worlds.spec import LightSpec
+from sightline.worlds.looks import COLORS, MATERIALS, split_name
+from sightline.worlds.looks import Identity as Identity
 
-Identity = tuple[str, str, str]
-"""Shape with size, colour and material: ``("cube:small", "red", "metal")``."""
+if TYPE_CHECKING:  # worlds are only imported where views are drawn: they need numba, those who read views do not
+    from sightline.worlds import World
+    from sightline.worlds.solids import Floats
+    from sightline.worlds.spec import LightSpec
 
 FILLS: Final = {"small": 0.5, "medium": 0.65, "largish": 0.725, "large": 0.8}
 """Share of the square's side that an object takes up. It grows with the size, so that a small cube and a large one
@@ -71,7 +69,8 @@ def canonical_views(
     >>> canonical_views([("mug", "red", "rubber"), ("cube:small", "cyan", "metal")], count=3).shape
     (2, 3, 32, 32, 3)
     """
-    from sightline.render.fast import FastRenderer  # here: importing numba takes a fifth of a second
+    from sightline.render.fast import FastRenderer
+    from sightline.worlds import load_world
 
     draws = renderer or FastRenderer()
     known = load_world(world) if isinstance(world, str) else world
@@ -87,6 +86,8 @@ def canonical_layouts(
     thing: Identity | Placed, world: World, *, count: int, size: int = SIZE, seed: int = 0
 ) -> Iterator[Layout]:
     """The object alone, `count` times; each layout has one shot, several times finer than `size`: see `patch`."""
+    from sightline.worlds.arrangement import directions
+
     shape, color, material = identity(thing)
     for number in range(count):
         rng = _stream(seed, (shape, color, material), number)
@@ -127,6 +128,8 @@ def identity(thing: Identity | Placed) -> Identity:
     >>> identity(("mug", "red", "rubber"))
     ('mug:medium', 'red', 'rubber')
     """
+    from sightline.worlds import solid
+
     shape, color, material = (thing.shape, thing.color, thing.material) if isinstance(thing, Placed) else thing
     for what, name, there in (("colour", color, COLORS), ("material", material, MATERIALS)):
         if name not in there:
@@ -161,6 +164,8 @@ def _turn(azimuth: float) -> Floats:
 
 def _aimed(placed: Placed, offset: Floats, up: Floats, side: int) -> Camera:
     """A camera `offset` from the object's middle, whose lens makes the object fill its share of the picture."""
+    from sightline.worlds import solid
+
     built = solid(placed.shape)
     middle = np.add(placed.position, (0.0, 0.0, built.height / 2))
     pose = look_at(middle + offset, middle, up)

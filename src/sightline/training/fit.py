@@ -16,6 +16,7 @@ from warnings import catch_warnings, filterwarnings
 import lightning
 import torch
 
+from sightline.threads import computing, idle_threads
 from sightline.training.folder import STATE, identity, last_row
 from sightline.training.learner import Learner
 from sightline.training.log import Progress, States, TrainingLog
@@ -96,7 +97,7 @@ def fit(
             plugins=[States(task.name)],
         )
         state = out / STATE if (out / STATE).exists() else None
-        with _interruptible():
+        with _interruptible(), computing(idle_threads()):
             trainer.fit(learner, _Batches(task), ckpt_path=state, weights_only=True)
     if not log.last:
         log.done_before(trainer, learner)

@@ -1,9 +1,18 @@
-"""Colours and materials."""
+"""Colours, materials and sizes: what tells two objects of one shape apart."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+
+from sightline.errors import ConfigError
+from sightline.hints import hint
+
+Identity = tuple[str, str, str]
+"""Shape with size, colour and material: ``("cube:small", "red", "metal")``."""
+
+SIZES: Final[dict[str, float]] = {"small": 0.5, "medium": 1.0, "largish": 1.25, "large": 1.5}
+"""How large a shape is against its medium size; *largish* is none of GeoSpa's."""
 
 COLORS: Final[dict[str, tuple[int, int, int]]] = {
     "gray": (87, 87, 87),
@@ -55,6 +64,20 @@ MATERIALS: Final[dict[str, Material]] = {
     "plastic": Material(metallic=0.0, roughness=0.25, specular=0.06),
 }
 """The first two as in CLEVR and GeoSpa: matte, and shiny."""
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Shape and size of a name.
+
+    >>> split_name("cube:small"), split_name("mug")
+    (('cube', 'small'), ('mug', 'medium'))
+    """
+    shape, colon, size = name.partition(":")
+    if not colon:
+        return shape, "medium"
+    if size not in SIZES:
+        raise ConfigError(f"unknown size {size!r}{hint(size, SIZES)}")
+    return shape, size
 
 
 def linear(rgb: tuple[int, int, int]) -> tuple[float, float, float]:

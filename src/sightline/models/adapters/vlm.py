@@ -82,8 +82,10 @@ class VisionLanguage:
 
     def answer(self, asked: Asked) -> str:
         """The likelier word (an abstention where neither is), or what the model wrote."""
+        from sightline.threads import computing
+
         inputs = self._inputs(self.style.prompt(asked))
-        with self._torch.inference_mode():
+        with self._torch.inference_mode(), computing(self._threads):
             if self.decide == "generate":
                 return self._written(inputs)
             yes, no = self._likelihoods(inputs)
@@ -120,6 +122,12 @@ class VisionLanguage:
             return model.to(self.device).eval()
         except RuntimeError as error:
             raise ModelError(f"{self.where}: cannot be put on {self.device}: {error}") from error
+
+    @cached_property
+    def _threads(self) -> int:
+        from sightline.threads import suitable_threads
+
+        return suitable_threads(sum(weight.numel() for weight in self._model.parameters()))
 
     @cached_property
     def _words(self) -> tuple[tuple[Ids, ...], tuple[Ids, ...]]:

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from sightline.worlds.looks import SIZES, split_name
 from sightline.worlds.shapes.baked import load_solids, save_solids
-from sightline.worlds.shapes.catalogue import (
-    GEOSPA,
-    INVENTED,
-    KITCHEN,
-    SCENE_SCALE,
-    SHAPES,
-    SIZES,
-    Catalogue,
-    split_name,
-)
+from sightline.worlds.shapes.catalogue import GEOSPA, INVENTED, KITCHEN, SCENE_SCALE, SHAPES, Catalogue
 from sightline.worlds.solids import Solid
 
 __all__ = [

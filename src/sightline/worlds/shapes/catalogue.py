@@ -11,13 +11,11 @@ import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.hints import hint
+from sightline.worlds.looks import SIZES, split_name
 from sightline.worlds.shapes import invented
 from sightline.worlds.shapes.baked import load_solids
 from sightline.worlds.shapes.prisms import container, prism
 from sightline.worlds.solids import Cavity, Outline, Solid
-
-SIZES: Final[dict[str, float]] = {"small": 0.5, "medium": 1.0, "largish": 1.25, "large": 1.5}
-"""How large a shape is against its medium size; *largish* is none of GeoSpa's."""
 
 SCENE_SCALE: Final = 0.5
 """Metres of the scene to GeoSpa's model unit."""
@@ -57,20 +55,6 @@ INVENTED: Final[tuple[str, ...]] = invented.INVENTED
 
 SHAPES: Final[tuple[str, ...]] = GEOSPA + KITCHEN + INVENTED
 """Every built-in shape."""
-
-
-def split_name(name: str) -> tuple[str, str]:
-    """Shape and size of a name.
-
-    >>> split_name("cube:small"), split_name("mug")
-    (('cube', 'small'), ('mug', 'medium'))
-    """
-    shape, colon, size = name.partition(":")
-    if not colon:
-        return shape, "medium"
-    if size not in SIZES:
-        raise ConfigError(f"unknown size {size!r}{hint(size, SIZES)}")
-    return shape, size
 
 
 class Catalogue:
