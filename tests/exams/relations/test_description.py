@@ -17,8 +17,8 @@ from sightline.stats import fleiss_kappa, human_ceiling, krippendorff_alpha
 VOTES = [[0, 5, 0, 0], [0, 1, 4, 0], [3, 0, 2, 0], [1, 2, 2, 0]]
 
 
-def _table(setting="within_image", scene_of=(0, 0, 0, 1)):
-    pairs = [(0, 1), (0, 2), (1, 2), (2, 1)] if setting == "within_image" else [(0, 3), (1, 3), (2, 3), (3, 2)]
+def _table(setting="within_image", scene_of=(0, 0, 0, 0, 1)):
+    pairs = [(0, 1), (0, 2), (1, 2), (2, 3)] if setting == "within_image" else [(0, 3), (1, 3), (2, 3), (2, 4)]
     return make_table(
         pairs,
         [1, 2, 0, -1],
@@ -31,7 +31,7 @@ def _table(setting="within_image", scene_of=(0, 0, 0, 1)):
 
 def test_counts_and_shares_of_one_split():
     found = plain(describe_split(_table()))
-    assert (found["images"], found["objects"], found["pairs"]) == (2, 4, 4)  # scene 1 has no pair
+    assert (found["images"], found["objects"], found["pairs"]) == (2, 5, 4)  # scene 1 has no pair
     assert found["depth"] == {"unsure": 0.25, "closer": 0.25, "farther": 0.25, "same": 0.0, "no_majority": 0.25}
     assert found["occlusion"] == {
         "none": 0.5,
@@ -48,6 +48,7 @@ def test_counts_and_shares_of_one_split():
         "ambiguous": 0.25,
     }
     assert found["votes_per_pair"] == {"5": 4}
+    assert found["transitivity"] == {}  # no three objects have labels of all their pairs
 
 
 def test_agreement_is_that_of_the_votes():
@@ -67,7 +68,7 @@ def test_human_f1_is_the_ceiling_of_the_default_protocol(tmp_path, aspect):
 
 
 def test_splits_and_their_pool():
-    across = _table("across_images", (0, 0, 0, 1))
+    across = _table("across_images", (0, 0, 0, 1, 1))
     found = describe(
         {
             ("within_image", "test"): _table(),
