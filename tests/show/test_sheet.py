@@ -479,6 +479,15 @@ def test_the_command_chooses_and_sorts(photos: Dataset, tmp_path: Path) -> None:
     assert "3 of 3 scenes that fit" in text
 
 
+def test_a_damaged_table_is_named(photos: Dataset, tmp_path: Path) -> None:
+    damaged = Path(shutil.copytree(photos.path, tmp_path / "data"))
+    (file,) = (damaged / "sightings").glob("*.parquet")
+    file.write_bytes(bytes(len(file.read_bytes())))  # of the right size, and nothing in it
+    told = look()(damaged, "--out", tmp_path / "s.html", "--min-boxes", 1)
+    assert isinstance(told.exception, DataError)
+    assert file.name in str(told.exception)
+
+
 def test_columns_of_a_sheet_have_no_holes(photos: Dataset, tmp_path: Path) -> None:
     """Every view is as wide as its column, and starts a gap below the one above it."""
     made = contact_sheet(photos, tmp_path / "s.png", overlay="none", columns=2, width=100)

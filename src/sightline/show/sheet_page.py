@@ -70,6 +70,7 @@ def html_pages(
                 if name != "none" and any(card["has"][name] for card in cards)
             ],
             choices=_choices(cards),
+            sized=any(shares for card in cards for shares in card["facts"]["sizes"].values()),
             gradient=f"linear-gradient(to right, {', '.join(ramp_stops())})",
         )
         yield text.encode("utf-8", errors="replace")

@@ -63,6 +63,7 @@ def select(data: Dataset, wanted: Selection, split: str = "") -> list[str]:
     Raises:
         ConfigError: For an unknown split or order, and where no object, relation or box of the whole dataset has a
             category, predicate or flag.
+        DataError: Where a table cannot be read.
     """
     if wanted.order not in ORDERS:
         raise ConfigError(f"unknown order {wanted.order!r}: choose one of {', '.join(ORDERS)}")
