@@ -116,7 +116,7 @@ def detect(path: str | Path) -> Format:
     for candidate in FORMATS.values():
         if candidate.detect(place):
             return candidate
-    known = "; ".join(f"{f.name}: {f.describe}" for f in FORMATS.values())
+    known = "one of" + "".join(f"\n  {f.name}: {f.describe}" for f in FORMATS.values()) + "\n"
     raise DataError(_why_unknown(place), file=place, expected=known)
 
 
@@ -192,7 +192,12 @@ _FORMATS: Final = (
         "ade20k",
         ("split",),
     ),
-    Format("photos", "a folder of photos, at any depth, and nothing else", "photos", ("split",)),
+    Format(
+        "photos",
+        "a folder of photos, at any depth, and nothing else; with --format photos any folder",
+        "photos",
+        ("split",),
+    ),
 )
 
 FORMATS: Final = {form.name: form for form in _FORMATS}
