@@ -34,7 +34,7 @@ from sightline.generation import open_any
 from sightline.models import candidate, canonical, is_blind, note_asked
 from sightline.show.table import Table
 from sightline.store import Dataset
-from sightline.text import counted
+from sightline.text import counted, without_secrets
 
 if TYPE_CHECKING:  # the card is imported where one is made
     from sightline.exams.card import CardOptions
@@ -287,7 +287,8 @@ def run_models(
     if workers:
         _refuse_unloadable(everyone.values())
         jobs = [
-            Task(key, _Job(exam, who.spec, who.called, folders[key], path, how)) for key, who in everyone.items()
+            Task(key, _Job(exam, who.private or who.spec, who.called, folders[key], path, how))
+            for key, who in everyone.items()
         ]
         on_done = None if done is None else lambda task, _: done(task.name)
         asked = dict(zip(folders, run_tasks(jobs, _work, workers=workers, on_done=on_done), strict=True))
@@ -361,7 +362,7 @@ def _named(models: Sequence[object], names: Sequence[str]) -> Iterator[tuple[obj
 
 def _enter(everyone: dict[str, Candidate], exam: Exam[Any], model: object, name: str = "") -> str:
     """Put a model among those who take an exam, each loaded once; its key. ConfigError where two share a name."""
-    spec = canonical(model) if isinstance(model, str) else None
+    spec = without_secrets(canonical(model)) if isinstance(model, str) else None
     there = everyone.get(name or spec or "")
     if there is not None and there.loadable and there.spec == spec:
         return there.key

@@ -35,7 +35,7 @@ def show_worlds(
         say("check", data)
         check_command.command(data)
     say("export clevr", geospa, "--out", to / "geospa.scenes.json")
-    export_command.command("clevr", geospa, to / "geospa.scenes.json")
+    export_command.command("clevr", geospa, to=to / "geospa.scenes.json")
     opened = sightline.open(geospa)
     seen += [
         ("geospa/train: a scene with one object taken away", _counterfactual(opened, to / "counterfactual.png")),

@@ -159,13 +159,14 @@ class Candidate:
     """A model and the words it was asked for by.
 
     Attributes:
-        spec: What the user wrote.
+        spec: What the user wrote, without the secrets of a web address.
         name: How tables call it.
         model: The object itself.
         fingerprint: Changes when the model's files, code or state do. Empty for a built-in model, which its spec
             tells; `run.UNKNOWN_MODEL` and a reason where nobody can tell.
         loadable: The spec loads it again, in another process too; an object that was given has only a name.
         called: The name the user gave it for this run; its folder is called so too.
+        private: What loads it, where the spec has lost a secret; never written or shown.
     """
 
     spec: str
@@ -174,6 +175,7 @@ class Candidate:
     fingerprint: str = ""
     loadable: bool = True
     called: str = ""
+    private: str = field(default="", repr=False)
 
     @property
     def key(self) -> str:

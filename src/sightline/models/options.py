@@ -25,7 +25,8 @@ def parse(model: str, text: str) -> dict[str, str]:
     for part in text.split(",") if text else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (equals and key and value):
-            raise ConfigError(f"{model}: expected option=value, found {part!r}")
+            found = "something else; in an address a comma is %2C" if "://" in text else repr(part)
+            raise ConfigError(f"{model}: expected option=value, found {found}")
         if key in options:
             raise ConfigError(f"{model}: option {key!r} is given twice")
         options[key] = value

@@ -38,6 +38,7 @@ from sightline.models.composite import Composite
 from sightline.models.identity import object_fingerprint
 from sightline.models.options import bind, parse
 from sightline.skills import skills_of
+from sightline.text import without_secrets
 
 _PYTHON = re.compile(r"(.+\.py):([^\W\d]\w*)")
 _WEIGHTS = re.compile(r"(.+?\.safetensors)(?::(.*))?", re.IGNORECASE)
@@ -170,7 +171,7 @@ def load(spec: str, wanted: Sequence[str] = ()) -> object:
     model = _load_one(spec, wanted)
     if not getattr(model, "name", None):
         with suppress(AttributeError, TypeError):  # frozen or slotted: name_of still knows
-            model.name = _display(spec)
+            model.name = _display(without_secrets(spec))
     return model
 
 
@@ -188,8 +189,9 @@ def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> C
         return Candidate(spec=called, name=called, model=model, fingerprint=hashed, loadable=False)
     spec = canonical(model)
     loaded = load(spec, wanted)
-    hashed = spec_fingerprint(spec, loaded)
-    return Candidate(spec, name or name_of(loaded, spec), loaded, fingerprint=hashed, called=name)
+    hashed, shown = spec_fingerprint(spec, loaded), without_secrets(spec)
+    called = name or name_of(loaded, shown)
+    return Candidate(shown, called, loaded, fingerprint=hashed, called=name, private="" if shown == spec else spec)
 
 
 def canonical(spec: str) -> str:
@@ -204,8 +206,8 @@ def canonical(spec: str) -> str:
 def _canonical_one(spec: str) -> str:
     head, _, rest = spec.partition(":")
     if _has_entry(head):
-        given = parse(head, rest) if "=" in rest else {}
-        values = [f"{key}={_spelled(value) if Path(value).exists() else value}" for key, value in given.items()]
+        given = parse(head, rest) if "=" in rest and not rest.startswith("//") else {}
+        values = [f"{key}={_spelled(value) if _is_there(Path(value)) else value}" for key, value in given.items()]
         return f"{head}:{','.join(values)}" if values else spec
     named = _PYTHON.fullmatch(spec) or _WEIGHTS.fullmatch(spec)
     if named is None:
@@ -302,7 +304,7 @@ def _load_one(spec: str, wanted: Sequence[str]) -> Any:
     head, _, rest = spec.partition(":")
     entries = MANIFEST if head in MANIFEST else _entries()
     if head in entries:
-        if rest and "=" not in rest and _spelling(spec):
+        if rest and ("=" not in rest or rest.startswith("//")) and _spelling(spec):
             raise _unknown(spec, entries)
         return _build(entries[head], parse(head, rest))
     if python := _PYTHON.fullmatch(spec):
@@ -340,7 +342,14 @@ def _paths(spec: str) -> list[Path]:
     else:
         file = _PYTHON.fullmatch(spec) or _WEIGHTS.fullmatch(spec)
         named = [Path(file[1] if file else spec)]
-    return [path for path in named if path.exists()]
+    return [path for path in named if _is_there(path)]
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # an address or a number may be no name for a file
+        return False
 
 
 def _stands_alone(spec: str) -> bool:
@@ -412,7 +421,7 @@ def _spelling(spec: str) -> str:
 def _unknown(spec: str, known: Mapping[str, ModelEntry]) -> ModelError:
     name = spec.partition(":")[0]
     if spelling := _spelling(spec):
-        return ModelError(f"unknown model {spec!r}, did you mean {spelling!r}?")
+        return ModelError(f"unknown model {without_secrets(spec)!r}, did you mean {without_secrets(spelling)!r}?")
     near = did_you_mean(name, known) or ";"
     return ModelError(
         f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object, predictions.csv or "

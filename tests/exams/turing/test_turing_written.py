@@ -110,22 +110,66 @@ def test_a_test_comes_back_as_written(world: World, tmp_path: Path) -> None:
     name = write_test(tmp_path / "t", world.streams, data, world.words, world.training, key=key, about=about)
     test = read_test(tmp_path / "t")
     assert (test.id, test.vocabulary, test.about) == (name, world.words, {"epsilon": 0.25, "nothing": None})
+    names = {f"t{i}": f"{name}-{i:06d}" for i in range(3)}
     asked = [(s.scene_id, s.number, p) for s in world.streams for p in s.steps if p.truth is not Truth.AMBIGUOUS]
     assert list(test.questions.items()) == [
-        ((scene, number, step.number), step.question) for scene, number, step in asked
+        ((names[scene], number, step.number), step.question) for scene, number, step in asked
     ]
     keyed = {(stream.scene_id, stream.number): stream for stream in read_key(key, test)}
     for stream in world.streams:
         if stream.steps:
-            assert keyed.pop((stream.scene_id, stream.number)) == replace(stream, seed=0)
+            image = names[stream.scene_id]
+            assert keyed.pop((image, stream.number)) == replace(stream, seed=0, scene_id=image)
     assert not keyed
+    assert {(row["scene_id"], row["image"]) for row in rows_of(key)} == set(names.items())
     assert same(test.training(), world.training)
     for scene, file in test.files.items():
-        assert (file is None) is (scene == "t2")
+        assert (file is None) is (scene == names["t2"])
         if file is not None:
             with Image.open(tmp_path / "t" / file) as picture:
                 assert picture.size == (8, 6)
-                assert picture.getpixel((0, 0)) == (40 * int(scene[1]), 9, 9)
+                assert picture.getpixel((0, 0)) == (40 * int(scene[-1]), 9, 9)
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_nothing_handed_out_names_the_images(world: World, tmp_path: Path) -> None:
+    told = {f"t{i}": f"no-person-here-{i}" for i in range(3)}  # scene ids that tell the answer
+    data = dataset(tmp_path, pictures=True).tables()
+    views = data.views.with_columns(pl.col("scene_id").replace(told))
+    streams = [replace(stream, scene_id=told[stream.scene_id]) for stream in world.streams]
+    renamed = Dataset.from_tables(Tables.build(views=views), tmp_path)
+    write_test(tmp_path / "t", streams, renamed, world.words, world.training, key=tmp_path / "key.jsonl")
+    for file in (tmp_path / "t").rglob("*"):
+        assert "person-here" not in file.name
+        assert not file.is_file() or b"person-here" not in file.read_bytes()
+        assert "truth_" not in file.name
+    assert "no-person-here-0" in (tmp_path / "key.jsonl").read_text()
+
+
+def test_pictures_count_in_the_fingerprint(world: World, tmp_path: Path) -> None:
+    data = dataset(tmp_path, pictures=True)
+    how = {"vocabulary": world.words, "training": world.training, "overwrite": True}
+    old = write_test(tmp_path / "t", world.streams, data, key=tmp_path / "key.jsonl", **how)
+    again = write_test(tmp_path / "u", world.streams, data, key=tmp_path / "key2.jsonl", **how)
+    assert old == again  # the same test, the same id
+    Image.new("RGB", (8, 6), (7, 7, 7)).save(tmp_path / "truth_1.png")
+    new = write_test(tmp_path / "u", world.streams, data, key=tmp_path / "key2.jsonl", **how)
+    assert new != old
+    with pytest.raises(DataError, match="key of another test"):
+        read_key(tmp_path / "key.jsonl", read_test(tmp_path / "u"))
+    assert not {place[0] for place in read_test(tmp_path / "u").questions} & {
+        place[0] for place in read_test(tmp_path / "t").questions
+    }  # so answers to the old test fit no question of the new one
+    Image.new("RGB", (8, 6), (7, 7, 7)).save(tmp_path / "t" / "pictures" / "000001.png")
+    with pytest.raises(DataError, match=r"test\.json, id: questions, vocabulary or pictures were changed"):
+        read_test(tmp_path / "t")
+    (tmp_path / "t" / "pictures" / "000001.png").unlink()
+    (tmp_path / "t" / "pictures" / "000001.png").symlink_to(tmp_path / "truth_1.png")
+    with pytest.raises(DataError, match="leads out"):
+        read_test(tmp_path / "t")
 
 
 def test_a_line_names_only_labels_given_before_it(world: World, tmp_path: Path) -> None:
@@ -137,8 +181,8 @@ def test_a_line_names_only_labels_given_before_it(world: World, tmp_path: Path) 
         world.training,
         key=tmp_path / "key.jsonl",
     )
-    rows = [json.loads(line) for line in (tmp_path / "t" / "questions.jsonl").read_text().splitlines()]
-    lines = {(row["scene_id"], row["stream"], row["step"]): row["labels"] for row in rows}
+    rows = rows_of(tmp_path / "t" / "questions.jsonl")
+    lines = {(f"t{row['scene_id'][-1]}", row["stream"], row["step"]): row["labels"] for row in rows}
     for stream in world.streams:
         before: dict[str, list[float] | None] = {}
         for step in stream.steps:
@@ -263,8 +307,10 @@ def edit(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("test.json", "{", "", "not a written test"),
-        ("test.json", '"format": 1', '"format": 9', "another format"),
+        ("test.json", "{", "", "not JSON"),
+        ("test.json", '"format": 2', '"format": 9', "another format"),
+        ("test.json", '"id": "', '"id": 7, "x": "', "test.json, x: unknown field"),
+        ("test.json", '"about": {', '"about": [', "not JSON"),
         ("questions.jsonl", "{", "", "row 1: not JSON"),
         ("questions.jsonl", '"labels"', '"label"', "row 1: not a question of a test"),
         ("questions.jsonl", '"question": {', '"question": {"x": 1}, "y": {', "row 1"),

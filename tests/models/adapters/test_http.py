@@ -112,8 +112,13 @@ def test_all_is_sent(server: Server, asked: Any) -> None:
     assert "Authorization" not in headers
     assert np.array_equal(picture(body.pop("image")), question.view.image())
     ((found, text, truth),) = question.history
+    assert len(body["scene_id"]) == 16  # drawn, since an id may tell what is to be seen
+    assert model.answer(question) == "yes"
+    assert server.seen[1][2]["scene_id"] == body["scene_id"]
+    model.answer(asked(scene_id="other"))
+    assert server.seen[2][2]["scene_id"] not in ("other", body["scene_id"])
     assert body == {
-        "scene_id": "s",
+        "scene_id": body["scene_id"],
         "question": question.question,
         "text": "Is there a ball?",
         "long_text": "Is there an instance of a ball?",

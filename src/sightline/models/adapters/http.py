@@ -15,9 +15,11 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final, Literal, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -25,14 +27,18 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Re
 
 from PIL import Image
 
-from sightline.errors import ConfigError, ModelError
+from sightline.documents import parse_json
+from sightline.errors import ConfigError, DataError, ModelError
 from sightline.models.adapters.prompts import PromptStyle, RegionStyle
 from sightline.scenes import View
 from sightline.skills import Asked
+from sightline.text import printable, secrets_of, without_secrets
 
 _LONGEST_WAIT: Final = 60.0
 _MOST_BYTES: Final = 4_000_000
 _QUOTED: Final = 200
+_SHORTEST_SECRET: Final = 4
+"""Characters; a shorter word would be taken out of what has nothing to do with it."""
 
 
 class _PassingError(Exception):
@@ -64,7 +70,7 @@ class JsonClient:
         sleep: Waits so many seconds.
     """
 
-    url: str
+    url: str = field(repr=False)
     timeout: float = 60.0
     retries: int = 3
     backoff: float = 1.0
@@ -82,7 +88,13 @@ class JsonClient:
     @property
     def shown(self) -> str:
         """The address without what follows a question mark, which may be private."""
-        return self.url.partition("?")[0]
+        return without_secrets(self.url).partition("?")[0]
+
+    @cached_property
+    def _secrets(self) -> list[bytes]:
+        """What nobody is told, as a server may repeat it: the key, and the secrets of the address."""
+        known = [word for word in secrets_of(self.url) if len(word) >= _SHORTEST_SECRET]
+        return [word.encode() for word in (self.key, *known) if word]
 
     def post(self, body: Mapping[str, Any]) -> Any:
         """Send JSON; return the JSON the server answers with.
@@ -115,13 +127,20 @@ class JsonClient:
             with error:
                 self._refuse(error)
         except URLError as error:
-            raise _PassingError(str(error.reason)) from None
+            raise _PassingError(printable(str(error.reason))) from None
         except (OSError, HTTPException) as error:  # a timeout while reading is an OSError
-            raise _PassingError(f"{type(error).__name__}: {error}") from None
+            told = self._without_secrets(str(error).encode("utf-8", "replace"))
+            raise _PassingError(f"{type(error).__name__}: {self._quoted(told)}") from None
         try:
-            return json.loads(text)
-        except ValueError:
+            return parse_json(text, self.shown)
+        except DataError:
             raise ModelError(f"{self.shown}: its answer is not JSON: {self._quoted(text)}") from None
+
+    def _without_secrets(self, text: bytes) -> bytes:
+        """What a server said, which may repeat what it was sent, without the key and the address's secrets."""
+        for word in self._secrets:
+            text = text.replace(word, "…".encode())
+        return text
 
     def _read(self, response: HTTPResponse, end: float) -> bytes:
         """Read all of the answer, unless it is too long or drips in for longer than one try may take."""
@@ -134,15 +153,16 @@ class JsonClient:
                 raise TimeoutError("timed out")
         if response.length:
             raise _PassingError("the connection broke off")
-        return text
+        return self._without_secrets(text)
 
     def _refuse(self, error: HTTPError) -> NoReturn:
         """Raise what a status other than success means: a failure that may pass, or a refusal."""
         try:
-            quoted = self._quoted(error.read(_MOST_BYTES))
+            quoted = self._quoted(self._without_secrets(error.read(_MOST_BYTES)))
         except (OSError, HTTPException):
             quoted = ""
-        problem = f"status {error.code} {error.reason}" + (f": {quoted}" if quoted else "")
+        reason = self._quoted(self._without_secrets(str(error.reason).encode("utf-8", "replace")))
+        problem = f"status {error.code} {reason}" + (f": {quoted}" if quoted else "")
         if error.code == 429 or error.code >= 500:
             wait = error.headers.get("Retry-After", "")  # seconds, or a date, which is not read
             raise _PassingError(problem, float(wait) if wait.isascii() and wait.isdigit() else 0.0)
@@ -150,22 +170,23 @@ class JsonClient:
         raise ModelError(f"{self.shown}: {problem}{advice}")
 
     def _quoted(self, text: bytes) -> str:
-        """The beginning of what a server said, in one line, without the key should it repeat that."""
-        line = " ".join(text.decode("utf-8", "replace").split())
-        return (line.replace(self.key, "…") if self.key else line)[:_QUOTED]
+        """The beginning of what a server said, in one line."""
+        return printable(" ".join(text.decode("utf-8", "replace").split())[:_QUOTED])
 
 
 class HttpAnswer:
     """A server that takes a question and its picture, and gives back ``{"answer": …}``.
 
-    Sent are ``scene_id``, ``question`` (structured), ``text``, ``long_text``, ``region``, ``labels``, ``history``
-    (a list of ``question``, ``text`` and ``answer``) and ``image`` (PNG in base64).
+    Sent are ``scene_id`` (a random name, the same for an image while the process lasts: the dataset's own may tell
+    what is to be seen), ``question`` (structured), ``text``, ``long_text``, ``region``, ``labels``, ``history`` (a
+    list of ``question``, ``text`` and ``answer``) and ``image`` (PNG in base64).
     """
 
     def __init__(self, client: JsonClient) -> None:
         self.client = client
         self.name = f"http:{client.shown.partition('://')[2]}"
         self._latest: tuple[View, str] | None = None
+        self._names: dict[str, str] = {}
 
     def answer(self, asked: Asked) -> str | bool:
         """What the server says."""
@@ -186,7 +207,7 @@ class HttpAnswer:
 
     def _body(self, asked: Asked) -> dict[str, Any]:
         return {
-            "scene_id": asked.scene_id,
+            "scene_id": self._names.setdefault(asked.scene_id, token_hex(8)),
             "question": dict(asked.question),
             "text": asked.text,
             "long_text": asked.long_text,
@@ -310,7 +331,7 @@ def _known_by(client: JsonClient, facts: Mapping[str, Any]) -> str:
 
 def _unexpected(client: JsonClient, expected: str, reply: object) -> ModelError:
     """The error of a reply that is JSON of another form."""
-    beginning = json.dumps(reply, ensure_ascii=False)[:200]
+    beginning = printable(json.dumps(reply, ensure_ascii=False)[:200])
     return ModelError(f"{client.shown}: expected {expected}, found {beginning}")
 
 
@@ -335,7 +356,7 @@ def checked_url(url: str) -> str:
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         usable = False
-    if not usable or any(c.isspace() or not c.isprintable() for c in url):
+    if not usable or not url.isascii() or any(c.isspace() or not c.isprintable() for c in url):
         raise ConfigError("http: url must be like http://localhost:8000/answer")
     if "@" in parts.netloc:
         raise ConfigError("http: no name and password in the url; name a variable that has the key: key=NAME")

@@ -3,7 +3,8 @@
 The folder holds ``questions.jsonl`` (a line a question, in order), ``pictures/``, ``vocabulary.yaml``,
 ``all_questions.jsonl`` (every question of at most one attribute that could have been asked), ``training/`` (the
 annotations the questions were learned from) and ``test.json``. No answer stands in it, nor chances, since those
-were estimated given the answers before; ambiguous questions are left out.
+were estimated given the answers before; ambiguous questions are left out. Images are called by the test's id and a
+number, since the dataset's own ids may tell what is in them; the key has both.
 
 What the questions themselves betray no file can hide: one about "person 1" shows that the uniqueness question
 before it was answered yes, a search that goes on there shows that it was not, and one that stays with a type and a
@@ -23,7 +24,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from sightline.documents import read_json_lines
+from sightline.documents import read_json_lines, read_json_object
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.turing.annotations.columns import Columns, read_columns, write_columns
 from sightline.exams.turing.annotations.semantics import walk
@@ -41,10 +42,11 @@ from sightline.exams.turing.vocabulary.questions import (
     region_box,
 )
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
-from sightline.files import atomic_write, staged_folder
+from sightline.files import atomic_write, read_bytes, refuse_outside, staged_folder
 from sightline.plain import plain
 from sightline.store import Dataset, Tables
 from sightline.store.encodings import encode
+from sightline.typed import typed
 
 MARKER: Final = "test.json"
 QUESTIONS: Final = "questions.jsonl"
@@ -53,7 +55,7 @@ SINGLES: Final = "all_questions.jsonl"
 TRAINING: Final = "training"
 PICTURES: Final = "pictures"
 OWNED: Final = (MARKER, QUESTIONS, VOCABULARY, SINGLES, TRAINING, PICTURES)
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 _CONCLUSIVE: Final = 10
 """Answers that agree by chance once in a thousand times."""
@@ -65,12 +67,23 @@ _LINE: Final = ("scene_id", "stream", "step", "question", "text", "long_text", "
 
 
 @dataclass(frozen=True)
+class _TestHead:
+    """What ``test.json`` says."""
+
+    format: int
+    id: str
+    questions: int
+    about: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class WrittenTest:
     """A test as read from its folder.
 
     Attributes:
         folder: Where it lies.
-        id: Of questions and vocabulary; the key names it too.
+        id: Of questions, vocabulary and pictures; the key names it too, and so does every scene id, so that answers
+            to another test fit none.
         vocabulary: Words of the questions.
         questions: By place, in written order.
         files: Scene id → picture, a file within the folder; None where the data has none.
@@ -137,12 +150,20 @@ def write_test(
         raise ConfigError("two streams of one image have the same number")
     _refuse_truth(streams, training, vocabulary)
     with staged_folder(folder, owned=OWNED, marker=MARKER, overwrite=overwrite) as stage:
-        pictures = _write_pictures(stage, streams, dataset, view)
-        lines = [row for s in streams for row in _questions(s, vocabulary, pictures.get(s.scene_id))]
-        asked, words = _jsonl(lines), dump_vocabulary(vocabulary).encode()
+        numbers = {scene: f"{i:06d}" for i, scene in enumerate(dict.fromkeys(s.scene_id for s in streams))}
+        pictures = _write_pictures(stage, numbers, dataset, view)
+        lines = [
+            row
+            for stream in streams
+            for row in _questions(stream, numbers[stream.scene_id], vocabulary, pictures.get(stream.scene_id))
+        ]
+        words = dump_vocabulary(vocabulary).encode()
         parse_vocabulary(words.decode())  # what nobody could read back is refused here
-        name = hashlib.sha256(asked + words).hexdigest()[:16]
-        atomic_write(stage / QUESTIONS, asked)
+        name = _fingerprint(stage, _jsonl(lines), words, (line["picture"] for line in lines))
+        images = {scene: f"{name}-{number}" for scene, number in numbers.items()}
+        for line in lines:
+            line["scene_id"] = f"{name}-{line['scene_id']}"
+        atomic_write(stage / QUESTIONS, _jsonl(lines))
         atomic_write(stage / VOCABULARY, words)
         atomic_write(stage / SINGLES, _jsonl(single_questions(vocabulary)))
         (stage / TRAINING).mkdir()
@@ -150,20 +171,19 @@ def write_test(
         head = {"format": FORMAT, "id": name, "questions": len(lines), "about": plain(about or {})}
         atomic_write(stage / MARKER, json.dumps(head, indent=2, ensure_ascii=False).encode())
         key.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(key, _jsonl(row for s in streams for row in _answers(s, vocabulary, name)))
+        atomic_write(key, _jsonl(row for s in streams for row in _answers(s, vocabulary, name, images)))
     return name
 
 
 def read_test(folder: str | Path) -> WrittenTest:
     """A test by its folder; DataError with file and row where it is not as written."""
     folder = Path(folder)
-    try:
-        head = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-        written = head["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"not a written test: {error}", file=folder / MARKER) from error
-    if written != FORMAT:
+    if not (folder / MARKER).exists():
+        raise DataError("not a written test", file=folder / MARKER)
+    stored = read_json_object(folder / MARKER)
+    if (written := stored.get("format")) != FORMAT:
         raise DataError("another format", file=folder / MARKER, field="format", expected=FORMAT, found=written)
+    head = typed(stored, _TestHead, str(folder / MARKER))
     vocabulary = load_vocabulary(folder / VOCABULARY)
     file = folder / QUESTIONS
     questions: dict[Place, Question] = {}
@@ -171,10 +191,12 @@ def read_test(folder: str | Path) -> WrittenTest:
     for number, row in read_json_lines(file):
         place, question = _read_line(row, vocabulary, file, number)
         questions[place], files[place[0]] = question, row["picture"]
-    name = hashlib.sha256(file.read_bytes() + (folder / VOCABULARY).read_bytes()).hexdigest()[:16]
-    if name != head.get("id"):
-        raise DataError("questions or vocabulary were changed", file=file, expected=head.get("id"), found=name)
-    return WrittenTest(folder, name, vocabulary, questions, files, head.get("about", {}))
+    asked = read_bytes(file).replace(f"{head.id}-".encode(), b"")
+    name = _fingerprint(folder, asked, read_bytes(folder / VOCABULARY), files.values())
+    if name != head.id:
+        problem = "questions, vocabulary or pictures were changed"
+        raise DataError(problem, file=folder / MARKER, field="id", expected=head.id, found=name)
+    return WrittenTest(folder, name, vocabulary, questions, files, head.about)
 
 
 def read_key(path: str | Path, test: WrittenTest) -> tuple[Stream, ...]:
@@ -189,8 +211,8 @@ def read_key(path: str | Path, test: WrittenTest) -> tuple[Stream, ...]:
         if row.get("test") != test.id:
             raise wrong("key of another test", field="test", expected=test.id, found=row.get("test"))
         try:
-            _, place = Truth(row["answer"]), (str(row["scene_id"]), int(row["stream"]), int(row["step"]))
-        except (KeyError, TypeError, ValueError) as error:
+            _, place = Truth(row["answer"]), (str(row["image"]), int(row["stream"]), int(row["step"]))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise wrong(f"not a line of a key: {error}") from error
         of_stream = steps.setdefault(place[:2], {})
         if place[2] in of_stream:
@@ -254,12 +276,12 @@ def _single(question: Question, vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _questions(stream: Stream, vocabulary: Vocabulary, picture: str | None) -> Iterator[dict[str, Any]]:
+def _questions(stream: Stream, image: str, vocabulary: Vocabulary, picture: str | None) -> Iterator[dict[str, Any]]:
     labels: dict[str, Box | None] = {}
     for step in stream.steps:
         if step.decided:
             yield {
-                "scene_id": stream.scene_id,
+                "scene_id": image,
                 "stream": stream.number,
                 "step": step.number,
                 **_single(step.question, vocabulary),
@@ -271,12 +293,15 @@ def _questions(stream: Stream, vocabulary: Vocabulary, picture: str | None) -> I
             labels[str(step.label)] = region_box(step.question, vocabulary)
 
 
-def _answers(stream: Stream, vocabulary: Vocabulary, test: str) -> Iterator[dict[str, Any]]:
+def _answers(
+    stream: Stream, vocabulary: Vocabulary, test: str, images: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     """All steps, the ambiguous ones too; an operator can read them back from the file."""
     for row in steps_to_json(stream, vocabulary):
         yield {
             "test": test,
             "scene_id": stream.scene_id,
+            "image": images[stream.scene_id],
             "stream": stream.number,
             "seed": stream.seed,
             "halted": stream.halted,
@@ -284,18 +309,27 @@ def _answers(stream: Stream, vocabulary: Vocabulary, test: str) -> Iterator[dict
         }
 
 
-def _write_pictures(stage: Path, streams: Iterable[Stream], dataset: Dataset, view: str | None) -> dict[str, str]:
-    """Scene id → file within the folder, for scenes that have a picture."""
+def _fingerprint(folder: Path, asked: bytes, words: bytes, pictures: Iterable[str | None]) -> str:
+    """Hash of the questions, their images called by number alone, of the vocabulary and of the pictures."""
+    digest = hashlib.sha256(asked + words)
+    for file in (folder / picture for picture in dict.fromkeys(pictures) if picture is not None):
+        refuse_outside(file, folder, field="picture")
+        digest.update(hashlib.sha256(read_bytes(file)).digest())
+    return digest.hexdigest()[:16]
+
+
+def _write_pictures(stage: Path, numbers: Mapping[str, str], dataset: Dataset, view: str | None) -> dict[str, str]:
+    """Scene id → file within the folder, named by the scene's number, for scenes that have a picture."""
     (stage / PICTURES).mkdir()
     files: dict[str, str] = {}
-    for i, scene_id in enumerate(dict.fromkeys(stream.scene_id for stream in streams)):
+    for scene_id, number in numbers.items():
         scene = dataset.scene(scene_id)
         views = [v for v in scene.views if view is None or v.id == view]
         if not views:
             raise DataError("no such view", row=scene_id, expected=[v.id for v in scene.views], found=view)
         if views[0].load_image is not None:
             data, suffix = encode("image", views[0].image())
-            files[scene_id] = f"{PICTURES}/{i:06d}{suffix}"
+            files[scene_id] = f"{PICTURES}/{number}{suffix}"
             atomic_write(stage / files[scene_id], data)
     return files
 
@@ -305,9 +339,11 @@ def _read_line(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, numbe
     try:
         for name in _LINE:
             row[name]
+        if not isinstance(row["picture"], str | None):
+            raise TypeError("picture is no text")
         place = str(row["scene_id"]), int(row["stream"]), int(row["step"])
         return place, question_from_json(row["question"], vocabulary)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(f"not a question of a test: {error}", file=file, row=number) from error
     except SightlineError as error:
         raise DataError(str(error), file=file, row=number, field="question") from error
