@@ -318,6 +318,16 @@ def test_depth_alone_without_splits_is_an_exam_too(cli: Cli, tmp_path: Path, vot
     assert "No finished run" not in (tmp_path / "r.html").read_text()
 
 
+def test_stats_give_contradictions_of_the_labels_by_each_denominator(cli: Cli, simulated: Path) -> None:
+    told = cli("stats", simulated)
+    for head in ("of a ≤ b, b ≤ c", "of a < b, b < c", "of all labelled triples"):
+        assert head in told.out
+    laws = cli("stats", simulated, "--json").json["within_image"]["test"]["transitivity"]
+    cases = [laws[law]["cases"] for law in ("transitivity_strict", "transitivity", "transitivity_all")]
+    assert cases == sorted(cases)
+    assert cases[-1] % 6 == 0  # every order of three objects
+
+
 def test_photos_with_boxes_alone_say_how_consistent_a_model_is(cli: Cli, tmp_path: Path) -> None:
     told, photos = {**coco_pairs(votes=False), "relations": []}, tmp_path / "photos"
     photos.mkdir()

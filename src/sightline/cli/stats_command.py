@@ -67,6 +67,7 @@ def command(
         print_overview(description)
         print_difficulty(description)
         print_agreement(description)
+        print_transitivity(description)
     if written:
         out.print(f"\nwrote {', '.join(written)}")
 
@@ -163,6 +164,26 @@ def print_agreement(description: Description) -> None:
     printed = table("agreement, 95 % interval by scene", "", *heads)
     for name, a in rows:
         cells = (str(a.fleiss_kappa), str(a.krippendorff_alpha), number(a.rater_accuracy), str(a.human_ceiling))
+        printed.add_row(name, *cells)
+    out.print(printed)
+
+
+def print_transitivity(description: Description) -> None:
+    """How often the depth labels of three objects contradict each other, by each denominator."""
+    rows = [
+        (f"{setting} {split}", described.transitivity)
+        for setting, splits in description.splits.items()
+        for split, described in splits.items()
+        if described.transitivity
+    ]
+    if not rows:
+        return
+    heads = ("of a ≤ b, b ≤ c", "of a < b, b < c", "of all labelled triples")
+    out.print()
+    printed = table("labels with a > c although a ≤ b ≤ c, in per cent, 95 % interval by scene", "", *heads)
+    for name, laws in rows:
+        shares = (law.share for law in laws.values())
+        cells = (f"{100 * s.value:.2f} [{100 * s.low:.2f}, {100 * s.high:.2f}]" for s in shares)
         printed.add_row(name, *cells)
     out.print(printed)
 
