@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from sightline.cli import app
@@ -68,6 +69,10 @@ def test_the_instances_file_may_lie_elsewhere(tmp_path: Path) -> None:
     words = ["import", moved, "--instances", tmp_path / "d/instances.json", "--out", tmp_path / "out", "--json"]
     done = CliRunner().invoke(app, list(map(str, words)))
     assert done.exit_code == 0, done.output
+    (tmp_path / "d/images").mkdir()
+    Image.new("RGB", (40, 20)).save(tmp_path / "d/images/4.jpg")
+    shown = read(moved, instances=tmp_path / "d/instances.json")  # photos lie beside the instances file
+    assert [bool(scene.views[0].image_ref) for scene in shown] == [True, False]
     facts = json.loads(done.stdout)
     assert (facts["format"], facts["rows"]["sightings"]) == ("coco-results", 3)
     assert facts["notes"][0].startswith("1 results left out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def test_photos_tell_the_size_where_the_file_does_not(tmp_path: Path) -> None:
     assert (one.views[0].size, both.views[0].size) == ((100, 50), None)
     (alone,) = read(folder / "Annotations/b.xml", images=folder / "JPEGImages")
     assert alone.id == "trainval/b"
+    assert [s.id for s in read(folder / "Annotations/a.xml")] == ["validation/a"]  # its photo lies in JPEGImages
 
 
 @pytest.mark.parametrize(
@@ -98,3 +100,14 @@ def test_bad_files(tmp_path: Path, old: str, new: str, message: str) -> None:
 def test_a_box_may_begin_at_zero(tmp_path: Path) -> None:
     folder = lay(tmp_path / "d", SIZE + OBJECT.replace("<xmin>1<", "<xmin>0<", 1))  # tools that count from 0
     assert read(folder)[0].sightings[0].box[0] == -1.0
+
+
+@pytest.mark.parametrize(("format_name", "place"), [("voc", "Annotations/p.xml"), ("yolo", "labels/train/p.txt")])
+def test_pipes_are_refused_at_once(tmp_path: Path, format_name: str, place: str) -> None:
+    pipe = tmp_path / place
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    (tmp_path / "images").mkdir()
+    assert not named("voc").detect(tmp_path)
+    with pytest.raises(DataError, match="a pipe or device, not a file"):
+        list(named(format_name).read(tmp_path))

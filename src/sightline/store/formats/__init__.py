@@ -59,7 +59,11 @@ class Format:
                 raise ConfigError(f"{self.name} has no import option {option!r} (it has {', '.join(self.options)})")
         parts: Iterator[Tables] = self._function("read")(Path(path), **options)
         allowed = allow_outside or bool(os.environ.get(OUTSIDE))
-        return parts if allowed else _inside(parts, _photo_folder(Path(path), options.get("images")))
+        return (
+            parts
+            if allowed
+            else _inside(parts, _photo_folder(Path(options.get("instances") or path), options.get("images")))
+        )
 
     @property
     def write(self) -> Callable[..., object] | None:
@@ -81,7 +85,9 @@ class Format:
 def _photo_folder(path: Path, images: str | Path | None) -> Path:
     """The folder in which the photos of a source must lie: that given for them, or else its own."""
     own = path if path.is_dir() else path.absolute().parent
-    return Path(images) if images else own.parent if own.name == "annotations" else own  # COCO's layout
+    return (
+        Path(images) if images else own.parent if own.name.lower() == "annotations" else own
+    )  # COCO's and VOC's layout
 
 
 def _inside(parts: Iterator[Tables], folder: Path) -> Iterator[Tables]:
