@@ -25,11 +25,16 @@ $(BIN)/python:
 	  { echo "Sightline needs Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
+# The distribution was once called sightline; both would be the package `sightline`.
+UNNAMED := $(BIN)/python -m pip uninstall --quiet --yes --disable-pip-version-check sightline 2>/dev/null
+
 $(RUN): pyproject.toml | $(BIN)/python
+	@$(UNNAMED)
 	$(PIP) -e '.[torch]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python
+	@$(UNNAMED)
 	$(PIP) -e '.[dev]'
 	@touch $(RUN) $@
 

@@ -1,11 +1,11 @@
 """Sphinx settings. Built with warnings as errors: a page that is not linked or a link that leads nowhere fails."""
 
-from importlib.metadata import version as installed
+from sightline import __version__
 
 project = "Sightline"
 author = "The Sightline authors"
 copyright = author
-version = release = installed("sightline")
+version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build", "results/worlds/*.md"]  # the latter are parts of results/worlds.md

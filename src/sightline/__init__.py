@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for users
     from sightline.api import compare as compare
     from sightline.api import examine as examine
@@ -73,6 +75,9 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import sightline` stays instant."""
     if name not in _HOME:
         raise AttributeError(f"module 'sightline' has no attribute {name!r}")
+    from sightline_exams import refuse_namesake
+
+    refuse_namesake()
     module, attribute = _HOME[name]
     return getattr(import_module(module), attribute)
 

@@ -74,8 +74,8 @@ class MissingExtraError(SightlineError):
     """An optional package is needed now; names the extra that brings it.
 
     >>> print(MissingExtraError("onnxruntime", extra="onnx"))
-    this needs the package onnxruntime: pip install 'sightline[onnx]'
+    this needs the package onnxruntime: pip install "sightline-exams[onnx]"
     """
 
     def __init__(self, package: str, *, extra: str) -> None:
-        super().__init__(f"this needs the package {package}: pip install 'sightline[{extra}]'")
+        super().__init__(f'this needs the package {package}: pip install "sightline-exams[{extra}]"')

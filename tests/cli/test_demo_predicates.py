@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,21 @@ def test_the_demo_ends_in_one_card(
         assert words in printed
     assert (out / "card.html").stat().st_size > 10_000
     assert 'href="card.html"' in (out / "index.html").read_text()
+
+
+def test_the_demo_without_torch_runs_the_rest_and_says_what_it_left_out(
+    simulated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "demo-out"
+    sightline.examine("size", simulated, "relations", out=out / "runs" / "labels", baselines=False)
+    monkeypatch.setattr(demo_command, "show_labels", lambda *_: out / "runs" / "labels")
+    monkeypatch.setattr(demo_command, "show_turing", lambda *_: (out / "runs" / "labels", out / "story.png"))
+    monkeypatch.setattr(demo_worlds, "show_worlds", lambda *_: (out / "runs" / "labels", []))
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    capsys.readouterr()
+    demo_command.command(out, simulated, 0)
+    printed = capsys.readouterr().out
+    assert "Left out: the predicates exam of a trained network" in printed
+    assert 'pip install "sightline-exams[torch]"' in printed
+    assert (out / "card.html").stat().st_size > 10_000
+    assert "sornet" not in (out / "card.html").read_text()

@@ -469,7 +469,7 @@ def test_without_the_extra(
     done = cli("train", "sornet", "--data", generated, "--out", tmp_path / "t")
     assert (done.code, done.err) == (
         2,
-        f"error: this needs the package {package}: pip install 'sightline[train]'\n",
+        f'error: this needs the package {package}: pip install "sightline-exams[train]"\n',
     )
 
 

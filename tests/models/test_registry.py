@@ -160,7 +160,7 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
     weights = tmp_path / "w.safetensors"
     weights.touch()
     for spec in ("sornet", str(weights)):
-        with pytest.raises(MissingExtraError, match=r"torch: pip install 'sightline\[torch\]'"):
+        with pytest.raises(MissingExtraError, match=r'torch: pip install "sightline-exams\[torch\]"'):
             load(spec)
 
 

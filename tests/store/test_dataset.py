@@ -106,6 +106,19 @@ def test_filters_reach_the_files(stored: Dataset) -> None:
         stored.scan("relation")
 
 
+def test_scenes_by_their_place(tmp_path: Path) -> None:
+    dataset = write(tables_from_scenes(plain_scenes(7)), tmp_path / "d", scenes_per_shard=3)
+    for data in (dataset, Dataset.from_tables(tables_from_scenes(plain_scenes(7)))):
+        scenes = list(data)
+        assert [data[i] for i in range(-7, 7)] == scenes + scenes
+        assert data[1:6:2] == scenes[1:6:2]
+        assert data[::-1] == scenes[::-1]
+        assert data[9:] == []
+        for outside in (7, -8):
+            with pytest.raises(IndexError, match=f"no scene {outside}: .* has 7"):
+                data[outside]
+
+
 def test_one_scene_touches_one_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "SCENES_PER_GROUP", 4)
     dataset = write(tables_from_scenes(plain_scenes(40)), tmp_path / "d")

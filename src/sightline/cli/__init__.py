@@ -12,8 +12,9 @@ from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from sightline import __version__
 from sightline.cli.console import err, interruptible
 from sightline.errors import SightlineError
 
@@ -46,6 +47,18 @@ _KEPT = {
 """Command → what is kept of it on Ctrl-C, where it does not say so itself; the others change nothing."""
 
 
+def _module_of(command: str) -> Any:
+    return import_module(f"sightline.cli.{command}_command")
+
+
+class _Listing(TyperCommand):
+    """A command whose help ends with what there is to choose from: its module's `listing`, made when asked for."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.epilog = _module_of(str(self.name)).listing()
+        super().format_help(ctx, formatter)
+
+
 class _InOrder(TyperGroup):
     """Lists commands and groups of commands as a user meets them."""
 
@@ -61,17 +74,18 @@ app = typer.Typer(
     name="sightline",
     cls=_InOrder,
     help="Exams for vision models: what does a model understand of a scene, and what does it guess?",
+    epilog="`sightline generate -h` lists worlds, `sightline exam -h` exams, `sightline models` models.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
 for _name in COMMANDS:
-    _module = import_module(f"sightline.cli.{_name}_command")
+    _module = _module_of(_name)
     if hasattr(_module, "app"):
         app.add_typer(_module.app, name=_name)
     else:
-        app.command(_name)(_module.command)
+        app.command(_name, cls=_Listing if hasattr(_module, "listing") else None)(_module.command)
 
 
 @app.callback(invoke_without_command=True)
@@ -79,9 +93,7 @@ def _root(
     context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version and exit.")
 ) -> None:
     if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"sightline {installed('sightline')}")
+        typer.echo(f"sightline {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -94,7 +106,7 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):  # a terminal without κ, a file name that is no text
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        app(prog_name="sightline")
     except SightlineError as error:
         _fail(str(error))
     except KeyboardInterrupt:  # while the command was being read

@@ -45,7 +45,10 @@ AllowOutside = Annotated[
 ExamName = Annotated[Literal["relations"], typer.Argument(help="Which exam.")]
 ProtocolName = Annotated[
     Literal["default", "paper", "official"],
-    typer.Option("--protocol", help="How answers are counted; docs/reference/protocols."),
+    typer.Option(
+        "--protocol",
+        help="How answers are counted: by our protocol, as the paper's tables fit, or as its evaluator does.",
+    ),
 ]
 DataPath = Annotated[Path, typer.Argument(help="A Sightline dataset, or a folder or file of a known format.")]
 

@@ -22,6 +22,7 @@ from sightline.cli import (
     turing_command,
 )
 from sightline.cli.console import out
+from sightline.errors import MissingExtraError
 
 TRANSFER: Final = "object_class"
 """The baseline whose answers depend on what it learned from; it shows the transfer table."""
@@ -46,23 +47,39 @@ def command(
 
     card = to / "card.html"
     runs = [
-        show_labels(to / "data", to / "runs", data or real_labels() or simulated_labels(to / "labels"), workers),
-        *show_predicates(to / "predicates", to / "runs"),
+        show_labels(to / "data", to / "runs", data or real_labels() or simulated_labels(to / "labels"), workers)
     ]
+    network = has_torch()
+    if network:
+        runs += show_predicates(to / "predicates", to / "runs")
     turing_runs, story = show_turing(to / "turing", to / "runs")
     world_runs, pictures = show_worlds(to / "worlds", to / "runs")
     runs += [turing_runs, world_runs]
-    say("report", *runs, "--attention --model sornet --out", card)
-    report_command.command(runs, card, attention=True, model="sornet")
+    say("report", *runs, "--attention --model sornet" if network else "", "--out", card)
+    report_command.command(runs, card, attention=network, model="sornet" if network else None)
     seen = [("The report card: all exams, all models", card)]
     seen += [("The Turing exam: a story of unpredictable questions", story), *pictures]
     write_index(to / "index.html", seen)
     out.print(f"\nThe report card: {card}\nAll there is to see: {to / 'index.html'}")
+    if not network:
+        out.print(
+            f"Left out: the predicates exam of a trained network; {MissingExtraError('torch', extra='torch')}"
+        )
+
+
+def has_torch() -> bool:
+    """Whether a trained network can be loaded."""
+    try:
+        import safetensors  # noqa: F401
+        import torch  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def say(*words: object) -> None:
     """Print a command as a user would type it."""
-    out.print(f"\n$ sightline {' '.join(map(str, words))}", style="bold")
+    out.print(f"\n$ sightline {' '.join(filter(None, map(str, words)))}", style="bold")
 
 
 def generate_scenes(world: str, to: Path, scenes: int, size: str, *, views: str, canonical: int = 0) -> None:

@@ -69,7 +69,8 @@ class _ExamCommands(Mapping[str, Any]):
         if name not in EXAMS and name not in list(self):
             raise KeyError(name)
         made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        made.command(name)(take_all if name == ALL else exam_function(exam_class(name)))
+        epilog = None if name == ALL else "Models known by name: `sightline models`; of your own: file.py:object."
+        made.command(name, epilog=epilog)(take_all if name == ALL else exam_function(exam_class(name)))
         return typer.main.get_command(made)
 
 

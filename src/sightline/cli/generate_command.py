@@ -11,8 +11,17 @@ import typer
 from sightline.cli.console import Json, counted, err, interruptible, out, print_json, progress
 
 
+def listing() -> str:
+    """What the help ends with: the worlds there are, and what their names mean."""
+    from sightline.worlds import presets
+
+    return f"Presets: {', '.join(presets())}."
+
+
 def command(
-    world: Annotated[str, typer.Argument(metavar="PRESET", help="A preset such as geospa/train, or a world file.")],
+    world: Annotated[
+        str, typer.Argument(metavar="PRESET", help="A preset such as geospa/train (listed below), or a world file.")
+    ],
     to: Annotated[Path, typer.Option("--out", help="Folder of the dataset; one begun here is gone on with.")],
     scenes: Annotated[int, typer.Option(min=1, help="How many scenes.")],
     views: Annotated[str, typer.Option(help="Names of the world's cameras, with commas between.")] = "original",

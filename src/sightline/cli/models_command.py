@@ -5,6 +5,16 @@ from __future__ import annotations
 from sightline.cli.console import Json, out, print_json, table
 
 
+def listing() -> str:
+    """What the help ends with: the models there are, by what they can do."""
+    from sightline.models import available
+
+    known = available()
+    groups = dict.fromkeys(skills for m in known if (skills := ", ".join(m.skills)))
+    names = {g: ", ".join(m.name for m in known if ", ".join(m.skills) == g) for g in groups}
+    return "Known by name: " + "; ".join(f"{listed} ({skill})" for skill, listed in names.items()) + "."
+
+
 def command(json: Json = False) -> None:
     """List the models known by name. Any file.py:object or predictions.csv will do as well."""
     from sightline.models import available

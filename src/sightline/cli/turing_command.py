@@ -34,8 +34,9 @@ ViewId = Annotated[str | None, typer.Option("--view", help="View to ask about; b
 Assume = Annotated[
     list[str] | None,
     typer.Option(
-        help="Assumptions to make, and no others; with a minus before the name, to give up. Commas or repeated; "
-        "docs/howto/turing lists them."
+        help="Assumptions to make, and no others; with a minus before the name, to give up. Commas or repeated: "
+        "forget_facts, forget_elsewhere, independent_groups, relations_alone, independent_relations, "
+        "objects_pooled, negatives."
     ),
 ]
 Unassuming = Annotated[bool, typer.Option("--no-assumptions", help="Make none: equation 2 over whole histories.")]

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from sightline import __version__
 from sightline.errors import ConfigError, DataError
 from sightline.exams.run_schema import RecordColumn, parse_records, read_manifest
 from sightline.files import atomic_write, differences, open_locked, read_bytes
@@ -382,7 +383,7 @@ def _new_manifest(identity: RunIdentity, data_path: Path | None) -> dict[str, An
         **_data_paths(data_path),
         "started": _now(),
         "versions": {
-            "sightline": version("sightline"),
+            "sightline": __version__,
             "python": platform.python_version(),
             "numpy": version("numpy"),
             "polars": version("polars"),

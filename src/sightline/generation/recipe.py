@@ -7,12 +7,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal, get_args
 
-from sightline import files
+from sightline import __version__, files
 from sightline.errors import ConfigError, DataError
 from sightline.files import atomic_write
 from sightline.generation.open import KIND
@@ -128,7 +127,7 @@ def recipe_for(
         renderer,
         _as_json(render_settings(renderer, render)),
         canonical,
-        version("sightline"),
+        __version__,
     )
     return recipe, meshes
 

@@ -11,12 +11,12 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from markupsafe import Markup
 
+from sightline import __version__
 from sightline.files import atomic_write
 from sightline.plain import plain
 from sightline.show.markup import markdown_text, part_style, render_part
@@ -193,7 +193,7 @@ class Page:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; undefined ones are null."""
         names = ("title", "made", "lead", "warnings", "summary", "parts", "examples", "provenance")
-        return {name: plain(getattr(self, name)) for name in names} | {"sightline": version("sightline")}
+        return {name: plain(getattr(self, name)) for name in names} | {"sightline": __version__}
 
     def to_markdown(self) -> str:
         """Words and tables as Markdown."""
@@ -212,7 +212,7 @@ class Page:
             css=Markup("".join(styles)),  # noqa: S704 - our own style sheets
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
-            version=version("sightline"),
+            version=__version__,
         )
 
     def _galleries(self) -> list[tuple[ExamPart, dict[str, list[Example]]]]:
@@ -257,7 +257,7 @@ class Page:
 
 def _markdown(page: Page) -> Iterator[str]:
     yield f"# {markdown_text(page.title)}"
-    yield f"\nSightline {version('sightline')}; {markdown_text(page.made)}."
+    yield f"\nSightline {__version__}; {markdown_text(page.made)}."
     yield from _warnings(page.warnings)
     yield from _paragraphs(page.lead)
     if page.summary.rows:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, overload
 
 import polars as pl
 
@@ -37,6 +37,8 @@ class Dataset:
     >>> dataset = Dataset.from_tables(Tables.build(views=views))
     >>> len(dataset), dataset.splits, [scene.id for scene in dataset]
     (2, ('test',), ['a', 'b'])
+    >>> dataset[-1].id, [scene.id for scene in dataset[:1]]
+    ('b', ['a'])
     """
 
     def __init__(
@@ -132,6 +134,26 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Scene]:
         return self.scenes()
+
+    @overload
+    def __getitem__(self, place: int) -> Scene: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Scene]: ...
+
+    def __getitem__(self, place: int | slice) -> Scene | list[Scene]:
+        """The scene at a place in the order of `scenes`, counted from the end if negative; a list for a slice."""
+        if isinstance(place, slice):
+            return [self.scene(name) for name in self._ids[place]]
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"no scene {place}: {self.path} has {len(self)}")
+        return self.scene(self._ids[place])
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        """Ids of all scenes in the order of `scenes`."""
+        frames = (part.frame("views") for part in self._parts)
+        return [name for views in frames for name in views["scene_id"].unique(maintain_order=True)]
 
     def __repr__(self) -> str:
         return f"Dataset({str(self.path)!r}, scenes={len(self)}, shards={len(self._parts)})"

@@ -359,5 +359,5 @@ def test_without_the_packages_the_extra_is_named(
     package: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"{package}: pip install 'sightline\[vlm\]'"):
+    with pytest.raises(MissingExtraError, match=rf'{package}: pip install "sightline-exams\[vlm\]"'):
         load(f"vlm:path={folder}")

@@ -74,7 +74,7 @@ BOXES_WORDS: Final = {"detected": "own boxes", "perfect": "own boxes, perfect pr
 
 @dataclass(frozen=True)
 class RelationsExam(Exam[RelationsItem]):
-    """2.5D relations over one split.
+    """Which of two boxes is closer, and which hides the other, over one split.
 
     Attributes:
         split: The split to examine on; "" for data without splits, None for the usual one (see `default_split`).
@@ -102,7 +102,11 @@ class RelationsExam(Exam[RelationsItem]):
     study_plan: StudyPlan = option(
         "same", "Which setting's pairs models learn from (the paper's Table 8).", name="study"
     )
-    protocol: ProtocolName = option("default", "How answers are counted; docs/reference/protocols.", scoring=True)
+    protocol: ProtocolName = option(
+        "default",
+        "How answers are counted: by our protocol, as the paper's tables fit, or as its evaluator does.",
+        scoring=True,
+    )
     detections: Path | None = option(None, "CSV of boxes, instead of a model's own.", identity=False)
     hierarchy: Path | None = option(
         None,

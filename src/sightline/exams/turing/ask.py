@@ -59,7 +59,7 @@ class AskedImage:
         return f"vocabulary {self.vocabulary.name} · {learned} · seed {self.stream.seed}"
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row of JSON values a step: text, region, p_yes, support, answer, labels; see docs/howto/turing."""
+        """One row of JSON values a step: text, region, p_yes, support, answer, labels."""
         return steps_to_json(self.stream, self.vocabulary)
 
     def table(self) -> Table:
