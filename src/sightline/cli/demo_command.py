@@ -56,7 +56,7 @@ def command(
     world_runs, pictures = show_worlds(to / "worlds", to / "runs")
     runs += [turing_runs, world_runs]
     say("report", *runs, "--attention --model sornet" if network else "", "--out", card)
-    report_command.command(runs, card, attention=network, model="sornet" if network else None)
+    report_command.command(runs, card, attention=network, model="sornet" if network else "")
     seen = [("The report card: all exams, all models", card)]
     seen += [("The Turing exam: a story of unpredictable questions", story), *pictures]
     write_index(to / "index.html", seen)
