@@ -152,3 +152,18 @@ def test_photos_that_are_not_there_are_counted(tmp_path: Path, spoilt: Path) -> 
     assert json.loads(done.stdout)["notes"] == [
         "6 of 7 images came without a photo: --images FOLDER takes them along"
     ]
+
+
+@pytest.mark.parametrize(("form", "fits"), [("JPEG", True), ("PNG", False)])
+def test_a_picture_of_very_many_pixels_is_no_broken_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, fits: bool
+) -> None:
+    """A JPEG is decoded smaller, whatever its size; of other formats the limit is named."""
+    Image.new("RGB", (60, 40)).save(tmp_path / "photo", format=form)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    monkeypatch.setattr("sightline.store.encodings.LARGEST", 2000)
+    found = look_at(tmp_path / "photo")
+    if fits:
+        assert found == (60, 40)
+    else:
+        assert "picture is too large: more than 2,000 pixels" in str(found)

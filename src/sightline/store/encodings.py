@@ -43,6 +43,11 @@ UNREADABLE = (
 )
 """What reading a file that is no picture may raise."""
 
+
+class TooLargeError(ValueError):
+    """A picture has more than `LARGEST` pixels, and its format cannot be decoded smaller."""
+
+
 FORMS: Final[dict[Kind, tuple[str, ...]]] = {
     "image": ("png", "jpeg", "webp"),
     "depth": ("npz", "png"),
@@ -143,13 +148,13 @@ def decode_reduced(kind: Kind, path: Path) -> tuple[NDArray[Any], tuple[int, int
     """Decode a file to look at: pixels, made smaller by its `reduction`, and its own (width, height).
 
     A baseline JPEG is decoded at an eighth if need be and takes no more room than that. Any other file must be
-    decoded whole first; of more than `LARGEST` pixels it is refused with a ValueError.
+    decoded whole first; of more than `LARGEST` pixels it is refused (TooLargeError).
     """
     if path.suffix.lower() == ".npz":
         depth = decode(kind, path)
         step = reduction((depth.shape[1], depth.shape[0]))
         return depth[::step, ::step], (depth.shape[1], depth.shape[0])
-    with path.open("rb") as file, _opened(file) as image:
+    with path.open("rb") as file, open_picture(file) as image:
         size, step = image.size, reduction(image.size)
         turn, shown_size = _orientation(image), upright_size(image)
         if kind != "image":
@@ -160,21 +165,21 @@ def decode_reduced(kind: Kind, path: Path) -> tuple[NDArray[Any], tuple[int, int
         return np.asarray(small, dtype=np.uint8), shown_size
 
 
-def _opened(file: IO[bytes]) -> Image.Image:
-    """An image file of any size that can be decoded smaller, or of at most `LARGEST` pixels."""
+def open_picture(file: IO[bytes]) -> Image.Image:
+    """Read a picture's header; TooLargeError where it has more than `LARGEST` pixels and must be decoded whole."""
     start = file.read(3)
     file.seek(0)
     try:
         if start != b"\xff\xd8\xff":
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+                warnings.simplefilter("ignore")  # of large pictures and odd metadata
                 return Image.open(file)
         image = JpegImageFile(file)  # Image.open would refuse a large one before its decoder is asked for less
         if "progressive" not in image.info or image.width * image.height <= LARGEST:
             return image
     except Image.DecompressionBombError:
         pass
-    raise ValueError(f"more than {LARGEST:,} pixels; of these only a baseline JPEG is shown")
+    raise TooLargeError(f"more than {LARGEST:,} pixels; of these only a baseline JPEG is shown")
 
 
 def round_trip(kind: Kind, pixels: NDArray[Any], form: str | None = None) -> NDArray[Any]:

@@ -7,18 +7,16 @@ a file cut short all the same: 1.6 ms of processor time a photo of 640 × 480 pi
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
 
 import polars as pl
-from PIL import Image
 
 from sightline.errors import DataError, PictureError
 from sightline.store.blobs import Blobs
-from sightline.store.encodings import UNREADABLE, upright_size
+from sightline.store.encodings import UNREADABLE, TooLargeError, open_picture, upright_size
 
 Size = tuple[int, int]
 """Width and height, pixels."""
@@ -33,7 +31,7 @@ R = TypeVar("R")
 def picture_size(file: str | Path) -> Size | None:
     """Width and height by a picture's header, pixels; None where it cannot be read."""
     try:
-        with _opened(Path(file)) as picture:
+        with Path(file).open("rb") as stream, open_picture(stream) as picture:
             return upright_size(picture)
     except UNREADABLE:
         return None
@@ -47,7 +45,7 @@ def picture_sizes(files: Sequence[Path]) -> list[Size | None]:
 def look_at(file: Path) -> Size | PictureError:
     """Width and height of a picture, pixels, all of which can be read; else what is wrong with it."""
     try:
-        with _opened(file) as picture:
+        with file.open("rb") as stream, open_picture(stream) as picture:
             size = upright_size(picture)
             if picture.format == "JPEG":
                 picture.draft("L", (1, 1))
@@ -59,8 +57,10 @@ def look_at(file: Path) -> Size | PictureError:
             return size
     except FileNotFoundError:
         return PictureError("picture is missing", file=file)
-    except UNREADABLE as error:
-        return PictureError("not a picture", file=file, expected="a picture", found=_content(file, error))
+    except TooLargeError as error:
+        return PictureError(f"picture is too large: {error}", file=file)
+    except UNREADABLE:
+        return PictureError("not a picture", file=file, expected="a picture", found=_content(file))
 
 
 def picture_faults(views: pl.DataFrame, blobs: Blobs) -> dict[tuple[str, str], PictureError]:
@@ -96,13 +96,7 @@ def _located(ref: str, blobs: Blobs) -> Size | PictureError:
         return PictureError(error.problem, file=error.file, expected=error.expected, found=error.found)
 
 
-def _opened(file: Path) -> Image.Image:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of large pictures and odd metadata
-        return Image.open(file)
-
-
-def _content(file: Path, error: Exception) -> str:
+def _content(file: Path) -> str:
     """What stands in a file that is no picture."""
     try:
         with file.open("rb") as stream:
@@ -117,7 +111,7 @@ def _content(file: Path, error: Exception) -> str:
         text = ""
     if text and all(char.isprintable() or char.isspace() for char in text):
         return f"text: {' '.join(text.split())[:32]}"
-    return f"{error}" if isinstance(error, Image.DecompressionBombError) else f"bytes {head[:8].hex(' ')} …"
+    return f"bytes {head[:8].hex(' ')} …"
 
 
 def _pixels(size: Size) -> str:
