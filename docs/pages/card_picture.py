@@ -1,7 +1,7 @@
-"""The README's picture of a report card: runs the README's Python example, takes a picture of the page it writes.
+"""The README's pictures of a report card: runs the README's Python example, takes pictures of the page it writes.
 
     python docs/pages/card_picture.py            # run the example, name the card
-    python docs/pages/card_picture.py --write    # and replace docs/_static/report.png
+    python docs/pages/card_picture.py --write    # and replace docs/_static/report.png and predicates-report.png
 
 Needs torch for the trained network, and Chromium for the picture. Two minutes of one core; the scenes stay in the
 cache.
@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "_static" / "report.png"
+SCENE = ROOT / "docs" / "_static" / "predicates-report.png"
+EXAMPLE = "#examples .example[data-exam=predicates]"
 SIZE = {"width": 1280, "height": 1080}
 
 
@@ -36,7 +38,8 @@ def run_example(folder: Path) -> Path:
     return folder / "card.html"
 
 
-def take_picture(card: Path) -> None:
+def take_pictures(card: Path) -> None:
+    """Picture the top of the card, and its first scene of the predicates exam."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
@@ -44,16 +47,18 @@ def take_picture(card: Path) -> None:
         page = browser.new_page(viewport=SIZE)
         page.goto(card.as_uri())
         page.screenshot(path=PICTURE)
+        page.locator(EXAMPLE).first.screenshot(path=SCENE)
         browser.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="replace docs/_static/report.png")
+    parser.add_argument("--card", type=Path, help="take the pictures of this card, and run nothing")
+    parser.add_argument("--write", action="store_true", help="replace the two pictures in docs/_static")
     wanted = parser.parse_args()
-    card = run_example(Path(tempfile.mkdtemp(prefix="sightline-card-")))
+    card = wanted.card or run_example(Path(tempfile.mkdtemp(prefix="sightline-card-")))
     if wanted.write:
-        take_picture(card)
+        take_pictures(card)
     print(card)
 
 

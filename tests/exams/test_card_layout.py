@@ -139,10 +139,12 @@ def interval(value: float) -> Interval:
         ((0.5,), None),  # one part is also the best
         ((0.4, 0.4), None),  # all alike: the best is as weak
         ((0.4, float("nan")), None),  # one that is defined
+        ((0.3, 0.4, 0.6), None),  # it is the headline
     ],
 )
 def test_the_weakest_is_never_the_best(values: tuple[float, ...], weakest: str | None) -> None:
-    figures = {Name((letter,), letter, part=True): interval(v) for letter, v in zip("abc", values, strict=False)}
+    named = zip("abc", values, strict=False)
+    figures = {Name((letter,), letter, part=True, headline=letter == "a"): interval(v) for letter, v in named}
     found = Scores("x", "scene", figures).weakest
     assert (found and found[0].label) == weakest
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 from sightline.errors import ConfigError
 from sightline.exams.base import Candidate, Name, options_of
 from sightline.exams.card import KINDS, CardContext, CardOptions, cell, has_scene, unknown_scene, value_words
+from sightline.exams.records_reader import RecordsReader
 from sightline.exams.registry import exam_of_run
 from sightline.exams.run import Run
 from sightline.exams.scoring import RunResult, score_records
@@ -134,7 +135,7 @@ def _context(
     words = [exam.apart(run.options, run.manifest) for exam, run in zip(exams, runs, strict=True)]
     results = []
     with ThreadPoolExecutor(1) as reader:  # reads the next run's records while those of one are counted
-        read = reader.map(lambda run, exam: run.read(columns=exam.columns), runs, exams)
+        read = reader.map(RecordsReader().read, runs, (exam.columns for exam in exams))
         for run, exam, label, records in zip(runs, exams, labels(names, words), read, strict=True):
             scores = score_records(
                 exam, records, lambda: data, details=True, resamples=options.resamples, seed=options.seed

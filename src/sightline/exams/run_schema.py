@@ -13,7 +13,8 @@ from sightline.documents import read_json_object, refuse_deep_lines
 from sightline.errors import DataError
 from sightline.typed import Value
 
-_UNDECODABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, OverflowError)
+UNDECODABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, OverflowError)
+"""What polars raises for JSON that is none, or fits no table."""
 
 
 _MAY_BE_NULL: Final = frozenset({"data", "data_absolute"})
@@ -102,13 +103,13 @@ def parse_records(
         _refuse_missing_lists(inner, list(nested.to_schema()), path)
         names = list(nested.to_schema())
         rows = inner.explode(names, empty_as_null=False) if names else inner.clear()
-    except _UNDECODABLE as cause:
+    except UNDECODABLE as cause:
         raise DataError(f"damaged records: {_first_line(cause)}", file=path) from cause
-    items = _checked(frame.drop("records"), IDS, path, row=True)
+    items = checked_columns(frame.drop("records"), IDS, path, row=True)
     twice = items["item"].filter(items["item"].is_duplicated())
     if len(twice):
         raise DataError("damaged records: item stands twice", file=path, field="item", found=twice[0])
-    return _checked(rows, {**IDS, **columns} if rows.height else IDS, path), items
+    return checked_columns(rows, {**IDS, **columns} if rows.height else IDS, path), items
 
 
 def _refuse_missing_lists(inner: pl.DataFrame, names: list[str], path: Path) -> None:
@@ -118,7 +119,7 @@ def _refuse_missing_lists(inner: pl.DataFrame, names: list[str], path: Path) -> 
             raise DataError("damaged records: a column is missing", file=path, row=int(lost[0]) + 1, field=name)
 
 
-def _checked(
+def checked_columns(
     frame: pl.DataFrame, columns: Mapping[str, RecordColumn], path: Path, *, row: bool = False
 ) -> pl.DataFrame:
     """The frame with its columns' types; DataError for one that is missing, of another type, empty or unknown."""
@@ -141,7 +142,7 @@ def _columns(
             )
         try:
             values = series.cast(column.kind)
-        except _UNDECODABLE:
+        except UNDECODABLE:
             raise DataError("damaged records: wrong type", file=path, field=name, expected=wanted) from None
         lost = pl.Series([], dtype=pl.UInt32) if column.empty else values.is_null().arg_true()
         if len(lost):

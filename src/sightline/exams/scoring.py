@@ -64,9 +64,12 @@ class Scores:
 
     @property
     def weakest(self) -> tuple[Name, Interval] | None:
-        """The lowest of the parts; None where there are fewer than two, or all are alike."""
+        """The lowest of the parts; None where there are fewer than two, all are alike, or it is the headline."""
         parts = [(n, i) for n, i in self.figures.items() if n.part and math.isfinite(i.value)]
-        return min(parts, key=lambda pair: pair[1].value) if len({i.value for _, i in parts}) > 1 else None
+        if len({i.value for _, i in parts}) < 2:
+            return None
+        lowest = min(parts, key=lambda pair: pair[1].value)
+        return None if self.headline is not None and lowest[0] == self.headline[0] else lowest
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values, nested by the figures' paths; undefined ones are null."""
