@@ -165,13 +165,27 @@ def worker(pipe: Connection, area: str, seed: int, first: int, last: int, second
         if code and area != "plan":
             raise RuntimeError(f"{area}: the whole input is refused by {' '.join(words)}\n{out}{err}")
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+    pipe.send("ready")
     begun = time.monotonic()
     for number in range(first, last):
         if time.monotonic() - begun > seconds:
             break
         pipe.send(attempt(area, seed, number, whole, work))
     shutil.rmtree(work, ignore_errors=True)
-    pipe.send(None)
+    pipe.send("done")
+
+
+@dataclass
+class _Job:
+    """A worker process, the mutation it is at, and until when it is waited for."""
+
+    process: Any
+    area: str
+    number: int
+    last: int
+    until: float
+    patience: float
+    ready: bool = False
 
 
 def fuzz(
@@ -179,11 +193,10 @@ def fuzz(
 ) -> Iterator[tuple[str, Outcome]]:
     """Attempt so many mutations of each area, some areas at a time, and yield what comes of them."""
     context = multiprocessing.get_context("spawn")
-    share = seconds * workers / max(1, sum(areas.values()))
+    share, end = seconds * workers / max(1, sum(areas.values())), time.monotonic() + seconds
     waiting = [(area, 0, count, count * share) for area, count in areas.items()]
     Random(seed).shuffle(waiting)
-    running: dict[Any, list[Any]] = {}
-    end = time.monotonic() + seconds
+    running: dict[Any, _Job] = {}
     while waiting or running:
         if time.monotonic() > end:  # the areas left out are others under another seed
             waiting.clear()
@@ -193,42 +206,38 @@ def fuzz(
             process = context.Process(target=worker, args=(theirs, area, seed, first, last, budget, root))
             process.start()
             theirs.close()
-            running[ours] = [
-                process,
-                area,
-                first,
-                last,
-                time.monotonic() + WALL_SECONDS * 2,
-                time.monotonic() + budget,
-            ]
+            now = time.monotonic()
+            running[ours] = _Job(process, area, first, last, now + budget, now + 2 * WALL_SECONDS)
         ready = wait(list(running), timeout=1.0)
-        for pipe in list(running):
-            process, area, number, last, patience, until = running[pipe]
+        for pipe, job in list(running.items()):
+            over = ""
             if pipe in ready:
+                job.patience = time.monotonic() + WALL_SECONDS
                 try:
-                    outcome = pipe.recv()
+                    told = pipe.recv()
                 except EOFError:
-                    process.join()
-                    outcome = Outcome(number, f"the process died ({process.exitcode})")
-                running[pipe][4] = time.monotonic() + WALL_SECONDS
-            elif time.monotonic() > patience:
-                process.kill()
-                outcome = Outcome(number, f"took over {WALL_SECONDS:.0f} s")
+                    job.process.join()
+                    over = f"the process died ({job.process.exitcode})"
+                else:
+                    if isinstance(told, Outcome):
+                        job.number = told.number + 1
+                        yield job.area, told
+                        continue
+                    job.ready = True
+                    if told == "ready":
+                        continue
+            elif time.monotonic() > job.patience:
+                job.process.kill()
+                over = f"took over {WALL_SECONDS:.0f} s"
             else:
                 continue
-            if outcome is not None:
-                yield area, outcome
-                running[pipe][2] = outcome.number + 1
-            if (
-                outcome is None
-                or not process.is_alive()
-                or "process died" in outcome.kind
-                or "took over" in outcome.kind
-            ):
-                process.join()
-                del running[pipe]
-                if outcome is not None and outcome.number + 1 < last and time.monotonic() < until:
-                    waiting.append((area, outcome.number + 1, last, until - time.monotonic()))
+            job.process.join()
+            del running[pipe]
+            if over:
+                yield job.area, Outcome(job.number, over)
+                left = job.until - time.monotonic()
+                if job.ready and job.number + 1 < job.last and left > 0:
+                    waiting.append((job.area, job.number + 1, job.last, left))
 
 
 def table(counts: dict[str, Counter[str]]) -> str:

@@ -108,7 +108,7 @@ def _vocabulary(folder: Path, _: Call) -> None:
 def _labels(folder: Path, call: Call) -> None:
     from sightline.exams.relations import simulate
 
-    simulate(folder, images=6, seed=2)
+    simulate(folder, images=8, seed=2)
 
 
 def _stored(folder: Path, call: Call) -> None:
