@@ -120,8 +120,8 @@ def _stored(folder: Path, call: Call) -> None:
 
 def _pictured(folder: Path, call: Call) -> None:
     source = folder.with_name(f"{folder.name}-source")
-    test_yolo.lay(source)
-    call("import", source, "--format", "yolo", "--out", folder / "data")
+    test_voc.lay(source)
+    call("import", source, "--format", "voc", "--out", folder / "data")
     shutil.rmtree(source)
 
 
@@ -309,8 +309,8 @@ AREAS: dict[str, Area] = {
         "runs",
         _relations_runs,
         (
-            ("compare", "{d}/runs/location@test", "{d}/runs/size@test", "--resamples", "100"),
-            ("report", "{d}/runs", "--resamples", "100", "--out", "{o}.html"),
+            ("compare", "{d}/runs/relations/location@test", "{d}/runs/relations/size@test", "--resamples", "100"),
+            ("report", "{d}/runs", "--data", DATA, "--resamples", "100", "--out", "{o}.html"),
             ("exam", "relations", "--data", DATA, "--model", "location", "--no-baselines", "--out", "{d}/runs"),
         ),
     ),
@@ -318,7 +318,7 @@ AREAS: dict[str, Area] = {
         "runs",
         _predicates_runs,
         (
-            ("report", "{d}/runs", "--resamples", "100", "--out", "{o}.html"),
+            ("report", "{d}/runs", "--data", DATA, "--resamples", "100", "--out", "{o}.html"),
             ("exam", "predicates", "--data", DATA, "--model", "predicates_majority", "--out", "{d}/runs"),
         ),
         0.5,

@@ -335,6 +335,11 @@ def test_a_key_must_fit(folder: Path, world: World) -> None:
     key.write_text(json.dumps({"test": test.id, "answer": "no"}))
     with pytest.raises(DataError, match="row 1: not a line of a key"):
         read_key(key, test)
+    spoilt = json.loads(lines[0])
+    spoilt["question"]["type"] = "eist"
+    key.write_text(json.dumps(spoilt))
+    with pytest.raises(DataError, match=r"key\.jsonl, row 1, question: .*unknown type of question"):  # by make fuzz
+        read_key(key, test)
 
 
 def test_damaged_training_annotations_are_refused(folder: Path) -> None:

@@ -212,12 +212,15 @@ def read_key(path: str | Path, test: WrittenTest) -> tuple[Stream, ...]:
             raise wrong("key of another test", field="test", expected=test.id, found=row.get("test"))
         try:
             _, place = Truth(row["answer"]), (str(row["image"]), int(row["stream"]), int(row["step"]))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            step = step_from_json(row, test.vocabulary)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise wrong(f"not a line of a key: {error}") from error
+        except SightlineError as error:
+            raise wrong(str(error), field="question") from error
         of_stream = steps.setdefault(place[:2], {})
         if place[2] in of_stream:
             raise wrong("answered twice", field="step", found=_named(place))
-        step = of_stream[place[2]] = step_from_json(row, test.vocabulary)
+        of_stream[place[2]] = step
         halted[place[:2]] = str(row.get("halted"))
         if step.decided and test.questions.get(place) != step.question:
             raise wrong("not a question of the test", field="question")
