@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,12 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Candidate, Exam
-from sightline.exams.run import MANIFEST, RECORDS, ItemRecords, Run, RunIdentity
+from sightline.exams.run import MANIFEST, RECORDS, ItemRecords, Run, RunIdentity, RunRecords
 from sightline.exams.runner import run_exam
+from sightline.exams.scoring import score_records
 
 IDENTITY = RunIdentity(
     exam="toy", options={"split": "test"}, model="m", model_name="m", model_fingerprint="", data_fingerprint="f"
@@ -286,3 +289,17 @@ def test_sigkill_at_any_point_loses_at_most_the_item_in_flight(tmp_path: Path) -
     assert items == [str(i) for i in range(120)]
     assert run.records().height == 120 * 50
     assert len(log.read_text().split()) <= 120 + kills
+
+
+def test_an_error_about_what_records_hold_names_their_file() -> None:
+    """Found by `make fuzz`: an answer that is a list was refused without a word on where it stands."""
+
+    class Refusing:
+        def measures(self, records: RunRecords, data: Any) -> Any:
+            raise DataError("not a label", field="answer", found=records.rows["answer"][0])
+
+    rows = pl.DataFrame({"item": ["a"], "answer": ["[1]"]})
+    file = Path("runs/records.jsonl")
+    for records, place in ((RunRecords(rows, rows, file), f"{file}, answer"), (RunRecords(rows, rows), "answer")):
+        with pytest.raises(DataError, match=rf"^{re.escape(place)}: not a label \(found '\[1\]'\)$"):
+            score_records(Refusing(), records.of(["a"]), None)  # type: ignore[arg-type]

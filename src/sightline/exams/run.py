@@ -80,15 +80,17 @@ class RunRecords:
         rows: A row a judgement, with item, scene_id, cluster_id and what all records of the item share.
         items: A row an item, also of those without a single judgement: item, scene_id, cluster_id and what its
             records share.
+        file: Where they were read from.
     """
 
     rows: pl.DataFrame
     items: pl.DataFrame
+    file: Path | None = None
 
     def of(self, items: Collection[str]) -> RunRecords:
         """The records of some items."""
         wanted = pl.col("item").is_in(list(items))
-        return RunRecords(self.rows.filter(wanted), self.items.filter(wanted))
+        return RunRecords(self.rows.filter(wanted), self.items.filter(wanted), self.file)
 
 
 @dataclass(frozen=True)
@@ -306,7 +308,7 @@ class Run:
         if not lines:
             none = pl.DataFrame(schema={"item": pl.String, "scene_id": pl.String, "cluster_id": pl.String})
             return RunRecords(none, none)
-        records = RunRecords(*parse_records(lines, path, columns or {}))
+        records = RunRecords(*parse_records(lines, path, columns or {}), path)
         return records if items is None else records.of(items)
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:

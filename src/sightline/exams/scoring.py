@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Exam, Measures, Name, options_of
 from sightline.exams.run import Asking, Run, RunRecords, local_time, require_alike, tell_apart
 from sightline.plain import plain
@@ -138,6 +138,17 @@ class RunResult:
         return "\n\n".join(str(table) for table in score_tables({self.name: self.scores}))
 
 
+def _measures(exam: Exam[Any], records: RunRecords, data: OpenData) -> Iterator[Measures]:
+    """Count records; an error about what they hold names their file."""
+    try:
+        yield from exam.measures(records, data)
+    except DataError as error:
+        if error.file is not None or records.file is None:
+            raise
+        facts = {name: getattr(error, name) for name in ("row", "field", "expected", "found")}
+        raise DataError(error.problem, file=records.file, **facts) from error
+
+
 def score_records(
     exam: Exam[Any],
     records: RunRecords,
@@ -159,7 +170,7 @@ def score_records(
     """
     figures: dict[Name, Interval] = {}
     facts: dict[str, Any] = {}
-    for measures in exam.measures(records, data):
+    for measures in _measures(exam, records, data):
         if measures.detail and not details:
             continue
         merge(facts, measures.facts)
@@ -259,7 +270,7 @@ def compare_records(
         raise ConfigError(f"the runs have no {exam.unit} in common that was asked the same")
     compared: set[str] = set()
     rows: list[tuple[Name, Any]] = []
-    for one, other in zip(exam.measures(of_a, data), exam.measures(of_b, data), strict=True):
+    for one, other in zip(_measures(exam, of_a, data), _measures(exam, of_b, data), strict=True):
         if any(name.family is not None for name in one.names):
             rows += _compared(one, other, resamples, seed)
             compared |= set(one.units) & asked

@@ -271,7 +271,7 @@ def same_questions(a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords
     first, second = _questions(a), _questions(b)
     both = [image for image in first.keys() & second.keys() if first[image] == second[image]]
     wanted = pl.col("cluster_id").is_in(both)
-    of_both = [RunRecords(run.rows.filter(wanted), run.items.filter(wanted)) for run in (a, b)]
+    of_both = [RunRecords(run.rows.filter(wanted), run.items.filter(wanted), run.file) for run in (a, b)]
     return of_both[0], of_both[1]
 
 
