@@ -148,7 +148,7 @@ def test_an_unfinished_run_counts_for_what_it_was_asked(data: sl.Dataset, result
         3,
         {0.0},
     )
-    assert "note: 3 scenes" in str(made)
+    assert "not asked the same in both runs: 3 scenes" in str(made)
     warnings = sl.report([folder, *results], resamples=100).parts[0].warnings
     assert any("tired is unfinished (stopped): 3 of 6 scenes answered" in words for words in warnings)
 

@@ -1,4 +1,4 @@
-"""Torch's threads: one for a small network, idle cores for others, and what the user chose stays."""
+"""Torch's threads: a few for a small network, idle cores for others, and what the user chose stays."""
 
 from __future__ import annotations
 
@@ -27,20 +27,23 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("weights", "load", "expected"),
+    ("weights", "load", "own", "expected"),
     [
-        (SMALL, 0.0, 1),  # a small network, whatever the machine does
-        (LARGE, 0.2, 8),  # idle: all cores
-        (LARGE, 2.6, 5),  # three cores are taken
-        (LARGE, 30.0, 1),  # more than all are
+        (SMALL, 0.2, 0, 4),  # idle: a few for a small network
+        (LARGE, 0.2, 0, 8),  # all cores for a large one
+        (LARGE, 2.6, 0, 5),  # three cores are taken
+        (SMALL, 6.6, 0, 1),  # nearly all are
+        (LARGE, 30.0, 0, 1),  # more than all are
+        (LARGE, 8.1, 8, 8),  # by this network itself
+        (SMALL, 10.0, 4, 2),  # by others too
     ],
 )
 def test_threads_suit_network_and_machine(
-    weights: int, load: float, expected: int, monkeypatch: pytest.MonkeyPatch
+    weights: int, load: float, own: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
-    assert threads.suitable_threads(weights) == expected
-    assert threads.idle_threads() == (8 if weights == SMALL else expected)
+    assert threads.suitable_threads(weights, own) == expected
+    assert threads.idle_threads(own) >= expected
 
 
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "MKL_NUM_THREADS"])

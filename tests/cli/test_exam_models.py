@@ -106,6 +106,8 @@ def test_a_changed_neighbour_is_asked_again_only_when_told(cli: Cli, words: list
     (earlier,) = Run.open(Path(first.json["run"])).manifest["resumed"]
     assert earlier["items"] == 3
     assert cli(*words, "--limit", 4).json["items_kept"] == 4  # the run is the new model's now
+    (part,) = sl.report(tmp_path / "runs", resamples=100).parts
+    assert any("3 of its scenes were answered by an earlier state of the model" in words for words in part.warnings)
     over = cli(*words, "--overwrite")
     assert (over.json["items_asked"], over.json["items_kept"]) == (3, 0)
     assert not answers(over.json["run"]) & before

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -59,7 +60,7 @@ class SornetModel:
         self.name = name if self.glances == usual else f"{name} ({self.glances} glance{'s' * (self.glances > 1)})"
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._net = net.to(self.device).eval()
-        self._threads = suitable_threads(self.parameters)
+        self._threads = 0
 
     @property
     def config(self) -> SornetConfig:
@@ -116,18 +117,25 @@ class SornetModel:
     def logits(self, queries: Queries) -> Tensor:
         """(n, n, predicates of the config) before the threshold at 0, two ways to say one thing made to agree."""
         images, patches, places = self._ready(queries)
-        with torch.inference_mode(), computing(self._threads):
+        with self._computing():
             judged = glances(self._net, images, patches, places, count=self.glances).mean(dim=0)
         return consistent(judged, self.config.predicates)[0]
 
     def attention(self, queries: Queries) -> NDArray[np.float32]:
         """Where each query looks, mean over heads and blocks: (n, views, rows, columns), the sum of a query ≤ 1."""
         images, patches, places = self._ready(queries)
-        with torch.inference_mode(), computing(self._threads):
+        with self._computing():
             looked: NDArray[np.float32] = (
                 self._net.attention(images, patches, places)[:, 0].mean(dim=0).cpu().numpy()
             )
         return looked
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Around the network: no gradients, and threads that suit what the machine does now."""
+        self._threads = suitable_threads(self.parameters, own=self._threads)
+        with torch.inference_mode(), computing(self._threads):
+            yield
 
     def _ready(self, queries: Queries) -> tuple[Tensor, Tensor, list[int]]:
         names = tuple(view.id for view in queries.views)
