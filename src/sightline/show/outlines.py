@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Loop = NDArray[np.float64]
 
+_FEW = 40
+"""Corners below which plain numbers are faster than arrays."""
+
 
 def outlines(mask: ArrayLike, *, tolerance: float = 0.4) -> list[Loop]:
     """Trace a (H, W) mask: closed polygons (n, 2) of x, y in pixels; filled by the even-odd rule they are the mask.
@@ -85,18 +88,31 @@ def simplified(loop: Loop, tolerance: float) -> Loop:
     keep = np.zeros(len(closed), dtype=bool)
     keep[[0, far]] = True
     parts = [(0, far), (far, len(closed) - 1)]
+    points = closed.tolist()
     while parts:
         first, last = parts.pop()
         if last - first < 2:
             continue
-        a, b = closed[first], closed[last]
-        along = b - a
-        length = float(np.hypot(*along))
-        offset = closed[first + 1 : last] - a
-        gap = np.abs(offset[:, 0] * along[1] - offset[:, 1] * along[0]) / length if length else np.hypot(*offset.T)
-        worst = int(np.argmax(gap))
-        if gap[worst] > tolerance:
-            middle = first + 1 + worst
-            keep[middle] = True
-            parts += [(first, middle), (middle, last)]
+        worst, gap = _farthest(closed, points, first, last)
+        if gap > tolerance:
+            keep[worst] = True
+            parts += [(first, worst), (worst, last)]
     return closed[:-1][keep[:-1]]
+
+
+def _farthest(closed: Loop, points: list[list[float]], first: int, last: int) -> tuple[int, float]:
+    """The corner between two others that is farthest from the line through them, and how far."""
+    (ax, ay), (bx, by) = points[first], points[last]
+    dx, dy = bx - ax, by - ay
+    length = float(np.hypot(dx, dy))
+    if last - first < _FEW:  # faster without arrays
+        gaps = [
+            abs((x - ax) * dy - (y - ay) * dx) / length if length else float(np.hypot(x - ax, y - ay))
+            for x, y in points[first + 1 : last]
+        ]
+        gap = max(gaps)
+        return first + 1 + gaps.index(gap), gap
+    offset = closed[first + 1 : last] - closed[first]
+    apart = np.abs(offset[:, 0] * dy - offset[:, 1] * dx) / length if length else np.hypot(*offset.T)
+    worst = int(np.argmax(apart))
+    return first + 1 + worst, float(apart[worst])
