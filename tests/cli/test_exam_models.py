@@ -234,6 +234,12 @@ def test_the_right_spelling_is_suggested(cli: Cli, words: list[object], spec: st
     assert says in refused.err
 
 
+def test_a_suggestion_repeats_no_secret(cli: Cli, words: list[object]) -> None:
+    refused = cli(*words, "--model", "https://example.org/answer?token=hunter2")
+    assert "did you mean 'http:url=https://example.org/answer?" in refused.err
+    assert "hunter2" not in refused.err
+
+
 def test_another_word_for_a_split(cli: Cli, words: list[object]) -> None:
     words += ["--model", "size"]
     val, whole = (cli(*words, "--split", name).json for name in ("val", "validation"))

@@ -1,18 +1,29 @@
-"""Options in a model's spec: ``key=value,key=value`` as arguments of the class or factory that makes the model."""
+"""Options in a model's spec, ``key=value,key=value``, as arguments of what makes it; other tools' spellings."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from sightline.errors import ConfigError
 from sightline.hints import did_you_mean
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+_SERVICES: Final = {
+    "openai": "url=https://api.openai.com/v1,kind=chat,model={},key=OPENAI_API_KEY",
+    "ollama": "url=http://localhost:11434/v1,kind=chat,model={}",
+    **dict.fromkeys(("vllm", "llama", "llamacpp", "lmstudio"), "url=http://localhost:8000/v1,kind=chat,model={}"),
+    **dict.fromkeys(("anthropic", "azure", "chat", "gemini", "mistral"), "url=URL,kind=chat,model={}"),
+}
+"""What others call a server that speaks OpenAI's chat completions → options of ``http``."""
+
+_HUBS: Final = ("hf", "huggingface", "hub", "transformers", "vlm")
 
 
 def parse(model: str, text: str) -> dict[str, str]:
@@ -95,3 +106,28 @@ def _expected(arm: Any) -> str:
     if get_origin(arm) is Literal:
         return " or ".join(map(str, get_args(arm)))
     return {bool: "true or false", int: "a whole number", float: "a number"}.get(arm, str(arm))
+
+
+def spelling_of(spec: str) -> str:
+    """How a spec should be written that follows another tool's habits; empty where nothing comes to mind.
+
+    >>> spelling_of("hf:org/name"), spelling_of("https://example.org/answer")
+    ('vlm:hub=org/name', 'http:url=https://example.org/answer')
+    """
+    head, _, rest = spec.partition(":")
+    if head in ("http", "https") and rest.startswith("//"):
+        return f"http:url={spec}"
+    if head == "http" and rest:
+        return f"http:url={rest if '//' in rest else f'http://{rest}'}"
+    if head in _SERVICES:
+        return f"http:{_SERVICES[head].format(rest or 'NAME')}"
+    place = rest if head in _HUBS else spec if not rest else ""
+    if (Path(place) / "config.json").is_file() and place:
+        return f"vlm:path={place}"
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).exists() and Path(place).suffix != ".py":
+        return f"vlm:hub={place}"
+    if head in _HUBS:
+        return f"vlm:path={place or 'FOLDER'}"
+    first = {"depth": "folder", "depth_tuned": "folder", "onnx_depth": "path"}
+    first |= dict.fromkeys(("predictions", "detections", "predicate_answers", "answers"), "path")
+    return f"{head}:{first[head]}={rest}" if head in first and rest else ""

@@ -36,7 +36,7 @@ from sightline.exams.run import UNKNOWN_MODEL
 from sightline.hints import did_you_mean
 from sightline.models.composite import Composite
 from sightline.models.identity import object_fingerprint
-from sightline.models.options import bind, parse
+from sightline.models.options import bind, parse, spelling_of
 from sightline.skills import skills_of
 from sightline.text import without_secrets
 
@@ -304,7 +304,7 @@ def _load_one(spec: str, wanted: Sequence[str]) -> Any:
     head, _, rest = spec.partition(":")
     entries = MANIFEST if head in MANIFEST else _entries()
     if head in entries:
-        if rest and ("=" not in rest or rest.startswith("//")) and _spelling(spec):
+        if rest and ("=" not in rest or rest.startswith("//")) and spelling_of(spec):
             raise _unknown(spec, entries)
         return _build(entries[head], parse(head, rest))
     if python := _PYTHON.fullmatch(spec):
@@ -382,45 +382,9 @@ def _built_in(spec: str) -> ModelEntry | None:
     return MANIFEST.get(_parts(spec)[0].partition(":")[0])
 
 
-_SERVICES: Final = {
-    "openai": "url=https://api.openai.com/v1,kind=chat,model={},key=OPENAI_API_KEY",
-    "ollama": "url=http://localhost:11434/v1,kind=chat,model={}",
-    **dict.fromkeys(("vllm", "llama", "llamacpp", "lmstudio"), "url=http://localhost:8000/v1,kind=chat,model={}"),
-    **dict.fromkeys(("anthropic", "azure", "chat", "gemini", "mistral"), "url=URL,kind=chat,model={}"),
-}
-"""What others call a server that speaks OpenAI's chat completions → options of ``http``."""
-
-_HUBS: Final = ("hf", "huggingface", "hub", "transformers", "vlm")
-
-
-def _spelling(spec: str) -> str:
-    """How a spec should be written that follows another tool's habits; empty where nothing comes to mind.
-
-    >>> _spelling("hf:org/name"), _spelling("https://example.org/answer")
-    ('vlm:hub=org/name', 'http:url=https://example.org/answer')
-    """
-    head, _, rest = spec.partition(":")
-    if head in ("http", "https") and rest.startswith("//"):
-        return f"http:url={spec}"
-    if head == "http" and rest:
-        return f"http:url={rest if '//' in rest else f'http://{rest}'}"
-    if head in _SERVICES:
-        return f"http:{_SERVICES[head].format(rest or 'NAME')}"
-    place = rest if head in _HUBS else spec if not rest else ""
-    if (Path(place) / "config.json").is_file() and place:
-        return f"vlm:path={place}"
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).exists() and Path(place).suffix != ".py":
-        return f"vlm:hub={place}"
-    if head in _HUBS:
-        return f"vlm:path={place or 'FOLDER'}"
-    first = {"depth": "folder", "depth_tuned": "folder", "onnx_depth": "path"}
-    first |= dict.fromkeys(("predictions", "detections", "predicate_answers", "answers"), "path")
-    return f"{head}:{first[head]}={rest}" if head in first and rest else ""
-
-
 def _unknown(spec: str, known: Mapping[str, ModelEntry]) -> ModelError:
     name = spec.partition(":")[0]
-    if spelling := _spelling(spec):
+    if spelling := spelling_of(spec):
         return ModelError(f"unknown model {without_secrets(spec)!r}, did you mean {without_secrets(spelling)!r}?")
     near = did_you_mean(name, known) or ";"
     return ModelError(
