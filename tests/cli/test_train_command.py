@@ -430,6 +430,12 @@ def test_a_batch_that_suits_the_cpu(
     again = cli(*words)
     assert again.code == 0, again.err
     assert "to suit this CPU" not in again.err
+    plan = tmp_path / "t" / "plan.json"
+    whole = plan.read_text()
+    for spoilt in ('"2"', "-1", "null", "[3]"):  # found by make fuzz
+        plan.write_text(whole.replace('"batch": 3', f'"batch": {spoilt}'))
+        assert "holds another training: its batch is" in cli(*words).err
+    plan.write_text(whole)
     refused = cli(*words, "--batch", 5)
     assert (refused.code, "its batch is 3, now it is 5" in refused.err) == (2, True)
 

@@ -179,8 +179,9 @@ def _train_sornet(options: SornetOptions, to: Path, *, save_every: int, tensorbo
 
     stored = begun(to, WEIGHTS)  # a folder of something else shows before scenes are read or drawn
     device = device_of(options)
-    if stored is not None and options.batch is None:  # chosen on a machine that may have been another one
-        options = replace(options, batch=stored["plan"].get("batch"))
+    begun_with = stored["plan"].get("batch") if stored is not None and options.batch is None else None
+    if isinstance(begun_with, int) and begun_with > 0:  # chosen on a machine that may have been another one
+        options = replace(options, batch=begun_with)
     plan = plan_of(options, device)
     if device == "cpu" and options.batch is None:
         note(f"{counted(plan.batch, 'scene')} a step, to suit this CPU; --batch sets it")
