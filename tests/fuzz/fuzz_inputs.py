@@ -283,7 +283,7 @@ AREAS: dict[str, Area] = {
             ("look", DATA, "--out", "{o}.html"),
             ("look", DATA, "--out", "{o}.png"),
             ("export", "coco", DATA, "--out", "{o}"),
-            ("export", "yolo", DATA, "--out", "{o}"),
+            ("export", "voc", DATA, "--out", "{o}"),
         ),
     ),
     "generated dataset": Area(
