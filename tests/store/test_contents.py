@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Object, Relation, Scene, Sighting, View, Viewpoint
 from sightline.store import Dataset, write_scenes
-from sightline.store.contents import Contents, contents_of
+from sightline.store.contents import Contents, contents_of, count
 
 MASK = masks.encode([[1] * 10] * 10)
 
@@ -91,6 +94,22 @@ def test_fractions_have_shares_without_a_size(tmp_path: Path) -> None:
     assert found.box_shares is not None
     assert found.box_shares.mean == 0.25
     assert found.box_aspects is None  # nobody knows whether the image is wide
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "text"),
+    [
+        ("objects", "attributes", "[1]"),
+        ("objects", "attributes", "{"),
+        ("sightings", "viewpoint", "{}"),
+        ("sightings", "viewpoint", '{"azimuth": "north"}'),
+    ],
+)
+def test_a_damaged_column_is_named(data: Dataset, table: str, column: str, text: str) -> None:
+    tables = data.tables()
+    spoilt = tables.frame(table).with_columns(pl.lit(text).alias(column))
+    with pytest.raises(DataError, match=f"{column}: damaged column"):
+        count(replace(tables, **{table: spoilt}))
 
 
 def test_json_has_a_key_for_everything(data: Dataset) -> None:

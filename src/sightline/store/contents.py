@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from sightline.errors import DataError
 from sightline.plain import plain
 from sightline.store.dataset import Dataset
 from sightline.store.tables import Tables
@@ -223,7 +224,7 @@ def _attributes(stored: pl.Series) -> dict[str, Tally]:
     """Attribute → its values; equal JSON texts are parsed once."""
     found: dict[str, Counter[str]] = {}
     for text, n in _counted(stored).items():
-        for name, value in json.loads(text).items():
+        for name, value in _object(text, "attributes").items():
             found.setdefault(name, Counter())[str(value)] += n
     names = sorted(found, key=lambda name: (-found[name].total(), name))
     return {name: Tally.of(dict(sorted(found[name].items(), key=lambda one: (-one[1], one[0])))) for name in names}
@@ -244,6 +245,18 @@ def _viewpoints(stored: pl.Series) -> dict[int, int]:
     """Azimuth, to the next 45° → boxes; empty where no viewpoint is known."""
     if not stored.len():
         return {}
-    azimuths = np.array([json.loads(text)["azimuth"] for text in stored])
+    azimuths = np.array([_object(text, "viewpoint", azimuth=float)["azimuth"] for text in stored], dtype=np.float64)
     places = np.round(azimuths / 45).astype(int) % len(AZIMUTHS)
     return dict(zip(AZIMUTHS, np.bincount(places, minlength=len(AZIMUTHS)).tolist(), strict=True))
+
+
+def _object(text: str, field: str, **needed: type) -> dict[str, Any]:
+    """A stored JSON object; DataError where it is none, or lacks a number."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict) or not all(isinstance(value.get(k), (int, kind)) for k, kind in needed.items()):
+        expected = "a JSON object" + "".join(f" with {name}" for name in needed)
+        raise DataError("damaged column", field=field, expected=expected, found=text[:60])
+    return value
