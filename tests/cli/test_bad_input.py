@@ -506,3 +506,26 @@ def write_case(folder: Path) -> dict[str, Path]:
 def score(files: dict[str, Path]) -> list[object]:
     options = (("--objects", "objects.csv"), ("--truth", "vrd.csv"), ("--predictions", "prediction.csv"))
     return ["score", "relations", *(word for option, name in options for word in (option, files[name]))]
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (MemoryError(), "error: not enough memory\n"),
+        (MemoryError("Unable to allocate 9 TiB"), "error: not enough memory: Unable to allocate 9 TiB\n"),
+        (RecursionError("maximum recursion depth exceeded"), "error: something is nested too deeply"),
+        (pl.exceptions.ComputeError("bad page\nand more"), "error: a table cannot be read: bad page\n"),
+        (pl.exceptions.PanicException("index out of bounds"), "error: a table cannot be read: index out of bounds"),
+    ],
+)
+def test_what_gives_out_is_told_in_one_sentence(
+    cli: Cli, tmp_path: Path, error: BaseException, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("sightline.store.open_dataset", fails)
+    done = cli("stats", tmp_path)
+    assert done.code == 2
+    assert done.err.startswith(says)
+    assert len(done.err.splitlines()) == 1

@@ -120,6 +120,10 @@ def main() -> None:
         _fail("something is nested too deeply to be worked on")
     except OSError as error:  # a full disk, a folder nobody may write to, a file where a folder should be
         _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+    except BaseException as error:  # polars' own, and its panic, which is no Exception
+        if type(error).__module__.partition(".")[0] not in ("polars", "pyo3_runtime"):
+            raise
+        _fail(f"a table cannot be read: {str(error).partition(chr(10))[0]}")
 
 
 def _leave_ascii() -> None:

@@ -5,12 +5,12 @@ Unlike `scenes.validate`, which stops at the first fault of one scene, this list
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
+from sightline.documents import parse_json
 from sightline.errors import DataError
 from sightline.scenes import ASPECTS, words
 from sightline.store.schema import UNITS
@@ -239,8 +239,8 @@ def _json(tables: Tables) -> Iterator[Fault]:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
-    except ValueError:
+        parse_json(text, "")
+    except DataError:
         return False
     return True
 

@@ -178,7 +178,7 @@ def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
                 for subject, thing, object_scene, aspect, predicate, votes, view in rows["relations"]
             ),
         )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DataError(f"scene cannot be made from its rows: {error!r}", row=scene_id) from error
 
 

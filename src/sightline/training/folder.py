@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
+from sightline.documents import read_json
 from sightline.errors import ConfigError, DataError
 from sightline.files import differences
 from sightline.plain import plain
@@ -80,9 +80,9 @@ def names_of(folder: Path, what: str, marks: Sequence[str]) -> list[str]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        stored = json.loads(file.read_bytes())
-    except ValueError as error:
-        raise DataError(f"damaged: {error}; choose another folder or remove this one", file=file) from None
+        stored = read_json(file)
+    except DataError as error:
+        raise DataError(f"damaged: {error.problem}; choose another folder or remove this one", file=file) from None
     parts = {name: stored.get(name) if isinstance(stored, dict) else None for name in ("plan", "source")}
     if not all(isinstance(part, dict) for part in parts.values()):
         raise DataError("not the plan of a training", file=file, expected="a plan and a source")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from sightline.exams.turing.estimate.frequencies import Frequencies
 from sightline.exams.turing.stream.engine import Candidates, Engine, ask_all
 from sightline.exams.turing.stream.operators import GroundTruth
 from sightline.exams.turing.stream.steps import Stream
-from sightline.exams.turing.stream.written import WrittenTest
+from sightline.exams.turing.stream.written import MARKER, WrittenTest
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.typed import Value
 
 PRACTICE: Final = 0x5EED
 """Seed of the streams that a model may practise on; who knew the exam's could replay the engine."""
@@ -28,6 +29,9 @@ _HELD: Final = 4
 """One training image in so many, at most, is kept from the estimator its practice stream is asked by."""
 
 _MOST_STREAMS: Final = 4096  # streams kept for the models to come; more are made again
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +171,16 @@ class EngineStreams:
         return {scene: row for row, scene in enumerate(self.images.ids.tolist())}
 
 
+@dataclass(frozen=True)
+class _TestSettings:
+    """How the questions of a written test were chosen, as far as it says."""
+
+    epsilon: float = QuestionOptions().epsilon
+    min_support: int = QuestionOptions().min_support
+    questions: int | None = None
+    seed: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class WrittenStreams:
     """The streams of a written test with the true answers of its key.
@@ -192,7 +206,7 @@ class WrittenStreams:
     @property
     def epsilon(self) -> float:
         """How far from one half the chances lay, as far as the test says."""
-        return float(self._settings.get("epsilon", QuestionOptions().epsilon))
+        return self._settings.epsilon
 
     def stream(self, scene_id: str, number: int) -> Stream:
         """The stream as written."""
@@ -200,19 +214,23 @@ class WrittenStreams:
 
     def study(self) -> TrainingStudy:
         """The test's training annotations, and an estimator over them by the test's settings."""
-        made, training = self.test.about.get("assumptions"), self.test.training()
-        settings = {k: self._settings[k] for k in ("epsilon", "min_support", "questions") if k in self._settings}
-        options = QuestionOptions(**settings, assumptions=Assumptions(**made) if made else Assumptions())
-        source = QuestionSource(self.vocabulary, training, options, self._settings.get("seed", 0))
+        made, settings, training = self._about(Assumptions, "assumptions"), self._settings, self.test.training()
+        options = QuestionOptions(settings.epsilon, settings.min_support, settings.questions, made)
+        source = QuestionSource(self.vocabulary, training, options, settings.seed)
         return TrainingStudy(source, training, source.estimator)
 
     @cached_property
     def _by_place(self) -> dict[tuple[str, int], Stream]:
         return {(stream.scene_id, stream.number): stream for stream in self.streams}
 
-    @property
-    def _settings(self) -> dict[str, Any]:
-        return dict(self.test.about.get("settings") or {})
+    @cached_property
+    def _settings(self) -> _TestSettings:
+        return self._about(_TestSettings, "settings")
+
+    def _about(self, kind: type[T], name: str) -> T:
+        """What the test says of itself under a name; the defaults where it says nothing."""
+        said: T = Value(self.test.about.get(name) or {}, str(self.test.folder / MARKER), f"about.{name}").read(kind)
+        return said
 
 
 StreamSource = EngineStreams | WrittenStreams

@@ -220,12 +220,15 @@ def write_columns(columns: Columns, vocabulary: Vocabulary, folder: Path) -> Non
         sync_folder(path)
 
 
+_UNDECODABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)  # a panic is no Exception
+
+
 def read_columns(folder: Path, vocabulary: Vocabulary) -> Columns:
     """What `write_columns` wrote; a DataError where a table is damaged or of another vocabulary."""
     try:
         images, objects, pairs = (pl.read_parquet(folder / f"{name}.parquet") for name in TABLES)
         return _columns(images, objects, pairs, vocabulary)
-    except (OSError, KeyError, ValueError, IndexError, pl.exceptions.PolarsError) as error:
+    except (OSError, LookupError, ValueError, TypeError, OverflowError, *_UNDECODABLE) as error:
         raise DataError(f"training annotations cannot be read: {error}", file=folder) from error
 
 

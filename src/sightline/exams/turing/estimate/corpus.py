@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.documents import read_json
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.columns import Columns, packed, widths
 from sightline.exams.turing.estimate.bits import MOST, Words
@@ -174,12 +175,9 @@ def _write(columns: Columns, vocabulary: Vocabulary, stage: Path) -> None:
 
 def _head(folder: Path) -> dict[str, Any]:
     path = folder / MARKER
-    try:
-        head = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise DataError("no corpus here", file=folder, expected=f"a folder with a {MARKER}") from None
-    except ValueError as error:
-        raise DataError(f"not JSON: {error}", file=path) from None
+    if not path.is_file():
+        raise DataError("no corpus here", file=folder, expected=f"a folder with a {MARKER}")
+    head = read_json(path)
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         written = head.get("format") if isinstance(head, dict) else head
         raise DataError("a corpus of another format; build it anew", file=path, expected=FORMAT, found=written)
