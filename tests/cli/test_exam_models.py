@@ -244,8 +244,9 @@ def test_another_word_for_a_split(cli: Cli, words: list[object]) -> None:
     words += ["--model", "size"]
     val, whole = (cli(*words, "--split", name).json for name in ("val", "validation"))
     assert (val["run"], val["options"]["split"], whole["items_kept"]) == (whole["run"], "validation", 3)
-    near = cli(*words, "--split", "tset")
-    assert (near.code, "no such split, did you mean 'test'? (expected " in near.err) == (2, True)
+    for given, meant in {"tset": "test", "vali": "validation"}.items():
+        near = cli(*words, "--split", given)
+        assert (near.code, f"no such split, did you mean {meant!r}? (expected " in near.err) == (2, True)
     trained = cli(*words, "--train-split", "val", "--model", "size_tuned")
     assert trained.json["options"]["train_split"] == "validation"
 

@@ -435,7 +435,8 @@ def check_split(split: str | None, data: Dataset, *, none: bool = True) -> None:
     if (split is None and none) or split in (data.splits or ("",)):
         return
     expected = " or ".join(data.splits) or "none, the data has no splits"
-    near = did_you_mean(split or "", data.splits)
+    beginning = [name for name in data.splits if split and name.startswith(split)]
+    near = f", did you mean {beginning[0]!r}?" if beginning else did_you_mean(split or "", data.splits)
     raise DataError(f"no such split{near}", file=data.path, field="split", expected=expected, found=split)
 
 

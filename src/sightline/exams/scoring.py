@@ -238,7 +238,8 @@ class RunComparison:
             shown = [local_time(value) if key == "when" else str(value) for value in pair]
             if key == "model_fingerprint":
                 key, shown = "state of the model", [value[:12] or "as it comes" for value in shown]
-            yield f"  {key}: {shown[0]} / {shown[1]}"
+            if shown[0] != shown[1]:  # within a minute
+                yield f"  {key}: {shown[0]} / {shown[1]}"
 
 
 def compare_runs(
