@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import linecache
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -138,6 +140,41 @@ def test_a_class_typed_into_a_console() -> None:
     typed: dict[str, Any] = {"__name__": "console"}
     exec("class M:\n    def relate(self, pairs): return 1\n", typed)
     assert object_fingerprint(typed["M"]()) == f"{UNKNOWN_MODEL}: the source of M cannot be seen, it is in no file"
+
+
+CELL = """
+from dataclasses import dataclass
+{}
+@dataclass
+class M:
+    weight: float = 1.0
+    margin = {}
+    def relate(self, pairs): return help_it(pairs)
+def help_it(pairs): return {}
+"""
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ("", 2, 1),  # a value of the class
+        ("", 1, 2),  # a function in another place of the notebook
+        ("import numpy", 1, 1),  # nothing that counts
+    ],
+)
+def test_a_class_of_a_notebook(changed: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def typed(cell: str, number: int) -> str:
+        name = f"/nowhere/ipykernel_1/{number}.py"
+        linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+        notebook: Any = ModuleType("notebook")
+        monkeypatch.setitem(sys.modules, "notebook", notebook)
+        exec(compile(cell, name, "exec", dont_inherit=True), vars(notebook))
+        return object_fingerprint(notebook.M())
+
+    before, same, after = (typed(CELL.format(*what), i) for i, what in enumerate([("", 1, 1), ("", 1, 1), changed]))
+    assert before == same
+    assert not before.startswith(UNKNOWN_MODEL)
+    assert (after == before) is bool(changed[0])
 
 
 def test_being_asked_makes_no_other_model() -> None:

@@ -237,13 +237,16 @@ def _place(thing: Any) -> tuple[str | bytes, ...]:
 
 
 def _file_of(thing: Any) -> Path | None:
-    """The file something is defined in; None where it was typed in."""
-    functions = _functions_of(thing)
+    """The file something is defined in; None where it was typed into a console or a notebook."""
     # Not by the module's name alone: neighbours of two model files may share it (`adapters.python`).
-    named = [f.__code__.co_filename for f in functions if f.__module__ == thing.__module__]
+    functions = [] if isinstance(thing, ModuleType) else _functions_of(thing)
+    named = {f.__code__.co_filename for f in functions if f.__module__ == thing.__module__}
+    files = sorted(Path(name).absolute() for name in named if Path(name).is_file())
+    if files or named - {"<string>"}:  # a dataclass makes methods in a <string>
+        return files[0] if files else None
     module = thing if isinstance(thing, ModuleType) else sys.modules.get(thing.__module__ or "")
-    files = (Path(name) for name in (*named, getattr(module, "__file__", None) or "") if name)
-    return next((file.absolute() for file in files if file.is_file()), None)
+    file = getattr(module, "__file__", None)
+    return Path(file).absolute() if file and Path(file).is_file() else None
 
 
 def _is_installed(file: Path) -> bool:
