@@ -89,6 +89,8 @@ def test_every_type() -> None:
         ({"legs": [{"length": 1, "wood": "oka"}]}, "legs[0].wood", "unknown wood 'oka', did you mean 'oak'?"),
         ({"seats": 0}, "seats", "a whole number ≥ 1"),
         ({"seats": 1.0}, "seats", "whole number"),
+        ({"seats": 10**400}, "seats", "whole number"),  # more than a float can hold
+        ({"legs": [{"length": 10**5000}]}, "legs[0].length", "expected a number > 0, found a huge int"),
         ({"pair": 3}, "pair", "odd number (expected an even one, found 3)"),
         ({"place": [1]}, "place", "not a list of 2"),
         ({"place": [1, "x"]}, "place[1]", "not a number"),

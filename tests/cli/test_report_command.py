@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,21 @@ def test_an_exam_without_a_report(home: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli("report", tmp_path / "run", "--out", tmp_path / "p.html")
     assert done.code == 2
     assert "there is no exam 'relation', did you mean 'relations'?" in " ".join(done.err.split())
+
+
+def test_attention_loads_nothing_that_a_run_names(home: Path, tmp_path: Path, cli: Cli) -> None:
+    trap, run = tmp_path / "trap.py", tmp_path / "runs" / "s"
+    trap.write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\nclass M: pass\nm = M()\n")
+    shutil.copytree(home / "stares" / "s", run)
+    manifest = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
+    manifest["identity"]["model"] = f"{trap}:m"
+    (run / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    words = ("report", tmp_path / "runs", "--out", tmp_path / "p.html", "--resamples", 100, "--attention")
+    refused = cli(*words)
+    assert refused.code == 2
+    assert "--attention needs --model" in " ".join(refused.err.split())
+    assert cli(*words, "--model", f"{home / 'mine.py'}:staring").code == 0
+    assert not (tmp_path / "sprung").exists()
 
 
 def test_attention_loads_the_model(home: Path, tmp_path: Path, cli: Cli) -> None:
