@@ -178,7 +178,7 @@ class Dataset:
     def scan(self, table: str, *, on_error: OnError = "raise") -> pl.LazyFrame:
         """One table over all shards, lazily: filters and column choices reach the files.
 
-        Missing and truncated files are found here; bytes that changed in place only by `verify` or a full read.
+        Files that are missing, damaged or have other columns are found here, each looked at once until it changes.
         """
         if table not in SCHEMAS:
             raise ConfigError(f"unknown table {table!r}: choose one of {', '.join(SCHEMAS)}")
