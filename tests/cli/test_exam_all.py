@@ -106,7 +106,7 @@ def test_why_not_is_said(cli: Cli, simulated: Path, tmp_path: Path) -> None:
         (("exam", "all", "--model", "size"), "Missing option '--data'"),
         (("exam", "all", "--data", "x", "--model", "size", "--boxes", "detected"), "No such option: --boxes"),
         (("exam", "predicates", "--split-of"), "No such option: --split-of (Possible options: --split)"),
-        (("exam", "turing", "--strems", "2"), "No such option: --strems (Possible options: --streams"),
+        (("exam", "turing", "--strems", "2"), "No such option: --strems (Possible options: --resume, --streams)"),
         (("exam", "relations", "--boxes", "detcted"), "'detcted' is not one of 'truth', 'detected', 'perfect'"),
         (("exam", "turing", "--streams", "0"), "should be greater than or equal to 1"),
     ],
@@ -137,9 +137,9 @@ def test_data_is_opened_once(cli: Cli, simulated: Path, tmp_path: Path, monkeypa
     made: Counter[tuple[str, str]] = Counter()
     open_dataset, pair_table = opening.open_dataset, pairs.pair_table
 
-    def counted_open(path: Path) -> Any:
+    def counted_open(path: Path, **how: Any) -> Any:
         opened[str(path)] += 1
-        return open_dataset(path)
+        return open_dataset(path, **how)
 
     def counted_table(tables: Any, setting: Any, split: str) -> Any:
         made[setting, split] += 1
