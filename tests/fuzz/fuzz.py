@@ -88,7 +88,11 @@ def attempt(area: str, seed: int, number: int, whole: Path, work: Path) -> Outco
     shutil.copytree(whole, folder, symlinks=True)
     names = {path.name for path in folder.rglob("*")}
     done = spoil(folder, rng)
-    names |= {path.name for path in folder.rglob("*")} | {folder.name}
+    names |= {path.name for path in folder.rglob("*")}
+    names = {name for name in names if "." in name[1:]} | {str(folder)}  # a name such as "a" stands in any sentence
+    names |= {
+        stem for stem in (Path(name).stem for name in names) if len(stem) > 8
+    }  # a world is called by its stem
     words = [word.format(d=folder, o=place / "o") for word in rng.choice(AREAS[area].commands)]
     what = f"{', '.join(done)} | sightline {' '.join(words)}"
     begun, peak = time.process_time(), _peak()

@@ -94,7 +94,7 @@ def _world(folder: Path, _: Call) -> None:
         "resolution": [96, 64],
         "splits": {"train": {"scenes": 2}, "test": {"stream": 1}},
     }
-    (folder / "world.yaml").write_text(yaml.safe_dump(settings))
+    (folder / "breakfast.yaml").write_text(yaml.safe_dump(settings))
 
 
 def _vocabulary(folder: Path, _: Call) -> None:
@@ -222,7 +222,7 @@ AREAS: dict[str, Area] = {
         "importers", _as_json("c.json", test_coco.VALID), (("look", "{d}/c.json", "--out", "{o}.html"),), 0.3
     ),
     "world": Area(
-        "YAML", _world, (("generate", "{d}/world.yaml", "--scenes", "1", "--format", "none", "--out", "{o}"),)
+        "YAML", _world, (("generate", "{d}/breakfast.yaml", "--scenes", "1", "--format", "none", "--out", "{o}"),)
     ),
     "vocabulary": Area("YAML", _vocabulary, (("turing", "vocabulary", "{d}/vocabulary.yaml"),), 2.0),
     "plan": Area("YAML", _plan, (("train", "sornet", "--data", "{d}/nothing", "--out", "{d}", "--device", "cpu"),)),

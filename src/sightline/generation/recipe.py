@@ -110,7 +110,8 @@ def recipe_for(
     width, height = settings["resolution"]
     if min(width, height) < 1 or width * height > MOST_PIXELS:
         limits = f"at least 1×1 and at most {MOST_PIXELS:,} pixels"
-        raise ConfigError(f"size must be {limits}, not {width}×{height}")
+        what = f"{world.name}: resolution" if size is None else "size"
+        raise ConfigError(f"{what} must be {limits}, not {width}×{height}")
     image, depth = (None if form == "none" else form for form in (image, depth))
     if image is not None and image.partition(":")[0] not in FORMS["image"]:
         raise ConfigError(f"unknown image format {image!r}: choose one of {', '.join(FORMS['image'])}, none")

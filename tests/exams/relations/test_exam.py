@@ -17,6 +17,7 @@ from sightline.exams.relations import Protocol, RelationsExam, mark_pairs
 from sightline.exams.relations.exam import BASELINES, LEARNING, StudyPlan
 from sightline.exams.relations.marks import SUBTASKS, MarkedPairs
 from sightline.exams.relations.pairs import PairTable, concat_pairs
+from sightline.exams.run import RunRecords
 from sightline.exams.runner import items_of, run_exam
 from sightline.exams.scoring import Scores, score_records
 from sightline.models import candidate, needs_training
@@ -404,3 +405,12 @@ def test_a_model_is_told_what_is_to_come(data: Dataset, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="too many"):
         run_exam(RelationsExam(), Candidate("c", "c", Choosy()), data, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_records_of_a_setting_the_run_did_not_ask_are_refused() -> None:
+    """A spoilt manifest, found by `make fuzz`: the card then lacked the boxes of these pairs."""
+    rows = pl.DataFrame({"item": ["a"], "setting": ["across_images"]})
+    with pytest.raises(
+        DataError, match=r"setting: not a setting of the run .*expected within_image, as the run says"
+    ):
+        RelationsExam(settings=("within_image",)).measures(RunRecords(rows, rows), pytest.fail)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option, split_named
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.agreement import agreement_tables, consistency_document, left_out_sentences
@@ -274,6 +274,10 @@ class RelationsExam(Exam[RelationsItem]):
         """Precision, recall and F1 by label and sub-task, of all pairs and by scene, and the sub-tasks' average."""
         if self.no_truth:
             return tuple(consistency_measures(records.rows, records.items, self.tables(data())))
+        foreign = sorted(set(records.rows["setting"].unique()) - set(self.settings)) if records.rows.height else []
+        if foreign:
+            expected = f"{' or '.join(self.settings)}, as the run says"
+            raise DataError("not a setting of the run", field="setting", expected=expected, found=foreign[0])
         protocol = Protocol(self.protocol)
         boxes_matter = protocol is Protocol.OFFICIAL and "outcome" not in records.rows.columns
         tables = self.tables(data()) if boxes_matter else None
