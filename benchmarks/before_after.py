@@ -17,6 +17,7 @@ import hashlib
 import json
 import math
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -45,16 +46,20 @@ class Side:
     name: str
     source: Path
     folder: Path
+    cpu: float = 0.0
+    """CPU seconds of the last command, user and system: what a busy machine does not change."""
 
     def run(self, *words: object, json_output: bool = False) -> tuple[Any, float]:
         """Run a command; its JSON document (or nothing) and the seconds it took."""
-        environment = os.environ | {"PYTHONPATH": str(self.source / "src"), "PYTHONDONTWRITEBYTECODE": ""}
+        names = [self.folder.parent / "names"] * (self.name == "before")
+        paths = os.pathsep.join(map(str, (self.source / "src", *names)))
+        environment = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": ""}
         command = [sys.executable, "-m", "sightline", *map(str, words)]
-        start = time.perf_counter()
+        start, used = time.perf_counter(), cpu_seconds()
         done = subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )
-        seconds = time.perf_counter() - start
+        seconds, self.cpu = time.perf_counter() - start, cpu_seconds() - used
         if done.returncode:
             raise SystemExit(f"{self.name}: {' '.join(map(str, words))}\n{done.stdout}\n{done.stderr}")
         return (json.loads(done.stdout) if json_output else None), seconds
@@ -65,7 +70,7 @@ class Table:
     """What was compared, and what was measured."""
 
     rows: list[tuple[str, int, int, str]] = field(default_factory=list)
-    times: list[tuple[str, float, float, float]] = field(default_factory=list)
+    times: list[tuple[str, tuple[float, float, float], tuple[float, float, float]]] = field(default_factory=list)
 
     def equal(self, what: str, before: Any, after: Any) -> None:
         """Count the values of two documents that differ."""
@@ -77,11 +82,16 @@ class Table:
         self.rows.append((what, len(old), len(different), shown))
         print(f"{what}: {len(old):,} values, {len(different):,} differ {shown}", flush=True)
 
-    def timed(self, what: str, before: list[float], after: list[float]) -> None:
-        """Note the median of both and of their ratio, pair by pair."""
-        ratio = statistics.median(b / a for a, b in zip(before, after, strict=True))
-        self.times.append((what, statistics.median(before), statistics.median(after), ratio))
-        print(f"{what}: {self.times[-1][1]:.2f} s → {self.times[-1][2]:.2f} s, ratio {ratio:.2f}", flush=True)
+    def timed(self, what: str, before: list[tuple[float, float]], after: list[tuple[float, float]]) -> None:
+        """Note the medians of both and of their ratio, pair by pair: of seconds, and of CPU seconds."""
+        pairs = list(zip(before, after, strict=True))
+        found = [
+            tuple(statistics.median(v) for v in zip(*((a[k], b[k], b[k] / a[k]) for a, b in pairs), strict=True))
+            for k in (0, 1)
+        ]
+        self.times.append((what, *found))  # type: ignore[arg-type]
+        for (old, new, ratio), kind in zip(found, ("s", "CPU s"), strict=True):
+            print(f"{what}: {old:.2f} {kind} → {new:.2f} {kind}, ratio {ratio:.2f}", flush=True)
 
 
 def close(old: Any, new: Any) -> bool:
@@ -149,14 +159,21 @@ def both(sides: tuple[Side, Side], *words: object) -> tuple[Any, Any]:
     return old, new
 
 
+def cpu_seconds() -> float:
+    """CPU seconds of all commands that have ended, user and system."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def in_turns(
     sides: tuple[Side, Side], work: Callable[[Side], tuple[Any, float]], times: int
-) -> tuple[list[float], list[float]]:
-    """Seconds of both sides, in turns."""
-    seconds: tuple[list[float], list[float]] = ([], [])
+) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """Seconds and CPU seconds of both sides, in turns."""
+    seconds: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
     for turn in range(times):
         for i in (0, 1) if turn % 2 == 0 else (1, 0):
-            seconds[i].append(work(sides[i])[1])
+            _, wall = work(sides[i])
+            seconds[i].append((wall, sides[i].cpu))
     return seconds
 
 
@@ -291,9 +308,12 @@ def page(table: Table, times: int) -> str:
         "",
         f"Median of {times} runs in turns; the ratio is the median of the pairs' ratios, newer over older.",
         "",
-        "| command | before, s | after, s | ratio |",
-        "| --- | ---: | ---: | ---: |",
-        *(f"| {what} | {old:.2f} | {new:.2f} | {ratio:.2f} |" for what, old, new, ratio in table.times),
+        "| command | before, s | after, s | ratio | before, CPU s | after, CPU s | ratio |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *(
+            f"| {what} | " + " | ".join(f"{value:.2f}" for value in (*wall, *cpu)) + " |"
+            for what, wall, cpu in table.times
+        ),
         "",
     ]
     return "\n".join(lines)
@@ -313,6 +333,9 @@ def main() -> None:
         sides = Side("before", given.before.resolve(), Path(work) / "a"), Side("after", HERE, Path(work) / "b")
         for side in sides:
             side.folder.mkdir()
+        named = Path(work) / "names" / "sightline-0.1.0.dist-info"  # what the distribution was called then
+        named.mkdir(parents=True)
+        (named / "METADATA").write_text("Metadata-Version: 2.1\nName: sightline\nVersion: 0.1.0\n")
         table, labels = Table(), real_labels(Path(work) / "labels", sides[0])
         predictions = write_predictions(labels, Path(work) / "predictions.csv")
         if not given.only.endswith("relations"):
