@@ -88,11 +88,11 @@ def test_a_changed_neighbour_is_asked_again_only_when_told(cli: Cli, words: list
     began = datetime.now(UTC) - timedelta(seconds=1)
     first = cli(*words)
     assert (first.json["items_asked"], first.json["items_kept"], first.json["kept_from"]) == (3, 0, None)
-    assert "m.py:M: 3 scenes asked\n" in first.err
+    assert "m.py:M: 3 items asked\n" in first.err
     again = cli(*words)
     assert (again.json["items_asked"], again.json["items_kept"]) == (0, 3)
     assert began <= datetime.fromisoformat(again.json["kept_from"]) <= datetime.now(UTC)
-    assert re.search(r"m\.py:M: 0 scenes asked, 3 there already from \d{4}-\d\d-\d\d \d\d:\d\d\n", again.err)
+    assert re.search(r"m\.py:M: 0 items asked, 3 there already from \d{4}-\d\d-\d\d \d\d:\d\d\n", again.err)
     before = answers(first.json["run"])
 
     (tmp_path / "own" / "helpers.py").write_text("CODE = 2\n")
@@ -105,9 +105,12 @@ def test_a_changed_neighbour_is_asked_again_only_when_told(cli: Cli, words: list
     assert (kept.json["items_asked"], kept.json["items_kept"]) == (1, 3)
     (earlier,) = Run.open(Path(first.json["run"])).manifest["resumed"]
     assert earlier["items"] == 3
-    assert cli(*words, "--limit", 4).json["items_kept"] == 4  # the run is the new model's now
+    plain = cli(*words, "--limit", 4)
+    assert plain.json["items_kept"] == 4  # the run is the new model's now
+    assert "4 there already from 20" in plain.err
+    assert ", 3 of these by an earlier state of the model\n" in plain.err
     (part,) = sl.report(tmp_path / "runs", resamples=100).parts
-    assert any("3 of its scenes were answered by an earlier state of the model" in words for words in part.warnings)
+    assert any("3 of its items were answered by an earlier state of the model" in words for words in part.warnings)
     over = cli(*words, "--overwrite")
     assert (over.json["items_asked"], over.json["items_kept"]) == (3, 0)
     assert not answers(over.json["run"]) & before
@@ -136,7 +139,7 @@ def test_an_object_whose_attribute_has_changed(labels: Path, tmp_path: Path) -> 
     how: dict[str, Any] = {"out": tmp_path, "baselines": False, "limit": 3}
     model = Constant(1)
     first = sl.examine(model, labels, "relations", **how)
-    assert "constant: 3 scenes asked" in str(first)
+    assert "constant: 3 items asked" in str(first)
     assert model.calls == 3
     (again,) = sl.examine(model, labels, "relations", **how)  # it has counted, and is the same model
     assert again.asking is not None
@@ -199,7 +202,7 @@ def test_names(cli: Cli, words: list[object], tmp_path: Path) -> None:
     assert Path(done["run"]).name.startswith("larger-is-closer")
     shown = cli(*[word for word in words if word != "--json"], "--model", "size", "--name", "again")
     assert "again" in shown.out
-    assert "again: 0 scenes asked, 3 there already" in shown.err
+    assert "again: 0 items asked, 3 there already" in shown.err
     few = cli(*words, "--model", "size", "--model", "location", "--name", "one")
     assert (few.code, "1 name for 2 models: give --name once for each --model, in the same order" in few.err) == (
         2,
@@ -287,7 +290,7 @@ def test_limited_runs_are_compared_and_reported(cli: Cli, words: list[object], t
     page = cli("report", tmp_path / "runs", "--out", tmp_path / "r.html")
     assert page.code == 0, page.err
     text = (tmp_path / "r.md").read_text()
-    assert "Only 3 of 16 scenes were asked, by a limit" in text
+    assert "Only 3 of 16 items were asked, by a limit" in text
     assert "unfinished" not in text
     assert "No finished run" not in text
     assert re.search(r"(size|location).* reaches", text)

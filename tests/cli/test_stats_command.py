@@ -105,15 +105,15 @@ def test_rated_pairs_keep_their_keys_beside_the_contents(cli: Cli, simulated: Pa
     assert "Fleiss" in cli("stats", simulated).out
 
 
-NO_RELATIONS = "no depth or occlusion relations here; "
+NO_RELATIONS = "no depth or occlusion relations here, "
 
 
 @pytest.mark.parametrize("command", [("audit",), ("exam", "relations", "--data")])
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
-        ("boxes", "8 boxes are: `sightline exam relations --no-truth` measures how consistent"),
-        ("sizeless", "8 boxes are, but not the sizes of their images"),
+        ("boxes", "but 8 boxes: `sightline exam relations --no-truth` measures how consistent"),
+        ("sizeless", "but 8 boxes without the sizes of their images"),
         ("folder", "nor boxes to ask about: `sightline import` reads some with COCO, YOLO, VOC"),
     ],
 )

@@ -144,6 +144,7 @@ COUNT, DASH, SHARE = [Cell("720")] * 2, [Cell("–")] * 2, [Cell("0.0 %")] * 2
         ("p n", (SOME, COUNT), (), "p", "The same in every row: n 720."),  # a count
         ("p n", (SOME, COUNT), (("x", 1), ("y", 1)), "p", "The same in every row: y: n 720."),  # with its group
         ("p d n", (SOME, DASH, COUNT), (), "p", "The same in every row: n 720. In no row a figure: d."),  # a dash
+        ("p w", (SOME, [Cell("by eye")] * 2), (), "p", "The same in every row: by eye (w)."),  # words
         ("p q", (SOME, ALIKE), (), "p|q", ""),  # measured of each row
         ("p u", (SOME, SHARE), (), "p|u", ""),  # a share without an interval
         ("n m", (COUNT, DASH), (), "n|m", ""),  # something must stay

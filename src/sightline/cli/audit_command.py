@@ -19,12 +19,13 @@ def command(
     json: Json = False,
 ) -> None:
     """Guess every clear depth order from boxes or class names alone, without a picture."""
-    from sightline.exams.relations import RelationsExam, audit, default_split
+    from sightline.exams.relations import RelationsExam, audit
     from sightline.store import open_dataset
 
     opened = open_dataset(data)
-    chosen = default_split(opened) if split is None else split
-    audited = audit(RelationsExam(split=chosen).tables(opened), folds=folds, seed=seed)
+    exam = RelationsExam(split=split)
+    audited = audit(exam.tables(opened), folds=folds, seed=seed)
+    chosen = exam.settled(opened).split
     if not audited:
         raise DataError("no depth relations, so no depth order to guess", file=opened.path, field=f"split {chosen}")
     if json:

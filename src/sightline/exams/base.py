@@ -425,6 +425,9 @@ def run_name(exam: Exam[Any], spec: str, data: Dataset) -> str:
     for key, value in given_options(exam).items():
         if key in identity and value not in ("", None):
             before = known[key].folder
+            if value is True:
+                parts.append(file_name(key))
+                continue
             said = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
             parts.append(file_name(f"{f'{key}-' if before is None else before}{said}"))
     return "@".join(parts)

@@ -424,9 +424,9 @@ def _warnings(context: CardContext) -> Iterator[str]:
             answered = f"{done:,} of {counted(total, item)}" if total else counted(done, item)
             state = f"({run.status}): {answered} answered"
             unfinished.setdefault(state, []).append(result.name)
-        for earlier in run.manifest.get("resumed", ()):
-            kept = f"{earlier.get('items', 'some')} of its {context.exam.unit_of_items}s"
-            yield f"{result.name}: {kept} were answered by an earlier state of the model, and kept on demand."
+        if earlier := run.answered_earlier:
+            kept = f"{earlier:,} of its {context.exam.unit_of_items}s {'was' if earlier == 1 else 'were'}"
+            yield f"{result.name}: {kept} answered by an earlier state of the model, and kept on demand."
         if run.broken:
             first = next(iter(run.broken.values()))
             left = counted(len(run.broken), context.exam.unit_of_items)

@@ -102,12 +102,14 @@ class Asking:
         asked: How many of them were asked now and answered.
         kept: How many had been answered before.
         kept_from: When the latest of those was, ISO 8601 in UTC; None where there was none.
+        earlier: How many of those an earlier state of the model answered, and were kept on demand.
     """
 
     items: frozenset[str] | None
     asked: int
     kept: int
     kept_from: str | None
+    earlier: int = 0
 
     def words(self, unit: str) -> str:
         """How many items were asked and how many were there already, and from when.
@@ -116,7 +118,8 @@ class Asking:
         '3 scenes asked'
         """
         there = f", {self.kept:,} there already from {local_time(self.kept_from)}" if self.kept else ""
-        return f"{counted(self.asked, unit)} asked{there}"
+        before = f", {self.earlier:,} of these by an earlier state of the model" if self.earlier else ""
+        return f"{counted(self.asked, unit)} asked{there}{before}"
 
 
 @dataclass
@@ -250,6 +253,11 @@ class Run:
     def limited(self) -> bool:
         """Whether it was stopped by a limit alone: all it was asked for is answered."""
         return self.status == "stopped" and "error" not in self.manifest
+
+    @property
+    def answered_earlier(self) -> int:
+        """How many items were answered by earlier states of the model, before it was last resumed."""
+        return max((int(entry.get("items", 0)) for entry in self.manifest.get("resumed", ())), default=0)
 
     @property
     def when(self) -> str | None:

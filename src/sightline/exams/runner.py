@@ -108,6 +108,7 @@ def run_exam(
             asked=sum(item.id in run.done for item in due) - kept,
             kept=kept,
             kept_from=run.kept_from if kept else None,
+            earlier=min(kept, run.answered_earlier),
         )
     return run
 

@@ -177,7 +177,7 @@ def _attributes(contents: Contents) -> Iterator[Table | FigureRow]:
     ]
     columns = ("attribute", "objects", "values", "commonest")
     apart = [name for name in contents.attributes if name not in told]
-    note = f"Every object has another value of {', '.join(apart)}." if apart else ""
+    note = f"Different in every object that has one: {', '.join(apart)}." if apart else ""
     yield Table("Attributes", columns, tuple(rows), note=note, words=("commonest",))
     drawn = [_bars(name, of.commonest, of.distinct, _ROWS) for name, of in told.items() if of.distinct > 1]
     yield FigureRow("", tuple(drawn[:6]), small=True)

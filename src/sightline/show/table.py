@@ -133,7 +133,8 @@ class Table:
         names = self.headings()
         if dash:
             return ", ".join(names[i + 1] for i, text in entries.items() if text == "–")
-        return "; ".join(f"{names[i + 1]} {text}" for i, text in entries.items() if text != "–")
+        said = [(names[i + 1], text) for i, text in entries.items() if text != "–"]
+        return "; ".join(f"{name} {text}" if text[:1].isdigit() else f"{text} ({name})" for name, text in said)
 
     def to_markdown(self, heading: int = 0) -> str:
         """Write the table in Markdown; column groups go into the headings.

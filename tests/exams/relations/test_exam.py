@@ -333,6 +333,14 @@ def test_an_unknown_split_is_named(data: Dataset) -> None:
         RelationsExam(split="tset").tables(data)
 
 
+def test_where_no_split_is_called_test_one_must_be_named(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dataset, "splits", ("train", "validation"))
+    with pytest.raises(
+        DataError, match=r"no split called test, so say which .*--split train or --split validation"
+    ):
+        RelationsExam().tables(open_dataset(data.path))
+
+
 @pytest.mark.parametrize("train", ["valdation", "test"])  # misspelt, the split being sat
 def test_a_training_split_that_cannot_be_is_refused(data: Dataset, train: str) -> None:
     with pytest.raises(ConfigError, match="training split"):

@@ -114,7 +114,7 @@ def agreement_tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
             for name in names
             if all((name, other) in known for other in names if other != name)  # two blind ones are not compared
         ]
-        note = "Share of the ordered pairs that both answered, with κ beneath: 0 is what labels' shares alone give."
+        note = "Share of the ordered pairs that both answered, with κ: 0 is what labels' shares alone give."
         yield Table(f"Agreement: {title[:1].lower() + title[1:]}", ("", *names), tuple(lines), note=note)
 
 

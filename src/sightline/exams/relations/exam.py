@@ -125,6 +125,7 @@ class RelationsExam(Exam[RelationsItem]):
     card: ClassVar[str] = "sightline.exams.relations.card"
     columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     title: ClassVar[str] = "2.5D relations"
+    unit_of_items: ClassVar[str] = "item"
     baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
 
     def __post_init__(self) -> None:
@@ -207,6 +208,11 @@ class RelationsExam(Exam[RelationsItem]):
         """The annotated pairs of every setting that has some; DataError where none has."""
         split = self.settled(data).split
         assert split is not None
+        if not self.no_truth and not has_pairs(data):
+            raise no_pairs(data)
+        if self.split is None and split and split not in data.splits:
+            expected = " or ".join(f"--split {name}" for name in data.splits)
+            raise DataError(f"no split called {split}, so say which", file=data.path, expected=expected)
         if split or not self.no_truth:
             check_split(split, data, none=False)
         if self.no_truth:
@@ -332,7 +338,7 @@ def default_split(data: Dataset) -> str:
 
 def _nonempty_tables(data: Dataset, split: str, settings: tuple[Setting, ...]) -> dict[Setting, PairTable]:
     """Pair tables of a split by setting, those without pairs left out; DataError where none is left."""
-    tables = _tables(data, split, settings) if has_pairs(data) else {}
+    tables = _tables(data, split, settings)
     if not tables:
         raise no_pairs(data, split)
     return tables

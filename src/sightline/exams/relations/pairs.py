@@ -19,6 +19,7 @@ from sightline.stats import OrderedPairs
 from sightline.store import Dataset
 from sightline.store.contents import contents_of
 from sightline.store.tables import Tables
+from sightline.text import counted
 
 SETTINGS: tuple[Setting, ...] = ("within_image", "across_images")
 ASPECTS: tuple[Aspect, ...] = ("depth", "occlusion")
@@ -165,14 +166,14 @@ def no_pairs(data: Dataset, split: str = "") -> DataError:
         named = ", ".join(repr(name) for name in held["split"].sort())
         return DataError(f"{problem} in split {split!r}; there are some in {named}", file=data.path)
     contents = contents_of(data)
-    are = f"{contents.boxes:,} box{' is' if contents.boxes == 1 else 'es are'}"
+    boxes = counted(contents.boxes, "box", "boxes")
     if not contents.boxes:
         would = "nor boxes to ask about: `sightline import` reads some with COCO, YOLO, VOC and others"
     elif contents.box_shares is None:
-        would = f"{are}, but not the sizes of their images, which measuring consistency (--no-truth) needs"
+        would = f"but {boxes} without the sizes of their images, which measuring consistency (--no-truth) needs"
     else:
-        would = f"{are}: `sightline exam relations --no-truth` measures how consistent answers about them are"
-    return DataError(f"{problem} here; {would}", file=data.path)
+        would = f"but {boxes}: `sightline exam relations --no-truth` measures how consistent answers about them are"
+    return DataError(f"{problem} here, {would}", file=data.path)
 
 
 def _asked(data: Dataset) -> pl.LazyFrame:
