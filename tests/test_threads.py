@@ -1,4 +1,4 @@
-"""Torch's threads: a few for a small network, idle cores for others, and what the user chose stays."""
+"""Torch's threads: one for a small network, idle cores for others, and what the user chose stays."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("weights", "load", "own", "expected"),
     [
-        (SMALL, 0.2, 0, 4),  # idle: a few for a small network
+        (SMALL, 0.2, 0, 1),  # one for a small network, whatever the load
         (LARGE, 0.2, 0, 8),  # all cores for a large one
         (LARGE, 2.6, 0, 5),  # three cores are taken
-        (SMALL, 6.6, 0, 1),  # nearly all are
+        (LARGE, 6.6, 0, 1),  # nearly all are
         (LARGE, 30.0, 0, 1),  # more than all are
         (LARGE, 8.1, 8, 8),  # by this network itself
-        (SMALL, 10.0, 4, 2),  # by others too
+        (LARGE, 10.0, 4, 2),  # by others too
     ],
 )
 def test_threads_suit_network_and_machine(
