@@ -116,6 +116,15 @@ def test_unknown_names(name: str, words: str) -> None:
         load_world(name)
 
 
+def test_what_a_file_extends_is_named_with_it(tmp_path: Path) -> None:
+    path = written(tmp_path, "extends: geopsa/train\n")
+    with pytest.raises(
+        DataError, match="extends: unknown world 'geopsa/train', did you mean 'geospa/train'"
+    ) as caught:
+        load_world(path)
+    assert str(caught.value.file) == str(path)
+
+
 def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
     world = load_world(
         written(tmp_path, "extends: geospa/val_size\ncolors: [red]\ncameras: {top: {focal_mm: 50}}\n")

@@ -61,7 +61,7 @@ class RecordsReader:
             rows = before.rows.with_columns(checked_columns(answers, own, path))
         except (DataError, *UNDECODABLE):  # read as a whole, it is told where the damage is
             return None
-        return RunRecords(rows, before.items)
+        return RunRecords(rows, before.items, path)
 
 
 def _cut(run: Run) -> tuple[list[bytes], bytes]:

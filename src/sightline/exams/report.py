@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from sightline.exams.card import KINDS, CardContext, CardOptions, cell, has_scen
 from sightline.exams.records_reader import RecordsReader
 from sightline.exams.registry import exam_of_run
 from sightline.exams.run import Run
-from sightline.exams.scoring import RunResult, score_records
+from sightline.exams.scoring import RunResult, naming, score_records
 from sightline.plain import plain
 from sightline.show.chart import SMALL, WIDTH, DotRow, dot_domain, dot_intervals
 from sightline.show.page import ExamPart, Example, Figure, FigureRow, Page, Section
@@ -71,10 +72,10 @@ def report_card(
     keys = _unique([context.exam.name for context in contexts])
     parts, examples = [], []
     for key, context in zip(keys, contexts, strict=True):
-        shown = [replace(example, exam=key) for example in _examples(context)]
-        parts.append(
-            _part(key, context, shown, alone=Counter(c.exam.name for c in contexts)[context.exam.name] == 1)
-        )
+        alone = Counter(c.exam.name for c in contexts)[context.exam.name] == 1
+        with naming(Path(os.path.commonpath([result.run.folder.resolve() for result in context.results]))):
+            shown = [replace(example, exam=key) for example in _examples(context)]
+            parts.append(_part(key, context, shown, alone=alone))
         examples += shown
     return Page(
         title=_title(contexts),

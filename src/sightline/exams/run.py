@@ -315,7 +315,7 @@ class Run:
         lines = _whole_lines(path)
         if not lines:
             none = pl.DataFrame(schema={"item": pl.String, "scene_id": pl.String, "cluster_id": pl.String})
-            return RunRecords(none, none)
+            return RunRecords(none, none, path)
         records = RunRecords(*parse_records(lines, path, columns or {}), path)
         return records if items is None else records.of(items)
 

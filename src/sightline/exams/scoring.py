@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -138,15 +140,21 @@ class RunResult:
         return "\n\n".join(str(table) for table in score_tables({self.name: self.scores}))
 
 
-def _measures(exam: Exam[Any], records: RunRecords, data: OpenData) -> Iterator[Measures]:
-    """Count records; an error about what they hold names their file."""
+@contextmanager
+def naming(place: Path | None) -> Iterator[None]:
+    """Let errors about what records hold name their file or folder, where they name none."""
     try:
-        yield from exam.measures(records, data)
+        yield
     except DataError as error:
-        if error.file is not None or records.file is None:
+        if error.file is not None or place is None:
             raise
         facts = {name: getattr(error, name) for name in ("row", "field", "expected", "found")}
-        raise DataError(error.problem, file=records.file, **facts) from error
+        raise DataError(error.problem, file=place, **facts) from error
+
+
+def _measures(exam: Exam[Any], records: RunRecords, data: OpenData) -> Iterator[Measures]:
+    with naming(records.file):
+        yield from exam.measures(records, data)
 
 
 def score_records(
@@ -268,7 +276,9 @@ def compare_records(
     asked = set(a.rows["cluster_id"]) | set(b.rows["cluster_id"])
     of_a, of_b = exam.comparable(a, b)
     if not of_a.rows.height:
-        raise ConfigError(f"the runs have no {exam.unit} in common that was asked the same")
+        places = " and ".join(str(records.file.parent) for records in (a, b) if records.file is not None)
+        where = f": {places}" if places else ""
+        raise ConfigError(f"the runs have no {exam.unit} in common that was asked the same{where}")
     compared: set[str] = set()
     rows: list[tuple[Name, Any]] = []
     for one, other in zip(_measures(exam, of_a, data), _measures(exam, of_b, data), strict=True):

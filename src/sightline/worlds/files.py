@@ -80,7 +80,10 @@ def _parent(file: Path, parent: Value, extending: tuple[str, ...]) -> Merged:
         return gather(_BASE, extending)
     name = parent.read(Annotated[str, filled])
     beside = file.parent / name
-    return gather(str(beside) if _is_file_name(name) else name, extending)
+    try:
+        return gather(str(beside) if _is_file_name(name) else name, extending)
+    except ConfigError as error:
+        raise DataError(str(error), file=file, field="extends") from None
 
 
 def _find(name: str, extending: tuple[str, ...]) -> tuple[Path, str]:
