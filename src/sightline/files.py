@@ -186,7 +186,8 @@ def _refuse_taken(path: Path, owned: Collection[str], marker: str, overwrite: bo
     if marker not in names:
         raise ConfigError(f"{path} is not empty and holds no {marker}; choose another folder")
     if not overwrite:
-        raise ConfigError(f"{path} already holds a {marker}; pass overwrite to replace it")
+        way = "pass overwrite to replace it" if owned else "choose another folder"
+        raise ConfigError(f"{path} already holds {marker}; {way}")
     foreign = sorted(names - set(owned))
     if foreign:
         raise ConfigError(f"{path} cannot be replaced: it also holds {foreign[0]}, which is not ours to delete")

@@ -92,7 +92,7 @@ def test_the_name_is_free_until_all_is_written(tmp_path: Path) -> None:
 
 def test_overwriting(tmp_path: Path) -> None:
     old = write(TABLES, tmp_path / "d", scenes_per_shard=2)
-    with pytest.raises(ConfigError, match="already holds a dataset"):
+    with pytest.raises(ConfigError, match="already holds dataset"):
         write(TABLES, tmp_path / "d")
     assert old.verify() == []
     new = write(

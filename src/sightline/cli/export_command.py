@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import AllowOutside, Json, out, print_json
+from sightline.cli.console import AllowOutside, Json, err, out, print_json
 from sightline.errors import ConfigError
 
 
@@ -34,7 +34,10 @@ def command(
     if chosen.write is None:
         raise ConfigError(f"{chosen.name} can be read but not written")
     opened = open_dataset(place, allow_outside=allow_outside)
-    chosen.write(opened.tables(), to, **({"blobs": opened.blobs} if chosen.photos_out else {}))
+    tables = opened.tables()
+    chosen.write(tables, to, **({"blobs": opened.blobs} if chosen.photos_out else {}))
+    if lost := chosen.left_out(tables):
+        err.print(f"note: {chosen.name} has no place for these, left out: {', '.join(lost)}")
     if json:
         print_json({"written": str(to), "format": chosen.name})
     else:

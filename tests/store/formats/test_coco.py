@@ -214,6 +214,7 @@ def test_real_folders(real_data: Path):
     assert tiny.views.group_by("split").len().sort("split").rows() == [("train", 80), ("validation", 80)]
     assert all(Path(ref).is_file() for ref in tiny.views["image"])
     beside = read(real_data / "coco-tiny", split="val2017").views
+    assert set(read(real_data / "coco-tiny", split="val").views["split"]) == {"validation"}
     assert beside.height == 80
     assert all(Path(ref).parent == (real_data / "coco-tiny/val2017").absolute() for ref in beside["image"])
     assert read(real_data / "coco-metric").sightings.height == 839  # beside two result files

@@ -132,6 +132,37 @@ def test_photos_and_names_go_along(tmp_path: Path, name: str) -> None:
         write(data.tables(), tmp_path / "out", blobs=data.blobs)
 
 
+@pytest.mark.parametrize(
+    ("scene", "left"),
+    [
+        (Scene("s", views=(View("0"),)), []),
+        (
+            Scene(
+                "s",
+                views=(View("0", size=(8, 6)),),
+                objects=(Object("0", "cat"), Object("1", "mat")),
+                sightings=(Sighting("0", "0", (0, 0, 1, 1), "01"),),
+                relations=(Relation("0", "1", "vrd", "on"),),
+            ),
+            ["1 boxless object", "1 mask", "1 relation"],
+        ),
+    ],
+)
+def test_what_boxes_cannot_tell_is_counted(scene: Scene, left: list[str]) -> None:
+    tables = tables_from_scenes([scene])
+    assert [named(name).left_out(tables) for name in ("yolo", "voc", "coco")] == [left, left, []]
+
+
+@pytest.mark.parametrize("name", ["yolo", "voc"])
+def test_objects_without_any_box_are_not_written_as_empty_photos(tmp_path: Path, name: str) -> None:
+    bare = Scene("s", views=(View("0", size=(8, 6)),), objects=(Object("0", "cat"),))
+    write = named(name).write
+    assert write is not None
+    with pytest.raises(DataError, match=r"no boxes: .*found '1 object'"):
+        write(tables_from_scenes([bare]), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("splits", [("train", ""), ("mine",)])  # no key of data.yaml would find them again
 def test_splits_that_yolo_has_not_are_refused(tmp_path: Path, splits: tuple[str, ...]) -> None:
     made = [Scene(f"s{i}", split, views=(View("0"),)) for i, split in enumerate(splits)]

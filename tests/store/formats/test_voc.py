@@ -57,7 +57,8 @@ def test_boxes_flags_and_splits(tmp_path: Path) -> None:
     assert [set(s.flags) for s in one.sightings] == [{"truncated"}, {"difficult"}]
     assert one.views[0].image_ref == str(folder / "JPEGImages/a.jpg")
     assert (both.views[0].image_ref, both.views[0].size) == (None, (100, 50))
-    assert [scene.id for scene in read(folder, split="validation")] == ["validation/a"]
+    for word in ("validation", "val"):  # ours, and that of the file
+        assert [scene.id for scene in read(folder, split=word)] == ["validation/a"]
     with pytest.raises(DataError, match=r"no such split .*trainval, validation"):
         read(folder, split="test")
 

@@ -69,6 +69,7 @@ def test_boxes_segments_and_splits(tmp_path: Path) -> None:
     bare = scenes["validation/bare"]  # no photo; six decimals lead out of the image
     assert (bare.views[0].image_ref, bare.views[0].size, bare.sightings[0].box[2]) == (None, None, 1.0)
     assert list(read(folder, split="train")) == ["train/a", "train/empty"]
+    assert list(read(folder, split="val")) == list(read(folder, split="validation")) != []
     with pytest.raises(DataError, match=r"split: no such split .*train, validation"):
         read(folder, split="test")
 

@@ -78,6 +78,11 @@ class Format:
             return []
         return list(notes(path, **{k: v for k, v in options.items() if k in signature(notes).parameters}))
 
+    def left_out(self, tables: Tables) -> list[str]:
+        """What an export of tables leaves out, with how many; nothing unless the format has its own."""
+        left_out = self._function("left_out")
+        return [] if left_out is None else list(left_out(tables))
+
     def _function(self, name: str) -> Any:
         return getattr(import_module(f"{__name__}.{self.module}"), name, None)
 

@@ -140,6 +140,8 @@ def read(
     files = _files(Path(path))
     if split and len(files) > 1:
         splits = ", ".join(file.split for file in files)
+        if not any(split in (file.split, file.suffix) for file in files):
+            split = split_names([split])[0]  # val is validation
         files = [file for file in files if split in (file.split, file.suffix)]
         if not files:
             raise DataError(

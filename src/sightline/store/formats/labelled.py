@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from sightline.errors import DataError
+from sightline.files import read_bytes
 from sightline.scenes import Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.blobs import Blobs
 from sightline.store.convert import scenes_from_tables
 from sightline.store.tables import Tables
-from sightline.text import file_name
+from sightline.text import counted, file_name
 
 VIEW: Final = "0"
 """Id of the one view of a scene that is a photo."""
@@ -78,9 +79,29 @@ class ExportedView:
         return name
 
 
+def text_lines(file: Path) -> list[str]:
+    """Lines of a text file in UTF-8."""
+    try:
+        return read_bytes(file).decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
+
+
+def left_out(tables: Tables) -> list[str]:
+    """What scenes hold that boxes with a class name cannot tell."""
+    boxes = tables.sightings
+    boxless = tables.objects.join(boxes, on=["scene_id", "object_id"], how="anti").height
+    masks = sum(boxes[name].count() for name in ("visible_mask", "amodal_mask"))
+    lost = {"boxless object": boxless, "mask": masks, "relation": tables.relations.height}
+    return [counted(n, thing) for thing, n in lost.items() if n]
+
+
 def exported_views(tables: Tables | Iterable[Tables], blobs: Blobs | None) -> Iterator[ExportedView]:
     """All views of all scenes, by scene id, each with a name of its own and the file of its picture."""
     whole = tables if isinstance(tables, Tables) else Tables.concat(tables)
+    if whole.objects.height and not whole.sightings.height:
+        problem = "no boxes: all photos would be labelled as empty"
+        raise DataError(problem, expected="objects with boxes", found=counted(whole.objects.height, "object"))
     taken: Counter[str] = Counter()
     for scene in scenes_from_tables(whole, blobs=blobs):
         tail = scene.id.removeprefix(f"{scene.split}/") if scene.split else scene.id

@@ -32,12 +32,20 @@ from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.coco_write import extent
 from sightline.store.formats.jsonio import is_text
-from sightline.store.formats.labelled import SCENES_A_PART, SPLITS, VIEW, ExportedView, exported_views
+from sightline.store.formats.labelled import (
+    SCENES_A_PART,
+    SPLITS,
+    VIEW,
+    ExportedView,
+    exported_views,
+    left_out,
+    text_lines,
+)
 from sightline.store.formats.photos import find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.tables import Tables
 
-__all__ = ["detect", "read", "write"]
+__all__ = ["detect", "left_out", "read", "write"]
 
 FLAGS: Final = ("truncated", "difficult", "occluded")
 _FOLDER: Final = "Annotations"
@@ -134,6 +142,7 @@ def _scenes(path: Path, images: str | Path | None, split: str) -> Iterator[Scene
     root = files[0].parent.parent if files[0].parent.name == _FOLDER else files[0].parent
     photos = _photos(root, files[0].parent, images)
     splits = _splits(root)
+    split = _LISTED.get(split, split) if splits else split
     if splits and split and split not in splits.values():
         expected = f"one of {', '.join(sorted(set(splits.values())))}"
         raise DataError("no such split", file=root, field="split", expected=expected, found=split)
@@ -160,11 +169,7 @@ def _splits(root: Path) -> dict[str, str]:
     for name in reversed(_LISTED):
         file = root / "ImageSets" / "Main" / f"{name}.txt"
         if file.is_file():
-            try:
-                lines = file.read_text(encoding="utf-8").splitlines()
-            except UnicodeDecodeError as error:
-                raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
-            splits |= {line.split()[0]: _LISTED[name] for line in lines if line.strip()}
+            splits |= {line.split()[0]: _LISTED[name] for line in text_lines(file) if line.strip()}
     return splits
 
 
@@ -178,10 +183,9 @@ class _Xml:
 
     @classmethod
     def parse(cls, file: Path) -> _Xml:
-        data = read_bytes(file)
-        if len(data) > _MOST_BYTES or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-            expected = f"at most {_MOST_BYTES:,} bytes, no DOCTYPE and no ENTITY"
-            raise DataError("XML that is not read", file=file, expected=expected)
+        data = read_bytes(file, most=_MOST_BYTES)
+        if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+            raise DataError("XML that is not read", file=file, expected="no DOCTYPE and no ENTITY")
         try:
             root = ElementTree.fromstring(data)  # noqa: S314 - without entities
         except (ElementTree.ParseError, ValueError, LookupError) as error:

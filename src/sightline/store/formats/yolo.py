@@ -20,6 +20,7 @@ a box comes back to 15 digits. Masks, relations and attributes have no place the
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -30,18 +31,18 @@ import yaml
 
 from sightline.documents import read_yaml
 from sightline.errors import DataError
-from sightline.files import read_bytes, staged_folder
+from sightline.files import staged_folder
 from sightline.geometry import masks
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.blobs import Blobs
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.jsonio import is_text
-from sightline.store.formats.labelled import SCENES_A_PART, SPLITS, VIEW, exported_views
+from sightline.store.formats.labelled import SCENES_A_PART, SPLITS, VIEW, exported_views, left_out, text_lines
 from sightline.store.formats.photos import photo_files
 from sightline.store.pictures import Size, picture_sizes
 from sightline.store.tables import Tables
 
-__all__ = ["detect", "notes", "read", "write"]
+__all__ = ["detect", "left_out", "notes", "read", "write"]
 
 ROUNDING: Final = 1e-3
 """Fraction of the image by which a coordinate may leave it: labels are written with few decimals."""
@@ -163,9 +164,9 @@ def _layout(path: Path) -> _Layout:
         names = dict(enumerate(names))
     if not isinstance(names, dict) or not all(type(n) is int and n >= 0 and is_text(v) for n, v in names.items()):
         raise DataError("not names of classes", file=file, field="names", expected="a list, or number: name")
-    twice = [name for name in names.values() if list(names.values()).count(name) > 1]
-    if twice:
-        raise DataError("name stands twice", file=file, field="names", found=twice[0])
+    name, times = next(iter(Counter(names.values()).most_common(1)), ("", 0))
+    if times > 1:
+        raise DataError("name stands twice", file=file, field="names", found=name)
     root = _inside(file.parent, content.get("path") or ".", file, "path")
     splits: dict[str, list[str]] = {}
     for key, ours in SPLITS.items():
@@ -190,15 +191,8 @@ def _inside(folder: Path, name: Any, file: Path, field: str) -> Path:
 def _listed_names(folder: Path) -> dict[int, str] | None:
     for file in (folder / "classes.txt", folder / "labels" / "classes.txt"):
         if file.is_file():
-            return dict(enumerate(line.strip() for line in _lines(file) if line.strip()))
+            return dict(enumerate(line.strip() for line in text_lines(file) if line.strip()))
     return None
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return read_bytes(file).decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
 
 
 def _places(layout: _Layout, images: Path | None, *, found: bool = True) -> Iterator[tuple[str, str]]:
@@ -247,7 +241,7 @@ def _labelled(layout: _Layout, split: str, place: str, images: Path | None) -> I
     """Photos of a place with their labels, then labels without a photo; by path."""
     photos = _photo_place(layout, place, images)
     if photos.is_file():  # a list of photos
-        listed = [_inside(layout.root, line.strip(), photos, "") for line in _lines(photos) if line.strip()]
+        listed = [_inside(layout.root, line.strip(), photos, "") for line in text_lines(photos) if line.strip()]
         base, files, labels = layout.root, [file for file in listed if file.is_file()], None
     else:
         base, files = photos, photo_files(photos) if photos.is_dir() else []
@@ -267,6 +261,7 @@ def _labelled(layout: _Layout, split: str, place: str, images: Path | None) -> I
 
 def _scenes(layout: _Layout, images: Path | None, split: str) -> Iterator[Scene]:
     named = bool(layout.splits)
+    split = SPLITS.get(split, split) if named else split
     if named and split and split not in layout.splits:
         expected = f"one of {', '.join(layout.splits)}"
         raise DataError("no such split", file=layout.root, field="split", expected=expected, found=split)
@@ -288,7 +283,7 @@ def _scenes(layout: _Layout, images: Path | None, split: str) -> Iterator[Scene]
 
 
 def _scene(item: _Labelled, split: str, size: Size | None, names: Mapping[int, str] | None) -> Scene:
-    rows = enumerate(_lines(item.labels), start=1) if item.labels is not None else ()
+    rows = enumerate(text_lines(item.labels), start=1) if item.labels is not None else ()
     lines = [_Line(item.labels, row, line.split()) for row, line in rows if item.labels and line.strip()]
     photo = None if item.photo is None else str(item.photo.absolute())
     return Scene(
