@@ -18,7 +18,7 @@ from sightline.store.encodings import decode
 
 def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, seen = show_worlds(tmp_path / "worlds", tmp_path / "runs", scenes=3, size="60x40")
-    assert {Run.open(folder).exam for folder in run_folders([runs])} == {"relations"}
+    assert {Run.open(folder).exam for folder in run_folders([runs])} == {"relations", "statements"}
     files = [file for _, file in seen]
     assert all(file.stat().st_size > 0 for file in files)
     assert {file.name for file in files} == {
@@ -28,6 +28,7 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         "kitchen.html",
         "counterfactual.png",
         "canonical.png",
+        "geospa-stats.html",
     }
     assert len(json.loads((tmp_path / "worlds" / "geospa.scenes.json").read_text())["scenes"]) == 3
     assert [len(sightline.open(tmp_path / "worlds" / name)) for name in ("geospa", "kitchen")] == [3, 1]
@@ -36,8 +37,21 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (before != after).any()
     assert (marked != after).any()
     printed = capsys.readouterr().out
-    for word in ("generate geospa/train", "look ", "check ", "export clevr", "exam relations", "without("):
+    for word in (
+        "generate geospa/train",
+        "look ",
+        "check ",
+        "export clevr",
+        "exam relations",
+        "--no-truth",
+        "exam statements",
+        "without(",
+    ):
         assert word in printed
+    said = [json.loads(line) for line in (tmp_path / "worlds" / "said" / "test.jsonl").read_text().splitlines()]
+    assert {line["label"] for line in said} == {0, 1}
+    for folder in run_folders([runs]):
+        assert Run.open(folder).status == "finished"
     write_index(tmp_path / "index.html", seen)
     page = (tmp_path / "index.html").read_text()
     assert page.count("<img ") == 4

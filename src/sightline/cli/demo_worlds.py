@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
-from sightline.cli import check_command, exam_command, export_command, look_command
+from sightline.cli import check_command, export_command, import_command, look_command, stats_command
 from sightline.cli.console import out
-from sightline.cli.demo_command import generate_scenes, say
+from sightline.cli.demo_command import generate_scenes, say, take
+from sightline.exams.statements import StatementsExam
 from sightline.files import atomic_write
 from sightline.scenes import Object, Scene
 from sightline.store import Dataset
@@ -16,12 +20,15 @@ from sightline.store.encodings import encode
 from sightline.text import counted
 
 _NOTICED = 4  # of 255: less is light that came from an object far away
+_SAID: Final = {"left": "left of", "right": "right of", "front": "in front of", "behind": "behind"}
+_MOST_STATEMENTS: Final = 6
+"""Statements about one scene."""
 
 
 def show_worlds(
     to: Path, runs: Path, scenes: int = 24, size: str = "480x320"
 ) -> tuple[Path, list[tuple[str, Path]]]:
-    """Generate two small datasets, look at them, take an object away, export them, let the rules take the exam.
+    """Generate two small datasets, look at them, take an object away, export them, let the rules take the exams.
 
     Returns the folder of the runs, and what there is to see: a line about it, and the file.
     """
@@ -41,10 +48,45 @@ def show_worlds(
         ("geospa/train: a scene with one object taken away", _counterfactual(opened, to / "counterfactual.png")),
         ("geospa/train: canonical views of its objects", _canonical(opened, to / "canonical.png")),
     ]
+    page = to / "geospa-stats.html"
+    say("stats", geospa, "--out", page)
+    stats_command.command(geospa, page)
+    seen.append(("geospa/train: what is in it", page))
     runs /= opened.fingerprint[:12]
-    say("exam relations --data", geospa, "--out", runs)
-    exam_command.take(sightline.RelationsExam(), [], geospa, to=runs)
+    take(sightline.RelationsExam(), geospa, runs)
+    take(sightline.RelationsExam(no_truth=True), geospa, runs)
+    said = _statements(opened, to / "said")
+    say("import", said, "--images", said, "--overwrite --out", to / "statements")
+    import_command.command(said, to / "statements", images=said, overwrite=True)
+    take(StatementsExam(), to / "statements", runs)
     return runs, seen
+
+
+def _statements(data: Dataset, to: Path) -> Path:
+    """Write pictures and statements about them, every other one false, in the form of VSR's; gives the folder."""
+    to.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for number, scene in enumerate(data):
+        picture = f"{number:06d}.png"
+        atomic_write(to / picture, encode("image", scene.views[0].image())[0])
+        named = {o.id: f"{_look_of(o)} {o.category}" for o in scene.objects}
+        times = Counter(named.values())
+        pairs = [
+            (named[r.subject], _SAID[r.predicate], named[r.object])
+            for r in scene.relations
+            if r.predicate in _SAID and times[named[r.subject]] == times[named[r.object]] == 1
+        ]
+        chosen = np.linspace(0, len(pairs) - 1, min(_MOST_STATEMENTS, len(pairs))).astype(int)
+        for i, (subject, relation, other) in enumerate(pairs[k] for k in chosen):
+            ends = (subject, other) if i % 2 else (other, subject)  # turned round it is false
+            caption = f"The {ends[0]} is {relation} the {ends[1]}."
+            lines.append({"image": picture, "caption": caption, "relation": relation, "label": i % 2})
+    atomic_write(to / "test.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    return to
+
+
+def _look_of(thing: Object) -> str:
+    return " ".join(thing.attributes[key] for key in ("size", "color", "material"))
 
 
 def _look(data: Path, overlay: str) -> list[tuple[str, Path]]:
@@ -66,8 +108,9 @@ def _counterfactual(data: Dataset, file: Path) -> Path:
     out.print(f">>> scene.without({thing.id!r}).views[0].image()", style="bold")
     before, after = scene.views[0].image(), scene.without(thing.id).views[0].image()
     changed = (np.abs(before.astype(np.int16) - after) > _NOTICED).any(axis=2)
-    look = " ".join(thing.attributes[key] for key in ("size", "color", "material"))
-    out.print(f"without the {look} {thing.category}, {changed.mean():.0%} of the pixels look different: {file}")
+    out.print(
+        f"without the {_look_of(thing)} {thing.category}, {changed.mean():.0%} of the pixels look different: {file}"
+    )
     marked = np.where(changed[..., None], after, 255 - (255 - after) // 4)
     atomic_write(file, encode("image", np.concatenate((before, after, marked.astype(np.uint8)), axis=1))[0])
     return file
