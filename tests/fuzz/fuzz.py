@@ -299,7 +299,7 @@ def main() -> int:
         print(f"{times:5} × {finding}")
     print(f"{table(counts)}\nseed {given.seed}, {time.monotonic() - begun:.0f} s")
     if given.write:
-        _write(given.write, table(counts), given.seed)
+        _write(given.write, table(counts), f"--seed {given.seed} --mutations {given.mutations}")
     return 1 if seen else 0
 
 
@@ -314,11 +314,11 @@ def _again(area: str, seed: int, number: int, root: Path) -> int:
     return 0
 
 
-def _write(page: Path, rows: str, seed: int) -> None:
+def _write(page: Path, rows: str, options: str) -> None:
     text = page.read_text()
     begin, end = "<!-- mutations -->\n", "<!-- /mutations -->"
     head, _, rest = text.partition(begin)
-    told = f"\n`python tests/fuzz/fuzz.py --seed {seed} --write {page.as_posix()}`\n\n"
+    told = f"\n`python tests/fuzz/fuzz.py {options} --write {page.as_posix()}`\n\n"
     page.write_text(f"{head}{begin}{told}{rows}\n\n{end}{rest.partition(end)[2]}")
 
 

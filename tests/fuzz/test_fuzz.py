@@ -105,7 +105,7 @@ def test_the_table_adds_up() -> None:
 def test_the_page_keeps_its_words(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("Before.\n<!-- mutations -->\nold\n<!-- /mutations -->\nAfter.\n")
-    fuzz._write(page, "| new |", 7)
+    fuzz._write(page, "| new |", "--seed 7")
     text = page.read_text()
     assert (text[:7], text[-7:], "old" in text, "| new |" in text, "--seed 7" in text) == (
         "Before.",
