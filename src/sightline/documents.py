@@ -191,10 +191,9 @@ def _has_long_numbers(data: bytes) -> bool:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _UnreadableError(
-            f"the key {next(n for n in names if names.count(n) > 1)!r} stands twice in one object"
-        )
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise _UnreadableError(f"the key {twice!r} stands twice in one object")
     return values
 
 

@@ -27,7 +27,8 @@ def command(
     audited = audit(exam.tables(opened), folds=folds, seed=seed)
     chosen = exam.settled(opened).split
     if not audited:
-        raise DataError("no depth relations, so no depth order to guess", file=opened.path, field=f"split {chosen}")
+        where = f" in split {chosen}" if chosen else ""
+        raise DataError(f"no depth relations{where}, so no depth order to guess", file=opened.path)
     if json:
         print_json(plain(audited))
         return

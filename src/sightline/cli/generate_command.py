@@ -90,7 +90,7 @@ def command(
         return
     if done_before[0]:
         err.print(f"note: {counted(done_before[0], 'scene')} there already")
-    rate = f", {made / seconds:.1f} a second" if made else ""
+    rate = f", {made / seconds:{'.1f' if made >= seconds else '.2g'}} a second" if made else ""
     out.print(f"{to}: {counted(len(data), 'scene')}{rate}, fingerprint {data.fingerprint[:12]}")
 
 

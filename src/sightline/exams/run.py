@@ -257,7 +257,8 @@ class Run:
     @property
     def answered_earlier(self) -> int:
         """How many items were answered by earlier states of the model, before it was last resumed."""
-        return max((int(entry.get("items", 0)) for entry in self.manifest.get("resumed", ())), default=0)
+        counts = [entry.get("items") for entry in self.manifest.get("resumed", ())]
+        return max((n for n in counts if isinstance(n, int)), default=0)
 
     @property
     def when(self) -> str | None:

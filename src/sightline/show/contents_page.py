@@ -56,7 +56,7 @@ def lead(contents: Contents) -> Iterator[str]:
     """What the dataset holds in two sentences."""
     images = counted(contents.views, "image")
     scenes = "" if contents.views == contents.scenes else f"{counted(contents.scenes, 'scene')} in "
-    kinds = f"{len(contents.categories):,} categor{'y' if len(contents.categories) == 1 else 'ies'}"
+    kinds = counted(len(contents.categories), "category", "categories")
     yield f"{scenes}{images}, {counted(contents.objects, 'object')} of {kinds}."
     if contents.boxes:
         share = contents.box_shares

@@ -46,6 +46,8 @@ from sightline.scenes import View
 from sightline.skills import Judgements, Pairs, Setting
 from sightline.stats import OrderedPairs
 from sightline.store import Dataset, Tables
+from sightline.store.contents import contents_of
+from sightline.text import counted
 from sightline.variations import VARIATIONS, Variation
 
 MEANING: Final = (
@@ -114,7 +116,9 @@ def box_tables(
     some = {setting: table for setting, table in made.items() if len(table)}
     if not some:
         expected = "boxes of 2 to 70 % of the image, two in one image or one each in two"
-        raise DataError("no two boxes to ask about", file=data.path, field=f"split {split}", expected=expected)
+        where = f" in split {split}" if split else ""
+        found = counted(contents_of(data).boxes, "box", "boxes")
+        raise DataError(f"no two boxes to ask about{where}", file=data.path, expected=expected, found=found)
     return some
 
 

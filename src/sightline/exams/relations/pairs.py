@@ -161,7 +161,8 @@ def no_pairs(data: Dataset, split: str = "") -> DataError:
     held = data.scan("views").join(_asked(data), on="scene_id", how="semi").select("split").unique().collect()
     problem = "no depth or occlusion relations"
     if split in held["split"]:
-        return DataError(f"{problem} of the setting asked about", file=data.path, field=f"split {split}")
+        where = f" in split {split}" if split else ""
+        return DataError(f"{problem} of the setting asked about{where}", file=data.path)
     if held.height:
         named = ", ".join(repr(name) for name in held["split"].sort())
         return DataError(f"{problem} in split {split!r}; there are some in {named}", file=data.path)

@@ -32,7 +32,7 @@ from sightline.errors import ConfigError, DataError, ModelError
 from sightline.models.adapters.prompts import PromptStyle, RegionStyle
 from sightline.scenes import View
 from sightline.skills import Asked
-from sightline.text import printable, secrets_of, without_secrets
+from sightline.text import counted, printable, secrets_of, without_secrets
 
 _LONGEST_WAIT: Final = 60.0
 _MOST_BYTES: Final = 4_000_000
@@ -110,7 +110,7 @@ class JsonClient:
             except _PassingError as error:
                 attempt += 1
                 if attempt > self.retries:
-                    tries = "1 try" if attempt == 1 else f"{attempt} tries"
+                    tries = counted(attempt, "try", "tries")
                     raise ModelError(f"{self.shown}: no answer after {tries}: {error}") from None
                 self.sleep(min(max(self.backoff * 2 ** (attempt - 1), error.wait), _LONGEST_WAIT))
 

@@ -166,8 +166,9 @@ def curve_sources(
     whole = _stored_source(options, plan, device)
     count = len(whole.stored)
     if most + held_out > count:
-        scenes = f"{most:,} scene{'' if most == 1 else 's'}"
-        raise ConfigError(f"{scenes} to learn from and {held_out:,} to ask about: there are only {count:,}")
+        raise ConfigError(
+            f"{counted(most, 'scene')} to learn from and {held_out:,} to ask about: there are only {count:,}"
+        )
     return whole.part(range(count - held_out)), whole.part(range(count - held_out, count))
 
 
