@@ -209,7 +209,7 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
     facts = [("data", data.path.resolve().name), ("source", data.source), ("split", split or "all")]
     facts += [("fingerprint", data.fingerprint[:12]), *exam.card_facts(context)]
     facts += [("runs", str(len(context.results))), ("looked at closely", context.focus.name)]
-    facts += [("on show", counted(len(examples), exam.unit_of_items) if examples else "nothing to show")]
+    facts += [("on show", counted(len(examples), "example") if examples else "nothing to show")]
     return ExamPart(
         exam=key,
         title=exam.title if alone else f"{exam.title}: {where}",

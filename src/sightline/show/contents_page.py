@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from sightline.show.chart import bars, heat_grid, histogram
+from sightline.show.chart import SMALL, WIDTH, bars, heat_grid, histogram
 from sightline.show.page import ExamPart, Figure, FigureRow, Page, Section
 from sightline.show.table import Cell, Row, Table, percent
 from sightline.store.contents import SHARES, Contents, Spread
@@ -135,7 +135,7 @@ def _categories(contents: Contents) -> Iterator[Table | FigureRow]:
 
 
 def _grid(contents: Contents) -> Figure | None:
-    """Which share of the scenes with two of the commonest categories' pair has both."""
+    """Share of the scenes that have both of two categories, for the commonest ones; None where there is little."""
     names = list(islice(contents.categories, _SIDE))
     both = {frozenset((t.first, t.second)): t for t in contents.together}
     if len(names) < 3 or not both:
@@ -170,7 +170,7 @@ def _boxes(contents: Contents) -> Iterator[Table | FigureRow]:
 
 
 def _attributes(contents: Contents) -> Iterator[Table | FigureRow]:
-    told = {name: of for name, of in contents.attributes.items() if of.distinct < of.total}
+    told = {name: of for name, of in contents.attributes.items() if of.distinct < max(of.total, 2)}
     rows = [
         Row(name, (Cell(f"{of.total:,}"), Cell(f"{of.distinct:,}"), Cell(", ".join(islice(of.commonest, 4)))))
         for name, of in islice(told.items(), _ROWS)
@@ -179,7 +179,7 @@ def _attributes(contents: Contents) -> Iterator[Table | FigureRow]:
     apart = [name for name in contents.attributes if name not in told]
     note = f"Different in every object that has one: {', '.join(apart)}." if apart else ""
     yield Table("Attributes", columns, tuple(rows), note=note, words=("commonest",))
-    drawn = [_bars(name, of.commonest, of.distinct, _ROWS) for name, of in told.items() if of.distinct > 1]
+    drawn = [_bars(name, of.commonest, of.distinct, _ROWS, SMALL) for name, of in told.items() if of.distinct > 1]
     yield FigureRow("", tuple(drawn[:6]), small=True)
 
 
@@ -217,10 +217,13 @@ def _counts(title: str, what: str, of: str, counts: Mapping[str, int], total: in
     return Table(title, (what, of, "share"), tuple(rows), note=note)
 
 
-def _bars(title: str, counts: Mapping[str, int], distinct: int = 0, most: int = _BARS) -> Figure:
+def _bars(
+    title: str, counts: Mapping[str, int], distinct: int = 0, most: int = _BARS, width: float = WIDTH
+) -> Figure:
     shown = dict(islice(counts.items(), most))
     uneven = len(shown) > 1 and max(shown.values()) > 100 * max(1, min(shown.values()))
-    drawn = bars([_words(name) for name in shown], [float(n) for n in shown.values()], log=uneven, title=title)
+    names, values = [_words(name) for name in shown], [float(n) for n in shown.values()]
+    drawn = bars(names, values, log=uneven, title=title, width=width)
     rest = max(distinct, len(counts)) - len(shown)
     note = f"{len(shown)} commonest of {len(shown) + rest:,}." if rest else ""
     return Figure(title, drawn, note + (" The scale is logarithmic." if uneven else ""))
