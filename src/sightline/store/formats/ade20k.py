@@ -47,6 +47,7 @@ from sightline.store.convert import tables_in_parts
 from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, numbered
 from sightline.store.formats.occlusion import MaskOutline, hiding, outlined
+from sightline.store.formats.photos import VIEW
 from sightline.store.tables import Tables
 
 __all__ = ["EDGE", "detect", "notes", "read"]
@@ -61,7 +62,6 @@ _VALUES: Final = (0, _BEHIND, _SEEN)
 """What a mask's pixels may be: elsewhere, where the outline goes on behind others, where the object is seen."""
 
 _SPLITS: Final = {"training": "train", "validation": "validation"}
-_VIEW: Final = "0"
 _SCENES_A_PART: Final = 200
 _LOOKED_AT: Final = 10  # files, to tell the format
 
@@ -141,7 +141,7 @@ def _scene(annotation: JsonEntry, scene_id: str, split: str) -> Scene:
         id=scene_id,
         split=split,
         source="ade20k",
-        views=(View(_VIEW, _photo(annotation), size),),
+        views=(View(VIEW, _photo(annotation), size),),
         objects=tuple(Object(i, *_named(thing)) for i, thing in zip(ids, things, strict=True)),
         sightings=tuple(
             _sighting(i, thing, outline, size)
@@ -263,7 +263,7 @@ def _sighting(object_id: str, thing: JsonEntry, outline: MaskOutline, size: tupl
         "truncated": min(x0, y0, size[0] - x1, size[1] - y1) <= EDGE and _is_cropped(thing),
     }
     told = {flag for flag, holds in flags.items() if holds}
-    return outlined(_VIEW, object_id, outline, size[1], told, is_whole=outline.is_hidden or occluded == "no")
+    return outlined(VIEW, object_id, outline, size[1], told, is_whole=outline.is_hidden or occluded == "no")
 
 
 def _parts(things: Sequence[JsonEntry], ids: Sequence[str]) -> Iterator[Relation]:

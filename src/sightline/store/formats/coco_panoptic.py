@@ -27,12 +27,12 @@ from sightline.store.convert import tables_in_parts
 from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.coco_entries import Size, image_size, known, picture, picture_folders, split_names
 from sightline.store.formats.jsonio import JsonEntry, entries, load, names_keys, numbered, object_entry
+from sightline.store.formats.photos import VIEW
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "notes", "read"]
 
 _PREFIX: Final = "panoptic_"
-_VIEW: Final = "0"
 _SCENES_A_PART: Final = 200
 
 
@@ -117,7 +117,7 @@ def _scenes(file: Path, images: Path | None, split: str) -> Iterator[Scene]:
             id=f"{split}/{number}" if split else str(number),
             split=split,
             source="coco-panoptic",
-            views=(View(_VIEW, photo, size),),
+            views=(View(VIEW, photo, size),),
             objects=tuple(_object(segment, entry, categories) for segment, entry in segments),
             sightings=tuple(_sighting(segment, entry, counts, size) for segment, entry in segments),
         )
@@ -174,4 +174,4 @@ def _sighting(segment: int, entry: JsonEntry, counts: dict[int, masks.Counts], s
         raise entry.error("segment has no pixel", "id", "an id in the PNG file", segment)
     flags = frozenset({"crowd"} if entry.integer("iscrowd", high=1, default=0) else ())
     runs = counts[segment]
-    return Sighting(_VIEW, str(segment), masks.box(runs, size[1]), masks.compress(runs), flags=flags)
+    return Sighting(VIEW, str(segment), masks.box(runs, size[1]), masks.compress(runs), flags=flags)

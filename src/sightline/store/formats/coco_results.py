@@ -37,11 +37,11 @@ from sightline.store.formats.coco_entries import (
     xywh,
 )
 from sightline.store.formats.jsonio import JsonEntry, entries, load, object_entry
+from sightline.store.formats.photos import VIEW
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "notes", "read"]
 
-_VIEW: Final = "0"
 _SCENES_A_PART: Final = 1000
 _HEAD: Final = 4096
 
@@ -155,11 +155,11 @@ def _scene(
         id=f"{split}/{number}" if split else str(number),
         split=split,
         source="coco-results",
-        views=(View(_VIEW, photo, size),),
+        views=(View(VIEW, photo, size),),
         objects=tuple(_object(found, names) for found, _ in kept),
         sightings=tuple(
             Sighting(
-                _VIEW,
+                VIEW,
                 str(found.number),
                 box,
                 None if found.mask is None else masks.compress(found.mask),

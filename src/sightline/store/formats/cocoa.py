@@ -35,13 +35,12 @@ from sightline.store.convert import tables_in_parts
 from sightline.store.formats.coco_entries import Size, counts_of, image_size, known, split_names
 from sightline.store.formats.jsonio import JsonEntry, entries, names_keys, object_entry
 from sightline.store.formats.occlusion import HIDES, MaskOutline, hiding, outlined
-from sightline.store.formats.photos import find_photos
+from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import look_at, picture_size
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "read"]
 
-_VIEW: Final = "0"
 _SCENES_A_PART: Final = 200
 _LOOKED_AT: Final = 10  # files, to tell the format
 _RELEASE: Final = "COCO_amodal_"
@@ -148,10 +147,10 @@ def _scene(drawing: _Drawing, scene_id: str, photo: str | None) -> Scene:
         id=scene_id,
         split=drawing.split,
         source="cocoa",
-        views=(View(_VIEW, photo, size),),
+        views=(View(VIEW, photo, size),),
         objects=tuple(Object(i, *_named(region)) for i, region in zip(ids, regions, strict=True)),
         sightings=tuple(
-            outlined(_VIEW, i, region.outline, size[1])
+            outlined(VIEW, i, region.outline, size[1])
             for i, region in zip(ids, regions, strict=True)
             if masks.area(region.outline.whole)
         ),

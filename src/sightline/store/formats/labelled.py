@@ -18,9 +18,6 @@ from sightline.store.convert import scenes_from_tables
 from sightline.store.tables import Tables
 from sightline.text import counted, file_name
 
-VIEW: Final = "0"
-"""Id of the one view of a scene that is a photo."""
-
 SCENES_A_PART: Final = 1000
 SPLITS: Final = {"train": "train", "val": "validation", "valid": "validation", "test": "test"}
 """What files call a split → what we call it."""

@@ -19,11 +19,10 @@ import polars as pl
 from sightline.errors import DataError
 from sightline.store.formats.csvio import NUMBER, TEXT, Column, code, read_csv, refuse, refuse_boxes
 from sightline.store.formats.hierarchy import read_descriptions
-from sightline.store.formats.photos import find_photos, photo_of
+from sightline.store.formats.photos import VIEW, find_photos, photo_of
 from sightline.store.tables import Tables
 
 _SPLITS: Final = ("train", "validation", "test")
-_VIEW: Final = "0"
 _SAME_BOX: Final = 1.5e-6  # the two files round the sixth decimal differently
 _IMAGES_A_PART: Final = 20_000
 
@@ -174,7 +173,7 @@ def _tables(
 ) -> Tables:
     prefix = f"{split}/" if split else ""
     things, relations = _joined(boxes, relations)
-    things = things.with_columns(scene_id=prefix + pl.col("ImageID"), view_id=pl.lit(_VIEW))
+    things = things.with_columns(scene_id=prefix + pl.col("ImageID"), view_id=pl.lit(VIEW))
     views = things.select("scene_id", "view_id", image=photo_of("ImageID", photos)).unique(maintain_order=True)
     tables = Tables.build(
         views=views.with_columns(split=pl.lit(split), source=pl.lit("openimages"), units=pl.lit("normalised")),

@@ -17,6 +17,9 @@ from sightline.errors import DataError
 from sightline.store.pictures import picture_sizes
 from sightline.store.tables import Tables
 
+VIEW: Final = "0"
+"""Id of the one view of a scene that is a photo."""
+
 _SUFFIXES: Final = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 _TEXTS: Final = (".txt", ".md", ".html", ".pdf", ".rtf")  # what may lie beside photos and tells nothing of them
 _JUNK: Final = ("thumbs.db", "desktop.ini")
@@ -62,7 +65,7 @@ def read(path: str | Path, *, split: str = "") -> Iterator[Tables]:
         ids = [f"{split}/{name}" if split else name for name in names[start : start + _PHOTOS_A_PART]]
         columns = (ids, map(str, part), *zip(*sizes, strict=True))
         views = pl.DataFrame(zip(*columns, strict=True), ["scene_id", "image", "width", "height"], orient="row")
-        told = {"view_id": pl.lit("0"), "split": pl.lit(split), "source": pl.lit("photos")}
+        told = {"view_id": pl.lit(VIEW), "split": pl.lit(split), "source": pl.lit("photos")}
         yield Tables.build(views=views.with_columns(**told))
 
 

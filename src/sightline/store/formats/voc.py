@@ -35,13 +35,12 @@ from sightline.store.formats.jsonio import is_text
 from sightline.store.formats.labelled import (
     SCENES_A_PART,
     SPLITS,
-    VIEW,
     ExportedView,
     exported_views,
     left_out,
     text_lines,
 )
-from sightline.store.formats.photos import find_photos
+from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.tables import Tables
 

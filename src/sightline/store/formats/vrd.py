@@ -28,7 +28,7 @@ from sightline.scenes.types import Box
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, object_entry
-from sightline.store.formats.photos import find_photos
+from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.tables import Tables
 
@@ -36,7 +36,6 @@ __all__ = ["ASPECT", "SPLITS", "detect", "notes", "read"]
 
 ASPECT: Final = "vrd"
 SPLITS: Final = ("train", "test")
-_VIEW: Final = "0"
 _ONE_FILE: Final = "vrd.json"
 _SCENES_A_PART: Final = 1000
 _ROLES: Final = ("subject", "object")
@@ -140,9 +139,9 @@ def _scene(photo: _Photo, names: _Names, picture: str | None) -> Scene:
         id=photo.scene_id,
         split=photo.split,
         source="vrd",
-        views=(View(_VIEW, picture, size),),
+        views=(View(VIEW, picture, size),),
         objects=tuple(Object(str(i), names.classes[number]) for i, (number, _) in enumerate(photo.things)),
-        sightings=tuple(Sighting(_VIEW, str(i), box) for i, (_, box) in enumerate(photo.things)),
+        sightings=tuple(Sighting(VIEW, str(i), box) for i, (_, box) in enumerate(photo.things)),
         relations=tuple(Relation(str(s), str(o), ASPECT, names.predicates[p]) for s, p, o in photo.distinct()),
     )
 

@@ -41,13 +41,12 @@ from sightline.store.formats.csvio import (
     refuse_boxes,
     write_csvs,
 )
-from sightline.store.formats.photos import find_photos, photo_of
+from sightline.store.formats.photos import VIEW, find_photos, photo_of
 from sightline.store.tables import Tables
 
 Setting = Literal["within_image", "across_images"]
 SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)
 SPLITS: Final = ("train", "validation", "test")
-_VIEW: Final = "0"
 
 DISTANCE: Final[dict[str, Depth | Occlusion]] = {str(int(label)): label for label in Depth}
 OCCLUSION: Final[dict[str, Depth | Occlusion]] = {str(int(label)): label for label in Occlusion}
@@ -164,7 +163,7 @@ def _tables(
 ) -> Tables:
     prefix = f"{setting}/{split}/"
     things = objects.rename({"entity": "category", **_SIDES})
-    things = things.with_columns(scene_id=prefix + pl.col("image_id"), view_id=pl.lit(_VIEW))
+    things = things.with_columns(scene_id=prefix + pl.col("image_id"), view_id=pl.lit(VIEW))
     views = things.select("scene_id", "view_id", image=photo_of("image_id", photos)).unique(maintain_order=True)
     return Tables.build(
         views=views.with_columns(split=pl.lit(split), source=pl.lit(setting), units=pl.lit("normalised")),

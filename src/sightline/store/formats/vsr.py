@@ -25,8 +25,8 @@ from sightline.errors import DataError
 from sightline.scenes import Object, Relation, Scene, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.jsonio import JsonEntry
-from sightline.store.formats.labelled import SCENES_A_PART, VIEW
-from sightline.store.formats.photos import find_photos
+from sightline.store.formats.labelled import SCENES_A_PART
+from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.tables import Tables
 

@@ -37,8 +37,8 @@ from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.blobs import Blobs
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.jsonio import is_text
-from sightline.store.formats.labelled import SCENES_A_PART, SPLITS, VIEW, exported_views, left_out, text_lines
-from sightline.store.formats.photos import photo_files
+from sightline.store.formats.labelled import SCENES_A_PART, SPLITS, exported_views, left_out, text_lines
+from sightline.store.formats.photos import VIEW, photo_files
 from sightline.store.pictures import Size, picture_sizes
 from sightline.store.tables import Tables
 
