@@ -30,7 +30,7 @@ def command(
     instances: Annotated[
         Path | None, typer.Option(help="Of coco-results: the instances file the results are about.")
     ] = None,
-    split: Annotated[str, typer.Option(help="Split name, for formats whose files do not tell.")] = "",
+    split: Annotated[str, typer.Option(help="Which split to read; where files tell none, the name of all.")] = "",
     skip_broken: Annotated[
         bool, typer.Option("--skip-broken", help="Go on without photos that cannot be read; each is listed.")
     ] = False,
