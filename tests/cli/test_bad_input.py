@@ -231,6 +231,8 @@ def test_a_window_for_each_box(cli: Cli, tmp_path: Path) -> None:
     mixed = cli(*score(files), "--window", "area=0:1", "--window-b", "vertical=0.3:1", "--json").json
     assert mixed["outcomes"]["correct"] == 1
     assert_refused(cli(*score(files), "--window-b", "x=0:1"), "--window-b")
+    nothing = cli(*score(files), "--window", "vertical=2:3")
+    assert re.search(r"not looked at: \d+ predictions? outside the window, or on image pairs", nothing.err)
 
 
 @pytest.mark.parametrize(

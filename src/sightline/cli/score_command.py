@@ -63,7 +63,9 @@ def command(
     outcomes = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in scores.outcomes.items())
     out.print(f"depth judgements: {outcomes}")
     if scores.unseen:
-        err.print(f"note: not looked at: {counted(scores.unseen, 'prediction')} on image pairs without truth")
+        where = "outside the window, or " if first or second else ""
+        said = f"{counted(scores.unseen, 'prediction')} {where}on image pairs without truth"
+        err.print(f"note: not looked at: {said}")
 
 
 def parse_range(option: str, text: str) -> BoxRange | None:
