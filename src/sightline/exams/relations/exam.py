@@ -183,13 +183,14 @@ class RelationsExam(Exam[RelationsItem]):
         if self.boxes == "perfect" and self.detections is not None and not models:
             return Entrants((str(self.detections),), {}, notes)
         names = list(BASELINES) if baselines and self.boxes != "perfect" else []
-        if names and not set(self.tables(data)) <= set(self.training(data)):  # some must learn, from nothing
-            left_out = [name for name in BASELINES if name in LEARNING]
-            names = [name for name in BASELINES if name not in LEARNING]
-            notes += (f"no training split for every setting, so these take no part: {', '.join(left_out)}",)
-        if self.no_truth and "class_prior" in names:  # it learns from labels of the pairs that are asked
-            names.remove("class_prior")
-            notes += ("without truth class_prior has nothing to learn from and takes no part",)
+        taught = not names or set(self.tables(data)) <= set(self.training(data))
+        left_out = [name for name in names if name in LEARNING and not taught]
+        if self.no_truth and names:
+            left_out.append("class_prior")  # it learns from labels of the pairs that are asked
+        if left_out:
+            names = [name for name in names if name not in left_out]
+            why = "no truth to learn from" if self.no_truth else "no training split for every setting"
+            notes += (f"{why}, so left out: {', '.join(left_out)}",)
         rivals = {name: str(self._with_boxes(name)) for name in names}
         return Entrants(tuple(self._with_boxes(model) for model in models), rivals, notes)
 
