@@ -118,7 +118,8 @@ def _document(data: Dataset, contents: Contents, description: Description | None
 def print_overview(description: Description) -> None:
     """The paper's Table 1: one column a split."""
     for setting, splits in description.splits.items():
-        printed = table(f"{setting}: what was labelled", "", *splits)
+        heads = [split or "all" for split in splits]
+        printed = table(f"{setting}: what was labelled", "", *heads)
         voted = any(votes for s in splits.values() for votes in s.votes_per_pair)
         for count in ("images", "objects", "pairs"):
             printed.add_row(count, *(f"{getattr(s, count):,}" for s in splits.values()))

@@ -211,6 +211,7 @@ class RunComparison:
             about beforehand keep their p-value there.
         dropped: Units that were not asked the same in both runs.
         apart: What tells the runs apart (model, options, data, when): name → (of a, of b).
+        unit: What one unit is.
     """
 
     a: str
@@ -220,6 +221,7 @@ class RunComparison:
     comparisons: Comparisons
     dropped: int
     apart: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    unit: str = "scene"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values; each comparison has a name of its own (``within_image depth, closer``)."""
@@ -236,7 +238,7 @@ class RunComparison:
         how = "".join(f", {value} {key}" for key, value in self.options.items())
         lines = [f"a = {self.a}, b = {self.b}; {self.exam}{how}", *self._apart_lines(), str(self.comparisons)]
         if self.dropped:
-            units = counted(self.dropped, "scene or image pair", "scenes or image pairs")
+            units = counted(self.dropped, self.unit)
             lines.append(f"note: left out, not asked the same in both runs: {units}")
         return "\n".join(lines)
 
@@ -266,7 +268,8 @@ def compare_runs(
     require_alike(a, b, exam.compared_options() & (set(a.options) | set(b.options)))
     of_a, of_b = a.read(columns=exam.columns), b.read(columns=exam.columns)
     rows, dropped = compare_records(exam, of_a, of_b, data, resamples=resamples, seed=seed)
-    return RunComparison(a.name, b.name, exam.name, scoring_options(exam), rows, dropped, tell_apart(a, b))
+    how = (scoring_options(exam), rows, dropped, tell_apart(a, b), exam.unit)
+    return RunComparison(a.name, b.name, exam.name, *how)
 
 
 def compare_records(

@@ -72,13 +72,13 @@ def test_masks_order_and_relations(tmp_path: Path) -> None:
         ("far", {"order": "4"}),
     ]
     told = {(r.subject, r.object, r.aspect): r.predicate for r in scene.relations}
-    assert told == {  # the nearer first: cat 2, box 3, wall 1, far 4
+    assert told == {  # in depth: cat 2, box 3, wall 1, far 4
         ("2", "3", "occlusion"): "occludes",
         ("2", "3", "depth"): "closer",
-        ("2", "1", "occlusion"): "occludes",
-        ("2", "1", "depth"): "closer",
-        ("3", "1", "occlusion"): "occludes",
-        ("3", "1", "depth"): "closer",
+        ("1", "2", "occlusion"): "occluded",
+        ("1", "2", "depth"): "farther",
+        ("1", "3", "occlusion"): "occluded",
+        ("1", "3", "depth"): "farther",
         ("2", "4", "occlusion"): "none",
         ("3", "4", "occlusion"): "none",
         ("1", "4", "occlusion"): "none",

@@ -117,7 +117,8 @@ class RelationsExam(Exam[RelationsItem]):
     no_truth: bool = option(False, "Any photos with boxes: how consistent answers are, not whether they are right.")
     objects: int = option(8, "Without truth: most objects of an image that are asked about.", minimum=2)
     changes: tuple[str, ...] = option(
-        tuple(VARIATIONS), "Without truth: changes of the pictures to ask again under; '' for none."
+        tuple(VARIATIONS),
+        f"Without truth: changes of the pictures to ask again under ({', '.join(VARIATIONS)}); '' for none.",
     )
     seed: int = option(0, "Without truth: seed of the sample and of the shifts.", minimum=0)
 

@@ -230,14 +230,16 @@ def _named(region: _Region) -> tuple[str, Mapping[str, str]]:
 
 
 def _relations(regions: Sequence[_Region], ids: Sequence[str]) -> Iterator[Relation]:
-    places = sorted(range(len(regions)), key=lambda place: regions[place].order)
-    hides = {frozenset((i, j)) for i, j, _ in hiding([region.outline for region in regions])}
-    for near, far in combinations(places, 2):
-        one, other = regions[near].outline.whole, regions[far].outline.whole
+    """Relations of pairs that overlap or do not touch; the order within a pair is the file's and tells nothing."""
+    hides = {(i, j) for i, j, _ in hiding([region.outline for region in regions])}
+    for i, j in combinations(range(len(regions)), 2):
+        one, other = regions[i].outline.whole, regions[j].outline.whole
+        in_front = regions[i].order < regions[j].order
         shared, smaller = _shared(one, other), min(masks.area(one), masks.area(other))
         if not smaller:
             continue  # an outline outside the image
-        if not shared or {near, far} in hides:
-            yield Relation(ids[near], ids[far], "occlusion", "occludes" if shared else "none")
+        if not shared or (i, j) in hides:
+            hiding_word = "occludes" if in_front else "occluded"
+            yield Relation(ids[i], ids[j], "occlusion", hiding_word if shared else "none")
         if shared and shared >= HIDES * smaller:
-            yield Relation(ids[near], ids[far], "depth", "closer")
+            yield Relation(ids[i], ids[j], "depth", "closer" if in_front else "farther")
