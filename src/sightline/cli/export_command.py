@@ -12,7 +12,9 @@ from sightline.errors import ConfigError
 
 
 def command(
-    first: Annotated[str, typer.Argument(metavar="FORMAT", help="2.5vrd, clevr, coco, voc or yolo.")],
+    format_or_data: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="2.5vrd, clevr, coco, voc or yolo; left out with --format.")
+    ],
     data: Annotated[
         Path | None, typer.Argument(help="A Sightline dataset, or a folder or file of a known format.")
     ] = None,
@@ -30,7 +32,9 @@ def command(
 
     if bool(format_name) == (data is not None):
         raise ConfigError("give FORMAT DATA, or DATA --format FORMAT")
-    chosen, place = (named(first), data) if data is not None else (named(format_name), Path(first))
+    chosen, place = (
+        (named(format_or_data), data) if data is not None else (named(format_name), Path(format_or_data))
+    )
     if chosen.write is None:
         raise ConfigError(f"{chosen.name} can be read but not written")
     opened = open_dataset(place, allow_outside=allow_outside)
