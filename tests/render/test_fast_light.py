@@ -265,7 +265,7 @@ def test_the_open_table_sees_the_whole_sky() -> None:
     small = layout_of([thing("cube:small", -3.5, -3.5)])
     for layout, free in ((bare, np.s_[:, :]), (small, np.s_[-14:, -14:])):
         bodies = POOL.bodies(layout)
-        ground = light_table(POOL.meshes, bodies, lamps(layout, HALF), PLAN, NUMBERS.map_cells, None, -1)
+        ground = light_table(POOL.meshes, bodies, lamps(layout, HALF), PLAN, NUMBERS.map_cells, None, ())
         assert (ground.light[free][..., 3:] == open_sky).all()
         assert not ground.touched[free].any()
         at = (np.arange(NUMBERS.map_cells) + 0.5) / NUMBERS.map_cells * 2 * HALF - HALF
@@ -279,7 +279,7 @@ def test_the_open_table_sees_the_whole_sky() -> None:
 def test_the_map_goes_on_under_objects() -> None:
     """A cell in an object takes the mean of the open ones beside it, so that none of its dark comes out."""
     layout = made_layout()
-    ground = light_table(POOL.meshes, POOL.bodies(layout), WHOLE.lamps, PLAN, NUMBERS.map_cells, None, -1)
+    ground = light_table(POOL.meshes, POOL.bodies(layout), WHOLE.lamps, PLAN, NUMBERS.map_cells, None, ())
     at = (np.arange(NUMBERS.map_cells) + 0.5) / NUMBERS.map_cells * 2 * HALF - HALF
     low = [m for m in WHOLE.meshes if m[..., 2].min() < 2e-3]
     inside = np.array([[any(_inside(m, np.array((x, y, 2e-3))) for m in low) for x in at] for y in at])

@@ -130,7 +130,7 @@ def test_impossible_sizes(tmp_path, sizes: dict[str, float]) -> None:
 def test_without_trimesh_the_extra_is_named(tmp_path, monkeypatch) -> None:
     path = written(tmp_path / "box.off", CUBE, FACES)
     monkeypatch.setitem(sys.modules, "trimesh", None)
-    with pytest.raises(MissingExtraError, match=r"sightline\[worlds\]"):
+    with pytest.raises(MissingExtraError, match=r"sightline-exams\[worlds\]"):
         load_mesh(path)
 
 

@@ -128,11 +128,11 @@ def test_heat_lies_where_the_weight_is() -> None:
     weights = np.zeros((2, 2, 4, 6))
     weights[0, 1, 0, 0] = 3.0  # the first object, the second view, top left
     shown = scene_example(*_scene(), np.zeros((2, 2, 8), dtype=bool), _answers(), attention=weights)
-    cold, warm = map(_pixels, shown.objects[0].heat)
+    cold, warm = (_pixels(picture.uri) for picture in shown.objects[0].heat)
     assert np.abs(cold.astype(int) - 100).max() <= 3  # one scale for both views; JPEG may err a little
     assert warm[2, 2].astype(int)[0] > 180
     assert np.abs(warm[-1, -1].astype(int) - 100).max() <= 3
-    assert all(np.abs(_pixels(uri).astype(int) - 100).max() <= 3 for uri in shown.objects[1].heat)
+    assert all(np.abs(_pixels(picture.uri).astype(int) - 100).max() <= 3 for picture in shown.objects[1].heat)
 
 
 def test_no_heat_is_the_grey_photo() -> None:

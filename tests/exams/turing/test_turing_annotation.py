@@ -396,7 +396,7 @@ def test_a_damaged_shard_is_told(tmp_path: Path) -> None:
     write(tables_from_scenes([scene()]), tmp_path / "d")
     (file,) = (tmp_path / "d" / "objects").glob("*.parquet")
     file.write_bytes(b"?" * file.stat().st_size)
-    with pytest.raises(DataError, match="objects: table cannot be read"):
+    with pytest.raises(DataError, match="shard is damaged: its bytes are not those that were written"):
         annotate(Dataset.open(tmp_path / "d"), WORDS)
 
 

@@ -82,7 +82,7 @@ def blank(units: str = "pixels", size: tuple[int, int] | None = None) -> ImageFr
 @pytest.mark.parametrize(
     ("units", "size", "expected", "sized"),
     [
-        ("pixels", None, (400.0, 220.0), False),  # nobody told the size: as far as the boxes reach
+        ("pixels", None, (416.0, 228.8), False),  # nobody told the size: as far as the boxes reach, and a rim
         ("pixels", (500, 250), (500.0, 250.0), True),
         ("normalised", None, (600.0, 600.0), False),  # fractions of a square
         ("normalised", (500, 250), (500.0, 250.0), True),

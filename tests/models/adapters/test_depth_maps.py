@@ -136,7 +136,7 @@ def test_without_the_runtime_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "net.onnx").touch()
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     view = View("x", load_image=lambda: np.zeros((4, 4, 3), dtype=np.uint8))
-    with pytest.raises(MissingExtraError, match=r"sightline\[onnx\]"):
+    with pytest.raises(MissingExtraError, match=r"sightline-exams\[onnx\]"):
         OnnxDepth(tmp_path / "net.onnx").depth_map(view)
     with pytest.raises(MissingMapError, match="no photo of image x"):
         OnnxDepth(tmp_path / "net.onnx").depth_map(View("x"))

@@ -80,7 +80,7 @@ def test_a_state_without_a_plan(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"{", r"plan.json: damaged: Expecting .*; choose another folder or remove this one"),
+        (b"{", r"plan.json: damaged: not JSON: Expecting .*; choose another folder or remove this one"),
         (b"", "plan.json: damaged"),
         (b"\xff\xfe\x00", "plan.json: damaged"),  # no text
         (b"[]", "plan.json: not the plan of a training .expected a plan and a source"),
