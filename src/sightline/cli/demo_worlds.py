@@ -76,7 +76,7 @@ def _statements(data: Dataset, to: Path) -> Path:
             for r in scene.relations
             if r.predicate in _SAID and times[named[r.subject]] == times[named[r.object]] == 1
         ]
-        chosen = np.linspace(0, len(pairs) - 1, min(_MOST_STATEMENTS, len(pairs))).astype(int)
+        chosen = np.random.default_rng(number).permutation(len(pairs))[:_MOST_STATEMENTS]
         for i, (subject, relation, other) in enumerate(pairs[k] for k in chosen):
             ends = (subject, other) if i % 2 else (other, subject)  # turned round it is false
             caption = f"The {ends[0]} is {relation} the {ends[1]}."
