@@ -508,7 +508,8 @@ def _compare_two(
     a: Run, b: Run, data: Dataset | str | Path | None, how: Mapping[str, Any], scoring: Mapping[str, Any]
 ) -> RunComparison:
     if a.exam != b.exam:
-        raise ConfigError(f"runs cannot be compared: one is of the {a.exam} exam, the other of the {b.exam} exam")
+        said = f"one is of the {a.exam} exam, the other of the {b.exam} exam"
+        raise ConfigError(f"runs cannot be compared: {said} ({a.folder} and {b.folder})")
     return compare_runs(exam_of_run(a, **scoring), a, b, _data_of([a, b], data), **how)
 
 

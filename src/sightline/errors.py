@@ -44,12 +44,12 @@ class DataError(SightlineError):
         place += [f"row {row}"] if row is not None else []
         place += [field] if field is not None else []
         contrast = [f"expected {expected}"] if expected is not None else []
-        contrast += [f"found {_shown(found)}"] if found is not None else []
+        contrast += [f"found {shown(found)}"] if found is not None else []
         text = f"{', '.join(place)}: {problem}" if place else problem
         super().__init__(f"{text} ({', '.join(contrast)})" if contrast else text)
 
 
-def _shown(found: object) -> str:
+def shown(found: object) -> str:
     """A value as an error shows it: its beginning, where it is long."""
     try:
         text = repr(found)

@@ -22,7 +22,7 @@ from typing import Any, Final
 import polars as pl
 
 from sightline import __version__
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError, DataError, shown
 from sightline.exams.run_schema import RecordColumn, parse_records, read_manifest
 from sightline.files import atomic_write, differences, open_locked, read_bytes
 from sightline.text import counted
@@ -368,8 +368,9 @@ def require_alike(a: Run, b: Run, options: Iterable[str]) -> None:
     pairs += [(key, a.options.get(key), b.options.get(key)) for key in sorted(options)]
     for key, of_a, of_b in pairs:
         if of_a != of_b:
-            over = f" (over {a.data} and {b.data})" if key == "data_fingerprint" else ""
-            raise ConfigError(f"runs cannot be compared: {key} is {of_a!r} in one and {of_b!r} in the other{over}")
+            over = f", over {a.data} and {b.data}" if key == "data_fingerprint" else ""
+            said = f"{key} is {shown(of_a)} in one and {shown(of_b)} in the other"
+            raise ConfigError(f"runs cannot be compared: {said} ({a.folder} and {b.folder}{over})")
 
 
 def tell_apart(a: Run, b: Run) -> dict[str, tuple[Any, Any]]:

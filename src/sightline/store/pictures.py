@@ -59,6 +59,8 @@ def look_at(file: Path) -> Size | PictureError:
         return PictureError("picture is missing", file=file)
     except TooLargeError as error:
         return PictureError(f"picture is too large: {error}", file=file)
+    except MemoryError:
+        return PictureError("picture is too large: there is not enough memory for it", file=file)
     except UNREADABLE:
         return PictureError("not a picture", file=file, expected="a picture", found=_content(file))
 

@@ -111,8 +111,8 @@ class PredicatesExam(Exam[PredicatesItem]):
 
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002
         """The views a run was shown."""
-        views = facts.get("views") or []
-        return [", ".join(map(str, views))] if views else []
+        views = facts.get("views")
+        return [", ".join(map(str, views))] if views and isinstance(views, list) else []
 
     def _wanted(self, model: Any, common: tuple[str, ...]) -> tuple[str, ...]:
         """Views to show of those that all scenes have: the exam's, the model's, or all."""

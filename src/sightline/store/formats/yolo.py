@@ -313,16 +313,13 @@ class _Line:
         return Object(object_id, name, {"yolo_class": str(int(word)), **score})
 
     def sighting(self, object_id: str, size: Size | None) -> Sighting:
-        numbers = self._numbers()
-        mask = None
+        numbers, points, mask = self._numbers(), None, None
         if len(numbers) in (4, 5):
             cx, cy, w, h = numbers[:4]
             corners = np.array([cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2])
         elif len(numbers) >= 6 and len(numbers) % 2 == 0:
             points = np.array(numbers).reshape(-1, 2)
             corners = np.concatenate([points.min(axis=0), points.max(axis=0)])
-            if size is not None:
-                mask = masks.compress(masks.polygon((points * size).ravel(), size[1], size[0]))
         else:
             expected = "class cx cy w h, maybe a confidence; or class and three points x y or more"
             raise self._error("not a label", "line", expected, f"{len(self.words)} numbers")
@@ -331,6 +328,8 @@ class _Line:
         x0, y0, x1, y1 = np.clip(corners, 0.0, 1.0).tolist()
         if not (x0 < x1 and y0 < y1):
             raise self._error("box is empty", "box", "w > 0 and h > 0", " ".join(self.words[1:5]))
+        if points is not None and size is not None:
+            mask = masks.compress(masks.polygon((points * size).ravel(), size[1], size[0]))
         return Sighting(VIEW, object_id, (x0, y0, x1, y1), mask)
 
     def _numbers(self) -> list[float]:
