@@ -47,6 +47,10 @@ _KEPT = {
 """Command → what is kept of it on Ctrl-C, where it does not say so itself; the others change nothing."""
 
 
+_LONGEST_ERROR = 1000
+"""Characters of an error that are printed: a value in it may be a whole spoilt file."""
+
+
 def _module_of(command: str) -> Any:
     return import_module(f"sightline.cli.{command}_command")
 
@@ -135,5 +139,5 @@ def _leave_ascii() -> None:
 
 def _fail(problem: str) -> NoReturn:
     err.print("error: ", style="bold red", end="")
-    err.print(problem)
+    err.print(problem if len(problem) <= _LONGEST_ERROR else f"{problem[:_LONGEST_ERROR]}…")
     sys.exit(2)
