@@ -96,7 +96,11 @@ def _find(name: str, extending: tuple[str, ...]) -> tuple[Path, str]:
         raise ConfigError(f"no world file {name}")
     stem, _, split = name.partition("/")
     preset = _FOLDER / f"{stem}.yaml"
-    if not preset.is_file() or (stem == _BASE and not extending) or "/" in split:
+    if (
+        stem not in {file.stem for file in _FOLDER.glob("*.yaml")}
+        or (stem == _BASE and not extending)
+        or "/" in split
+    ):
         raise ConfigError(f"unknown world {name!r}{hint(name, presets())}, or a file ending in .yaml")
     return preset, split
 
