@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import sightline as sl
-from sightline.api import ComparisonSet, Results, data_path, run_folders
+from sightline.api import data_path, run_folders
+from sightline.exams.results import ComparisonSet, Results
 from sightline.exams.run import Run
 from sightline.exams.scoring import RunComparison
 from sightline.show.page import Page

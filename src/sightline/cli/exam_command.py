@@ -26,8 +26,8 @@ from sightline.cli.console import (
 from sightline.text import counted
 
 if TYPE_CHECKING:
-    from sightline.api import ExamResults, Results
     from sightline.exams.base import Exam, Option
+    from sightline.exams.results import ExamResults, Results
 
 ALL: Final = "all"
 
