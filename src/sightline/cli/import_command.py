@@ -93,10 +93,7 @@ def _some(
 
 def _without_photo(data: Dataset, images: Path | None) -> list[str]:
     """Say how many images came without their photo, and how to bring them."""
-    import polars as pl
-
-    views = data.scan("views").select(pl.len(), bare=pl.col("image").is_null().sum()).collect()
-    total, bare = views.row(0)
+    bare, total = data.pictureless
     if not bare:
         return []
     how = "some are not there" if images else "--images FOLDER takes them along"

@@ -27,6 +27,7 @@ from sightline.exams.run_schema import RecordColumn
 from sightline.hints import did_you_mean, hint
 from sightline.plain import plain
 from sightline.stats import Statistic
+from sightline.store.schema import SPLIT_WORDS
 from sightline.text import file_name
 from sightline.typed import Value
 
@@ -443,15 +444,12 @@ def check_split(split: str | None, data: Dataset, *, none: bool = True) -> None:
     raise DataError(f"no such split{near}", file=data.path, field="split", expected=expected, found=split)
 
 
-_SPLITS: Final = (("val", "validation", "valid", "dev"), ("train", "training"), ("test", "testing"))
-"""Words for the same split."""
-
-
 def split_named(given: str | None, data: Dataset) -> str | None:
     """The data's own word for a split: ``val`` is ``validation`` where that is what the data has."""
     if not given or given in data.splits:
         return given
-    alike = [name for words in _SPLITS if given.lower() in words for name in data.splits if name.lower() in words]
+    ours = SPLIT_WORDS.get(given.lower())
+    alike = [name for name in data.splits if ours and SPLIT_WORDS.get(name.lower()) == ours]
     return alike[0] if len(alike) == 1 else given
 
 

@@ -11,9 +11,10 @@ import polars as pl
 
 from sightline.documents import read_json_object, refuse_deep_lines
 from sightline.errors import DataError
+from sightline.store.tables import POLARS_ERRORS
 from sightline.typed import Value
 
-UNDECODABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, OverflowError)
+UNDECODABLE: Final = (*POLARS_ERRORS, ValueError, OverflowError)
 """What polars raises for JSON that is none, or fits no table."""
 
 

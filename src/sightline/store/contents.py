@@ -15,7 +15,7 @@ import polars as pl
 from sightline.errors import DataError
 from sightline.plain import plain
 from sightline.store.dataset import Dataset
-from sightline.store.tables import Tables
+from sightline.store.tables import Tables, box_share
 
 SHARES: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Upper ends of the bins that boxes are counted in by their share of the image; the last takes the rest."""
@@ -203,12 +203,10 @@ def _per(rows: pl.DataFrame, units: pl.DataFrame, keys: list[str]) -> dict[int, 
 def _measured(tables: Tables) -> pl.DataFrame:
     """Boxes with the share of its image that each covers, and width over height in pixels; null where unknown."""
     size = tables.views.select("scene_id", "view_id", "units", "width", "height")
-    whole = pl.col("units") == "normalised"
     wide, high = pl.col("x1") - pl.col("x0"), pl.col("y1") - pl.col("y0")
-    pixels = pl.col("width").cast(pl.Float64) * pl.col("height")
-    shape = pl.when(whole).then(pl.col("width") / pl.col("height")).otherwise(1.0)
+    shape = pl.when(pl.col("units") == "normalised").then(pl.col("width") / pl.col("height")).otherwise(1.0)
     return tables.sightings.join(size, on=["scene_id", "view_id"], how="left", maintain_order="left").with_columns(
-        share=pl.when(whole).then(wide * high).otherwise(wide * high / pixels), aspect=wide / high * shape
+        share=box_share(), aspect=wide / high * shape
     )
 
 

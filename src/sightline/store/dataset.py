@@ -155,6 +155,13 @@ class Dataset:
         frames = (part.frame("views") for part in self._parts)
         return [name for views in frames for name in views["scene_id"].unique(maintain_order=True)]
 
+    @property
+    def pictureless(self) -> tuple[int, int]:
+        """How many images name no picture, and how many images there are."""
+        counts = self.scan("views").select(pl.col("image").is_null().sum(), total=pl.len()).collect()
+        bare, total = counts.row(0)
+        return int(bare), int(total)
+
     def __repr__(self) -> str:
         return f"Dataset({str(self.path)!r}, scenes={len(self)}, shards={len(self._parts)})"
 

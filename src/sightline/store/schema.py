@@ -14,6 +14,13 @@ SCHEMA_VERSION: Final = 1
 
 UNITS: Final = ("pixels", "normalised")
 
+SPLIT_WORDS: Final = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
+"""What files and people call a split → what we call it."""
+
 _COLUMNS: Final[dict[str, dict[str, Any]]] = {
     "views": {
         "scene_id": pl.String,

@@ -11,6 +11,7 @@ import polars as pl
 from sightline.errors import ConfigError
 from sightline.hints import did_you_mean
 from sightline.store.dataset import Dataset
+from sightline.store.tables import box_share
 
 Order = Literal["stored", "name", "boxes", "size", "relations", "categories"]
 ORDERS: Final[tuple[str, ...]] = get_args(Order)
@@ -49,12 +50,9 @@ _WORDS: Final = pl.exclude("scene_id", "object_id")
 def shares(data: Dataset) -> pl.LazyFrame:
     """Boxes with their flags and the share of its image that each covers; null where its size was never told."""
     views = data.scan("views").select("scene_id", "view_id", "units", "width", "height")
-    area = (pl.col("x1") - pl.col("x0")) * (pl.col("y1") - pl.col("y0"))
-    pixels = pl.col("width").cast(pl.Float64) * pl.col("height")
-    share = pl.when(pl.col("units") == "normalised").then(area).otherwise(area / pixels)
     boxes = data.scan("sightings").select("scene_id", "view_id", "object_id", "x0", "y0", "x1", "y1", "flags")
     joined = boxes.join(views, on=["scene_id", "view_id"], how="left")
-    return joined.select("scene_id", "view_id", "object_id", "flags", share.alias("share"))
+    return joined.select("scene_id", "view_id", "object_id", "flags", share=box_share())
 
 
 def select(data: Dataset, wanted: Selection, split: str = "") -> list[str]:

@@ -16,10 +16,9 @@ from sightline.store.convert import scene_count
 from sightline.store.fingerprint import fingerprint
 from sightline.store.manifest import FileInfo, ShardInfo
 from sightline.store.schema import LATER, SCHEMAS
-from sightline.store.tables import Tables
+from sightline.store.tables import POLARS_ERRORS, Tables
 
-# PanicException, which polars lets through on some damaged pages, is no Exception.
-_UNDECODABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+_UNDECODABLE = (*POLARS_ERRORS, OSError, ValueError)
 
 SCENES_PER_GROUP = 2_000
 """Scenes in a Parquet row group: opening one scene decodes one group of each table."""

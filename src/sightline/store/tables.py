@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
 from sightline.errors import DataError
 from sightline.store.schema import SCHEMAS
+
+POLARS_ERRORS: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What polars raises for a damaged file; a panic, which it lets through on some pages, is no Exception."""
+
+
+def box_share() -> pl.Expr:
+    """Share of its image that each box covers, of sightings joined with their views; null where no size is told."""
+    area = (pl.col("x1") - pl.col("x0")) * (pl.col("y1") - pl.col("y0"))
+    pixels = pl.col("width").cast(pl.Float64) * pl.col("height")
+    return pl.when(pl.col("units") == "normalised").then(area).otherwise(area / pixels)
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,16 @@ def test_bad_files(tmp_path: Path, old: str, new: str, message: str) -> None:
         read(folder)
 
 
+def test_a_doctype_does_not_hide_in_utf_16(tmp_path: Path) -> None:
+    folder = lay(tmp_path / "d", names=("a",))
+    file = folder / "Annotations" / "a.xml"
+    file.write_bytes(
+        file.read_text(encoding="utf-8").replace("<annotation>", "<!DOCTYPE a><annotation>").encode("utf-16")
+    )
+    with pytest.raises(DataError, match=r"XML that is not read .*UTF-8"):
+        read(folder)
+
+
 def test_a_box_may_begin_at_zero(tmp_path: Path) -> None:
     folder = lay(tmp_path / "d", SIZE + OBJECT.replace("<xmin>1<", "<xmin>0<", 1))  # tools that count from 0
     assert read(folder)[0].sightings[0].box[0] == -1.0

@@ -82,6 +82,7 @@ def test_splits_by_file_name(tmp_path: Path) -> None:
     folder = lay(lay(tmp_path / "d", name="dev.jsonl"), LINES[:1], "test.jsonl")
     assert [s.id for s in read(folder)] == ["test/7", "validation/7", "validation/8"]
     assert [s.id for s in read(folder, split="test")] == ["test/7"]
+    assert [s.id for s in read(folder, split="testing")] == ["test/7"]
     assert [s.id for s in read(folder / "test.jsonl", split="mine")] == ["mine/7"]
 
 

@@ -115,7 +115,7 @@ def agreement_tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
             if all((name, other) in known for other in names if other != name)  # two blind ones are not compared
         ]
         note = "Share of the ordered pairs that both answered, with κ: 0 is what labels' shares alone give."
-        yield Table(f"Agreement: {title[:1].lower() + title[1:]}", ("", *names), tuple(lines), note=note)
+        yield Table(f"Agreement: {title.lower()}", ("", *names), tuple(lines), note=note)
 
 
 def _cell(of: Mapping[str, Any] | None) -> Cell:

@@ -279,7 +279,7 @@ def _broken(units: tuple[str, ...], place: str, laws: Mapping[str, NDArray[np.in
         Name(
             ("contradictions", place, law, "share"),
             LAWS[law],
-            table=f"Contradictions, share of cases: {where[:1].lower() + where[1:]}",
+            table=f"Contradictions, share of cases: {where.lower()}",
             family="contradictions",
             compared=f"{LAWS[law]}, {where.lower()}",
             rank=1,
@@ -347,7 +347,7 @@ def _changes(rows: pl.DataFrame) -> Iterator[Measures]:
             Name(
                 ("changes", task, variant),
                 variant,
-                table=f"The same answer when the picture is changed: {title[:1].lower() + title[1:]}",
+                table=f"The same answer when the picture is changed: {title.lower()}",
                 family="changes",
                 compared=f"same after {variant}, {title.lower()}",
                 rank=2,

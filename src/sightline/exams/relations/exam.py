@@ -143,6 +143,7 @@ class RelationsExam(Exam[RelationsItem]):
         if self.no_truth:
             if self.boxes != "truth":
                 raise ConfigError("--no-truth asks about the boxes of the data: it goes without --boxes")
+            # Not properties: the classes of all exams have these without an object too.
             own = {"title": "2.5D relations, without truth", "card": _CARD_WITHOUT_TRUTH, "columns": COLUMNS}
             for name, value in own.items():
                 object.__setattr__(self, name, value)

@@ -12,12 +12,12 @@ from sightline.geometry import masks
 from sightline.scenes.types import Box
 from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.formats.jsonio import JsonEntry, entries
+from sightline.store.schema import SPLIT_WORDS
 
 Size = tuple[int, int]
 """Width and height, pixels."""
 
 _MOST_PIXELS: Final = 2**32 - 1  # COCO's run lengths are 32-bit
-_SPLITS: Final = {"val": "validation"}
 
 
 def split_names(suffixes: Sequence[str]) -> list[str]:
@@ -27,7 +27,7 @@ def split_names(suffixes: Sequence[str]) -> list[str]:
     (['train', 'validation'], ['val2014', 'val2017'])
     """
     plain = [re.sub(r"\d{4}$", "", suffix) for suffix in suffixes]
-    names = [_SPLITS.get(name, name) for name in plain]
+    names = [SPLIT_WORDS.get(name, name) for name in plain]
     return names if len(set(names)) == len(names) else list(suffixes)
 
 

@@ -28,6 +28,7 @@ from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.coco_entries import Size, image_size, known, picture, picture_folders, split_names
 from sightline.store.formats.jsonio import JsonEntry, entries, load, names_keys, numbered, object_entry
 from sightline.store.formats.photos import VIEW
+from sightline.store.schema import SPLIT_WORDS
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "notes", "read"]
@@ -71,6 +72,7 @@ def read(path: str | Path, *, images: str | Path | None = None, split: str = "")
     files = _files(Path(path))
     splits = dict(zip(files, split_names([file.stem.removeprefix(_PREFIX) for file in files]), strict=True))
     if split and len(files) > 1:
+        split = SPLIT_WORDS.get(split, split)
         files = [file for file in files if splits[file] == split]
     whole = [file for file in files if file.with_suffix("").is_dir()]
     if not whole:

@@ -23,6 +23,7 @@ import polars as pl
 from sightline.errors import DataError
 from sightline.files import regular_size, sync_folder
 from sightline.store.formats.bulk import give_back
+from sightline.store.tables import POLARS_ERRORS
 
 BLOCK: Final = 1 << 21
 """Bytes of text parsed at once."""
@@ -262,7 +263,7 @@ def _blocks(path: Path, names: Sequence[str], header: bool, block: int) -> Itera
                     _refuse_short_rows(data, len(names), path, line)
                 yield line, frame
                 line += frame.height
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        except POLARS_ERRORS as error:
             raise _broken_line(path, len(names)) or DataError(f"not a CSV file: {error}", file=path) from None
         finally:
             give_back()

@@ -19,8 +19,6 @@ from sightline.store.tables import Tables
 from sightline.text import counted, file_name
 
 SCENES_A_PART: Final = 1000
-SPLITS: Final = {"train": "train", "val": "validation", "valid": "validation", "test": "test"}
-"""What files call a split → what we call it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,23 +32,17 @@ from sightline.store.check import EDGE_TOLERANCE
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.coco_write import extent
 from sightline.store.formats.jsonio import is_text
-from sightline.store.formats.labelled import (
-    SCENES_A_PART,
-    SPLITS,
-    ExportedView,
-    exported_views,
-    left_out,
-    text_lines,
-)
+from sightline.store.formats.labelled import SCENES_A_PART, ExportedView, exported_views, left_out, text_lines
 from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
+from sightline.store.schema import SPLIT_WORDS
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "left_out", "read", "write"]
 
 FLAGS: Final = ("truncated", "difficult", "occluded")
 _FOLDER: Final = "Annotations"
-_LISTED: Final = {**SPLITS, "trainval": "trainval"}
+_LISTED: Final = {**SPLIT_WORDS, "trainval": "trainval"}
 _MOST_BYTES: Final = 16 << 20
 
 
@@ -183,8 +177,8 @@ class _Xml:
     @classmethod
     def parse(cls, file: Path) -> _Xml:
         data = read_bytes(file, most=_MOST_BYTES)
-        if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-            raise DataError("XML that is not read", file=file, expected="no DOCTYPE and no ENTITY")
+        if b"<!DOCTYPE" in data or b"<!ENTITY" in data or b"\0" in data:  # a NUL: UTF-16, which hides the others
+            raise DataError("XML that is not read", file=file, expected="UTF-8, no DOCTYPE and no ENTITY")
         try:
             root = ElementTree.fromstring(data)  # noqa: S314 - without entities
         except (ElementTree.ParseError, ValueError, LookupError) as error:

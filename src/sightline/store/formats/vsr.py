@@ -28,12 +28,12 @@ from sightline.store.formats.jsonio import JsonEntry
 from sightline.store.formats.labelled import SCENES_A_PART
 from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
+from sightline.store.schema import SPLIT_WORDS
 from sightline.store.tables import Tables
 
 __all__ = ["ASPECT", "detect", "read"]
 
 ASPECT: Final = "vsr"
-_SPLITS: Final = {"train": "train", "dev": "validation", "val": "validation", "test": "test"}
 _KEYS: Final = ("image", "caption", "relation", "label")
 _VOTES: Final = {"votes_true": "vote_true_validator_id", "votes_false": "vote_false_validator_id"}
 _HEAD: Final = 4096
@@ -71,6 +71,7 @@ def read(path: str | Path, *, images: str | Path | None = None, split: str = "")
     if not files:
         raise DataError("there are no statements", file=path, expected=f"a .jsonl file with {', '.join(_KEYS)}")
     if split and len(files) > 1:
+        split = SPLIT_WORDS.get(split, split)
         files = [file for file in files if _split(file) == split]
     photos = find_photos(images) if images else {}
     for file in files:
@@ -90,7 +91,7 @@ def _is_statements(file: Path) -> bool:
 
 
 def _split(file: Path) -> str:
-    return _SPLITS.get(file.stem, "")
+    return SPLIT_WORDS.get(file.stem, "")
 
 
 def _scenes(file: Path, split: str, photos: dict[str, str]) -> Iterator[Scene]:

@@ -37,9 +37,10 @@ from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.blobs import Blobs
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.jsonio import is_text
-from sightline.store.formats.labelled import SCENES_A_PART, SPLITS, exported_views, left_out, text_lines
+from sightline.store.formats.labelled import SCENES_A_PART, exported_views, left_out, text_lines
 from sightline.store.formats.photos import VIEW, photo_files
 from sightline.store.pictures import Size, picture_sizes
+from sightline.store.schema import SPLIT_WORDS
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "left_out", "notes", "read", "write"]
@@ -106,7 +107,7 @@ def write(tables: Tables | Iterable[Tables], path: str | Path, *, blobs: Blobs |
     """
     whole = tables if isinstance(tables, Tables) else Tables.concat(tables)
     told = sorted(whole.views["split"].unique())
-    if told != [""] and not set(told) <= set(SPLITS.values()):
+    if told != [""] and not set(told) <= set(SPLIT_WORDS.values()):
         expected = "train, validation and test, or none at all"
         raise DataError(
             "YOLO has no such splits", field="split", expected=expected, found=", ".join(map(repr, told))
@@ -148,7 +149,7 @@ def _yaml_file(path: Path) -> Path | None:
     for file in files:
         if file.suffix.lower() in (".yaml", ".yml") and file.stat().st_size <= _MOST_YAML:
             content = read_yaml(file)
-            if isinstance(content, dict) and "names" in content and content.keys() & {"path", "nc", *SPLITS}:
+            if isinstance(content, dict) and "names" in content and content.keys() & {"path", "nc", *SPLIT_WORDS}:
                 return file
     return None
 
@@ -169,7 +170,7 @@ def _layout(path: Path) -> _Layout:
         raise DataError("name stands twice", file=file, field="names", found=name)
     root = _inside(file.parent, content.get("path") or ".", file, "path")
     splits: dict[str, list[str]] = {}
-    for key, ours in SPLITS.items():
+    for key, ours in SPLIT_WORDS.items():
         places = content.get(key) or []
         places = places if isinstance(places, list) else [places]
         if not all(is_text(place) for place in places):
@@ -261,7 +262,7 @@ def _labelled(layout: _Layout, split: str, place: str, images: Path | None) -> I
 
 def _scenes(layout: _Layout, images: Path | None, split: str) -> Iterator[Scene]:
     named = bool(layout.splits)
-    split = SPLITS.get(split, split) if named else split
+    split = SPLIT_WORDS.get(split, split) if named else split
     if named and split and split not in layout.splits:
         expected = f"one of {', '.join(layout.splits)}"
         raise DataError("no such split", file=layout.root, field="split", expected=expected, found=split)

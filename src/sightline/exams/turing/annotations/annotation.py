@@ -22,6 +22,7 @@ from sightline.exams.turing.annotations import facts, visibility
 from sightline.exams.turing.annotations.columns import OF_OBJECTS, OF_PAIRS, Columns, packed, widths
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.store import Dataset
+from sightline.store.tables import POLARS_ERRORS
 
 _BLOCK: Final = 10_000  # scenes read at a time
 _CROWD: Final = ("group", "crowd")
@@ -126,7 +127,7 @@ def _rows(
 def _collected(rows: pl.LazyFrame, dataset: Dataset, table: str) -> pl.DataFrame:
     try:
         return rows.collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except (*POLARS_ERRORS, OSError) as error:
         raise DataError(f"table cannot be read: {error}", file=dataset.path, field=table) from error
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sightline.errors import DataError
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.files import sync_folder
+from sightline.store.tables import POLARS_ERRORS
 
 TABLES: Final = ("images", "objects", "pairs")
 
@@ -220,15 +221,12 @@ def write_columns(columns: Columns, vocabulary: Vocabulary, folder: Path) -> Non
         sync_folder(path)
 
 
-_UNDECODABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)  # a panic is no Exception
-
-
 def read_columns(folder: Path, vocabulary: Vocabulary) -> Columns:
     """What `write_columns` wrote; a DataError where a table is damaged or of another vocabulary."""
     try:
         images, objects, pairs = (pl.read_parquet(folder / f"{name}.parquet") for name in TABLES)
         return _columns(images, objects, pairs, vocabulary)
-    except (OSError, LookupError, ValueError, TypeError, OverflowError, *_UNDECODABLE) as error:
+    except (OSError, LookupError, ValueError, TypeError, OverflowError, *POLARS_ERRORS) as error:
         raise DataError(f"training annotations cannot be read: {error}", file=folder) from error
 
 
