@@ -92,7 +92,7 @@ def main() -> None:
         assert frame.image is not None
         rows.append(
             {
-                "rows": [list(batch.bodies.shape[:2]), list(batch.lamps.shape[:2])],
+                "rows": [list(batch.bodies.shape[:2]), list(batch.env.shape[:2])],
                 "ids": int((found["ids"][i] != frame.ids).sum()),
                 "image": int(np.abs(found["image"][i].astype(int) - frame.image).max()),
                 "depth": float(np.nanmax(np.abs(found["depth"][i] / frame.depth - 1))),

@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="module")
 def simulated() -> dict[str, Any]:
     """What `simulated_cuda` finds with compiling switched off."""
-    paths = os.pathsep.join((str(HERE), str(HERE.parent)))
+    paths = os.pathsep.join(filter(None, (str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH"))))
     done = subprocess.run(
         [sys.executable, "-W", "error", "simulated_cuda.py"],
         cwd=HERE,

@@ -18,7 +18,7 @@ from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import COVERED, bounced, frame_of, table_bounce, table_light
 from sightline.render.fast.lamplight import direct, fresnel, ggx, glance, in_shaft, seen_share, sheen
 from sightline.render.fast.mirrors import glint, mirrored, path, visible_normal
-from sightline.render.fast.pack import Pool, lamps
+from sightline.render.fast.pack import Pool, environment
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import light_table
 from sightline.worlds.layout import Layout, Light
@@ -40,7 +40,7 @@ class Scene:
         self.layout = layout
         self.rows = POOL.bodies(layout).rows
         self.nodes, self.tris = POOL.meshes[:2]
-        self.lamps = lamps(layout, HALF)
+        self.env = environment(layout, HALF)
         self.lit = np.zeros((NUMBERS.map_cells, NUMBERS.map_cells, 6), np.float32)
         self.lit_by = np.zeros(self.lit.shape[:2], np.int64)
         self.meshes = [ray_casting.corners(o) for o in layout.objects]
@@ -69,7 +69,7 @@ directions = st.tuples(numbers(-1, 1), numbers(-1, 1), numbers(-1, 1)).filter(la
 def lit_by_lamps(scene: Scene, point: Any, normal: Any, plan: Any = PLAN, mask: int = 0) -> tuple[np.ndarray, int]:
     first, most = NUMBERS.shadow_first, NUMBERS.shadow_most
     r, g, b, touched = direct(
-        *scene.solids, scene.lamps, plan.points, mask, *f32(point, normal), I32(first), I32(most)
+        *scene.solids, scene.env, plan.points, mask, *f32(point, normal), I32(first), I32(most)
     )
     return np.array((r, g, b)), touched
 
@@ -120,7 +120,7 @@ def test_no_light_behind(point: Any, normal: Any) -> None:
     scene = Scene(layout_of([], lights=(DOWNWARD,)))
     assert not lit_by_lamps(scene, point, normal)[0].any()
     assert not oracle.irradiance(DOWNWARD, np.array(point), np.array(normal)).any()
-    r, g, b, _ = glance(*scene.solids, scene.lamps, 0, *f32(point, normal))
+    r, g, b, _ = glance(*scene.solids, scene.env, 0, *f32(point, normal))
     assert (r, g, b) == (0, 0, 0)
 
 
@@ -146,7 +146,7 @@ def test_what_a_bare_white_table_gives_back() -> None:
     away = Light("away", (0.0, 3.0, 2.0), 0.2, 500.0, target=(0.0, 9.0, 5.0))
     below = Light("below", (0.0, 0.0, -2.0), 0.2, 500.0)
     truth = sum(oracle.irradiance(light, np.zeros(3), UP) for light in lights) / math.pi
-    row = lamps(layout_of([], lights=(*lights, away, below)), HALF)[0]
+    row = environment(layout_of([], lights=(*lights, away, below)), HALF)[0]
     assert row[6:9] == pytest.approx(truth, rel=1e-3)
     assert row[:6] == pytest.approx((0.5, 0.5, 0.5, 0.05, 0.06, 0.07))
     assert row[9] == HALF
@@ -159,7 +159,7 @@ def shadow(
     x: float, *, plan: Any = PLAN, turn: int = 0, first: int = NUMBERS.shadow_first, most: int = NUMBERS.shadow_most
 ) -> tuple[float, int]:
     share, touched = seen_share(
-        *BOX.solids, BOX.mask, BOX.lamps, 1, plan.points, turn, I32(first), I32(most), *f32((x, 0.1, 0.0), UP)
+        *BOX.solids, BOX.mask, BOX.env, 1, plan.points, turn, I32(first), I32(most), *f32((x, 0.1, 0.0), UP)
     )
     return float(share), touched
 
@@ -196,21 +196,11 @@ def test_shares_of_a_whole_scene(x: float, y: float, which: int) -> None:
     """From the table of a scene with six objects, towards any lamp, with and without the sieve of spheres."""
     scene, light = WHOLE, LIGHTS[which]
     between = sum(
-        1 << k
-        for k in range(len(scene.rows))
-        if in_shaft(scene.rows, k, *f32((x, y, 2e-3)), scene.lamps, which + 1)
+        1 << k for k in range(len(scene.rows)) if in_shaft(scene.rows, k, *f32((x, y, 2e-3)), scene.env, which + 1)
     )
     found = [
         seen_share(
-            *scene.solids,
-            mask,
-            scene.lamps,
-            which + 1,
-            FINE.points,
-            0,
-            I32(1024),
-            I32(1024),
-            *f32((x, y, 2e-3), UP),
+            *scene.solids, mask, scene.env, which + 1, FINE.points, 0, I32(1024), I32(1024), *f32((x, y, 2e-3), UP)
         )
         for mask in (scene.mask, between)
     ]
@@ -253,7 +243,7 @@ def test_ggx_and_fresnel(alpha: float, one: Any, other: Any) -> None:
 
 def bounce(scene: Scene, point: Any, normal: Any, dome: Any) -> tuple[np.ndarray, int]:
     r, g, b, touched = bounced(
-        *scene.solids, scene.lamps, scene.lit, scene.lit_by, dome, scene.mask, *f32(point, normal)
+        *scene.solids, scene.env, scene.lit, scene.lit_by, dome, scene.mask, *f32(point, normal)
     )
     return np.array((r, g, b)), touched
 
@@ -265,7 +255,7 @@ def test_the_open_table_sees_the_whole_sky() -> None:
     small = layout_of([thing("cube:small", -3.5, -3.5)])
     for layout, free in ((bare, np.s_[:, :]), (small, np.s_[-14:, -14:])):
         bodies = POOL.bodies(layout)
-        ground = light_table(POOL.meshes, bodies, lamps(layout, HALF), PLAN, NUMBERS.map_cells, None, ())
+        ground = light_table(POOL.meshes, bodies, environment(layout, HALF), PLAN, NUMBERS.map_cells, None, ())
         assert (ground.light[free][..., 3:] == open_sky).all()
         assert not ground.touched[free].any()
         at = (np.arange(NUMBERS.map_cells) + 0.5) / NUMBERS.map_cells * 2 * HALF - HALF
@@ -279,7 +269,7 @@ def test_the_open_table_sees_the_whole_sky() -> None:
 def test_the_map_goes_on_under_objects() -> None:
     """A cell in an object takes the mean of the open ones beside it, so that none of its dark comes out."""
     layout = made_layout()
-    ground = light_table(POOL.meshes, POOL.bodies(layout), WHOLE.lamps, PLAN, NUMBERS.map_cells, None, ())
+    ground = light_table(POOL.meshes, POOL.bodies(layout), WHOLE.env, PLAN, NUMBERS.map_cells, None, ())
     at = (np.arange(NUMBERS.map_cells) + 0.5) / NUMBERS.map_cells * 2 * HALF - HALF
     low = [m for m in WHOLE.meshes if m[..., 2].min() < 2e-3]
     inside = np.array([[any(_inside(m, np.array((x, y, 2e-3))) for m in low) for x in at] for y in at])
@@ -334,7 +324,7 @@ def test_colour_bleeds() -> None:
     found, touched = bounce(scene, point, UP, FINE.dome)
     sky = np.array((0.05, 0.06, 0.07))
     thrown = found - math.pi * sky * (1 - share)
-    albedo = scene.rows[0, col.RED : col.METAL].astype(float)
+    albedo = scene.rows[0, col.LOOKS + col.RED : col.LOOKS + col.METAL].astype(float)
     face = oracle.irradiance(scene.layout.lights[0], np.array((0.0, 0.25, 0.6)), np.array((0.0, -1.0, 0.0)))
     assert touched == 1
     assert 0.1 < share < 0.5
@@ -349,14 +339,14 @@ def test_the_lit_map_is_read_between_its_cells() -> None:
     scene.lit[:] = np.stack((x, y, x * 0 + 1, 2 * x, 2 * y, x * 0 + 3), axis=-1)
     scene.lit_by[20, 30] = 4
     for px, py in ((0.0, 0.0), (1.234, -2.345), (-4.3, 4.3), (at[30], at[20])):
-        *light, _ = table_light(scene.lit, scene.lit_by, scene.lamps, *f32(px, py))
-        *thrown, _ = table_bounce(scene.lit, scene.lit_by, scene.lamps, *f32(px, py))
+        *light, _ = table_light(scene.lit, scene.lit_by, scene.env, *f32(px, py))
+        *thrown, _ = table_bounce(scene.lit, scene.lit_by, scene.env, *f32(px, py))
         assert light == pytest.approx((px, py, 1), abs=1e-4)
         assert thrown == pytest.approx((2 * px, 2 * py, 3), abs=1e-4)
-    assert table_light(scene.lit, scene.lit_by, scene.lamps, *f32(at[30] + 0.01, at[20] - 0.01))[3] == 4
-    assert table_light(scene.lit, scene.lit_by, scene.lamps, *f32(at[32], at[20]))[3] == 0
+    assert table_light(scene.lit, scene.lit_by, scene.env, *f32(at[30] + 0.01, at[20] - 0.01))[3] == 4
+    assert table_light(scene.lit, scene.lit_by, scene.env, *f32(at[32], at[20]))[3] == 0
     for px, py in ((4.6, 0.0), (0.0, -4.6), (-100.0, 3.0)):
-        *light, touched = table_light(scene.lit, scene.lit_by, scene.lamps, *f32(px, py))
+        *light, touched = table_light(scene.lit, scene.lit_by, scene.env, *f32(px, py))
         truth = sum(oracle.irradiance(lamp, np.array((px, py, 0.0)), UP) for lamp in LIGHTS)
         assert light == pytest.approx(truth + math.pi * np.array((0.05, 0.06, 0.07)), rel=0.03)
         assert touched == 0
@@ -368,13 +358,13 @@ def test_the_lit_map_is_read_between_its_cells() -> None:
 def mirror(scene: Scene, point: Any, normal: Any, view: Any, *, start: int = 0, count: int) -> np.ndarray:
     r, g, b, _ = mirrored(
         *scene.solids,
-        scene.lamps,
+        scene.env,
         scene.lit,
         scene.lit_by,
         FINE.points,
         FINE.lobe,
         scene.mask & ~1,
-        (0, *f32(point, normal, view)),
+        (0, col.LOOKS, *f32(point, normal, view)),
         start,
         I32(count),
         I32(4),
@@ -383,9 +373,9 @@ def mirror(scene: Scene, point: Any, normal: Any, view: Any, *, start: int = 0, 
 
 
 def white(scene: Scene, *, alpha: float, body: int = 0) -> Scene:
-    scene.rows[body, col.RED : col.METAL] = 1.0
-    scene.rows[body, col.METAL] = 1.0
-    scene.rows[body, col.LOBE] = alpha
+    scene.rows[body, col.LOOKS + col.RED : col.LOOKS + col.METAL] = 1.0
+    scene.rows[body, col.LOOKS + col.METAL] = 1.0
+    scene.rows[body, col.LOOKS + col.LOBE] = alpha
     return scene
 
 
@@ -450,12 +440,15 @@ def test_mirrors_in_a_row() -> None:
     """A ray between two facing metal walls takes the colour of each as often as it meets it, then ends."""
     walls = [thing("rectangle:large", 0.0, y, metal=True) for y in (-1.75, 1.75)]
     scene = Scene(layout_of(walls, lights=(), ambient=(1.0, 1.0, 1.0)))
-    scene.rows[0, col.RED : col.METAL], scene.rows[1, col.RED : col.METAL] = (0.5, 0.25, 1.0), (0.8, 1.0, 0.1)
+    (
+        scene.rows[0, col.LOOKS + col.RED : col.LOOKS + col.METAL],
+        scene.rows[1, col.LOOKS + col.RED : col.LOOKS + col.METAL],
+    ) = (0.5, 0.25, 1.0), (0.8, 1.0, 0.1)
 
     def colour(rise: float, depth: int) -> np.ndarray:
         r, g, b, touched = path(
             *scene.solids,
-            scene.lamps,
+            scene.env,
             scene.lit,
             scene.lit_by,
             FINE.points,
@@ -467,8 +460,8 @@ def test_mirrors_in_a_row() -> None:
         return np.array((r, g, b, touched))
 
     first, second = (
-        scene.rows[1, col.RED : col.METAL].astype(float),
-        scene.rows[0, col.RED : col.METAL].astype(float),
+        scene.rows[1, col.LOOKS + col.RED : col.LOOKS + col.METAL].astype(float),
+        scene.rows[0, col.LOOKS + col.RED : col.LOOKS + col.METAL].astype(float),
     )
     assert colour(3.0, 4) == pytest.approx((1, 1, 1, 0))  # over both
     assert colour(0.8, 4) == pytest.approx((*first, 2))  # one
@@ -484,16 +477,17 @@ def test_the_image_of_a_lamp(alpha: float, ahead: float) -> None:
     scene = white(Scene(layout_of([thing("cube", 0.0, 0.0, metal=True)], lights=(light,))), alpha=alpha)
     point, view = np.array((0.0, 0.0, 0.902)), unit(3.0 + 5 * ahead, 0.4, 4.098)
     truth = oracle.highlight(light, point, UP, view, alpha)
-    total, edge = sheen(scene.lamps, 1, FINE.points, I32(4096), *f32(alpha, point, UP, view))
+    total, edge = sheen(scene.env, 1, FINE.points, I32(4096), *f32(alpha, point, UP, view))
     radiance = light.power / (math.pi * light.size**2)
     assert float(total) * radiance == pytest.approx(truth, rel=0.03)
     assert 0 <= edge <= total
     r, g, b, touched = glint(
         *scene.solids,
-        scene.lamps,
+        scene.env,
         PLAN.points,
         scene.mask & ~1,
         0,
+        col.LOOKS,
         *f32(point, UP, view, alpha),
         I32(16),
         0,
@@ -509,8 +503,8 @@ def test_a_hidden_lamp_makes_no_highlight() -> None:
     lid = thing("rectangle:large", -1.0, 0.0, 1.6)
     scene = white(Scene(layout_of([thing("cube", 0.0, 0.0, metal=True), lid], lights=(light,))), alpha=0.0625)
     where = f32((0.0, 0.0, 0.902), UP, unit(3, 0, 4.1), 0.0625)
-    *shown, touched = glint(*scene.solids, scene.lamps, PLAN.points, 0b10, 0, *where, I32(16), 0, I32(4))
+    *shown, touched = glint(*scene.solids, scene.env, PLAN.points, 0b10, 0, col.LOOKS, *where, I32(16), 0, I32(4))
     assert shown == [0, 0, 0]
     assert touched == 0b10
-    *shown, _ = glint(*scene.solids, scene.lamps, PLAN.points, 0, 0, *where, I32(16), 0, I32(4))
+    *shown, _ = glint(*scene.solids, scene.env, PLAN.points, 0, 0, col.LOOKS, *where, I32(16), 0, I32(4))
     assert min(shown) > 1.0

@@ -62,7 +62,7 @@ class FakeCard:
 
 
 def _key(views: Packed, i: int) -> bytes:
-    return b"".join(part[i].tobytes() for part in (views.cams, views.bodies, views.lamps))
+    return b"".join(part[i].tobytes() for part in (views.cams, views.bodies, views.env))
 
 
 @pytest.mark.parametrize("workers", [0, 1])

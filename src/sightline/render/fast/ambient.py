@@ -13,7 +13,8 @@ import numpy as np
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, glance, lamp_factor
-from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, START, TWO, ZERO, nearest, normal_at
+from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, START, TWO, ZERO, look_at, nearest, normal_at
+from sightline.render.fast.surroundings import ground_colour, lamps_end, sky_radiance
 
 _APART2 = np.float32(0.0144)
 _BOUNCED = np.int64(3)  # channel of the lit map
@@ -23,11 +24,11 @@ COVERED = 1 << 62
 
 
 @small
-def _between_cells(lit, lit_by, lamps, x, y, c):
+def _between_cells(lit, lit_by, env, x, y, c):
     """Channels c to c + 2 of the lit map, between its cells: (whether it reaches there, r, g, b, touched)."""
     cells = lit.shape[0]
-    u = (x / lamps[0, col.MAP_HALF] + ONE) * HALF * np.float32(cells) - HALF
-    v = (y / lamps[0, col.MAP_HALF] + ONE) * HALF * np.float32(cells) - HALF
+    u = (x / env[0, col.MAP_HALF] + ONE) * HALF * np.float32(cells) - HALF
+    v = (y / env[0, col.MAP_HALF] + ONE) * HALF * np.float32(cells) - HALF
     if u < ZERO or v < ZERO or u >= np.float32(cells - 1) or v >= np.float32(cells - 1):
         return False, ZERO, ZERO, ZERO, 0
     p, q = int(v), int(u)
@@ -44,27 +45,27 @@ def _between_cells(lit, lit_by, lamps, x, y, c):
 
 
 @device
-def table_light(lit, lit_by, lamps, x, y):
+def table_light(lit, lit_by, env, x, y):
     """Irradiance of the table at (x, y) from the lit map; beyond it that of a bare table."""
-    known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, START)
+    known, red, green, blue, touched = _between_cells(lit, lit_by, env, x, y, START)
     if known:
         return red, green, blue, touched
-    red, green, blue = (lamps[0, col.SKY_RED] * PI, lamps[0, col.SKY_GREEN] * PI, lamps[0, col.SKY_BLUE] * PI)
-    for i in range(1, lamps.shape[0]):
-        amount = lamp_factor(lamps, i, x, y, ZERO, ZERO, ZERO, ONE, ZERO, ZERO) * lamps[i, col.AREA]
-        red += amount * lamps[i, col.LAMP_RED]
-        green += amount * lamps[i, col.LAMP_GREEN]
-        blue += amount * lamps[i, col.LAMP_BLUE]
+    red, green, blue = (env[0, col.SKY_RED] * PI, env[0, col.SKY_GREEN] * PI, env[0, col.SKY_BLUE] * PI)
+    for i in range(1, lamps_end(env)):
+        amount = lamp_factor(env, i, x, y, ZERO, ZERO, ZERO, ONE, ZERO, ZERO) * env[i, col.AREA]
+        red += amount * env[i, col.LAMP_RED]
+        green += amount * env[i, col.LAMP_GREEN]
+        blue += amount * env[i, col.LAMP_BLUE]
     return red, green, blue, 0
 
 
 @device
-def table_bounce(lit, lit_by, lamps, x, y):
+def table_bounce(lit, lit_by, env, x, y):
     """The part of `table_light` that comes from the sky and from objects; beyond the map the open sky."""
-    known, red, green, blue, touched = _between_cells(lit, lit_by, lamps, x, y, _BOUNCED)
+    known, red, green, blue, touched = _between_cells(lit, lit_by, env, x, y, _BOUNCED)
     if known:
         return red, green, blue, touched
-    return (lamps[0, col.SKY_RED] * PI, lamps[0, col.SKY_GREEN] * PI, lamps[0, col.SKY_BLUE] * PI, 0)
+    return (env[0, col.SKY_RED] * PI, env[0, col.SKY_GREEN] * PI, env[0, col.SKY_BLUE] * PI, 0)
 
 
 @small
@@ -77,7 +78,7 @@ def frame_of(nx, ny, nz):
 
 
 @device
-def bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, mask, px, py, pz, nx, ny, nz):
+def bounced(nodes, tris, bodies, env, lit, lit_by, dome, mask, px, py, pz, nx, ny, nz):
     """Irradiance from the sky and from what lies around, one bounce: (r, g, b, touched).
 
     Metal gives nothing back here: light it throws on matte surfaces (caustics) is left out, as in the reference.
@@ -92,14 +93,14 @@ def bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, mask, px, py, pz, nx,
                 near |= 1 << k
     table = nz < np.float32(0.999)
     if near == 0 and not table:
-        return (lamps[0, col.SKY_RED] * PI, lamps[0, col.SKY_GREEN] * PI, lamps[0, col.SKY_BLUE] * PI, 0)
+        return (env[0, col.SKY_RED] * PI, env[0, col.SKY_GREEN] * PI, env[0, col.SKY_BLUE] * PI, 0)
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
     red = green = blue = ZERO
     touched, count = 0, dome.shape[0]
     for i in range(count):
         a, b, c = dome[i, 0], dome[i, 1], dome[i, 2]
         dx, dy, dz = a * tx + b * bx + c * nx, a * ty + b * by + c * ny, a * tz + b * bz + c * nz
-        r, g, bl, met = matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, pz, dx, dy, dz)
+        r, g, bl, met = matte_radiance(nodes, tris, bodies, env, lit, lit_by, near, mask, px, py, pz, dx, dy, dz)
         red += r
         green += g
         blue += bl
@@ -109,7 +110,7 @@ def bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, mask, px, py, pz, nx,
 
 
 @device
-def matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, pz, dx, dy, dz):
+def matte_radiance(nodes, tris, bodies, env, lit, lit_by, near, mask, px, py, pz, dx, dy, dz):
     """What a matte surface receives along one direction: (r, g, b, touched)."""
     reach = FAR
     if dz < np.float32(-1e-4):
@@ -117,39 +118,37 @@ def matte_radiance(nodes, tris, bodies, lamps, lit, lit_by, near, mask, px, py, 
     t, k, face, u, v = nearest(nodes, tris, bodies, near, px, py, pz, dx, dy, dz, reach)
     if k < 0:
         if reach == FAR:
-            return lamps[0, col.SKY_RED], lamps[0, col.SKY_GREEN], lamps[0, col.SKY_BLUE], 0
-        r, g, b, touched = table_light(lit, lit_by, lamps, px + t * dx, py + t * dy)
-        return (
-            r / PI * lamps[0, col.TABLE_RED],
-            g / PI * lamps[0, col.TABLE_GREEN],
-            b / PI * lamps[0, col.TABLE_BLUE],
-            touched,
-        )
+            r, g, b = sky_radiance(env, dx, dy, dz)
+            return r, g, b, 0
+        r, g, b, touched = table_light(lit, lit_by, env, px + t * dx, py + t * dy)
+        cr, cg, cb = ground_colour(env, px + t * dx, py + t * dy)
+        return r / PI * cr, g / PI * cg, b / PI * cb, touched
     touched = 1 << k
-    matte = ONE - bodies[k, col.METAL]
+    look = look_at(tris, face)
+    matte = ONE - bodies[k, look + col.METAL]
     if matte <= ZERO:
         return ZERO, ZERO, ZERO, touched
     nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
     qx, qy, qz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
-    r, g, b, met = glance(nodes, tris, bodies, lamps, mask, qx, qy, qz, nx, ny, nz)
+    r, g, b, met = glance(nodes, tris, bodies, env, mask, qx, qy, qz, nx, ny, nz)
     return (
-        (r / PI + lamps[0, col.SKY_RED]) * bodies[k, col.RED] * matte,
-        (g / PI + lamps[0, col.SKY_GREEN]) * bodies[k, col.GREEN] * matte,
-        (b / PI + lamps[0, col.SKY_BLUE]) * bodies[k, col.BLUE] * matte,
+        (r / PI + env[0, col.SKY_RED]) * bodies[k, look + col.RED] * matte,
+        (g / PI + env[0, col.SKY_GREEN]) * bodies[k, look + col.GREEN] * matte,
+        (b / PI + env[0, col.SKY_BLUE]) * bodies[k, look + col.BLUE] * matte,
         touched | met,
     )
 
 
 @device
-def table_cell(nodes, tris, bodies, lamps, lit, lit_by, points, wide, numbers, mask, i, j):
+def table_cell(nodes, tris, bodies, env, lit, lit_by, points, wide, numbers, mask, i, j):
     """Work out one cell of the lit map: all its light, and the part of it that bounced."""
-    half = lamps[0, col.MAP_HALF]
+    half = env[0, col.MAP_HALF]
     step = TWO * half / np.float32(lit.shape[0])
     x, y = (np.float32(j) + HALF) * step - half, (np.float32(i) + HALF) * step - half
     first, most = numbers[col.TABLE_FIRST], numbers[col.TABLE_MOST]
-    r, g, b, touched = direct(nodes, tris, bodies, lamps, points, mask, x, y, OFFSET, ZERO, ZERO, ONE, first, most)
+    r, g, b, touched = direct(nodes, tris, bodies, env, points, mask, x, y, OFFSET, ZERO, ZERO, ONE, first, most)
     # Rays from the table never meet it again, so this does not read the map.
-    ir, ig, ib, met = bounced(nodes, tris, bodies, lamps, lit, lit_by, wide, mask, x, y, OFFSET, ZERO, ZERO, ONE)
+    ir, ig, ib, met = bounced(nodes, tris, bodies, env, lit, lit_by, wide, mask, x, y, OFFSET, ZERO, ZERO, ONE)
     lit[i, j, 0], lit[i, j, 1], lit[i, j, 2] = r + ir, g + ig, b + ib
     lit[i, j, 3], lit[i, j, 4], lit[i, j, 5] = ir, ig, ib
     lit_by[i, j] = touched | met

@@ -13,22 +13,28 @@ MIDDLE_Z = 5  # of the bounding sphere, whose x and y are the base's
 RADIUS = 6
 PRESENT = 7  # 1; 0: taken away
 FIRST_NODE, END_NODE = 8, 9
-RED, GREEN, BLUE = 10, 11, 12  # linear
-METAL = 13
-LOBE = 14  # width of the lobe: roughness squared
-COAT = 15  # reflectance
-PRISM = 16  # the whole solid is an upright box (1) or elliptic cylinder (2), less its cavity; 0: neither
-PRISM_X, PRISM_Y, HEIGHT = 17, 18, 19  # half extents, and how high
-HOLLOW, HOLLOW_X, HOLLOW_Y, DEPTH = 20, 21, 22, 23  # the cavity of a prism, the same way
-BODY_COLUMNS = 25
+PRISM = 10  # the whole solid is an upright box (1) or elliptic cylinder (2), less its cavity; 0: neither
+PRISM_X, PRISM_Y, HEIGHT = 11, 12, 13  # half extents, and how high
+HOLLOW, HOLLOW_X, HOLLOW_Y, DEPTH = 14, 15, 16, 17  # the cavity of a prism, the same way
+LOOKS = 18  # then a look for each painted part: LOOK columns, the first of which is LOOKS + LOOK * slot
+LOOK, SLOT_BITS = 8, 3
+SLOTS = 1 << SLOT_BITS  # painted parts of a solid at most
+BODY_COLUMNS = LOOKS + LOOK * SLOTS
 
-# lamps, row 0: what all of them light.
+# a look: columns counted from its first one.
+RED, GREEN, BLUE = 0, 1, 2  # linear
+METAL = 3
+LOBE = 4  # width of the lobe: roughness squared
+COAT = 5  # reflectance
+
+# env, row 0: where its other rows are, and what the lamps light.
 TABLE_RED, TABLE_GREEN, TABLE_BLUE = 0, 1, 2  # albedo of the table
 SKY_RED, SKY_GREEN, SKY_BLUE = 3, 4, 5  # radiance of the sky
 BARE_RED, BARE_GREEN, BARE_BLUE = 6, 7, 8  # radiance of a white table in the middle with nothing on it
 MAP_HALF = 9  # half side of the lit map, metres
+LAMPS_END = 10  # the row after the last lamp's
 
-# lamps, every other row.
+# env, rows 1 to LAMPS_END: a row a lamp.
 LAMP_X, LAMP_Y, LAMP_Z = 0, 1, 2  # middle
 U_X, U_Y, U_Z = 3, 4, 5  # half a side
 V_X, V_Y, V_Z = 6, 7, 8  # half the other
@@ -36,7 +42,7 @@ FACING_X, FACING_Y, FACING_Z = 9, 10, 11  # normal
 LAMP_RED, LAMP_GREEN, LAMP_BLUE = 12, 13, 14  # radiance
 AREA = 15
 LAMP_RADIUS = 16
-LAMP_COLUMNS = 18
+ENV_COLUMNS = 18
 
 # cam: 1/fx, 1/fy, cx, cy, the rows of R, and where it stands.
 EYE_X, EYE_Y, EYE_Z = 13, 14, 15
@@ -47,6 +53,8 @@ LEAF = 7  # eight times the first triangle, plus how many there are (0: inner no
 
 # tris: a corner, the edges to the other two, a unit normal for each corner, then
 OPEN = 18  # 1 where the whole solid lies behind the face, so that no ray leaving it meets the solid again
+SLOT = 19  # of the painted part that the face belongs to
+TRI_COLUMNS = 20
 
 # numbers: the integers of the settings.
 SHADOW_FIRST, SHADOW_MOST, TABLE_FIRST, TABLE_MOST = 0, 1, 2, 3

@@ -34,15 +34,17 @@ from sightline.render.fast.pixels import (
     WORKED_OUT,
     agreed,
     arriving,
+    body_of,
     composed,
     edge_colour,
+    look_of,
     mirroring,
     on_edge,
     ray,
     sparkling,
     surface_at,
 )
-from sightline.render.fast.rays import FAR, HALF, ONE, ZERO, everything, nearest, normal_at
+from sightline.render.fast.rays import FAR, HALF, ONE, ZERO, everything, nearest, normal_at, part_of
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import TONES
 from sightline.worlds.layout import Layout
@@ -119,7 +121,7 @@ class CudaRenderer:
             odd = next((a for a, b in zip(views.shapes, known, strict=False) if a != b), views.shapes[-1])
             raise ConfigError(f"views were packed with other solids than this renderer knows, such as {odd!r}")
         there = cuda.to_device
-        return views._replace(bodies=there(views.bodies), lamps=there(views.lamps), cams=there(views.cams))
+        return views._replace(bodies=there(views.bodies), env=there(views.env), cams=there(views.cams))
 
     def pictures(self, batch: Packed) -> Pictures:
         """Draw an uploaded batch. The arrays are used again by the next one of that size: copy what you keep."""
@@ -132,11 +134,11 @@ class CudaRenderer:
         everywhere = (_blocks(room["ids"].size), THREADS)
         cells_each = (_blocks(batch.bodies.shape[0] * cells * cells), THREADS)
         room["counts"][:] = 0
-        _light_table[cells_each](*scene, batch.lamps, plan.points, plan.wide, plan.numbers, *lit)
+        _light_table[cells_each](*scene, batch.env, plan.points, plan.wide, plan.numbers, *lit)
         _fill_table[cells_each](*lit)
-        seen = (room["ids"], room["depth"], room["normals"])
-        faced = (room["ids"], room["faces"], room["depth"], room["normals"])
-        _geometry[everywhere](*scene, batch.cams, *faced, room["how"])
+        seen = (room["parts"], room["depth"], room["normals"])
+        faced = (room["parts"], room["faces"], room["depth"], room["normals"])
+        _geometry[everywhere](*scene, batch.cams, *faced, room["ids"], room["how"])
         step, level, first = self.settings.lattice, 0, True
         while first or step > 1:
             stride = step if first else step // 2
@@ -145,18 +147,21 @@ class CudaRenderer:
                 batch.bodies, *seen, room["light"], room["how"], plan.tolerance, step, first, *listed, level
             )
             rays = (plan.points, plan.dome, plan.numbers, batch.cams)
-            _light[BLOCKS, THREADS](*scene, batch.lamps, *lit, *rays, *faced, room["light"], *listed, level)
+            _light[BLOCKS, THREADS](*scene, batch.env, *lit, *rays, *faced, room["light"], *listed, level)
             step, first, level = (step if first else step // 2), False, level + 1
-        _metal[everywhere](batch.bodies, room["ids"], *listed, level)
+        _metal[everywhere](batch.bodies, room["parts"], *listed, level)
         _glints[BLOCKS, THREADS](
-            *scene, batch.lamps, plan.points, plan.numbers, batch.cams, *faced, room["glints"], *listed, level
+            *scene, batch.env, plan.points, plan.numbers, batch.cams, *faced, room["glints"], *listed, level
         )
         rays = (plan.points, plan.lobe, plan.numbers, batch.cams)
-        _mirrors[BLOCKS, THREADS](*scene, batch.lamps, *lit, *rays, *faced, room["mirror"], *listed, level)
-        parts, drawn = (room["light"], room["mirror"], room["glints"]), (room["colour"], self._tones, room["image"])
-        _compose[everywhere](batch.bodies, batch.lamps, *seen, *parts, *drawn, *listed, level + 1)
+        _mirrors[BLOCKS, THREADS](*scene, batch.env, *lit, *rays, *faced, room["mirror"], *listed, level)
+        lights, drawn = (
+            (room["light"], room["mirror"], room["glints"]),
+            (room["colour"], self._tones, room["image"]),
+        )
+        _compose[everywhere](batch.bodies, batch.env, *seen, *lights, *drawn, *listed, level + 1)
         _edges[BLOCKS, THREADS](
-            *scene, plan.inside, batch.cams, room["ids"], room["normals"], *drawn, *listed, level + 1
+            *scene, plan.inside, batch.cams, room["parts"], room["normals"], *drawn, *listed, level + 1
         )
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"])
 
@@ -177,7 +182,7 @@ class CudaRenderer:
             cells = self.settings.map_cells
             colours = ("normals", "light", "mirror", "glints", "colour")
             kinds: dict[str, tuple[tuple[int, ...], Any]] = {
-                **dict.fromkeys(("ids", "faces"), (shape, np.int32)),
+                **dict.fromkeys(("ids", "parts", "faces"), (shape, np.int32)),
                 **dict.fromkeys(colours, ((*shape, 3), np.float32)),
                 "depth": (shape, np.float32),
                 "how": (shape, np.uint8),
@@ -192,16 +197,14 @@ class CudaRenderer:
 
 
 @_walk
-def _light_table(nodes, tris, bodies, lamps, points, wide, numbers, lit, lit_by):
+def _light_table(nodes, tris, bodies, env, points, wide, numbers, lit, lit_by):
     at = cuda.grid(1)
     cells = lit.shape[1]
     if at >= lit.shape[0] * cells * cells:
         return
     view, i, j = at // (cells * cells), at // cells % cells, at % cells
     mine = bodies[view]
-    table_cell(
-        nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, wide, numbers, everything(mine), i, j
-    )
+    table_cell(nodes, tris, mine, env[view], lit[view], lit_by[view], points, wide, numbers, everything(mine), i, j)
 
 
 @_walk
@@ -214,11 +217,11 @@ def _fill_table(lit, lit_by):
 
 
 @_walk
-def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
+def _geometry(nodes, tris, bodies, cams, parts, faces, depth, normals, ids, how):
     at = cuda.grid(1)
-    if at >= ids.size:
+    if at >= parts.size:
         return
-    height, width = ids.shape[1], ids.shape[2]
+    height, width = parts.shape[1], parts.shape[2]
     view, y, x = at // (height * width), at // width % height, at % width
     cam, mine = cams[view], bodies[view]
     dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
@@ -229,6 +232,7 @@ def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
         nodes, tris, mine, everything(mine), cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
     )
     ids[view, y, x] = k + 1
+    parts[view, y, x] = part_of(tris, k, face) if k >= 0 else 0
     faces[view, y, x] = face
     how[view, y, x] = UNKNOWN
     depth[view, y, x] = t if t < FAR else np.float32(np.nan)
@@ -239,14 +243,14 @@ def _geometry(nodes, tris, bodies, cams, ids, faces, depth, normals, how):
 
 
 @_walk
-def _choose(bodies, ids, depth, normals, light, how, tolerance, step, first, work, counts, level):
+def _choose(bodies, parts, depth, normals, light, how, tolerance, step, first, work, counts, level):
     """Interpolate where the lattice agrees; put the other points on the list."""
     half = step // 2
     stride = step if first else half
-    height, width = ids.shape[1], ids.shape[2]
+    height, width = parts.shape[1], parts.shape[2]
     rows, columns = (height + stride - 1) // stride, (width + stride - 1) // stride
     at = cuda.grid(1)
-    if at >= ids.shape[0] * rows * columns:
+    if at >= parts.shape[0] * rows * columns:
         return
     view, y, x = at // (rows * columns), at // columns % rows * stride, at % columns * stride
     if how[view, y, x] != UNKNOWN:
@@ -254,15 +258,15 @@ def _choose(bodies, ids, depth, normals, light, how, tolerance, step, first, wor
     if not first:
         dy, dx = half if y % step else 0, half if x % step else 0
         fits, r, g, b = agreed(
-            ids[view], depth[view], normals[view], light[view], how[view], tolerance[0], y, x, dy, dx
+            parts[view], depth[view], normals[view], light[view], how[view], tolerance[0], y, x, dy, dx
         )
         if fits:
             light[view, y, x, 0], light[view, y, x, 1], light[view, y, x, 2] = r, g, b
             how[view, y, x] = BETWEEN
             return
     how[view, y, x] = WORKED_OUT
-    k = ids[view, y, x] - 1
-    if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, col.METAL] >= ONE):
+    k, look = body_of(parts[view, y, x]), look_of(parts[view, y, x])
+    if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, look + col.METAL] >= ONE):
         light[view, y, x, 0] = light[view, y, x, 1] = light[view, y, x, 2] = ZERO
         return
     work[cuda.atomic.add(counts, level, 1)] = (view * height + y) * width + x
@@ -273,14 +277,14 @@ def _light(
     nodes,
     tris,
     bodies,
-    lamps,
+    env,
     lit,
     lit_by,
     points,
     dome,
     numbers,
     cams,
-    ids,
+    parts,
     faces,
     depth,
     normals,
@@ -289,43 +293,44 @@ def _light(
     counts,
     level,
 ):
-    height, width = ids.shape[1], ids.shape[2]
+    height, width = parts.shape[1], parts.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
-        surface = surface_at(ids[view], faces[view], depth[view], normals[view], y, x)
+        surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
         r, g, b, _ = arriving(
-            nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, dome, numbers, cam, mask, surface
+            nodes, tris, mine, env[view], lit[view], lit_by[view], points, dome, numbers, cam, mask, surface
         )
         light[view, y, x, 0], light[view, y, x, 1], light[view, y, x, 2] = r, g, b
 
 
 @_walk
-def _metal(bodies, ids, work, counts, level):
+def _metal(bodies, parts, work, counts, level):
     """List the pixels that show metal."""
     at = cuda.grid(1)
-    height, width = ids.shape[1], ids.shape[2]
-    if at < ids.size:
+    height, width = parts.shape[1], parts.shape[2]
+    if at < parts.size:
         view = at // (height * width)
-        k = ids[view, at // width % height, at % width] - 1
-        if k >= 0 and bodies[view, k, col.METAL] > ZERO:
+        part = parts[view, at // width % height, at % width]
+        k = body_of(part)
+        if k >= 0 and bodies[view, k, look_of(part) + col.METAL] > ZERO:
             work[cuda.atomic.add(counts, level, 1)] = at
 
 
 @_walk
 def _glints(
-    nodes, tris, bodies, lamps, points, numbers, cams, ids, faces, depth, normals, glints, work, counts, level
+    nodes, tris, bodies, env, points, numbers, cams, parts, faces, depth, normals, glints, work, counts, level
 ):
-    height, width = ids.shape[1], ids.shape[2]
+    height, width = parts.shape[1], parts.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
-        surface = surface_at(ids[view], faces[view], depth[view], normals[view], y, x)
+        surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
-        r, g, b, _ = sparkling(nodes, tris, mine, lamps[view], points, numbers, cam, mask, surface)
+        r, g, b, _ = sparkling(nodes, tris, mine, env[view], points, numbers, cam, mask, surface)
         glints[view, y, x, 0], glints[view, y, x, 1], glints[view, y, x, 2] = r, g, b
 
 
@@ -334,14 +339,14 @@ def _mirrors(
     nodes,
     tris,
     bodies,
-    lamps,
+    env,
     lit,
     lit_by,
     points,
     lobe,
     numbers,
     cams,
-    ids,
+    parts,
     faces,
     depth,
     normals,
@@ -350,46 +355,46 @@ def _mirrors(
     counts,
     level,
 ):
-    height, width = ids.shape[1], ids.shape[2]
+    height, width = parts.shape[1], parts.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
-        surface = surface_at(ids[view], faces[view], depth[view], normals[view], y, x)
+        surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
         r, g, b, _ = mirroring(
-            nodes, tris, mine, lamps[view], lit[view], lit_by[view], points, lobe, numbers, cam, mask, surface
+            nodes, tris, mine, env[view], lit[view], lit_by[view], points, lobe, numbers, cam, mask, surface
         )
         mirror[view, y, x, 0], mirror[view, y, x, 1], mirror[view, y, x, 2] = r, g, b
 
 
 @_walk
-def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour, tones, image, work, counts, level):
+def _compose(bodies, env, parts, depth, normals, light, mirror, glints, colour, tones, image, work, counts, level):
     """Colour every pixel, and list those on an edge."""
     at = cuda.grid(1)
-    if at >= ids.size:
+    if at >= parts.size:
         return
-    height, width = ids.shape[1], ids.shape[2]
+    height, width = parts.shape[1], parts.shape[2]
     view, y, x = at // (height * width), at // width % height, at % width
     mine, lit = bodies[view], light[view]
     r, g, b = composed(
-        ids[view], depth[view], normals[view], mine, lamps[view], lit, mirror[view], glints[view], y, x
+        parts[view], depth[view], normals[view], mine, env[view], lit, mirror[view], glints[view], y, x
     )
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
-    if on_edge(ids[view], depth[view], normals[view], y, x):
+    if on_edge(parts[view], depth[view], normals[view], y, x):
         work[cuda.atomic.add(counts, level, 1)] = at
     else:
         _write(image, tones, view, y, x, r, g, b)
 
 
 @_walk
-def _edges(nodes, tris, bodies, inside, cams, ids, normals, colour, tones, image, work, counts, level):
-    height, width = ids.shape[1], ids.shape[2]
+def _edges(nodes, tris, bodies, inside, cams, parts, normals, colour, tones, image, work, counts, level):
+    height, width = parts.shape[1], parts.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
         r, g, b = edge_colour(
-            nodes, tris, bodies[view], inside, cams[view], ids[view], normals[view], colour[view], y, x
+            nodes, tris, bodies[view], inside, cams[view], parts[view], normals[view], colour[view], y, x
         )
         _write(image, tones, view, y, x, r, g, b)
 

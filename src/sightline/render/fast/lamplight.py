@@ -16,6 +16,7 @@ import numpy as np
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.rays import FAINT, HALF, ONE, PI, QUARTERS, START, ZERO, blocker
+from sightline.render.fast.surroundings import lamps_end
 
 _QUARTER = np.float32(0.25)
 _SLACK = np.float32(1.05)
@@ -23,33 +24,33 @@ _BROAD = np.float32(0.25)
 
 
 @small
-def in_shaft(bodies, k, px, py, pz, lamps, i):
+def in_shaft(bodies, k, px, py, pz, env, i):
     """Whether a body can stand between a point and some part of a lamp: its sphere meets the cone between them."""
-    ax, ay, az = lamps[i, col.LAMP_X] - px, lamps[i, col.LAMP_Y] - py, lamps[i, col.LAMP_Z] - pz
+    ax, ay, az = env[i, col.LAMP_X] - px, env[i, col.LAMP_Y] - py, env[i, col.LAMP_Z] - pz
     cx, cy, cz = bodies[k, col.X] - px, bodies[k, col.Y] - py, bodies[k, col.MIDDLE_Z] - pz
     s = (cx * ax + cy * ay + cz * az) / (ax * ax + ay * ay + az * az)
     s = min(max(s, ZERO), ONE)
     dx, dy, dz = cx - s * ax, cy - s * ay, cz - s * az
-    reach = (bodies[k, col.RADIUS] + lamps[i, col.LAMP_RADIUS] * s) * _SLACK
+    reach = (bodies[k, col.RADIUS] + env[i, col.LAMP_RADIUS] * s) * _SLACK
     return dx * dx + dy * dy + dz * dz <= reach * reach
 
 
 @small
-def to_lamp(lamps, i, px, py, pz, su, sv):
+def to_lamp(env, i, px, py, pz, su, sv):
     """From a point to the point (su, sv) in [−1, 1]² of a lamp."""
     return (
-        lamps[i, col.LAMP_X] + su * lamps[i, col.U_X] + sv * lamps[i, col.V_X] - px,
-        lamps[i, col.LAMP_Y] + su * lamps[i, col.U_Y] + sv * lamps[i, col.V_Y] - py,
-        lamps[i, col.LAMP_Z] + su * lamps[i, col.U_Z] + sv * lamps[i, col.V_Z] - pz,
+        env[i, col.LAMP_X] + su * env[i, col.U_X] + sv * env[i, col.V_X] - px,
+        env[i, col.LAMP_Y] + su * env[i, col.U_Y] + sv * env[i, col.V_Y] - py,
+        env[i, col.LAMP_Z] + su * env[i, col.U_Z] + sv * env[i, col.V_Z] - pz,
     )
 
 
 @small
-def lamp_factor(lamps, i, px, py, pz, nx, ny, nz, su, sv):
+def lamp_factor(env, i, px, py, pz, nx, ny, nz, su, sv):
     """Cos · cos / r² between a surface point and a point (su, sv) in [−1, 1]² of a lamp; 0 where turned away."""
-    dx, dy, dz = to_lamp(lamps, i, px, py, pz, su, sv)
+    dx, dy, dz = to_lamp(env, i, px, py, pz, su, sv)
     here = nx * dx + ny * dy + nz * dz
-    there = -(lamps[i, col.FACING_X] * dx + lamps[i, col.FACING_Y] * dy + lamps[i, col.FACING_Z] * dz)
+    there = -(env[i, col.FACING_X] * dx + env[i, col.FACING_Y] * dy + env[i, col.FACING_Z] * dz)
     if here <= ZERO or there <= ZERO:
         return ZERO
     r2 = dx * dx + dy * dy + dz * dz
@@ -57,14 +58,14 @@ def lamp_factor(lamps, i, px, py, pz, nx, ny, nz, su, sv):
 
 
 @small
-def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, px, py, pz, nx, ny, nz):
+def seen_share(nodes, tris, bodies, mask, env, i, points, turn, first, most, px, py, pz, nx, ny, nz):
     """Share of a lamp that a point sees, and who hides the rest. Few rays where they agree, more where not.
 
     `turn` tells where in the list of the lamp's points to begin.
     """
     touched, free, tried, between = 0, 0, 0, START
     for k in range(bodies.shape[0]):
-        if (mask >> k) & 1 and in_shaft(bodies, k, px, py, pz, lamps, i):
+        if (mask >> k) & 1 and in_shaft(bodies, k, px, py, pz, env, i):
             between |= 1 << k
     if between == 0:
         return ONE, 0
@@ -73,7 +74,7 @@ def seen_share(nodes, tris, bodies, mask, lamps, i, points, turn, first, most, p
             break
         at = (turn + j) % points.shape[0]
         su, sv = points[at, 0], points[at, 1]
-        dx, dy, dz = to_lamp(lamps, i, px, py, pz, su, sv)
+        dx, dy, dz = to_lamp(env, i, px, py, pz, su, sv)
         if nx * dx + ny * dy + nz * dz <= ZERO:
             continue
         tried += 1
@@ -113,7 +114,7 @@ def fresnel(f0, vh):
 
 
 @device
-def sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
+def sheen(env, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
     """Mirrored light of lamp i over `count` of its points, for reflectance 1 and for Fresnel's edge term alone.
 
     Fresnel is linear in the reflectance seen head-on, so the two sums do for all colours.
@@ -126,9 +127,9 @@ def sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
         su, sv = points[j, 0], points[j, 1]
         if count == 4:  # the middles of its quarters: the first points of the plan are its corners
             su, sv = HALF if j & 1 else -HALF, HALF if j & 2 else -HALF
-        dx, dy, dz = to_lamp(lamps, i, px, py, pz, su, sv)
+        dx, dy, dz = to_lamp(env, i, px, py, pz, su, sv)
         nl = nx * dx + ny * dy + nz * dz
-        there = -(lamps[i, col.FACING_X] * dx + lamps[i, col.FACING_Y] * dy + lamps[i, col.FACING_Z] * dz)
+        there = -(env[i, col.FACING_X] * dx + env[i, col.FACING_Y] * dy + env[i, col.FACING_Z] * dz)
         if nl <= ZERO or there <= ZERO:
             continue
         r2 = dx * dx + dy * dy + dz * dz
@@ -140,72 +141,72 @@ def sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
         amount = ggx(alpha, nh) * hidden_share(alpha, nv, nl) * nl * there * inverse / r2
         total += amount
         edge += amount * fresnel(ZERO, vh)
-        if j == 0 and amount * lamps[i, col.LAMP_RED] * lamps[i, col.AREA] < FAINT * np.float32(0.1):
+        if j == 0 and amount * env[i, col.LAMP_RED] * env[i, col.AREA] < FAINT * np.float32(0.1):
             break
-    weight = lamps[i, col.AREA] / np.float32(count)
+    weight = env[i, col.AREA] / np.float32(count)
     return total * weight, edge * weight
 
 
 @device
 def direct_coated(
-    nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, vx, vy, vz, coat, alpha, first, most
+    nodes, tris, bodies, env, points, mask, px, py, pz, nx, ny, nz, vx, vy, vz, coat, alpha, first, most
 ):
     """Irradiance from the lamps, and their radiance in a coat of that reflectance: (r, g, b, r, g, b, touched)."""
     red = green = blue = ZERO
     shiny_red = shiny_green = shiny_blue = ZERO
     touched = 0
-    for i in range(1, lamps.shape[0]):
+    for i in range(1, lamps_end(env)):
         factor = _QUARTER * (
-            lamp_factor(lamps, i, px, py, pz, nx, ny, nz, -HALF, -HALF)
-            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, HALF, -HALF)
-            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, -HALF, HALF)
-            + lamp_factor(lamps, i, px, py, pz, nx, ny, nz, HALF, HALF)
+            lamp_factor(env, i, px, py, pz, nx, ny, nz, -HALF, -HALF)
+            + lamp_factor(env, i, px, py, pz, nx, ny, nz, HALF, -HALF)
+            + lamp_factor(env, i, px, py, pz, nx, ny, nz, -HALF, HALF)
+            + lamp_factor(env, i, px, py, pz, nx, ny, nz, HALF, HALF)
         )
         if factor <= ZERO:
             continue
         share, met = seen_share(
-            nodes, tris, bodies, mask, lamps, i, points, START, first, most, px, py, pz, nx, ny, nz
+            nodes, tris, bodies, mask, env, i, points, START, first, most, px, py, pz, nx, ny, nz
         )
         touched |= met
-        amount = factor * lamps[i, col.AREA] * share
-        red += amount * lamps[i, col.LAMP_RED]
-        green += amount * lamps[i, col.LAMP_GREEN]
-        blue += amount * lamps[i, col.LAMP_BLUE]
+        amount = factor * env[i, col.AREA] * share
+        red += amount * env[i, col.LAMP_RED]
+        green += amount * env[i, col.LAMP_GREEN]
+        blue += amount * env[i, col.LAMP_BLUE]
         if coat > ZERO and share > ZERO:
-            total, edge = sheen(lamps, i, points, QUARTERS, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+            total, edge = sheen(env, i, points, QUARTERS, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
             amount = share * (coat * (total - edge) + edge)
-            shiny_red += amount * lamps[i, col.LAMP_RED]
-            shiny_green += amount * lamps[i, col.LAMP_GREEN]
-            shiny_blue += amount * lamps[i, col.LAMP_BLUE]
+            shiny_red += amount * env[i, col.LAMP_RED]
+            shiny_green += amount * env[i, col.LAMP_GREEN]
+            shiny_blue += amount * env[i, col.LAMP_BLUE]
     return red, green, blue, shiny_red, shiny_green, shiny_blue, touched
 
 
 @device
-def direct(nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, first, most):
+def direct(nodes, tris, bodies, env, points, mask, px, py, pz, nx, ny, nz, first, most):
     """Irradiance from the lamps: (r, g, b, touched)."""
     # Without a coat it does not matter from where the surface is seen.
     r, g, b, _, _, _, touched = direct_coated(
-        nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, nx, ny, nz, ZERO, ONE, first, most
+        nodes, tris, bodies, env, points, mask, px, py, pz, nx, ny, nz, nx, ny, nz, ZERO, ONE, first, most
     )
     return r, g, b, touched
 
 
 @device
-def glance(nodes, tris, bodies, lamps, mask, px, py, pz, nx, ny, nz):
+def glance(nodes, tris, bodies, env, mask, px, py, pz, nx, ny, nz):
     """Irradiance from the lamps with one shadow ray each: for light that arrives after a bounce."""
     red = green = blue = ZERO
     touched = 0
-    for i in range(1, lamps.shape[0]):
-        factor = lamp_factor(lamps, i, px, py, pz, nx, ny, nz, ZERO, ZERO)
+    for i in range(1, lamps_end(env)):
+        factor = lamp_factor(env, i, px, py, pz, nx, ny, nz, ZERO, ZERO)
         if factor <= ZERO:
             continue
-        dx, dy, dz = lamps[i, col.LAMP_X] - px, lamps[i, col.LAMP_Y] - py, lamps[i, col.LAMP_Z] - pz
+        dx, dy, dz = env[i, col.LAMP_X] - px, env[i, col.LAMP_Y] - py, env[i, col.LAMP_Z] - pz
         k = blocker(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, ONE)
         if k >= 0:
             touched |= 1 << k
             continue
-        amount = factor * lamps[i, col.AREA]
-        red += amount * lamps[i, col.LAMP_RED]
-        green += amount * lamps[i, col.LAMP_GREEN]
-        blue += amount * lamps[i, col.LAMP_BLUE]
+        amount = factor * env[i, col.AREA]
+        red += amount * env[i, col.LAMP_RED]
+        green += amount * env[i, col.LAMP_GREEN]
+        blue += amount * env[i, col.LAMP_BLUE]
     return red, green, blue, touched

@@ -26,32 +26,34 @@ from sightline.render.fast.rays import (
     SINGLE,
     TWO,
     ZERO,
+    look_at,
     nearest,
     normal_at,
 )
+from sightline.render.fast.surroundings import ground_colour, lamps_end, sky_radiance
 
 _SOFT = np.float32(0.2)
 
 
 @device
 def glint(
-    nodes, tris, bodies, lamps, points, mask, k, px, py, pz, nx, ny, nz, vx, vy, vz, alpha, count, turn, rays
+    nodes, tris, bodies, env, points, mask, k, look, px, py, pz, nx, ny, nz, vx, vy, vz, alpha, count, turn, rays
 ):
-    """Radiance of the lamps mirrored towards v by metal k with a lobe of width alpha: (r, g, b, touched)."""
-    f0, f1, f2 = bodies[k, col.RED], bodies[k, col.GREEN], bodies[k, col.BLUE]
+    """Radiance of the lamps mirrored towards v by body k's look, its lobe alpha wide: (r, g, b, touched)."""
+    f0, f1, f2 = bodies[k, look + col.RED], bodies[k, look + col.GREEN], bodies[k, look + col.BLUE]
     red = green = blue = ZERO
     touched = 0
-    for i in range(1, lamps.shape[0]):
-        total, edge = sheen(lamps, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
-        if total * lamps[i, col.LAMP_RED] < FAINT:
+    for i in range(1, lamps_end(env)):
+        total, edge = sheen(env, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+        if total * env[i, col.LAMP_RED] < FAINT:
             continue
         share, met = seen_share(
-            nodes, tris, bodies, mask, lamps, i, points, turn, rays, np.int32(4 * rays), px, py, pz, nx, ny, nz
+            nodes, tris, bodies, mask, env, i, points, turn, rays, np.int32(4 * rays), px, py, pz, nx, ny, nz
         )
         touched |= met
-        red += share * lamps[i, col.LAMP_RED] * (f0 * (total - edge) + edge)
-        green += share * lamps[i, col.LAMP_GREEN] * (f1 * (total - edge) + edge)
-        blue += share * lamps[i, col.LAMP_BLUE] * (f2 * (total - edge) + edge)
+        red += share * env[i, col.LAMP_RED] * (f0 * (total - edge) + edge)
+        green += share * env[i, col.LAMP_GREEN] * (f1 * (total - edge) + edge)
+        blue += share * env[i, col.LAMP_BLUE] * (f2 * (total - edge) + edge)
     return red, green, blue, touched
 
 
@@ -80,13 +82,14 @@ def visible_normal(alpha, vx, vy, vz, u, v):
 
 
 @device
-def mirrored(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, mask, place, start, count, depth):
+def mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, place, start, count, depth):
     """Radiance of the surroundings mirrored by metal towards v, lamps left to `glint`: (r, g, b, touched).
 
-    `place` is the metal's body k, a point of it, the normal there, and v.
+    `place` is the metal's body k, the first column of its look, a point of it, the normal there, and v.
     """
-    k, px, py, pz, nx, ny, nz, vx, vy, vz = place
-    alpha = bodies[k, col.LOBE]
+    k, look, px, py, pz, nx, ny, nz, vx, vy, vz = place
+    alpha = bodies[k, look + col.LOBE]
+    f0, f1, f2 = bodies[k, look + col.RED], bodies[k, look + col.GREEN], bodies[k, look + col.BLUE]
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
     lx, ly = vx * tx + vy * ty + vz * tz, vx * bx + vy * by + vz * bz
     lz = max(vx * nx + vy * ny + vz * nz, np.float32(1e-3))
@@ -103,17 +106,17 @@ def mirrored(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, mask, place,
         dx, dy, dz = rx * tx + ry * bx + rz * nx, rx * ty + ry * by + rz * ny, rx * tz + ry * bz + rz * nz
         m = ONE - vh
         edge = m * m * m * m * m
-        r, g, b, met = path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, i, depth)
-        red += kept * r * (bodies[k, col.RED] + (ONE - bodies[k, col.RED]) * edge)
-        green += kept * g * (bodies[k, col.GREEN] + (ONE - bodies[k, col.GREEN]) * edge)
-        blue += kept * b * (bodies[k, col.BLUE] + (ONE - bodies[k, col.BLUE]) * edge)
+        r, g, b, met = path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, i, depth)
+        red += kept * r * (f0 + (ONE - f0) * edge)
+        green += kept * g * (f1 + (ONE - f1) * edge)
+        blue += kept * b * (f2 + (ONE - f2) * edge)
         touched |= met
     scale = ONE / np.float32(count)
     return red * scale, green * scale, blue * scale, touched
 
 
 @device
-def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, turn, depth):
+def path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, turn, depth):
     """What a mirror ray sees, through further mirrors: (r, g, b, touched).
 
     `turn` numbers the ray, so that the rays of a pixel look for different points of the lamps.
@@ -128,48 +131,42 @@ def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, 
         t, k, face, u, v = nearest(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, reach)
         if k < 0:
             if reach == FAR:
-                return (
-                    red + wr * lamps[0, col.SKY_RED],
-                    green + wg * lamps[0, col.SKY_GREEN],
-                    blue + wb * lamps[0, col.SKY_BLUE],
-                    touched,
-                )
-            r, g, b, met = table_light(lit, lit_by, lamps, px + t * dx, py + t * dy)
-            return (
-                red + wr * r / PI * lamps[0, col.TABLE_RED],
-                green + wg * g / PI * lamps[0, col.TABLE_GREEN],
-                blue + wb * b / PI * lamps[0, col.TABLE_BLUE],
-                touched | met,
-            )
+                r, g, b = sky_radiance(env, dx, dy, dz)
+                return red + wr * r, green + wg * g, blue + wb * b, touched
+            r, g, b, met = table_light(lit, lit_by, env, px + t * dx, py + t * dy)
+            cr, cg, cb = ground_colour(env, px + t * dx, py + t * dy)
+            return (red + wr * r / PI * cr, green + wg * g / PI * cg, blue + wb * b / PI * cb, touched | met)
         touched |= 1 << k
+        look = look_at(tris, face)
         nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
         facing = nx * dx + ny * dy + nz * dz
         if facing > ZERO:  # a smooth normal that leans away at the rim
             return red, green, blue, touched
         px, py, pz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
-        if bodies[k, col.METAL] < HALF:
-            r, g, b, met = glance(nodes, tris, bodies, lamps, mask, px, py, pz, nx, ny, nz)
+        if bodies[k, look + col.METAL] < HALF:
+            r, g, b, met = glance(nodes, tris, bodies, env, mask, px, py, pz, nx, ny, nz)
             # A stand-in for the light that reaches it from the lit table.
-            around = HALF * (ONE - nz) * lamps[0, col.TABLE_RED]
-            r = r / PI + lamps[0, col.SKY_RED] + around * lamps[0, col.BARE_RED]
-            g = g / PI + lamps[0, col.SKY_GREEN] + around * lamps[0, col.BARE_GREEN]
-            b = b / PI + lamps[0, col.SKY_BLUE] + around * lamps[0, col.BARE_BLUE]
+            around = HALF * (ONE - nz) * env[0, col.TABLE_RED]
+            r = r / PI + env[0, col.SKY_RED] + around * env[0, col.BARE_RED]
+            g = g / PI + env[0, col.SKY_GREEN] + around * env[0, col.BARE_GREEN]
+            b = b / PI + env[0, col.SKY_BLUE] + around * env[0, col.BARE_BLUE]
             return (
-                red + wr * bodies[k, col.RED] * r,
-                green + wg * bodies[k, col.GREEN] * g,
-                blue + wb * bodies[k, col.BLUE] * b,
+                red + wr * bodies[k, look + col.RED] * r,
+                green + wg * bodies[k, look + col.GREEN] * g,
+                blue + wb * bodies[k, look + col.BLUE] * b,
                 touched | met,
             )
         # A sharp highlight seen in another mirror would come out as speckles: few rays find it.
-        soft = max(bodies[k, col.LOBE], _SOFT)
+        soft = max(bodies[k, look + col.LOBE], _SOFT)
         r, g, b, met = glint(
             nodes,
             tris,
             bodies,
-            lamps,
+            env,
             points,
             mask,
             k,
+            look,
             px,
             py,
             pz,
@@ -186,5 +183,9 @@ def path(nodes, tris, bodies, lamps, lit, lit_by, points, mask, px, py, pz, dx, 
         )
         red, green, blue, touched = red + wr * r, green + wg * g, blue + wb * b, touched | met
         dx, dy, dz = dx - TWO * facing * nx, dy - TWO * facing * ny, dz - TWO * facing * nz
-        wr, wg, wb = wr * bodies[k, col.RED], wg * bodies[k, col.GREEN], wb * bodies[k, col.BLUE]
+        wr, wg, wb = (
+            wr * bodies[k, look + col.RED],
+            wg * bodies[k, look + col.GREEN],
+            wb * bodies[k, look + col.BLUE],
+        )
     return red, green, blue, touched

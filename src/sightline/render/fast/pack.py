@@ -29,7 +29,7 @@ class Meshes(NamedTuple):
     """The pool.
 
     Attributes:
-        nodes: (N, 8) float32, half a cache line each; tris: (F, 19) float32; see `columns`. Triangles and nodes
+        nodes: (N, 8) float32, half a cache line each; tris: (F, 20) float32; see `columns`. Triangles and nodes
             are counted in the pool.
         vertices: (V, 3) float32.
         faces: (F, 3) int32 into `vertices`.
@@ -45,7 +45,7 @@ class Bodies(NamedTuple):
     """The objects of a layout.
 
     Attributes:
-        rows: (n, 25) float32, see `columns`.
+        rows: (n, 82) float32, see `columns`.
         ranges: (n, 4) int32 into the pool: first vertex, end, first face, end.
     """
 
@@ -107,7 +107,9 @@ class Pool:
         """The pool's arrays; joined anew when a solid has come in."""
         if len(self._parts) != 1:
             fields = range(len(Meshes._fields))
-            empty = Meshes(*(np.zeros((0, w), t) for w, t in ((8, "f4"), (19, "f4"), (3, "f4"), (3, "i4"))))
+            empty = Meshes(
+                *(np.zeros((0, w), t) for w, t in ((8, "f4"), (col.TRI_COLUMNS, "f4"), (3, "f4"), (3, "i4")))
+            )
             self._parts = [Meshes(*(np.concatenate([p[i] for p in [empty, *self._parts]]) for i in fields))]
         return self._parts[0]
 
@@ -132,13 +134,13 @@ class Packed(NamedTuple):
     """Views of the same size, one of each layout, as arrays on the host.
 
     Attributes:
-        bodies: (B, n, 25) float32; lamps: (B, 1 + m, 18) float32; cams: (B, 16) float32.
+        bodies: (B, n, 82) float32; env: (B, 1 + m, 18) float32; cams: (B, 16) float32.
         size: (width, height) in pixels.
         shapes: Solids of the pool that made the rows; they mean nothing to a pool with others.
     """
 
     bodies: F32
-    lamps: F32
+    env: F32
     cams: F32
     size: tuple[int, int]
     shapes: tuple[str, ...]
@@ -150,8 +152,8 @@ def packed(pool: Pool, layouts: Sequence[Layout], views: Sequence[str], half: fl
         raise ConfigError("no layouts to draw")
     seen = [_seen(layouts, view) for view in views]
     bodies = _stacked([pool.bodies(layout).rows for layout in layouts])
-    lights = _stacked([lamps(layout, half) for layout in layouts])
-    return [Packed(bodies, lights, cams, size, pool.shapes) for cams, size in seen]
+    around = _stacked([environment(layout, half) for layout in layouts])
+    return [Packed(bodies, around, cams, size, pool.shapes) for cams, size in seen]
 
 
 def _seen(layouts: Sequence[Layout], view: str) -> tuple[F32, tuple[int, int]]:
@@ -184,7 +186,12 @@ def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
     return Meshes(
         np.concatenate((tree.bounds, links.astype(np.float32)), axis=1),
         np.column_stack(
-            (edges.reshape(-1, 9), solid.normals[tree.order].reshape(-1, 9), _open(solid)[tree.order])
+            (
+                edges.reshape(-1, 9),
+                solid.normals[tree.order].reshape(-1, 9),
+                _open(solid)[tree.order],
+                np.zeros(len(faces)),
+            )
         ).astype(np.float32),
         solid.vertices.astype(np.float32),
         (faces + start[1]).astype(np.int32),
@@ -193,6 +200,7 @@ def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
 
 def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
     material = MATERIALS[o.material]
+    look = (*linear(COLORS[o.color]), material.metallic, material.roughness**2, material.specular)
     return (
         *o.position,
         math.cos(o.yaw),
@@ -202,22 +210,20 @@ def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
         1.0,
         entry.start[0],
         entry.end[0],
-        *linear(COLORS[o.color]),
-        material.metallic,
-        material.roughness**2,
-        material.specular,
         *entry.prism,
+        *look,
+        *(0.0,) * (col.BODY_COLUMNS - col.LOOKS - len(look)),
     )
 
 
-def lamps(layout: Layout, half: float) -> F32:
-    """The lights, (1 + n, 18) float32: what they light, then a row a lamp; see `columns`."""
-    rows = np.array([_lamp(light) for light in layout.lights], np.float64).reshape(-1, col.LAMP_COLUMNS)
+def environment(layout: Layout, half: float) -> F32:
+    """What lies around the objects, (1 + n, 18) float32: a header, then a row a lamp; see `columns`."""
+    rows = np.array([_lamp(light) for light in layout.lights], np.float64).reshape(-1, col.ENV_COLUMNS)
     away2 = (rows[:, :3] ** 2).sum(axis=1)
     # A lamp that shines the other way, or from below, gives the table nothing.
     facing = np.maximum(-(rows[:, 9:12] * rows[:, :3]).sum(axis=1), 0.0) * np.maximum(rows[:, col.LAMP_Z], 0.0)
     bare = (rows[:, 12:15] * (rows[:, col.AREA] * facing / away2**2 / math.pi)[:, None]).sum(axis=0)
-    head = np.concatenate((layout.table, layout.ambient, bare, (half,), np.zeros(8)))
+    head = np.concatenate((layout.table, layout.ambient, bare, (half, 1 + len(rows)), np.zeros(7)))
     return np.concatenate((head[None], rows)).astype(np.float32)
 
 
@@ -238,7 +244,7 @@ def _lamp(light: Light) -> NDArray[np.float64]:
 
 
 def _prism(solid: Solid) -> tuple[float, ...]:
-    """The last nine numbers of a row: the solid as a prism, if that is all it is."""
+    """Eight numbers of a row: the solid as a prism, if that is all it is."""
     kinds = {"box": 1.0, "ellipse": 2.0, "polygon": 0.0}
     cavity = (0.0, 0.0, 0.0, 0.0)
     volume = _area(solid.outline) * solid.height
@@ -249,7 +255,7 @@ def _prism(solid: Solid) -> tuple[float, ...]:
     corner = solid.vertices[solid.faces].astype(np.float64)
     filled = float((corner[:, 0] * np.cross(corner[:, 1], corner[:, 2])).sum()) / 6.0
     plain = kinds[solid.outline.kind] and (solid.cavity is None or cavity[0]) and abs(filled / volume - 1.0) < 0.005
-    return (kinds[solid.outline.kind], *solid.outline.half, solid.height, *cavity, 0.0) if plain else (0.0,) * 9
+    return (kinds[solid.outline.kind], *solid.outline.half, solid.height, *cavity) if plain else (0.0,) * 8
 
 
 def _area(outline: Outline) -> float:

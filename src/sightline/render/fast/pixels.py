@@ -1,6 +1,7 @@
 """What is worked out for one pixel. Device functions: the CPU's loops and the CUDA kernels both call them.
 
-`seen` arrays come from the raster: ids, depth, normals of the pixels. `cam` is `pack.camera_row`.
+`seen` arrays come from the raster: parts, depth, normals of the pixels. A part is one painted part of one body as
+one number; below `col.SLOTS` it is the ground or the sky. `cam` is `pack.camera_row`.
 """
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
@@ -16,7 +17,7 @@ from sightline.render.fast.ambient import bounced, table_bounce
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, direct_coated
 from sightline.render.fast.mirrors import glint, mirrored
-from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, START, ZERO, nearest, normal_at
+from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, START, ZERO, nearest, normal_at, part_of
 from sightline.render.fast.settings import PATTERN
 
 UNKNOWN, WORKED_OUT, BETWEEN = 0, 1, 2
@@ -37,6 +38,18 @@ def ray(cam, x, y):
 
 
 @small
+def body_of(part):
+    """The body that a part belongs to; −1 for ground and sky."""
+    return (part >> col.SLOT_BITS) - 1
+
+
+@small
+def look_of(part):
+    """First column, in a body's row, of the look that a part has."""
+    return col.LOOKS + col.LOOK * (part & (col.SLOTS - 1))
+
+
+@small
 def without_self(tris, mask, k, face):
     """An object does not stand in the light of a face that has all of it behind."""
     if k >= 0 and tris[face, col.OPEN] != ZERO:
@@ -45,9 +58,9 @@ def without_self(tris, mask, k, face):
 
 
 @small
-def surface_at(ids, faces, depth, normals, y, x):
-    """What a pixel shows: (body or −1 for the table, face, depth, nx, ny, nz, y, x)."""
-    return (ids[y, x] - 1, faces[y, x], depth[y, x], normals[y, x, 0], normals[y, x, 1], normals[y, x, 2], y, x)
+def surface_at(parts, faces, depth, normals, y, x):
+    """What a pixel shows: (part, face, depth, nx, ny, nz, y, x)."""
+    return (parts[y, x], faces[y, x], depth[y, x], normals[y, x, 0], normals[y, x, 1], normals[y, x, 2], y, x)
 
 
 @small
@@ -62,62 +75,85 @@ def _looked_at(cam, surface):
 
 
 @device
-def arriving(nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam, mask, surface):
+def arriving(nodes, tris, bodies, env, lit, lit_by, points, dome, numbers, cam, mask, surface):
     """Irradiance of a pixel's surface: (r, g, b, touched).
 
     The image of the lamps in a matte object's coat is broad, so it is worked out here too, as the irradiance that
     would give the same radiance.
     """
-    k, face, _, nx, ny, nz, _, _ = surface
+    part, face, _, nx, ny, nz, _, _ = surface
+    k, look = body_of(part), look_of(part)
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
     if k < 0:
         first, most = numbers[col.SHADOW_FIRST], numbers[col.SHADOW_MOST]
-        r, g, b, touched = direct(nodes, tris, bodies, lamps, points, mask, px, py, pz, nx, ny, nz, first, most)
-        ir, ig, ib, met = table_bounce(lit, lit_by, lamps, px, py)
+        r, g, b, touched = direct(nodes, tris, bodies, env, points, mask, px, py, pz, nx, ny, nz, first, most)
+        ir, ig, ib, met = table_bounce(lit, lit_by, env, px, py)
         return r + ir, g + ig, b + ib, touched | met
     others = without_self(tris, mask, k, face)
     back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     vx, vy, vz = dx * back, dy * back, dz * back
-    coat, lobe = bodies[k, col.COAT], bodies[k, col.LOBE]
+    coat, lobe = bodies[k, look + col.COAT], bodies[k, look + col.LOBE]
     first, most = numbers[col.OBJECTS_FIRST], numbers[col.OBJECTS_MOST]
     r, g, b, cr, cg, cb, touched = direct_coated(
-        nodes, tris, bodies, lamps, points, others, px, py, pz, nx, ny, nz, vx, vy, vz, coat, lobe, first, most
+        nodes, tris, bodies, env, points, others, px, py, pz, nx, ny, nz, vx, vy, vz, coat, lobe, first, most
     )
-    ir, ig, ib, met = bounced(nodes, tris, bodies, lamps, lit, lit_by, dome, others, px, py, pz, nx, ny, nz)
+    ir, ig, ib, met = bounced(nodes, tris, bodies, env, lit, lit_by, dome, others, px, py, pz, nx, ny, nz)
     return (
-        r + ir + cr * PI / max(bodies[k, col.RED], _DARK),
-        g + ig + cg * PI / max(bodies[k, col.GREEN], _DARK),
-        b + ib + cb * PI / max(bodies[k, col.BLUE], _DARK),
+        r + ir + cr * PI / max(bodies[k, look + col.RED], _DARK),
+        g + ig + cg * PI / max(bodies[k, look + col.GREEN], _DARK),
+        b + ib + cb * PI / max(bodies[k, look + col.BLUE], _DARK),
         touched | met,
     )
 
 
 @device
-def sparkling(nodes, tris, bodies, lamps, points, numbers, cam, mask, surface):
+def sparkling(nodes, tris, bodies, env, points, numbers, cam, mask, surface):
     """The image of the lamps in a pixel's metal: (r, g, b, touched)."""
-    k, face, _, nx, ny, nz, _, _ = surface
+    part, face, _, nx, ny, nz, _, _ = surface
+    k, look = body_of(part), look_of(part)
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
     back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     vx, vy, vz = dx * back, dy * back, dz * back
     others = without_self(tris, mask, k, face)
-    lobe, count, rays = bodies[k, col.LOBE], numbers[col.GLINT_POINTS], numbers[col.GLINT_RAYS]
+    lobe, count, rays = bodies[k, look + col.LOBE], numbers[col.GLINT_POINTS], numbers[col.GLINT_RAYS]
     return glint(
-        nodes, tris, bodies, lamps, points, others, k, px, py, pz, nx, ny, nz, vx, vy, vz, lobe, count, START, rays
+        nodes,
+        tris,
+        bodies,
+        env,
+        points,
+        others,
+        k,
+        look,
+        px,
+        py,
+        pz,
+        nx,
+        ny,
+        nz,
+        vx,
+        vy,
+        vz,
+        lobe,
+        count,
+        START,
+        rays,
     )
 
 
 @device
-def mirroring(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, mask, surface):
+def mirroring(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, mask, surface):
     """The image of everything else in a pixel's metal, this pixel's share of the rays: (r, g, b, touched)."""
-    k, face, _, nx, ny, nz, y, x = surface
+    part, face, _, nx, ny, nz, y, x = surface
+    k, look = body_of(part), look_of(part)
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
     back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
     vx, vy, vz = dx * back, dy * back, dz * back
     others = without_self(tris, mask, k, face)
     count, depth = numbers[col.MIRROR_RAYS], numbers[col.MIRROR_DEPTH]
     start = (y % PATTERN * PATTERN + x % PATTERN) * count
-    place = (k, px, py, pz, nx, ny, nz, vx, vy, vz)
-    return mirrored(nodes, tris, bodies, lamps, lit, lit_by, points, lobe, others, place, start, count, depth)
+    place = (k, look, px, py, pz, nx, ny, nz, vx, vy, vz)
+    return mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, others, place, start, count, depth)
 
 
 @small
@@ -128,18 +164,19 @@ def _cosine(normals, y, x, v, u):
 
 
 @small
-def agreed(ids, depth, normals, light, how, tolerance, y, x, dy, dx):
+def agreed(parts, depth, normals, light, how, tolerance, y, x, dy, dx):
     """Light between the lattice points around a pixel: (whether they agree, r, g, b).
 
     dy, dx lead to the neighbours: two of them along a row or column, four across. They agree if they lie on one
-    smooth piece of the same object (inverse depth is linear over a plane) and their light differs little.
+    smooth piece of the same part (inverse depth is linear over a plane) and their light differs little.
     """
-    height, width = ids.shape
+    height, width = parts.shape
     if y - dy < 0 or x - dx < 0 or y + dy >= height or x + dx >= width:
         return False, ZERO, ZERO, ZERO
     four = dx != 0 and dy != 0
     count = 4 if four else 2
-    body = ids[y, x]
+    part = parts[y, x]
+    body = body_of(part)
     red = green = blue = inverse = ZERO
     low, high = FAR, ZERO
     for i in range(count):
@@ -147,9 +184,9 @@ def agreed(ids, depth, normals, light, how, tolerance, y, x, dy, dx):
         u = x - dx if i % 2 == 0 else x + dx
         if i >= 2:
             u = 2 * x - u
-        if how[v, u] == UNKNOWN or ids[v, u] != body:
+        if how[v, u] == UNKNOWN or parts[v, u] != part:
             return False, ZERO, ZERO, ZERO
-        if body > 0:
+        if body >= 0:
             if _cosine(normals, y, x, v, u) < _ALIKE:
                 return False, ZERO, ZERO, ZERO
             inverse += ONE / depth[v, u]
@@ -161,42 +198,43 @@ def agreed(ids, depth, normals, light, how, tolerance, y, x, dy, dx):
     scale = ONE / np.float32(count)
     if high - low > tolerance * high:
         return False, ZERO, ZERO, ZERO
-    if body > 0 and abs(inverse * scale * depth[y, x] - ONE) > _BENT:
+    if body >= 0 and abs(inverse * scale * depth[y, x] - ONE) > _BENT:
         return False, ZERO, ZERO, ZERO
     return True, red * scale, green * scale, blue * scale
 
 
 @small
-def composed(ids, depth, normals, bodies, lamps, light, mirror, glints, y, x):
+def composed(parts, depth, normals, bodies, env, light, mirror, glints, y, x):
     """Radiance of a pixel's middle towards the camera."""
-    k = ids[y, x] - 1
+    part = parts[y, x]
+    k, look = body_of(part), look_of(part)
     if k < 0:
         if math.isnan(depth[y, x]):
-            return lamps[0, col.SKY_RED], lamps[0, col.SKY_GREEN], lamps[0, col.SKY_BLUE]
-        r, g = lamps[0, col.TABLE_RED] * BY_PI, lamps[0, col.TABLE_GREEN] * BY_PI
-        b = lamps[0, col.TABLE_BLUE] * BY_PI
+            return env[0, col.SKY_RED], env[0, col.SKY_GREEN], env[0, col.SKY_BLUE]
+        r, g = env[0, col.TABLE_RED] * BY_PI, env[0, col.TABLE_GREEN] * BY_PI
+        b = env[0, col.TABLE_BLUE] * BY_PI
         return light[y, x, 0] * r, light[y, x, 1] * g, light[y, x, 2] * b
-    metal = bodies[k, col.METAL]
+    metal = bodies[k, look + col.METAL]
     matte = (ONE - metal) * BY_PI
-    r = matte * light[y, x, 0] * bodies[k, col.RED]
-    g = matte * light[y, x, 1] * bodies[k, col.GREEN]
-    b = matte * light[y, x, 2] * bodies[k, col.BLUE]
+    r = matte * light[y, x, 0] * bodies[k, look + col.RED]
+    g = matte * light[y, x, 1] * bodies[k, look + col.GREEN]
+    b = matte * light[y, x, 2] * bodies[k, look + col.BLUE]
     if metal > ZERO:
-        mr, mg, mb = _mean_mirror(ids, normals, mirror, y, x)
+        mr, mg, mb = _mean_mirror(parts, normals, mirror, y, x)
         r, g = r + metal * (mr + glints[y, x, 0]), g + metal * (mg + glints[y, x, 1])
         b += metal * (mb + glints[y, x, 2])
     return r, g, b
 
 
 @small
-def _mean_mirror(ids, normals, mirror, y, x):
+def _mean_mirror(parts, normals, mirror, y, x):
     """The mirror image averaged over the square of pixels that share out its rays, as far as the surface goes."""
-    height, width = ids.shape
+    height, width = parts.shape
     red = green = blue = weight = ZERO
     reach = PATTERN // 2
     for v in range(max(0, y - reach), min(height, y + reach + 1)):
         for u in range(max(0, x - reach), min(width, x + reach + 1)):
-            if ids[v, u] != ids[y, x]:
+            if parts[v, u] != parts[y, x]:
                 continue
             if _cosine(normals, y, x, v, u) < _ALIKE:
                 continue
@@ -208,16 +246,16 @@ def _mean_mirror(ids, normals, mirror, y, x):
 
 
 @small
-def on_edge(ids, depth, normals, y, x):
-    """Whether a pixel differs from one beside it in object, in its normal, or by a step in depth."""
-    height, width = ids.shape
-    body = ids[y, x]
+def on_edge(parts, depth, normals, y, x):
+    """Whether a pixel differs from one beside it in its part, in its normal, or by a step in depth."""
+    height, width = parts.shape
+    part = parts[y, x]
     for i in range(4):
         v = min(max(y + (i == 0) - (i == 1), 0), height - 1)
         u = min(max(x + (i == 2) - (i == 3), 0), width - 1)
-        if ids[v, u] != body:
+        if parts[v, u] != part:
             return True
-        if body > 0:
+        if part >= col.SLOTS:
             if _cosine(normals, y, x, v, u) < _CREASE:
                 return True
             if abs(depth[v, u] - depth[y, x]) > _STEP:
@@ -226,14 +264,14 @@ def on_edge(ids, depth, normals, y, x):
 
 
 @device
-def edge_colour(nodes, tris, bodies, inside, cam, ids, normals, colour, y, x):
+def edge_colour(nodes, tris, bodies, inside, cam, parts, normals, colour, y, x):
     """Look again at several positions of a pixel and give each the colour of the like-most pixel around it."""
-    height, width = ids.shape
+    height, width = parts.shape
     mask = START
     for v in range(max(0, y - 1), min(height, y + 2)):
         for u in range(max(0, x - 1), min(width, x + 2)):
-            if ids[v, u] > 0:
-                mask |= 1 << (ids[v, u] - 1)
+            if parts[v, u] >= col.SLOTS:
+                mask |= 1 << body_of(parts[v, u])
     red = green = blue = ZERO
     count = inside.shape[0]
     for i in range(count):
@@ -246,9 +284,11 @@ def edge_colour(nodes, tris, bodies, inside, cam, ids, normals, colour, y, x):
             nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
         )
         nx, ny, nz = ZERO, ZERO, ONE
+        part = START
         if k >= 0:
             nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv)
-        v, u = _likeliest(ids, normals, y, x, sy - HALF, sx - HALF, k + 1, nx, ny, nz)
+            part = part_of(tris, k, face)
+        v, u = _likeliest(parts, normals, y, x, sy - HALF, sx - HALF, part, nx, ny, nz)
         red += colour[v, u, 0]
         green += colour[v, u, 1]
         blue += colour[v, u, 2]
@@ -257,13 +297,13 @@ def edge_colour(nodes, tris, bodies, inside, cam, ids, normals, colour, y, x):
 
 
 @small
-def _likeliest(ids, normals, y, x, sy, sx, body, nx, ny, nz):
+def _likeliest(parts, normals, y, x, sy, sx, part, nx, ny, nz):
     """The pixel around (y, x) that shows most nearly what a sample saw."""
-    height, width = ids.shape
+    height, width = parts.shape
     best, by, bx = -FAR, y, x
     for v in range(max(0, y - 1), min(height, y + 2)):
         for u in range(max(0, x - 1), min(width, x + 2)):
-            if ids[v, u] == body:
+            if parts[v, u] == part:
                 dy, dx = np.float32(v) - sy, np.float32(u) - sx
                 turn = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2]
                 score = turn - _NEARBY * (dx * dx + dy * dy)

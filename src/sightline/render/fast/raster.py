@@ -29,6 +29,7 @@ class Surfaces(NamedTuple):
         ids: (H, W) int32; depth: (H, W) float32, NaN for the sky; normals: (H, W, 3) float32.
         amodal: (n, H, W) bool; sums: (n, 2) float64: pixels of each amodal mask and the sum of their depths.
         faces: (H, W) int32: triangle of the pool, −1 for table and sky.
+        parts: (H, W) int32: the painted part of an object, as `rays.part_of` numbers it; 0 for table and sky.
     """
 
     ids: NDArray[np.int32]
@@ -37,21 +38,25 @@ class Surfaces(NamedTuple):
     amodal: NDArray[np.bool_]
     sums: NDArray[np.float64]
     faces: NDArray[np.int32]
+    parts: NDArray[np.int32]
 
 
 def raster(meshes: Meshes, bodies: Bodies, eye: Eye, size: tuple[int, int]) -> Surfaces:
     """Draw all objects as seen by one camera; `size` is (width, height) in pixels."""
     width, height = size
     n = len(bodies.rows)
-    ids, faces = np.zeros((height, width), np.int32), np.full((height, width), -1, np.int32)
+    ids, parts = np.zeros((height, width), np.int32), np.zeros((height, width), np.int32)
+    faces = np.full((height, width), -1, np.int32)
     depth, normals = np.empty((height, width), np.float32), np.zeros((height, width, 3), np.float32)
     amodal, sums = np.zeros((n, height, width), np.bool_), np.zeros((n, 2), np.float64)
-    _raster(*meshes[1:], *bodies, *eye, ids, depth, normals, amodal, sums, faces)
-    return Surfaces(ids, depth, normals, amodal, sums, faces)
+    _raster(*meshes[1:], *bodies, *eye, ids, depth, normals, amodal, sums, faces, parts)
+    return Surfaces(ids, depth, normals, amodal, sums, faces, parts)
 
 
 @kernel
-def _raster(tris, vertices, mesh_faces, rows, ranges, kay, pose, centre, ids, depth, normals, amodal, sums, faces):
+def _raster(
+    tris, vertices, mesh_faces, rows, ranges, kay, pose, centre, ids, depth, normals, amodal, sums, faces, parts
+):
     height, width = ids.shape
     nearest = np.empty((height, width), np.float32)
     _table(kay, pose, centre, nearest)
@@ -64,7 +69,7 @@ def _raster(tris, vertices, mesh_faces, rows, ranges, kay, pose, centre, ids, de
         if rows[k, col.PRESENT] != 0.0:
             y0, y1, x0, x1 = _draw(vertices, mesh_faces, rows, ranges, kay, pose, k, seen, scratch, shown)
             _lay(k, y0, y1, x0, x1, scratch, shown, nearest, ids, faces, amodal, sums)
-    _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals)
+    _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals, parts)
 
 
 @kernel
@@ -232,7 +237,7 @@ def _lay(k, y0, y1, x0, x1, scratch, shown, nearest, ids, faces, amodal, sums):
 
 
 @kernel
-def _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals):
+def _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals, parts):
     height, width = ids.shape
     for y in range(height):
         for x in range(width):
@@ -244,6 +249,7 @@ def _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals)
             if ids[y, x] == 0:
                 normals[y, x, 2] = 1.0
                 continue
+            parts[y, x] = (ids[y, x] << col.SLOT_BITS) + int(tris[faces[y, x], col.SLOT])
             u, v = (x + 0.5 - kay[0, 2]) / kay[0, 0], (y + 0.5 - kay[1, 2]) / kay[1, 1]
             dx = pose[0, 0] * u + pose[1, 0] * v + pose[2, 0]
             dy = pose[0, 1] * u + pose[1, 1] * v + pose[2, 1]

@@ -195,6 +195,18 @@ def _meet(c, f, ox, oy, oz, dx, dy, dz):
 
 
 @small
+def look_at(tris, face):
+    """First column, in a body's row, of the look that a face has."""
+    return col.LOOKS + col.LOOK * int(tris[face, col.SLOT])
+
+
+@small
+def part_of(tris, k, face):
+    """The painted part of body k that a face belongs to, as one number."""
+    return ((k + 1) << col.SLOT_BITS) + int(tris[face, col.SLOT])
+
+
+@small
 def normal_at(tris, bodies, k, face, u, v):
     """The smooth unit normal of body k at a point of one of its triangles, in world axes."""
     w = ONE - u - v

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.render.fast import columns as col
-from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, check_camera, eye, lamps
+from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, check_camera, environment, eye
 from sightline.render.fast.raster import Surfaces, raster
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import Ground, State, is_compiled, light_table, shade
@@ -35,7 +35,7 @@ class _Worked:
 
     bodies: Bodies
     eye: Eye
-    lamps: NDArray[np.float32]
+    env: NDArray[np.float32]
     ground: Ground
     seen: Surfaces
     state: State
@@ -84,8 +84,8 @@ class FastRenderer:
         rows = before.bodies.rows.copy()
         rows[list(gone), col.PRESENT] = 0.0
         bodies = Bodies(rows, before.bodies.ranges)
-        ground = self._ground(bodies, before.lamps, before.ground, gone)
-        after = self._draw(bodies, before.eye, before.lamps, ground, shot, before, gone)
+        ground = self._ground(bodies, before.env, before.ground, gone)
+        after = self._draw(bodies, before.eye, before.env, ground, shot, before, gone)
         return _frame(shot, _without(after.seen, gone), after.image)
 
     def forget(self) -> None:
@@ -100,24 +100,24 @@ class FastRenderer:
             return self._worked[key]
         bodies, camera = self._pool.bodies(layout), eye(shot)
         check_camera(self._pool, layout, shot, bodies, camera)
-        lights = lamps(layout, self.settings.map_half)
+        env = environment(layout, self.settings.map_half)
         if self._lit is None or self._lit[0] is not layout:
-            self._lit = (layout, self._ground(bodies, lights))
-        self._worked[key] = self._draw(bodies, camera, lights, self._lit[1], shot)
+            self._lit = (layout, self._ground(bodies, env))
+        self._worked[key] = self._draw(bodies, camera, env, self._lit[1], shot)
         if len(self._worked) > KEPT:
             self._worked.popitem(last=False)
         return self._worked[key]
 
     def _ground(
-        self, bodies: Bodies, lights: NDArray[np.float32], old: Ground | None = None, gone: Sequence[int] = ()
+        self, bodies: Bodies, env: NDArray[np.float32], old: Ground | None = None, gone: Sequence[int] = ()
     ) -> Ground:
-        return light_table(self._pool.meshes, bodies, lights, self._plan, self.settings.map_cells, old, gone)
+        return light_table(self._pool.meshes, bodies, env, self._plan, self.settings.map_cells, old, gone)
 
     def _draw(
         self,
         bodies: Bodies,
         camera: Eye,
-        lights: NDArray[np.float32],
+        env: NDArray[np.float32],
         ground: Ground,
         shot: Shot,
         before: _Worked | None = None,
@@ -127,8 +127,8 @@ class FastRenderer:
         meshes, cam = self._pool.meshes, camera_row(camera)
         seen = raster(meshes, bodies, camera, shot.size)
         old = None if before is None else (before.seen, before.state)
-        image, state = shade(meshes, bodies, lights, self._plan, cam, ground, seen, old, gone)
-        return _Worked(bodies, camera, lights, ground, seen, state, image)
+        image, state = shade(meshes, bodies, env, self._plan, cam, ground, seen, old, gone)
+        return _Worked(bodies, camera, env, ground, seen, state, image)
 
 
 @contextmanager
@@ -161,11 +161,13 @@ def compile_shading() -> None:
     shot, lamp = Shot("original", level, (8, 8)), Light("top", (0.0, 0.0, 16.0), 8.0, 1100.0)
     layout = Layout("", 0, 0, "", (), (shot,), (lamp,), (0.5,) * 3, (0.1,) * 3, (-1.0, 0.0), (0.0, 1.0))
     settings, pool = Settings(), Pool(built_in)
-    plan, bodies, lights = settings.plan(), pool.bodies(layout), lamps(layout, settings.map_half)
-    ground = light_table(pool.meshes, bodies, lights, plan, settings.map_cells, None, ())
+    plan, bodies, env = settings.plan(), pool.bodies(layout), environment(layout, settings.map_half)
+    ground = light_table(pool.meshes, bodies, env, plan, settings.map_cells, None, ())
     flat, spread = np.zeros((8, 8), np.int32), np.zeros((8, 8, 3), np.float32)
-    seen = Surfaces(flat, spread[..., 0].copy(), spread, np.zeros((0, 8, 8), np.bool_), np.zeros((0, 2)), flat)
-    shade(pool.meshes, bodies, lights, plan, camera_row(eye(shot)), ground, seen)
+    seen = Surfaces(
+        flat, spread[..., 0].copy(), spread, np.zeros((0, 8, 8), np.bool_), np.zeros((0, 2)), flat, flat
+    )
+    shade(pool.meshes, bodies, env, plan, camera_row(eye(shot)), ground, seen)
 
 
 def _frame(shot: Shot, seen: Surfaces, image: NDArray[np.uint8] | None) -> Frame:

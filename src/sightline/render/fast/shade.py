@@ -27,8 +27,10 @@ from sightline.render.fast.pixels import (
     WORKED_OUT,
     agreed,
     arriving,
+    body_of,
     composed,
     edge_colour,
+    look_of,
     mirroring,
     on_edge,
     sparkling,
@@ -80,24 +82,18 @@ def _new_state(height: int, width: int) -> State:
 
 
 def light_table(
-    meshes: Meshes,
-    bodies: Bodies,
-    lamps: F32,
-    plan: RenderPlan,
-    cells: int,
-    old: Ground | None,
-    gone: Sequence[int],
+    meshes: Meshes, bodies: Bodies, env: F32, plan: RenderPlan, cells: int, old: Ground | None, gone: Sequence[int]
 ) -> Ground:
     """The lit map; cells of `old` that no body of `gone` touched are taken over."""
     ground = Ground(np.zeros((cells, cells, 6), np.float32), np.zeros((cells, cells), np.int64))
-    _light_table((meshes.nodes, meshes.tris, bodies.rows), lamps, plan, ground, old or ground, _bits(gone))
+    _light_table((meshes.nodes, meshes.tris, bodies.rows), env, plan, ground, old or ground, _bits(gone))
     return ground
 
 
 def shade(
     meshes: Meshes,
     bodies: Bodies,
-    lamps: F32,
+    env: F32,
     plan: RenderPlan,
     cam: F32,
     ground: Ground,
@@ -113,11 +109,11 @@ def shade(
     same = np.zeros(seen.ids.shape, np.bool_)
     if bits:
         same = (seen.ids == old_seen.ids) & (seen.faces == old_seen.faces) & (seen.depth == old_seen.depth)
-    scene, view = (meshes.nodes, meshes.tris, bodies.rows), (seen.ids, seen.depth, seen.normals)
-    faced = (seen.ids, seen.faces, seen.depth, seen.normals)
-    _light(scene, lamps, ground, plan, cam, faced, same, state[:3], old[:3], bits)
-    _gloss(scene, lamps, ground, plan, cam, faced, same, state[3:7], old[3:7], bits)
-    _compose(bodies.rows, lamps, *view, state.light, state.mirror, state.glints, state.colour)
+    scene, view = (meshes.nodes, meshes.tris, bodies.rows), (seen.parts, seen.depth, seen.normals)
+    faced = (seen.parts, seen.faces, seen.depth, seen.normals)
+    _light(scene, env, ground, plan, cam, faced, same, state[:3], old[:3], bits)
+    _gloss(scene, env, ground, plan, cam, faced, same, state[3:7], old[3:7], bits)
+    _compose(bodies.rows, env, *view, state.light, state.mirror, state.glints, state.colour)
     if bits:
         same &= (state.colour == old.colour).all(axis=2)
     _smooth_edges(*scene, plan.inside, cam, *view, same, state.colour, state.final, old.final)
@@ -145,7 +141,7 @@ TONES = _tones()
 
 
 @device
-def _light_table(scene, lamps, plan, ground, before, bits):
+def _light_table(scene, env, plan, ground, before, bits):
     nodes, tris, bodies = scene
     lit, lit_by = ground
     old, old_by = before
@@ -158,22 +154,22 @@ def _light_table(scene, lamps, plan, ground, before, bits):
                     lit[i, j, c] = old[i, j, c]
                 lit_by[i, j] = old_by[i, j]
                 continue
-            table_cell(nodes, tris, bodies, lamps, lit, lit_by, plan.points, plan.wide, plan.numbers, mask, i, j)
+            table_cell(nodes, tris, bodies, env, lit, lit_by, plan.points, plan.wide, plan.numbers, mask, i, j)
     for i in range(cells):
         for j in range(cells):
             fill_covered(lit, lit_by, i, j)
 
 
 @device
-def _light(scene, lamps, ground, plan, cam, faced, same, state, old, bits):
+def _light(scene, env, ground, plan, cam, faced, same, state, old, bits):
     # Arrays come in tuples here, once a picture; to take them apart once more for every pixel would cost.
     nodes, tris, bodies = scene
     lit, lit_by = ground
     points, dome, numbers, tolerance = plan.points, plan.dome, plan.numbers, plan.tolerance[0]
-    ids, faces, depth, normals = faced
+    parts, faces, depth, normals = faced
     light, touched, how = state
     old_light, old_touched, old_how = old
-    height, width = ids.shape
+    height, width = parts.shape
     mask = everything(bodies)
     step = int(numbers[col.LATTICE])
     start = True
@@ -187,17 +183,17 @@ def _light(scene, lamps, ground, plan, cam, faced, same, state, old, bits):
                     continue
                 if not start:
                     dy, dx = half if y % step else 0, half if x % step else 0
-                    if _on_table(ids, light, tolerance, y, x, dy, dx):
+                    if _on_table(parts, light, tolerance, y, x, dy, dx):
                         how[y, x] = BETWEEN
                         continue
-                    fits, r, g, b = agreed(ids, depth, normals, light, how, tolerance, y, x, dy, dx)
+                    fits, r, g, b = agreed(parts, depth, normals, light, how, tolerance, y, x, dy, dx)
                     if fits:
                         light[y, x, 0], light[y, x, 1], light[y, x, 2] = r, g, b
                         how[y, x] = BETWEEN
                         continue
                 how[y, x] = WORKED_OUT
-                k = ids[y, x] - 1
-                if math.isnan(depth[y, x]) or (k >= 0 and bodies[k, col.METAL] >= ONE):
+                k, look = body_of(parts[y, x]), look_of(parts[y, x])
+                if math.isnan(depth[y, x]) or (k >= 0 and bodies[k, look + col.METAL] >= ONE):
                     light[y, x, 0] = light[y, x, 1] = light[y, x, 2] = ZERO
                     touched[y, x] = 0
                 elif same[y, x] and old_how[y, x] == WORKED_OUT and not old_touched[y, x] & bits:
@@ -205,9 +201,9 @@ def _light(scene, lamps, ground, plan, cam, faced, same, state, old, bits):
                         light[y, x, c] = old_light[y, x, c]
                     touched[y, x] = old_touched[y, x]
                 else:
-                    surface = surface_at(ids, faces, depth, normals, y, x)
+                    surface = surface_at(parts, faces, depth, normals, y, x)
                     light[y, x, 0], light[y, x, 1], light[y, x, 2], touched[y, x] = arriving(
-                        nodes, tris, bodies, lamps, lit, lit_by, points, dome, numbers, cam, mask, surface
+                        nodes, tris, bodies, env, lit, lit_by, points, dome, numbers, cam, mask, surface
                     )
         if start:
             start = False
@@ -218,14 +214,14 @@ def _light(scene, lamps, ground, plan, cam, faced, same, state, old, bits):
 
 
 @small
-def _on_table(ids, light, tolerance, y, x, dy, dx):
+def _on_table(parts, light, tolerance, y, x, dy, dx):
     """`agreed` for a pixel of the table among its like, which most are; writes the light down."""
-    height, width = ids.shape
-    if y < dy or x < dx or y + dy >= height or x + dx >= width or ids[y, x]:
+    height, width = parts.shape
+    if y < dy or x < dx or y + dy >= height or x + dx >= width or parts[y, x] >= col.SLOTS:
         return False
     a, b, c, d = y - dy, y + dy, x - dx, x + dx
     if dy and dx:
-        if ids[a, c] | ids[a, d] | ids[b, c] | ids[b, d]:
+        if parts[a, c] | parts[a, d] | parts[b, c] | parts[b, d] >= col.SLOTS:
             return False
         p = light[a, c, 0] + light[a, c, 1] + light[a, c, 2]
         q = light[b, d, 0] + light[b, d, 1] + light[b, d, 2]
@@ -239,7 +235,7 @@ def _on_table(ids, light, tolerance, y, x, dy, dx):
             total = ((light[a, c, i] + light[b, d, i]) + light[a, d, i]) + light[b, c, i]
             light[y, x, i] = total * np.float32(0.25)
         return True
-    if ids[a, c] | ids[b, d]:
+    if parts[a, c] | parts[b, d] >= col.SLOTS:
         return False
     p = light[a, c, 0] + light[a, c, 1] + light[a, c, 2]
     q = light[b, d, 0] + light[b, d, 1] + light[b, d, 2]
@@ -251,28 +247,28 @@ def _on_table(ids, light, tolerance, y, x, dy, dx):
 
 
 @device
-def _gloss(scene, lamps, ground, plan, cam, faced, same, state, old, bits):
+def _gloss(scene, env, ground, plan, cam, faced, same, state, old, bits):
     nodes, tris, bodies = scene
     lit, lit_by = ground
     points, lobe, numbers = plan.points, plan.lobe, plan.numbers
-    ids, faces, depth, normals = faced
+    parts, faces, depth, normals = faced
     mirror, mirror_by, glints, glints_by = state
     old_mirror, old_mirror_by, old_glints, old_glints_by = old
-    height, width = ids.shape
+    height, width = parts.shape
     mask = everything(bodies)
     for y in range(height):
         for x in range(width):
-            k = ids[y, x] - 1
-            if k < 0 or bodies[k, col.METAL] <= ZERO:
+            k, look = body_of(parts[y, x]), look_of(parts[y, x])
+            if k < 0 or bodies[k, look + col.METAL] <= ZERO:
                 continue
-            surface = surface_at(ids, faces, depth, normals, y, x)
+            surface = surface_at(parts, faces, depth, normals, y, x)
             if same[y, x] and not old_glints_by[y, x] & bits:
                 for c in range(3):
                     glints[y, x, c] = old_glints[y, x, c]
                 glints_by[y, x] = old_glints_by[y, x]
             else:
                 glints[y, x, 0], glints[y, x, 1], glints[y, x, 2], glints_by[y, x] = sparkling(
-                    nodes, tris, bodies, lamps, points, numbers, cam, mask, surface
+                    nodes, tris, bodies, env, points, numbers, cam, mask, surface
                 )
             if same[y, x] and not old_mirror_by[y, x] & bits:
                 for c in range(3):
@@ -280,36 +276,38 @@ def _gloss(scene, lamps, ground, plan, cam, faced, same, state, old, bits):
                 mirror_by[y, x] = old_mirror_by[y, x]
             else:
                 mirror[y, x, 0], mirror[y, x, 1], mirror[y, x, 2], mirror_by[y, x] = mirroring(
-                    nodes, tris, bodies, lamps, lit, lit_by, points, lobe, numbers, cam, mask, surface
+                    nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, mask, surface
                 )
 
 
 @device
-def _compose(bodies, lamps, ids, depth, normals, light, mirror, glints, colour):
-    height, width = ids.shape
-    red, green = lamps[0, col.TABLE_RED] * BY_PI, lamps[0, col.TABLE_GREEN] * BY_PI
-    blue = lamps[0, col.TABLE_BLUE] * BY_PI
+def _compose(bodies, env, parts, depth, normals, light, mirror, glints, colour):
+    height, width = parts.shape
+    red, green = env[0, col.TABLE_RED] * BY_PI, env[0, col.TABLE_GREEN] * BY_PI
+    blue = env[0, col.TABLE_BLUE] * BY_PI
     for y in range(height):
         for x in range(width):
             # Most pixels show the table, for which a call costs more than the work.
-            if ids[y, x] == 0 and not math.isnan(depth[y, x]):
+            if parts[y, x] < col.SLOTS and not math.isnan(depth[y, x]):
                 colour[y, x, 0] = light[y, x, 0] * red
                 colour[y, x, 1] = light[y, x, 1] * green
                 colour[y, x, 2] = light[y, x, 2] * blue
             else:
                 colour[y, x, 0], colour[y, x, 1], colour[y, x, 2] = composed(
-                    ids, depth, normals, bodies, lamps, light, mirror, glints, y, x
+                    parts, depth, normals, bodies, env, light, mirror, glints, y, x
                 )
 
 
 @device
-def _smooth_edges(nodes, tris, bodies, inside, cam, ids, depth, normals, same, colour, final, old_final):
-    height, width = ids.shape
+def _smooth_edges(nodes, tris, bodies, inside, cam, parts, depth, normals, same, colour, final, old_final):
+    height, width = parts.shape
     for y in range(height):
         for x in range(width):
             inner = 0 < y < height - 1 and 0 < x < width - 1
-            around = ids[y, x] | ids[y - 1, x] | ids[y + 1, x] | ids[y, x - 1] | ids[y, x + 1] if inner else 1
-            if around == 0 or not on_edge(ids, depth, normals, y, x):
+            around = (
+                parts[y, x] | parts[y - 1, x] | parts[y + 1, x] | parts[y, x - 1] | parts[y, x + 1] if inner else 1
+            )
+            if around == 0 or not on_edge(parts, depth, normals, y, x):
                 for c in range(3):
                     final[y, x, c] = colour[y, x, c]
             elif _same_around(same, y, x):
@@ -317,7 +315,7 @@ def _smooth_edges(nodes, tris, bodies, inside, cam, ids, depth, normals, same, c
                     final[y, x, c] = old_final[y, x, c]
             else:
                 final[y, x, 0], final[y, x, 1], final[y, x, 2] = edge_colour(
-                    nodes, tris, bodies, inside, cam, ids, normals, colour, y, x
+                    nodes, tris, bodies, inside, cam, parts, normals, colour, y, x
                 )
 
 
