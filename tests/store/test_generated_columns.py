@@ -139,3 +139,41 @@ def test_counterfactuals_are_the_openers(tmp_path: Path) -> None:
     assert list(dataset) == plain_scenes(3)  # the loader is no part of the scene
     with pytest.raises(DataError, match="this scene was not generated"):
         Dataset.open(folder).scene("s0001").without("1")
+
+
+def test_stuff_maps_come_back_with_their_classes_and_no_model_sees_them(tmp_path: Path) -> None:
+    stuff = np.arange(35, dtype=np.uint8).reshape(5, 7) % 3
+    view = View("0", size=(7, 5), stuff_classes=("sky", "road"), load_stuff=lambda: stuff)
+    stored = write_scenes([Scene("s", views=(view,))], tmp_path / "d").scene("s").view("0")
+    assert stored.stuff().dtype == np.uint8
+    np.testing.assert_array_equal(stored.stuff(), stuff)
+    assert stored.stuff_classes == ("sky", "road")
+    bare = stored.without_truth()
+    assert (bare.stuff_classes, bare.load_stuff) == ((), None)
+    with pytest.raises(DataError, match="view has no stuff map"):
+        bare.stuff()
+
+
+@pytest.mark.parametrize("classes", [None, [], ["sky", "sky"]])  # no names, none at all, one twice
+def test_a_stuff_map_needs_the_names_of_its_classes(classes: list[str] | None) -> None:
+    tables = tables_from_scenes([replace(SCENE, views=(View("0"),), sightings=(), relations=())])
+    column = pl.Series("stuff_classes", [classes], dtype=pl.List(pl.String))
+    views = tables.views.with_columns(pl.lit("map.png").alias("stuff"), column)
+    [problem] = check_tables(replace(tables, views=views))
+    assert "views.stuff_classes: stuff map without its classes" in str(problem)
+
+
+def test_the_fingerprint_of_the_truth_does_not_see_pictures(tmp_path: Path) -> None:
+    def written(name: str, **view: object) -> Dataset:
+        scene = replace(SCENE, views=(replace(SCENE.views[0], **view), *SCENE.views[1:]))  # type: ignore[arg-type]
+        return write_scenes([scene], tmp_path / name)
+
+    plain, pictured = written("a"), written("b", image_ref="other.png")
+    moved = written("c", load_ids=lambda: 2 * MASK.astype(np.int32))
+    assert plain.truth_fingerprint == pictured.truth_fingerprint != moved.truth_fingerprint
+    assert plain.fingerprint != pictured.fingerprint
+    assert Dataset.from_tables(plain.tables()).truth_fingerprint == plain.truth_fingerprint
+    manifest = json.loads((plain.path / MANIFEST).read_text())
+    assert manifest["truth"] == plain.truth_fingerprint
+    (plain.path / MANIFEST).write_text(json.dumps(manifest | {"truth": "0" * 64}))
+    assert ["fingerprint does not fit" in str(p) for p in Dataset.open(plain.path).verify()] == [True]

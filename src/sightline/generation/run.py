@@ -50,7 +50,7 @@ from sightline.store.manifest import (
     read_shard_note,
     shard_to_dict,
 )
-from sightline.store.schema import SCHEMAS
+from sightline.store.schema import PIXELS, SCHEMAS
 from sightline.store.shards import DiskShard, read_shard, write_shard
 from sightline.text import counted
 from sightline.worlds import World, load_world
@@ -364,21 +364,21 @@ def _close(folder: Path, recipe: DatasetRecipe) -> None:
     shards = tuple(_all_shards(folder))
     if old is None or (old.shards, old.recipe) != (shards, recipe.to_dict()):
         same = old if old and old.shards == shards else None
-        splits, content = (same.splits, same.fingerprint) if same else _content(folder, shards)
+        splits, content, truth = (same.splits, same.fingerprint, same.truth) if same else _content(folder, shards)
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        manifest = Manifest(recipe.world, created, splits, content, shards, recipe=recipe.to_dict())
+        manifest = Manifest(recipe.world, created, splits, content, shards, truth=truth, recipe=recipe.to_dict())
         atomic_write(folder / MANIFEST, manifest.to_json())
     _sweep(folder, shards)
 
 
-def _content(folder: Path, shards: Sequence[ShardInfo]) -> tuple[tuple[str, ...], str]:
-    """Splits and fingerprint of all shards together; their own fingerprints do not add up to one."""
+def _content(folder: Path, shards: Sequence[ShardInfo]) -> tuple[tuple[str, ...], str, str]:
+    """Splits of all shards together, their fingerprint and that of the truth; those of shards do not add up."""
     content, splits = Fingerprint(), set[str]()
     for shard in shards:
         tables = read_shard(DiskShard(folder, shard))
         content.update(tables)
         splits |= set(tables.views["split"])
-    return tuple(sorted(splits - {""})), content.hexdigest()
+    return tuple(sorted(splits - {""})), content.hexdigest(), content.hexdigest(pictures=False)
 
 
 def _sweep(folder: Path, shards: Sequence[ShardInfo]) -> None:
@@ -420,7 +420,7 @@ def make_shard(maker: SceneMaker, span: ShardSpan, on_scene: Callable[[int], Non
     """
     blobs = Blobs(maker.folder, lazy=True)
     tables = tables_from_scenes(_counted(maker.scenes(span.start, span.stop, blobs), on_scene))
-    blobs.sync({ref for column in ("image", "depth", "ids") for ref in tables.views[column].drop_nulls()})
+    blobs.sync({ref for column in PIXELS for ref in tables.views[column].drop_nulls()})
     info = write_shard(maker.folder, span.name, tables)
     atomic_write(maker.folder / PARTIAL / f"{span.name}.json", json.dumps(shard_to_dict(info)).encode())
     return info

@@ -36,7 +36,7 @@ class Camera:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One image of a scene. Pixels stay outside: `image`, `depth`, `ids` and `amodal` call injected loaders.
+    """One image of a scene. Pixels stay outside: `image`, `depth`, `ids`, `stuff`… call injected loaders.
 
     Attributes:
         id: Unique within the scene.
@@ -44,6 +44,7 @@ class View:
         size: (width, height) in pixels, or None where the source never told; no size is ever invented.
         units: Unit of the boxes seen in this view.
         camera: The camera, if known.
+        stuff_classes: Names of what is no object, such as sky and road: class i of the stuff map is number i − 1.
     """
 
     id: str
@@ -51,11 +52,13 @@ class View:
     size: tuple[int, int] | None = None
     units: Units = "pixels"
     camera: Camera | None = None
+    stuff_classes: tuple[str, ...] = ()
     load_image: Loader | None = field(default=None, compare=False, repr=False)
     load_depth: Loader | None = field(default=None, compare=False, repr=False)
     load_ids: Loader | None = field(default=None, compare=False, repr=False)
     load_amodal: Loader | None = field(default=None, compare=False, repr=False)
     load_normals: Loader | None = field(default=None, compare=False, repr=False)
+    load_stuff: Loader | None = field(default=None, compare=False, repr=False)
 
     def image(self) -> NDArray[np.uint8]:
         """Pixels, HWC uint8 RGB."""
@@ -77,6 +80,10 @@ class View:
         """Unit normals of what is seen, world axes, (H, W, 3) float32; 0 for the sky."""
         return self._load(self.load_normals, "a normal map")
 
+    def stuff(self) -> NDArray[np.uint8]:
+        """Classes of what is no object, HW uint8: 0 where an object is, i for ``stuff_classes[i - 1]``."""
+        return self._load(self.load_stuff, "a stuff map")
+
     def require_size(self) -> tuple[int, int]:
         """(width, height) in pixels, or a DataError where the source never told.
 
@@ -88,8 +95,9 @@ class View:
         return self.size
 
     def without_truth(self) -> View:
-        """The view as a model may see it: the picture, but no depth map, no id map, no masks, no normals."""
-        return replace(self, load_depth=None, load_ids=None, load_amodal=None, load_normals=None)
+        """The view as a model may see it: the picture, but no depth map, no ids, no masks, no normals, no stuff."""
+        bare = replace(self, load_depth=None, load_ids=None, load_amodal=None, load_normals=None)
+        return replace(bare, stuff_classes=(), load_stuff=None)
 
     def _load(self, loader: Loader | None, what: str) -> NDArray[Any]:
         if loader is None:

@@ -145,6 +145,12 @@ def _views(tables: Tables) -> Iterator[Fault]:
     expected = "two numbers above 0, or neither"
     sides = pl.format("{} × {}", width, height)
     yield _fault("image size is not a size", "views.width", tables.views, wrong, sides, expected)
+    names = pl.col("stuff_classes")
+    few = names.list.len().fill_null(0) == 0
+    wrong = pl.col("stuff").is_not_null() & (few | (names.list.n_unique() < names.list.len()))
+    found = names.list.join(", ", ignore_nulls=True)
+    expected = "the name of each class, none twice"
+    yield _fault("stuff map without its classes", "views.stuff_classes", tables.views, wrong, found, expected)
 
 
 def _boxes(tables: Tables) -> Iterator[Fault]:

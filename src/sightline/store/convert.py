@@ -71,6 +71,8 @@ def _view_row(scene: Scene, view: View, blobs: Blobs | None) -> Row:
         _dump(scene.id, "camera", camera),
         _reference(scene, "depth", view.load_depth, blobs),
         _reference(scene, "ids", view.load_ids, blobs),
+        _reference(scene, "stuff", view.load_stuff, blobs),
+        None if view.load_stuff is None else list(view.stuff_classes),
     )
 
 
@@ -185,7 +187,7 @@ def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
 def _view(
     scene_id: str, row: Row, blobs: Blobs, objects: tuple[Object, ...], sightings: tuple[Sighting, ...]
 ) -> View:
-    _, _, view_id, image, width, height, units, camera, depth, ids = row
+    _, _, view_id, image, width, height, units, camera, depth, ids, stuff, classes = row
     matrices = camera and json.loads(camera)
     name = f"{scene_id}, view {view_id}"
     size = None if width is None or height is None else (width, height)
@@ -198,6 +200,8 @@ def _view(
         load_image=blobs.loader("image", image, name),
         load_depth=blobs.loader("depth", depth, name),
         load_ids=blobs.loader("ids", ids, name),
+        stuff_classes=tuple(classes or ()),
+        load_stuff=blobs.loader("stuff", stuff, name),
         load_amodal=_amodal(view_id, size, objects, sightings, rendered=ids is not None),
     )
 

@@ -17,7 +17,7 @@ from sightline.store.convert import by_scene, scenes_from_tables
 from sightline.store.fingerprint import Fingerprint, fingerprint
 from sightline.store.formats import detect
 from sightline.store.manifest import MANIFEST, PARTIAL, Manifest, ShardInfo, is_dataset, read_manifest
-from sightline.store.schema import LATER, SCHEMA_VERSION, SCHEMAS
+from sightline.store.schema import LATER, PIXELS, SCHEMA_VERSION, SCHEMAS
 from sightline.store.shards import DiskShard, MemoryShard, read_shard
 from sightline.store.tables import Tables
 
@@ -110,10 +110,21 @@ class Dataset:
         """sha256 of the content: the same for the same scenes in the same order, on disk or in memory."""
         if self._manifest is not None:
             return self._manifest.fingerprint
+        return self._content.hexdigest()
+
+    @cached_property
+    def truth_fingerprint(self) -> str:
+        """sha256 of all that is true of the scenes: the content without the pictures (`views.image`)."""
+        if self._manifest is not None and self._manifest.truth:
+            return self._manifest.truth
+        return self._content.hexdigest(pictures=False)
+
+    @cached_property
+    def _content(self) -> Fingerprint:
         content = Fingerprint()
         for part in self._parts:
             content.update(read_shard(part))
-        return content.hexdigest()
+        return content
 
     @cached_property
     def splits(self) -> tuple[str, ...]:
@@ -218,8 +229,10 @@ class Dataset:
                 problems += self._part_problems(part.info, tables)
                 ranges.append((part.info.first, part.info.last, tables.views["scene_id"].unique()))
         manifest = self._manifest
-        if manifest is not None and not problems and content.hexdigest() != manifest.fingerprint:
-            problems.append(_mismatch(self.path / MANIFEST, manifest.fingerprint, content.hexdigest()))
+        if manifest is not None and not problems:
+            truth = content.hexdigest(pictures=False)
+            pairs = ((manifest.fingerprint, content.hexdigest()), (manifest.truth or truth, truth))
+            problems += [_mismatch(self.path / MANIFEST, said, found) for said, found in pairs if said != found]
         return problems + self._doubled(ranges)
 
     def _whole(self, scene: Scene) -> Scene:
@@ -242,7 +255,7 @@ class Dataset:
             problems.append(
                 DataError("shard holds other scenes than told", file=self.path / MANIFEST, row=info.name)
             )
-        refs = {r for c in ("image", "depth", "ids") for r in tables.views[c].drop_nulls().unique()}
+        refs = {r for c in PIXELS for r in tables.views[c].drop_nulls().unique()}
         damage = (self.blobs.damage(ref) for ref in sorted(refs) if ref.startswith(PREFIX))
         return problems + [d for d in damage if d is not None]
 

@@ -2,8 +2,8 @@
 
 Pictures: PNG, lossless; JPEG, quality 95 without colour subsampling; WebP, lossless. Depth maps: ``.npz`` with one
 float32 array ``depth`` (metres, NaN unknown), or 16-bit grey PNG in millimetres (0 unknown; what is farther than
-65.535 m becomes unknown). Id maps: grey PNG of 8 bits, or 16 where there are more than 255 ids. Outside pictures
-may be any file Pillow reads; photos whose EXIF tag says how the camera was held come upright.
+65.535 m becomes unknown). Id and stuff maps: grey PNG of 8 bits, or 16 where there are more than 255 ids. Outside
+pictures may be any file Pillow reads; photos whose EXIF tag says how the camera was held come upright.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from sightline.errors import ConfigError, DataError
 
-Kind = Literal["image", "depth", "ids"]
+Kind = Literal["image", "depth", "ids", "stuff"]
 
 UNREADABLE = (
     OSError,
@@ -52,6 +52,7 @@ FORMS: Final[dict[Kind, tuple[str, ...]]] = {
     "image": ("png", "jpeg", "webp"),
     "depth": ("npz", "png"),
     "ids": ("png",),
+    "stuff": ("png",),
 }
 """How each kind can be kept; the first is the lossless default."""
 
@@ -69,7 +70,7 @@ _PICTURE: Final[dict[str, dict[str, Any]]] = {
 
 
 def encode(kind: Kind, pixels: NDArray[Any], form: str | None = None) -> tuple[bytes, str]:
-    """The bytes and the suffix of a picture, depth map or id map.
+    """The bytes and the suffix of a picture, depth map, id map or stuff map.
 
     Args:
         kind: What the pixels are.
@@ -87,7 +88,7 @@ def encode(kind: Kind, pixels: NDArray[Any], form: str | None = None) -> tuple[b
         return _picture(_checked(pixels), name, quality), ".jpg" if name == "jpeg" else f".{name}"
     if quality:
         raise ConfigError(f"form {form!r}: only pictures have a quality")
-    if kind == "ids":
+    if kind in ("ids", "stuff"):
         return _ids(pixels), ".png"
     return (_millimetres(pixels) if name == "png" else _metres(pixels)), f".{name}"
 
@@ -257,9 +258,11 @@ def _decode_ids(data: io.BytesIO, _: str) -> NDArray[np.int32]:
 _MAPS: Final[dict[Kind, Callable[[NDArray[Any]], NDArray[Any]]]] = {
     "depth": _depth,
     "ids": lambda stored: stored.astype(np.int32),
+    "stuff": lambda stored: stored.astype(np.uint8),
 }
 _DECODERS: Final[dict[Kind, Callable[[io.BytesIO, str], NDArray[Any]]]] = {
     "image": _decode_image,
     "depth": _decode_depth,
     "ids": _decode_ids,
+    "stuff": lambda data, suffix: _decode_ids(data, suffix).astype(np.uint8),
 }

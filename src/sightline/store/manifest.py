@@ -69,6 +69,7 @@ class Manifest:
         splits: Names of the splits, sorted.
         fingerprint: Of all values.
         shards: In the order of their scenes.
+        truth: Fingerprint of all values but the pictures; empty in folders written before there was one.
         recipe: How the scenes were made, where they were generated: plain values, no part of the fingerprint.
     """
 
@@ -78,6 +79,7 @@ class Manifest:
     fingerprint: str
     shards: tuple[ShardInfo, ...]
     schema_version: int = SCHEMA_VERSION
+    truth: str = ""
     recipe: Mapping[str, Any] | None = None
 
     def to_json(self) -> bytes:
@@ -89,6 +91,7 @@ class Manifest:
                 "created": self.created,
                 "splits": self.splits,
                 "fingerprint": self.fingerprint,
+                **({"truth": self.truth} if self.truth else {}),
                 **({} if self.recipe is None else {"recipe": self.recipe}),
                 "shards": [shard_to_dict(s) for s in self.shards],
             },
@@ -117,7 +120,8 @@ def read_manifest(folder: Path) -> Manifest:
     at = Value({name: value for name, value in stored.items() if name in known}, str(path))
     given: _StoredManifest = at.read(_StoredManifest)
     shards = tuple(shard.described() for shard in given.shards)
-    return Manifest(given.source, given.created, given.splits, given.fingerprint, shards, recipe=given.recipe)
+    said = (given.source, given.created, given.splits, given.fingerprint)
+    return Manifest(*said, shards, truth=given.truth, recipe=given.recipe)
 
 
 def shard_to_dict(shard: ShardInfo) -> dict[str, Any]:
@@ -182,4 +186,5 @@ class _StoredManifest:
     splits: tuple[str, ...]
     fingerprint: str
     shards: tuple[_StoredShard, ...]
+    truth: str = ""
     recipe: Mapping[str, Any] | None = None

@@ -34,6 +34,8 @@ _COLUMNS: Final[dict[str, dict[str, Any]]] = {
         "camera": pl.String,  # JSON {"k": [9], "world_to_camera": [12]} or null
         "depth": pl.String,  # blob reference or null
         "ids": pl.String,  # blob reference or null
+        "stuff": pl.String,  # blob reference or null
+        "stuff_classes": pl.List(pl.String),  # class i of the stuff map is number i - 1 here; null without a map
     },
     "objects": {
         "scene_id": pl.String,
@@ -73,6 +75,12 @@ _COLUMNS: Final[dict[str, dict[str, Any]]] = {
 SCHEMAS: Final[dict[str, pl.Schema]] = {name: pl.Schema(columns) for name, columns in _COLUMNS.items()}
 """Table name → columns and types, in order."""
 
-LATER: Final[dict[str, frozenset[str]]] = {"relations": frozenset({"view_id"})}
+PIXELS: Final = ("image", "depth", "ids", "stuff")
+"""Columns of `views` that refer to pixels."""
+
+LATER: Final[dict[str, frozenset[str]]] = {
+    "views": frozenset({"stuff", "stuff_classes"}),
+    "relations": frozenset({"view_id"}),
+}
 """Columns that older files of this version lack; they are read as null, and all null they leave no trace in the
 fingerprint, so that old and new files of the same content have the same one."""

@@ -20,7 +20,7 @@ from sightline.store.dataset import Dataset
 from sightline.store.fingerprint import Fingerprint
 from sightline.store.manifest import MANIFEST, OWNED, Manifest, ShardInfo
 from sightline.store.pictures import picture_faults
-from sightline.store.schema import SCHEMAS
+from sightline.store.schema import PIXELS, SCHEMAS
 from sightline.store.shards import table_file, write_shard
 from sightline.store.tables import Tables
 
@@ -50,8 +50,8 @@ def write(
         path: The folder. A dataset that is there already is a ConfigError unless `overwrite`.
         source: A word on where the data comes from, for the manifest.
         scenes_per_shard: Memory grows with it, the number of files shrinks.
-        images: Files or bytes to keep as blobs, by the reference that stands in ``views.image``, ``depth`` or
-            ``ids``; the reference becomes ``blob:…``. Other paths stay as they are.
+        images: Files or bytes to keep as blobs, by the reference that stands in ``views.image``, ``depth``,
+            ``ids`` or ``stuff``; the reference becomes ``blob:…``. Other paths stay as they are.
         copy: Keep the files that other paths lead to as well. Each picture is looked at first (see `pictures`).
         on_broken: Told of every picture that cannot be read or has another size than its view; its scene goes on
             without it, and a scene that has nothing else is left out. By default the first such picture is raised.
@@ -104,7 +104,8 @@ def _write_all(folder: Path, pieces: Iterable[Tables], source: str, compression:
         splits.update(tables.views["split"].unique())
     created = datetime.now(UTC).isoformat(timespec="seconds")
     named = tuple(sorted(splits - {""}))
-    manifest = Manifest(source, created, named, content.hexdigest(), tuple(shards))
+    whole, truth = content.hexdigest(), content.hexdigest(pictures=False)
+    manifest = Manifest(source, created, named, whole, tuple(shards), truth=truth)
     atomic_write(folder / MANIFEST, manifest.to_json())
 
 
@@ -195,7 +196,7 @@ def _keep_images(
 ) -> Tables:
     if copy:
         tables = _without_broken(tables, images, on_broken)
-    columns = [_kept_column(tables.views[c], images, blobs, copy=copy) for c in ("image", "depth", "ids")]
+    columns = [_kept_column(tables.views[c], images, blobs, copy=copy) for c in PIXELS]
     return Tables(tables.views.with_columns(columns), tables.objects, tables.sightings, tables.relations)
 
 

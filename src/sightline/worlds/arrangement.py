@@ -18,6 +18,9 @@ from sightline.worlds.poses import PlacementRules
 from sightline.worlds.solids import Floats
 from sightline.worlds.spec import CameraSpec, LightSpec, World
 
+_AROUND = (1 << 16,)
+"""Key of the stream that ground, walls and sky are drawn from, far from those of objects and jitter."""
+
 _WHOLE = {"whole": 2, "centre": 1, "any": 0}
 
 
@@ -54,6 +57,7 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     for camera, eye in zip(world.cameras, eyes, strict=True):
         _check_outside(camera.name, eye, objects, f"scene {index} of seed {seed}")
     left, behind = directions(shots[0].camera)
+    around = np.random.default_rng(np.random.SeedSequence(sequence.entropy, spawn_key=_AROUND))
     return Layout(
         world=world.name,
         seed=seed,
@@ -67,6 +71,7 @@ def arrange(world: World, seed: int, index: int) -> Layout:
         left=left,
         behind=behind,
         containment=world.containment,
+        surroundings=world.surroundings.draw(around),
     )
 
 

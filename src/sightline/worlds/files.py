@@ -17,7 +17,7 @@ from sightline.worlds.world import filled
 _FOLDER: Final = Path(__file__).parent / "presets"
 _BASE: Final = "base"
 _SUFFIXES: Final = (".yaml", ".yml")
-_MESH_FILE: Final = re.compile(r"meshes\..+\.file")
+_FILE: Final = re.compile(r"(meshes\..+|sky)\.file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +121,12 @@ def _lay_over(
 ) -> None:
     """Mappings are laid over key by key, everything else is replaced; `shapes` is never mixed from two files.
 
-    Mesh files are looked for beside the file that names them.
+    Meshes and pictures are looked for beside the file that names them.
     """
     for key, value in layer.items():
         path = f"{at}.{key}" if at else str(key)
         below = values.get(key)
-        if _MESH_FILE.fullmatch(path) and isinstance(value, str):
+        if _FILE.fullmatch(path) and isinstance(value, str):
             value = str((Path(file).parent / value).resolve())
         if isinstance(value, dict) and path != "shapes":
             values[key] = dict(below) if isinstance(below, dict) else {}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sightline.errors import DataError
 from sightline.geometry.cameras import cross
 from sightline.scenes.types import Camera
+from sightline.worlds.surroundings import PLAIN, Surroundings
 
 MOST_OBJECTS = 62
 """Objects a layout may hold: the renderers keep sets of them in the bits of one integer."""
@@ -101,9 +102,10 @@ class Layout:
         world: Name of the world it comes from; with `seed` and `index` it can be made again.
         split: Split it belongs to.
         table: Albedo of the table, linear RGB; it is flat and without end.
-        ambient: Radiance of the sky, linear RGB, the same in all directions.
+        ambient: Radiance of a uniform sky, linear RGB, the same in all directions.
         left: Unit vector on the table: the original camera's left; `behind` points away from that camera.
         containment: Whether its world knows containing; if not, no label says that a thing could be inside another.
+        surroundings: Regions of the ground that lie on the table, walls and sky.
     """
 
     world: str
@@ -118,6 +120,7 @@ class Layout:
     left: tuple[float, float]
     behind: tuple[float, float]
     containment: bool = True
+    surroundings: Surroundings = PLAIN
 
     def check_indices(self, indices: Sequence[int]) -> None:
         """A DataError for an index that is not of an object."""

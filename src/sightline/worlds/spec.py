@@ -17,6 +17,7 @@ from sightline.typed import OneOf, Value
 from sightline.worlds.files import Merged, gather
 from sightline.worlds.shapes import SHAPES, register
 from sightline.worlds.shapes.meshes import load_mesh
+from sightline.worlds.surroundings_spec import read_surroundings
 from sightline.worlds.world import CameraSpec, Cooccurrence, Length, LightSpec, MeshSpec, Odds, World, some_of
 
 __all__ = ["ORIGINAL", "CameraSpec", "LightSpec", "Odds", "World", "load_world", "world_from"]
@@ -26,10 +27,11 @@ ORIGINAL = "original"
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
-_READ_APART: Final = ("shapes", "cameras", "lights", "cooccurrence", "meshes")
+_AROUND: Final = ("ground", "walls", "sky")
+_READ_APART: Final = ("shapes", "cameras", "lights", "cooccurrence", "meshes", *_AROUND)
 """Fields whose values depend on other fields."""
 
-_NOT_IN_FILES: Final = ("name", "split", "settings")
+_NOT_IN_FILES: Final = ("name", "split", "settings", "surroundings")
 
 
 def load_world(name: str | Path) -> World:
@@ -58,7 +60,7 @@ def world_from(name: str, settings: Mapping[str, Any]) -> World:
 
 def _world(merged: Merged) -> World:
     whole = Value(merged.values, merged.file_of)
-    whole.only([f.name for f in fields(World) if f.name not in _NOT_IN_FILES] + ["meshes"])
+    whole.only([f.name for f in fields(World) if f.name not in _NOT_IN_FILES] + ["meshes", *_AROUND])
     for key in ("shapes", "cameras", "lights", "meshes"):
         if key not in merged.values:
             raise DataError("field is missing", file=whole.file, field=key)
@@ -73,6 +75,7 @@ def _world(merged: Merged) -> World:
         cameras=_cameras(whole["cameras"]),
         lights=tuple(v.read(LightSpec, name=name) for name, v in _said(whole["lights"])),
         cooccurrence=_cooccurrence(whole["cooccurrence"], [name for name, _ in shapes]),
+        surroundings=read_surroundings(*(whole[key] for key in _AROUND)),
         settings={**merged.values, "split": merged.split},
     )
     for camera in world.cameras:

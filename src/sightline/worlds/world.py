@@ -10,6 +10,7 @@ from sightline.typed import Above, As, Least, OneOf, Unfit
 from sightline.worlds.layout import MOST_OBJECTS, Point
 from sightline.worlds.looks import COLORS, MATERIALS
 from sightline.worlds.shapes import SIZES
+from sightline.worlds.surroundings_spec import NOTHING_AROUND, SurroundingsSpec
 
 
 def filled(text: str) -> str:
@@ -165,6 +166,8 @@ class World:
         tries: Poses tried for one object on the table.
         attempts: Times a scene is begun anew before it counts as impossible.
         stream: Worlds with different streams share no scene, even with the same seed; 0 adds nothing to the seed.
+        table: Albedo of the ground where no region lies; `ambient` is the radiance of a uniform sky.
+        surroundings: Regions of the ground, walls and sky.
         jitter: Factor on the jitter of all cameras and lights.
         resolution: Width and height in pixels.
         depth_tolerance: Two objects whose depths differ by at most this share of the smaller one are equally far.
@@ -200,6 +203,7 @@ class World:
     cameras: tuple[CameraSpec, ...]
     lights: tuple[LightSpec, ...]
     cooccurrence: Cooccurrence | None = None
+    surroundings: SurroundingsSpec = NOTHING_AROUND
     depth_tolerance: Size
     containment: bool = True
     settings: Mapping[str, Any] = field(repr=False, compare=False)
