@@ -131,7 +131,8 @@ def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
     )
     parent = load_world("geospa/val_size")
     assert (world.name, world.split, world.colors) == ("mine", "mine", ("red",))
-    assert (world.shapes, world.sizes, world.stream) == (parent.shapes, parent.sizes, parent.stream)
+    assert (world.shapes, world.sizes) == (parent.shapes, parent.sizes)
+    assert world.stream == "mine"  # never the parent's: it would share its cameras and lights
     top = {c.name: c for c in world.cameras}["top"]
     assert (top.focal_mm, top.up, top.jitter) == (50.0, (0.0, 1.0, 0.0), 0.5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from functools import lru_cache
 
@@ -42,7 +43,7 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     """
     if seed < 0 or index < 0:
         raise ConfigError(f"seed and index of a scene are 0 or more, found seed {seed}, index {index}")
-    sequence = np.random.SeedSequence([seed, index, world.stream] if world.stream else [seed, index])
+    sequence = np.random.SeedSequence([seed, index, *_words(world.stream)])
     (shaking,) = sequence.spawn(1)
     shake = np.random.default_rng(shaking)
     size = world.resolution
@@ -73,6 +74,14 @@ def arrange(world: World, seed: int, index: int) -> Layout:
         containment=world.containment,
         surroundings=world.surroundings.draw(around),
     )
+
+
+@lru_cache(maxsize=256)
+def _words(stream: int | str) -> tuple[int, ...]:
+    """What a stream adds to the seed; 0 adds nothing, as GeoSpa's training scenes had it."""
+    if isinstance(stream, str):
+        return (int.from_bytes(hashlib.sha256(stream.encode()).digest()[:8], "little"),)
+    return (stream,) if stream else ()
 
 
 def directions(camera: Camera) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -59,6 +59,7 @@ def gather(name: str, extending: tuple[str, ...] = ()) -> Merged:
     splits = Value(content.pop("splits", None) or {}, str(file), "splits")
     parent = Value(content.pop("extends", None), str(file), "extends")
     merged = _parent(file, parent, (*extending, str(file)))
+    merged.values.pop("stream", None)  # a world has its own
     merged.origins[""] = str(file)
     _lay_over(merged.values, merged.origins, content, str(file), "")
     known = [key for key, _ in splits.items()]

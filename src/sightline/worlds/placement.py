@@ -19,6 +19,7 @@ import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.worlds.bodies import body, perches, turns_within
+from sightline.worlds.company import ShapeSets, shape_sets
 from sightline.worlds.layout import How, Placed
 from sightline.worlds.poses import (
     COLLIDES,
@@ -35,6 +36,7 @@ from sightline.worlds.poses import (
 )
 from sightline.worlds.solids import Floats
 from sightline.worlds.spec import World
+from sightline.worlds.world import Cooccurrence
 
 _BATCH = 50
 """Poses drawn at a time."""
@@ -73,26 +75,26 @@ def place(world: World, rng: np.random.Generator, rules: PlacementRules) -> tupl
     low, high = world.objects
     wanted = low + int(rng.random() * (high - low + 1))
     failures, deck = Failures(), _deck(world)
+    company = deck.company(world, wanted, rng)
     for _ in range(world.attempts):
         scene = _Scene(world, rules, empty(wanted, deck.corners))
         while len(scene.objects) < wanted:
-            if not scene.add(_draw(world, deck, rng, scene.kinds), rng, failures):
+            shape = company[len(scene.objects)] if company else None
+            if not scene.add(_draw(world, deck, rng, scene.kinds, shape), rng, failures):
                 break
         else:
             return tuple(scene.objects)
     raise ConfigError(_impossible(world, wanted, failures))
 
 
-def _draw(world: World, deck: _Deck, rng: np.random.Generator, present: list[ObjectKind]) -> ObjectKind:
-    """A combination that is not there yet, by the world's weights and co-occurrence."""
-    weights = deck.weights
-    if deck.factors is not None:
-        for kind in present:
-            weights = [w * f for w, f in zip(weights, deck.factors[kind.shape], strict=True)]
-    steps = list(accumulate(weights))
+def _draw(
+    world: World, deck: _Deck, rng: np.random.Generator, present: list[ObjectKind], given: str | None
+) -> ObjectKind:
+    """A combination that is not there yet, of the given shape or else of one by the world's weights."""
+    steps = deck.steps
     for _ in range(_REDRAWS):
         u, size, color, material = rng.random(4).tolist()
-        shape = deck.shapes[min(bisect_right(steps, u * steps[-1]), len(steps) - 1)]
+        shape = given or deck.shapes[min(bisect_right(steps, u * steps[-1]), len(steps) - 1)]
         kind = ObjectKind(
             shape,
             f"{shape}:{world.sizes[int(size * len(world.sizes))]}",
@@ -103,7 +105,7 @@ def _draw(world: World, deck: _Deck, rng: np.random.Generator, present: list[Obj
             return kind
     raise ConfigError(
         f"world {world.name!r}: after {len(present)} objects, {_REDRAWS:,} draws gave no distinct one; "
-        "its weights or co-occurrence leave too few combinations"
+        "its weights or kinds leave too few combinations"
     )
 
 
@@ -112,17 +114,41 @@ class _Deck:
     """What objects are drawn from."""
 
     shapes: tuple[str, ...]
-    weights: list[float]
-    factors: Mapping[str, tuple[float, ...]] | None
+    steps: list[float]
+    sets: Mapping[int, ShapeSets]
     corners: int
+
+    def company(self, world: World, wanted: int, rng: np.random.Generator) -> list[str]:
+        """The shapes of a scene of so many objects, drawn together; none where each is drawn by itself.
+
+        A scene that finds no room keeps them: were they drawn anew, large ones would be rarer, and rarer in the
+        company of large ones.
+        """
+        if not self.sets:
+            return []
+        fewest, most = (min(wanted, len(self.shapes), kinds) for kinds in world.kinds or (wanted, wanted))
+        kinds = fewest + int(rng.random() * (most - fewest + 1))
+        members = self.sets[kinds].draw(rng.random())
+        members += [members[int(u * kinds)] for u in rng.random(wanted - kinds).tolist()]
+        return [self.shapes[members[i]] for i in rng.permutation(wanted)]
 
 
 @lru_cache(maxsize=64)
 def _deck(world: World) -> _Deck:
-    shapes = tuple(shape for shape, _ in world.shapes)
-    factors = None if world.cooccurrence is None else world.cooccurrence.rows(shapes)
+    shapes, weights = tuple(shape for shape, _ in world.shapes), [weight for _, weight in world.shapes]
     polygons = (p for name in world.solids() for p in (body(name).outline, body(name).cavity, body(name).top))
-    return _Deck(shapes, [w for _, w in world.shapes], factors, max(map(len, polygons)))
+    return _Deck(shapes, list(accumulate(weights)), _sets(world, shapes, weights), max(map(len, polygons)))
+
+
+def _sets(world: World, shapes: tuple[str, ...], weights: list[float]) -> dict[int, ShapeSets]:
+    """For each number of different shapes that a scene may hold, the sets of them."""
+    if world.kinds is None and world.cooccurrence is None:
+        return {}
+    fewest, most = (min(k, len(shapes)) for k in world.kinds or world.objects)
+    fewest, place = min(fewest, world.objects[0]), {shape: i for i, shape in enumerate(shapes)}
+    bonds = world.cooccurrence or Cooccurrence((), 0.0)
+    factors = {(place[a], place[b]): factor**bonds.power for (a, b), factor in bonds.factors}
+    return {k: shape_sets(weights, k, factors) for k in range(fewest, most + 1)}
 
 
 class _Scene:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from itertools import permutations
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,11 +14,23 @@ import numpy as np
 
 from sightline.errors import ConfigError, DataError
 from sightline.typed import OneOf, Value
+from sightline.worlds.company import MOST_SETS, too_many
 from sightline.worlds.files import Merged, gather
 from sightline.worlds.shapes import SHAPES, register
 from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.surroundings_spec import read_surroundings
-from sightline.worlds.world import CameraSpec, Cooccurrence, Length, LightSpec, MeshSpec, Odds, World, some_of
+from sightline.worlds.world import (
+    CameraSpec,
+    Cooccurrence,
+    Length,
+    LightSpec,
+    MeshSpec,
+    Number,
+    Odds,
+    World,
+    filled,
+    some_of,
+)
 
 __all__ = ["ORIGINAL", "CameraSpec", "LightSpec", "Odds", "World", "load_world", "world_from"]
 
@@ -28,7 +40,7 @@ ORIGINAL = "original"
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 _AROUND: Final = ("ground", "walls", "sky")
-_READ_APART: Final = ("shapes", "cameras", "lights", "cooccurrence", "meshes", *_AROUND)
+_READ_APART: Final = ("shapes", "cameras", "lights", "cooccurrence", "meshes", "stream", *_AROUND)
 """Fields whose values depend on other fields."""
 
 _NOT_IN_FILES: Final = ("name", "split", "settings", "surroundings")
@@ -66,6 +78,7 @@ def _world(merged: Merged) -> World:
             raise DataError("field is missing", file=whole.file, field=key)
     own = _own_shapes(whole["meshes"])
     shapes = _weights(whole["shapes"], (*SHAPES, *own))
+    stream = merged.name if whole["stream"].value is None else _stream(whole["stream"])
     rest = Value({key: value for key, value in merged.values.items() if key not in _READ_APART}, merged.file_of)
     world: World = rest.read(
         World,
@@ -76,7 +89,8 @@ def _world(merged: Merged) -> World:
         lights=tuple(v.read(LightSpec, name=name) for name, v in _said(whole["lights"])),
         cooccurrence=_cooccurrence(whole["cooccurrence"], [name for name, _ in shapes]),
         surroundings=read_surroundings(*(whole[key] for key in _AROUND)),
-        settings={**merged.values, "split": merged.split},
+        stream=stream,
+        settings={**merged.values, "split": merged.split, "stream": stream},
     )
     for camera in world.cameras:
         _check_above("camera", camera, whole["cameras"][camera.name], world.jitter)
@@ -84,6 +98,7 @@ def _world(merged: Merged) -> World:
     for light in world.lights:
         _check_above("light", light, whole["lights"][light.name], world.jitter)
     _check_enough_kinds(world, whole["objects"])
+    _check_sets(world, whole["kinds"])
     return world
 
 
@@ -97,6 +112,22 @@ def _check_enough_kinds(world: World, objects: Value) -> None:
     if world.distinct and kinds < world.objects[1]:
         many = "only one object" if kinds == 1 else f"only {kinds} distinct objects"
         objects.fail(f"{many} can be made", f"at most {kinds}, or distinct: false")
+
+
+def _stream(stream: Value) -> int | str:
+    kind: Any = Annotated[str, filled] if isinstance(stream.value, str) else Number
+    return stream.read(kind)  # type: ignore[no-any-return]
+
+
+def _check_sets(world: World, kinds: Value) -> None:
+    """Refuse more different shapes than there are, and more sets of them than can be listed."""
+    shapes, (fewest, most) = len(world.shapes), world.kinds or (1, 1)
+    if fewest > shapes:
+        kinds.fail(f"only {shapes} different shapes can be drawn", f"at most {shapes}")
+    if world.cooccurrence or world.kinds:
+        most = min(most if world.kinds else world.objects[1], world.objects[1], shapes)
+        if any(too_many(shapes, k) for k in range(most + 1)):
+            kinds.fail(f"there are more than {MOST_SETS:,} sets of {most} out of {shapes} shapes", "fewer kinds")
 
 
 def _own_shapes(meshes: Value) -> tuple[str, ...]:
@@ -140,12 +171,14 @@ def _cooccurrence(prior: Value, shapes: Sequence[str]) -> Cooccurrence | None:
     if prior["together"].value is not None:
         factor = prior["factor"].read(Length)
         for group in prior["together"].parts():
-            factors.update(dict.fromkeys(permutations(group.read(some_of("shape", shapes)), 2), factor))
+            factors |= dict.fromkeys(combinations(sorted(group.read(some_of("shape", shapes))), 2), factor)
     if prior["pairs"].value is not None:
         for a, row in prior["pairs"].items():
             _shape(a, row, shapes)
             for b, pair in row.items():
-                factors[a, _shape(b, pair, shapes)] = factors[b, a] = pair.read(Length)
+                if a == _shape(b, pair, shapes):
+                    pair.fail("a shape is no companion of itself; `kinds` says how often shapes repeat")
+                factors[min(a, b), max(a, b)] = pair.read(Length)
     power = 1.0 if prior["power"].value is None else prior["power"].read(float)
     return Cooccurrence(tuple(factors.items()), power)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -112,20 +112,15 @@ class Odds:
 
 @dataclass(frozen=True, slots=True)
 class Cooccurrence:
-    """Which shapes like to appear together: factors on the odds of a shape, for every object that is there already.
+    """Which shapes like to appear together: factors on the odds that both of a pair are in a scene; see `company`.
 
     Attributes:
-        factors: (present shape, new shape) with the factor, both ways round; 1 for pairs not listed.
+        factors: (shape, other shape) with the factor, each pair once; 1 for pairs not listed.
         power: 1 takes the factors as they are, 0 switches them off, −1 turns them round.
     """
 
     factors: tuple[tuple[tuple[str, str], float], ...]
     power: float
-
-    def rows(self, shapes: Sequence[str]) -> Mapping[str, tuple[float, ...]]:
-        """For a present shape the factors of all shapes, the power taken."""
-        known = dict(self.factors)
-        return {a: tuple(known.get((a, b), 1.0) ** self.power for b in shapes) for a in shapes}
 
 
 def _can_begin(odds: Odds) -> Odds:
@@ -154,6 +149,7 @@ class World:
         scenes: How many scenes make the set; None where nobody said.
         shapes: Shapes with their weights.
         objects: Fewest and most objects in a scene.
+        kinds: Fewest and most different shapes in a scene; None leaves that to chance.
         distinct: No two objects of a scene agree in shape, size, colour and material.
         placement: How likely an object is put on the table, into another or onto another.
         children: How many objects one object may hold or carry.
@@ -165,7 +161,8 @@ class World:
         stability: How far inside the hull of the contact a centre of mass stays, in half widths of the base.
         tries: Poses tried for one object on the table.
         attempts: Times a scene is begun anew before it counts as impossible.
-        stream: Worlds with different streams share no scene, even with the same seed; 0 adds nothing to the seed.
+        stream: Worlds with different streams share no scene, no camera and no light, even with the same seed: a
+            text, by default the world's name, or one of GeoSpa's numbers.
         table: Albedo of the ground where no region lies; `ambient` is the radiance of a uniform sky.
         surroundings: Regions of the ground, walls and sky.
         jitter: Factor on the jitter of all cameras and lights.
@@ -184,6 +181,7 @@ class World:
     colors: Annotated[tuple[str, ...], As(some_of("colour", COLORS))]
     materials: Annotated[tuple[str, ...], As(some_of("material", MATERIALS))]
     objects: Annotated[tuple[int, int], As(tuple[Count, Count]), _counts]
+    kinds: Annotated[tuple[int, int], As(tuple[Count, Count]), _counts] | None = None
     distinct: bool
     placement: Annotated[Odds, _can_begin]
     children: Number
@@ -195,7 +193,7 @@ class World:
     stability: Size
     tries: Count
     attempts: Count
-    stream: Number
+    stream: int | str
     table: Rgb
     ambient: Rgb
     resolution: tuple[Count, Count]
