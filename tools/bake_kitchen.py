@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kitchen_models import DIMENSIONS, MODELS, Model
 from sightline.worlds.shapes.baked import save_solids
 from sightline.worlds.shapes.catalogue import KITCHEN_FILE, SCENE_SCALE
-from sightline.worlds.shapes.surfaces import level, polygon, unit
+from sightline.worlds.shapes.surfaces import level, polygon, symmetry, unit
 from sightline.worlds.solids import Cavity, Floats, Outline, Solid
 
 
@@ -16,7 +18,7 @@ def bake(name: str) -> Solid:
     model = MODELS[name]()
     size = np.array(DIMENSIONS[name]) * SCENE_SCALE
     vertices, factor, shift = _fitted(model, size)
-    return Solid(
+    made = Solid(
         f"{name}:medium",
         vertices.astype(np.float32),
         model.mesh.faces.astype(np.int32),
@@ -27,6 +29,7 @@ def bake(name: str) -> Solid:
         height=float(size[2]),
         cavity=_cavity(model, factor, shift, float(size[2])),
     )
+    return replace(made, symmetry=symmetry(made))
 
 
 def _fitted(model: Model, size: Floats) -> tuple[Floats, Floats, Floats]:

@@ -19,7 +19,7 @@ from sightline.geometry.cameras import look_at
 from sightline.render.frames import Frame
 from sightline.scenes.types import Camera
 from sightline.worlds.layout import Layout, Light, Placed, Shot
-from sightline.worlds.looks import COLORS, MATERIALS, split_name
+from sightline.worlds.looks import COLORS, LINEAR, MATERIALS, split_name, srgb
 from sightline.worlds.looks import Identity as Identity
 
 if TYPE_CHECKING:  # worlds are only imported where views are drawn: they need numba, those who read views do not
@@ -116,10 +116,7 @@ def shrunk(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A picture of a canonical layout at the size that was asked for."""
     side = len(image) // _FINER
     fine = LINEAR[image].reshape(side, _FINER, side, _FINER, 3)
-    light = fine.mean(axis=(1, 3))
-    curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
-    patch: NDArray[np.uint8] = np.round(255.0 * curve).astype(np.uint8)
-    return patch
+    return srgb(fine.mean(axis=(1, 3)))
 
 
 def identity(thing: Identity | Placed) -> Identity:
@@ -178,12 +175,3 @@ def _aimed(placed: Placed, offset: Floats, up: Floats, side: int) -> Camera:
     focal = FILLS[split_name(placed.shape)[1]] * side / float((high - low).max())
     cx, cy = (side / 2 - focal * (low + high) / 2).tolist()
     return Camera((focal, 0.0, cx, 0.0, focal, cy, 0.0, 0.0, 1.0), tuple(pose.ravel().tolist()))
-
-
-def _linear_light() -> NDArray[np.float64]:
-    c = np.arange(256) / 255.0
-    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-
-
-LINEAR: Final = _linear_light()
-"""Light of every byte of an sRGB picture, (256,) float64."""

@@ -116,8 +116,15 @@ def _half_width(polygon: Floats) -> float:
 
 
 def _weight(shape: Solid) -> tuple[float, float, float]:
-    """Volume and the x and y of its middle, summed over the tetrahedra from the origin to every face."""
+    """Volume and the x and y of its middle, summed over the tetrahedra from the origin to every face.
+
+    An open surface encloses nothing: it counts as half the prism over its outline, with the middle of its area.
+    """
     a, b, c = np.moveaxis(shape.vertices.astype(np.float64)[shape.faces], 1, 0)
+    if not shape.closed:
+        areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        x, y, _ = (((a + b + c) * (areas / 3.0)[:, None]).sum(axis=0) / areas.sum()).tolist()
+        return footprints.area(shape.outline.polygon()) * shape.height / 2.0, x, y
     volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
     middle = ((a + b + c) * (volumes / 4.0)[:, None]).sum(axis=0) / volumes.sum()
     return float(volumes.sum()), float(middle[0]), float(middle[1])

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from sightline.errors import ConfigError
 from sightline.hints import hint
 
@@ -80,7 +83,7 @@ def split_name(name: str) -> tuple[str, str]:
     return shape, size
 
 
-def linear(rgb: tuple[int, int, int]) -> tuple[float, float, float]:
+def linear(rgb: tuple[float, float, float]) -> tuple[float, float, float]:
     """8-bit sRGB as linear light in [0, 1].
 
     >>> [round(c, 4) for c in linear((87, 87, 87))]
@@ -92,3 +95,18 @@ def linear(rgb: tuple[int, int, int]) -> tuple[float, float, float]:
 
 def _linear(c: float) -> float:
     return c / 12.92 if c <= 0.04045 else float(((c + 0.055) / 1.055) ** 2.4)
+
+
+def srgb(light: ArrayLike) -> NDArray[np.uint8]:
+    """Linear light in [0, 1] as 8-bit sRGB, whatever the shape of the array.
+
+    >>> srgb([0.0953, 1.0]).tolist()
+    [87, 255]
+    """
+    light = np.clip(np.asarray(light, np.float64), 0.0, 1.0)
+    curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    return np.asarray(np.round(255.0 * curve), np.uint8)
+
+
+LINEAR: Final = np.array([_linear(c / 255.0) for c in range(256)])
+"""Light of every byte of an sRGB picture, (256,) float64."""

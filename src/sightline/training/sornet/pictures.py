@@ -13,11 +13,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sightline.render.canonical import LINEAR, SIZE, canonical_layouts
+from sightline.render.canonical import SIZE, canonical_layouts
 from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
 from sightline.training.sornet.layouts import CanonicalStream, PlacedBatch, PlacedScenes, identities_of, items
 from sightline.worlds import SIZES, World
+from sightline.worlds.looks import LINEAR
 from sightline.worlds.shapes import split_name
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -135,23 +136,20 @@ def _kitchen() -> dict[str, Solid]:
 def scaled(solid: Solid, name: str, factor: float) -> Solid:
     """The solid grown about the middle of its base, under another name."""
     cavity = solid.cavity
-    return Solid(
-        name,
-        solid.vertices * np.float32(factor),
-        solid.faces,
-        solid.normals,
+    return replace(
+        solid,
+        name=name,
+        vertices=solid.vertices * np.float32(factor),
         outline=solid.outline.scaled(factor),
         base=solid.base.scaled(factor),
         top=None if solid.top is None else solid.top.scaled(factor),
         height=solid.height * factor,
         cavity=None if cavity is None else Cavity(cavity.outline.scaled(factor), cavity.depth * factor),
+        landmarks={name: (x * factor, y * factor, z * factor) for name, (x, y, z) in solid.landmarks.items()},
     )
 
 
 def _same(a: Solid, b: Solid) -> bool:
-    arrays = ((a.vertices, b.vertices), (a.faces, b.faces), (a.normals, b.normals))
-    return all(np.array_equal(x, y) for x, y in arrays) and _facts(a) == _facts(b)
-
-
-def _facts(solid: Solid) -> tuple[Outline, Outline, Outline | None, float, Cavity | None]:
-    return solid.outline, solid.base, solid.top, solid.height, solid.cavity
+    pairs = [(getattr(a, field.name), getattr(b, field.name)) for field in fields(Solid)]
+    pairs += [(x.texture, y.texture) for x, y in zip(a.slots, b.slots, strict=False)]
+    return all(np.array_equal(x, y) if isinstance(x, np.ndarray) else x == y for x, y in pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,12 @@ class Mesh(NamedTuple):
     normals: Floats
 
     def solid(self, name: str, **facts: Any) -> Solid:
-        """The solid with this surface; `facts` are its other fields."""
+        """The solid with this surface; `facts` are its other fields.
+
+        Without a word on its symmetry it has that of its outline and its cavity.
+        """
+        regions = [facts["outline"], *([facts["cavity"].outline] if facts.get("cavity") else [])]
+        facts.setdefault("symmetry", math.gcd(*(region.turns for region in regions)))
         arrays = {"vertices": np.float32, "faces": np.int32, "normals": np.float32}
         return Solid(name, **{key: getattr(self, key).astype(kind) for key, kind in arrays.items()}, **facts)
 

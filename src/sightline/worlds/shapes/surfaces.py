@@ -1,4 +1,4 @@
-"""What a closed surface tells of itself: its normals, its open edges, and the regions it stands on and carries."""
+"""What a surface tells of itself: normals, open edges, the regions it stands on and carries, symmetry."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from numpy.typing import NDArray
 
 from sightline.geometry.footprints import hull
 from sightline.worlds.shapes.prisms import Indices
-from sightline.worlds.solids import Floats, Outline
+from sightline.worlds.solids import CONTINUOUS, Floats, Outline, Solid
 
 CREASE: Final = 35.0
 """Degrees: faces that meet at a larger angle have an edge between them, others run smoothly into one another."""
 
 LEVEL: Final = 1e-4
 """Vertices this close in height, relative to that of the whole, are level."""
+
+CELL: Final = 0.01
+"""Side of the cells that turned surfaces are compared in, relative to the largest distance from the axis."""
+
+MOST_TURNS: Final = 12
+"""Steps of a turn that are told from a turn by any angle."""
 
 
 class Surface(NamedTuple):
@@ -60,17 +66,15 @@ def _corner_angles(corners: Floats) -> Floats:
 
 
 def open_edges(faces: Indices) -> int:
-    """Edges without exactly one partner running the other way: none in a closed, consistently wound mesh.
+    """Count the edges that faces run along more often one way than the other: none in a closed mesh, wound alike.
 
     >>> open_edges(np.array([(0, 1, 2)]))
     3
     """
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     many = int(faces.max()) + 1
-    edges, counts = np.unique(start * many + end, return_counts=True)
-    once = edges[counts == 1]
-    paired = np.isin(once, once % many * many + once // many)
-    return len(edges) - int(paired.sum())
+    _, edge = np.unique(np.minimum(start, end) * many + np.maximum(start, end), return_inverse=True)
+    return int(np.count_nonzero(np.bincount(edge.ravel(), np.where(start < end, 1.0, -1.0))))
 
 
 def polygon(points: Floats) -> Outline:
@@ -105,3 +109,51 @@ def unit(v: Floats) -> Floats:
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     scaled: Floats = v / np.where(length > 0.0, length, 1.0)
     return scaled
+
+
+def symmetry(solid: Solid) -> int:
+    """Count the turns about z, painted parts included, that leave a solid the same: see `Solid.symmetry`.
+
+    Turned points of the surface must come to lie within about 2 % of the solid's radius from a face of their slot.
+    """
+    corners = solid.vertices[solid.faces].astype(np.float64)
+    cell = CELL * float(np.hypot(*solid.vertices[:, :2].T).max()) or 1.0
+    points, face = _spread(corners, cell)
+    slots = solid.paint[face].astype(np.int64)
+    there = np.unique(_cells(points, slots, cell))
+    few = np.random.default_rng(0).permutation(len(points))[:2048]
+
+    around = np.array(list(np.ndindex(3, 3, 3))) - 1.0
+
+    def same(angle: float) -> bool:
+        c, s = np.cos(angle), np.sin(angle)
+        turned = points[few] @ np.array([(c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)])
+        keys = _cells((turned[:, None] + around * cell).reshape(-1, 3), np.repeat(slots[few], 27), cell)
+        met = there[np.searchsorted(there, keys).clip(max=len(there) - 1)] == keys
+        return bool(met.reshape(-1, 27).any(axis=1).all())
+
+    if all(same(angle) for angle in (0.4, 1.0, 2.2)):
+        return CONTINUOUS
+    return max(n for n in range(1, MOST_TURNS + 1) if n == 1 or same(2.0 * np.pi / n))
+
+
+def _spread(corners: Floats, step: float) -> tuple[Floats, Indices]:
+    """Points over all triangles, at most `step` apart along two sides of each, and the triangle of each point."""
+    lengths = np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2)
+    # From the end of the shortest side: a sliver then gets one row of points.
+    order = (lengths.argmin(axis=1)[:, None] + np.arange(3)) % 3
+    a, b, c = np.take_along_axis(corners, order[..., None], axis=1).transpose(1, 0, 2)
+    rows = np.ceil(np.linalg.norm(b - a, axis=1) / step).astype(np.int64) + 1
+    columns = np.ceil(np.linalg.norm(c - a, axis=1) / step).astype(np.int64) + 1
+    face = np.repeat(np.arange(len(corners)), rows * columns)
+    within = np.arange(len(face)) - np.repeat(np.cumsum(rows * columns) - rows * columns, rows * columns)
+    u = within // columns[face] / np.maximum(rows[face] - 1, 1)
+    v = within % columns[face] / np.maximum(columns[face] - 1, 1)
+    v *= 1.0 - u
+    return a[face] + u[:, None] * (b - a)[face] + v[:, None] * (c - a)[face], face
+
+
+def _cells(points: Floats, slots: Indices, cell: float) -> Indices:
+    x, y, z = np.floor(points / cell).astype(np.int64).T
+    keys: Indices = ((x * 4096 + y) * 65536 + z) * 8 + slots
+    return keys
