@@ -38,6 +38,33 @@ def look_at(position: ArrayLike, target: ArrayLike, up: ArrayLike = (0.0, 0.0, 1
     return np.array([(x, y, z, -(x * eye[0] + y * eye[1] + z * eye[2])) for x, y, z in rows], dtype=np.float64)
 
 
+def orbit(
+    azimuth: float, elevation: float, distance: float, target: Sequence[float] = (0.0, 0.0, 0.0), roll: float = 0.0
+) -> Floats:
+    """World→camera [R | t], 3×4, of a camera that looks at a point from where it stands as seen from there.
+
+    Args:
+        azimuth: Degrees; 0 is the front (−y), 90 the right side (+x), as in PASCAL3D+.
+        elevation: Degrees above the target.
+        distance: Metres.
+        target: The point, metres.
+        roll: Degrees by which what is seen turns counter-clockwise in the picture: PASCAL3D+'s theta.
+
+    >>> orbit(90, 0, 2) @ (0.0, 0.5, 1.0, 1.0)  # seen from the right side, +y is right and +z up
+    array([ 0.5, -1. ,  2. ])
+    """
+    a, e, r = map(math.radians, (azimuth, elevation, roll))
+    right = math.cos(a), math.sin(a), 0.0
+    forward = -math.cos(e) * math.sin(a), math.cos(e) * math.cos(a), -math.sin(e)
+    down, (c, s) = cross(forward, right), (math.cos(r), math.sin(r))
+    across = [c * x + s * y for x, y in zip(right, down, strict=True)]
+    along = [c * y - s * x for x, y in zip(right, down, strict=True)]
+    eye = [t - distance * f for t, f in zip(target, forward, strict=True)]
+    rows = (across, along, forward)
+    pose = np.array([(x, y, z, -(x * eye[0] + y * eye[1] + z * eye[2])) for x, y, z in rows], dtype=np.float64)
+    return np.round(pose, 12) + 0.0
+
+
 def _unit(v: Sequence[float]) -> tuple[float, float, float]:
     length = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     return v[0] / length, v[1] / length, v[2] / length

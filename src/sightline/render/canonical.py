@@ -18,6 +18,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.geometry.cameras import look_at
 from sightline.render.frames import Frame
 from sightline.scenes.types import Camera
+from sightline.worlds.cameras import DrawnCameraSpec
 from sightline.worlds.layout import Layout, Light, Placed, Shot
 from sightline.worlds.looks import COLORS, LINEAR, MATERIALS, split_name, srgb
 from sightline.worlds.looks import Identity as Identity
@@ -35,6 +36,9 @@ SIZE: Final = 32
 """Side of a view, pixels."""
 
 _FINER = 4  # rendered so many times larger, then averaged
+
+_LOWEST, _HIGHEST = 10.0, 80.0
+"""Elevations that a drawn camera is kept between, degrees."""
 
 
 class Draws(Protocol):
@@ -92,18 +96,31 @@ def canonical_layouts(
     for number in range(count):
         rng = _stream(seed, (shape, color, material), number)
         yaw, azimuth = 2.0 * math.pi * rng.random(2)
-        original = world.cameras[0]
-        x, y, _ = original.target
+        (x, y), offset, up = _original(world, rng)
         placed = Placed(shape, color, material, (x, y, 0.0), yaw)
-        offset = np.subtract(original.position, original.target) + _jitter(rng, original.jitter * world.jitter)
         turn = _turn(azimuth)
-        camera = _aimed(placed, turn @ offset, turn @ np.array(original.up), size * _FINER)
+        camera = _aimed(placed, turn @ offset, turn @ up, size * _FINER)
         left, behind = directions(camera)
         lights = tuple(_light(light, world.jitter, rng) for light in world.lights)
         shot = Shot("canonical", camera, (size * _FINER, size * _FINER))
         yield Layout(
             world.name, seed, number, "", (placed,), (shot,), lights, world.table, world.ambient, left, behind
         )
+
+
+def _original(world: World, rng: np.random.Generator) -> tuple[tuple[float, float], Floats, Floats]:
+    """Where the original camera looks at the table, where it stands as seen from there, and what is up for it.
+
+    One that is drawn is kept above the object, with the ground in its picture.
+    """
+    original = world.cameras[0]
+    if isinstance(original, DrawnCameraSpec):
+        distance, elevation = (d.at(*rng.random(2).tolist()) for d in (original.distance, original.elevation))
+        e = math.radians(min(max(elevation, _LOWEST), _HIGHEST))
+        return (0.0, 0.0), distance * np.array((0.0, -math.cos(e), math.sin(e))), np.array((0.0, 0.0, 1.0))
+    x, y, _ = original.target
+    offset = np.subtract(original.position, original.target) + _jitter(rng, original.jitter * world.jitter)
+    return (x, y), offset, np.array(original.up)
 
 
 def patch(frame: Frame) -> NDArray[np.uint8]:

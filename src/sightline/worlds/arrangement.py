@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from sightline.errors import ConfigError
-from sightline.geometry.cameras import intrinsics, look_at
 from sightline.geometry.footprints import holds
 from sightline.scenes.types import Camera
 from sightline.worlds.bodies import body
+from sightline.worlds.cameras import CameraStand, DrawnCameraSpec, moved
 from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
 from sightline.worlds.placement import place
 from sightline.worlds.poses import PlacementRules
 from sightline.worlds.solids import Floats
-from sightline.worlds.spec import CameraSpec, LightSpec, World
+from sightline.worlds.spec import LightSpec, World
 
 _AROUND = (1 << 16,)
+_CAMERAS = (1 << 17,)
 """Key of the stream that ground, walls and sky are drawn from, far from those of objects and jitter."""
 
 _WHOLE = {"whole": 2, "centre": 1, "any": 0}
@@ -47,17 +49,21 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     (shaking,) = sequence.spawn(1)
     shake = np.random.default_rng(shaking)
     size = world.resolution
-    eyes = [_moved(c.position, c.jitter * world.jitter, shake) for c in world.cameras]
-    shots = tuple(Shot(c.name, _camera(c, eye, size), size) for c, eye in zip(world.cameras, eyes, strict=True))
+    apart = np.random.default_rng(np.random.SeedSequence(sequence.entropy, spawn_key=_CAMERAS))
+    stands = [
+        camera.stand(world.jitter, size, apart if isinstance(camera, DrawnCameraSpec) else shake)
+        for camera in world.cameras
+    ]
+    shots = tuple(Shot(c.name, stand.held, size) for c, stand in zip(world.cameras, stands, strict=True))
     lights = tuple(_light(light, world.jitter, shake) for light in world.lights)
-    rules = _rules(world, shots[0])
+    rules = _rules(world, stands)
     try:
         objects = place(world, np.random.default_rng(sequence), rules)
     except ConfigError as error:
         raise ConfigError(f"scene {index} of seed {seed}: {error}") from None
-    for camera, eye in zip(world.cameras, eyes, strict=True):
-        _check_outside(camera.name, eye, objects, f"scene {index} of seed {seed}")
-    left, behind = directions(shots[0].camera)
+    for camera, stand in zip(world.cameras, stands, strict=True):
+        _check_outside(camera.name, stand.eye, objects, f"scene {index} of seed {seed}")
+    left, behind = directions(stands[0].level)
     around = np.random.default_rng(np.random.SeedSequence(sequence.entropy, spawn_key=_AROUND))
     return Layout(
         world=world.name,
@@ -89,6 +95,7 @@ def directions(camera: Camera) -> tuple[tuple[float, float], tuple[float, float]
 
     Behind is where it looks; for a camera that looks straight down, what is up in its picture.
 
+    >>> from sightline.geometry.cameras import look_at
     >>> above = look_at((0, 0, 13), (0, 0, 0), up=(0, 1, 0))
     >>> directions(Camera((), tuple(above.ravel().tolist())))
     ((-1.0, 0.0), (0.0, 1.0))
@@ -103,34 +110,34 @@ def _unit(x: float, y: float) -> tuple[float, float]:
     return x / length + 0.0, y / length + 0.0  # no −0
 
 
-def _moved(position: Point, jitter: float, rng: np.random.Generator) -> Point:
-    """The position shaken; numbers are drawn even without jitter, so that one camera's does not move the next."""
-    x, y, z = (p + jitter * (2.0 * u - 1.0) for p, u in zip(position, rng.random(3).tolist(), strict=True))
-    return x, y, z
-
-
-def _camera(camera: CameraSpec, eye: Point, size: tuple[int, int]) -> Camera:
-    pose = look_at(eye, camera.target, camera.up)
-    return Camera(_k(camera.focal_mm, size), tuple(pose.ravel().tolist()))
-
-
-@lru_cache(maxsize=256)
-def _k(focal_mm: float, size: tuple[int, int]) -> tuple[float, ...]:
-    return tuple(intrinsics(focal_mm, *size).ravel().tolist())
-
-
 def _light(light: LightSpec, factor: float, rng: np.random.Generator) -> Light:
-    position = _moved(light.position, light.jitter * factor, rng)
+    position = moved(light.position, light.jitter * factor, rng)
     return Light(light.name, position, light.size, light.power, light.target, light.color)
 
 
-def _rules(world: World, original: Shot) -> PlacementRules:
-    k, pose = np.array(original.camera.k).reshape(3, 3), np.array(original.camera.world_to_camera).reshape(3, 4)
-    lens: Floats = k @ pose
+def _rules(world: World, stands: Sequence[CameraStand]) -> PlacementRules:
+    """What poses must respect: the original camera and drawn ones see each object, and no object reaches these."""
+    drawn = [i for i, camera in enumerate(world.cameras) if isinstance(camera, DrawnCameraSpec)]
+    asked = {i: getattr(world.cameras[i], "in_view", None) or world.in_view for i in {0, *drawn}}
     x0, x1, y0, y1 = (float(end) for side in world.area for end in side)
-    width, height = map(float, original.size)
-    whole = _WHOLE[world.in_view]
-    return PlacementRules((x0, x1, y0, y1), world.gap, world.clearance, world.stability, lens, width, height, whole)
+    width, height = map(float, world.resolution)
+    return PlacementRules(
+        (x0, x1, y0, y1),
+        world.raised,
+        world.gap,
+        world.clearance,
+        world.stability,
+        np.array([_lens(stands[i].held) for i in asked]),
+        np.array([_WHOLE[part] for part in asked.values()]),
+        width,
+        height,
+        np.array([stands[i].eye for i in drawn]).reshape(-1, 3),
+    )
+
+
+def _lens(camera: Camera) -> Floats:
+    lens: Floats = np.array(camera.k).reshape(3, 3) @ np.array(camera.world_to_camera).reshape(3, 4)
+    return lens
 
 
 def _check_outside(camera: str, eye: Point, objects: tuple[Placed, ...], scene: str) -> None:

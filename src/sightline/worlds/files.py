@@ -16,6 +16,7 @@ from sightline.worlds.world import filled
 
 _FOLDER: Final = Path(__file__).parent / "presets"
 _BASE: Final = "base"
+_CAMERA: Final = re.compile(r"cameras\.[^.]+")
 _SUFFIXES: Final = (".yaml", ".yml")
 _FILE: Final = re.compile(r"(meshes\..+|sky)\.file")
 
@@ -117,10 +118,22 @@ def _read(file: Path) -> dict[str, Any]:
     return content
 
 
+def is_drawn(camera: Mapping[Any, Any]) -> bool:
+    """Whether a camera is drawn scene by scene: it says where it stands as seen from its target."""
+    return any(key in camera for key in ("azimuth", "elevation", "distance"))
+
+
+def _is_other(below: Mapping[Any, Any], layer: Mapping[Any, Any]) -> bool:
+    """Whether a layer makes a fixed camera a drawn one, or the other way round."""
+    return is_drawn(layer) if "position" in below else "position" in layer
+
+
 def _lay_over(
     values: dict[str, Any], origins: dict[str, str], layer: Mapping[Any, Any], file: str, at: str
 ) -> None:
-    """Mappings are laid over key by key, everything else is replaced; `shapes` is never mixed from two files.
+    """Mappings are laid over key by key, everything else is replaced.
+
+    Two things are never mixed from two files: `shapes`, and a fixed camera with a drawn one.
 
     Meshes and pictures are looked for beside the file that names them.
     """
@@ -130,6 +143,8 @@ def _lay_over(
         if _FILE.fullmatch(path) and isinstance(value, str):
             value = str((Path(file).parent / value).resolve())
         if isinstance(value, dict) and path != "shapes":
+            if isinstance(below, dict) and _CAMERA.fullmatch(path) and _is_other(below, value):
+                below = {}
             values[key] = dict(below) if isinstance(below, dict) else {}
             origins[path] = file
             _lay_over(values[key], origins, value, file, path)

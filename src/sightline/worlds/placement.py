@@ -251,7 +251,7 @@ def _impossible(world: World, wanted: int, failures: Failures) -> str:
     (x0, x1), (y0, y1) = world.area
     reasons = {
         COLLIDES: f"collide (gap {world.gap:g} m, area {x1 - x0:g} × {y1 - y0:g} m)",
-        UNSEEN: f"leave the original camera's picture (in_view: {world.in_view})",
+        UNSEEN: f"leave a camera's picture (in_view: {world.in_view})",
         FALLS: f"tip what is below (stability {world.stability:g})",
     }
     counts = {why: int(failures.wrong[why]) for why in sorted(reasons, key=lambda why: -failures.wrong[why])}

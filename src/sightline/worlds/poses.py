@@ -52,18 +52,22 @@ class PlacementRules(NamedTuple):
     Attributes:
         stability: How far inside the contact's hull the centre of mass stays, in half widths of the base.
         area: x range and y range of the middle of an object.
-        lens: (3, 4) the original camera's projection; `width`, `height` of its picture.
-        whole: How much must be in view: 2 all of it, 1 its middle, 0 nothing.
+        level: Height that objects stand at which are in or on no other.
+        lenses: (m, 3, 4) projections of the cameras that see each object; `width`, `height` of their pictures.
+        whole: (m,) how much each has in view: 2 all of it, 1 its middle, 0 nothing.
+        eyes: (e, 3) where cameras stand that no object may reach.
     """
 
     area: tuple[float, float, float, float]
+    level: float
     gap: float
     clearance: float
     stability: float
-    lens: Floats
+    lenses: Floats
+    whole: NDArray[np.int64]
     width: float
     height: float
-    whole: int
+    eyes: Floats
 
 
 class PlacementSearch(NamedTuple):
@@ -133,8 +137,8 @@ def _free(stage: PlacementStage, n: int, low: float, high: float, rules: Placeme
 
 
 @kernel
-def _in_picture(rules: PlacementRules, x: float, y: float, z: float) -> bool:
-    p = rules.lens
+def _in_picture(rules: PlacementRules, lens: int, x: float, y: float, z: float) -> bool:
+    p = rules.lenses[lens]
     w = p[2, 0] * x + p[2, 1] * y + p[2, 2] * z + p[2, 3]
     if w <= 0.0:
         return False
@@ -145,19 +149,31 @@ def _in_picture(rules: PlacementRules, x: float, y: float, z: float) -> bool:
 
 @kernel
 def _seen(item: Body, x: float, y: float, z: float, yaw: float, rules: PlacementRules) -> bool:
-    """Whether the object's box, or its middle, is in the original camera's picture."""
-    if rules.whole == 0:
-        return True
-    if rules.whole == 1:
-        return _in_picture(rules, x, y, z + 0.5 * item.height)
+    """Whether the object's box, or its middle, is in the picture of each camera that asks for it."""
     c, s = math.cos(yaw), math.sin(yaw)
-    for i in range(2):
-        for j in range(2):
-            px, py = item.box[i], item.box[2 + j]
-            for level in (z, z + item.height):
-                if not _in_picture(rules, c * px - s * py + x, s * px + c * py + y, level):
-                    return False
+    for lens in range(len(rules.whole)):
+        if rules.whole[lens] == 1 and not _in_picture(rules, lens, x, y, z + 0.5 * item.height):
+            return False
+        if rules.whole[lens] < 2:
+            continue
+        for i in range(2):
+            for j in range(2):
+                px, py = item.box[i], item.box[2 + j]
+                for level in (z, z + item.height):
+                    if not _in_picture(rules, lens, c * px - s * py + x, s * px + c * py + y, level):
+                        return False
     return True
+
+
+@kernel
+def _reaches_eye(stage: PlacementStage, n: int, low: float, high: float, rules: PlacementRules) -> bool:
+    """Whether the outline in row n, between two heights, comes nearer than the gap to a camera."""
+    for e in range(len(rules.eyes)):
+        x, y, z = rules.eyes[e, 0], rules.eyes[e, 1], rules.eyes[e, 2]
+        beside = low - rules.gap <= z <= high + rules.gap
+        if beside and holds(stage.outline[n], stage.outlines[n], x, y, -rules.gap):
+            return True
+    return False
 
 
 @kernel
@@ -186,7 +202,7 @@ def _fits(search: PlacementSearch, x: float, y: float, z: float, yaw: float, par
         return False
     stage.outlines[n] = turned(item.outline, yaw, x, y, stage.outline[n])
     stage.disc[n, 0], stage.disc[n, 1], stage.disc[n, 2] = x, y, item.radius
-    if not _free(stage, n, z, z + item.height, rules):
+    if not _free(stage, n, z, z + item.height, rules) or _reaches_eye(stage, n, z, z + item.height, rules):
         wrong[COLLIDES] += 1
         return False
     return True
@@ -237,9 +253,9 @@ def settle_on_table(search: PlacementSearch, draws: Floats) -> Floats:
     for k in range(len(draws)):
         x, y = x0 + draws[k, 0] * (x1 - x0), y0 + draws[k, 1] * (y1 - y0)
         yaw = 2.0 * math.pi * draws[k, 2]
-        if _fits(search, x, y, 0.0, yaw, -1):
+        if _fits(search, x, y, rules.level, yaw, -1):
             stage.footings[n] = turned(item.base, yaw, x, y, stage.footing[n])
-            return _enter(search, x, y, 0.0, yaw, -1)
+            return _enter(search, x, y, rules.level, yaw, -1)
     return np.empty(0)
 
 

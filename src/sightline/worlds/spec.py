@@ -14,23 +14,13 @@ import numpy as np
 
 from sightline.errors import ConfigError, DataError
 from sightline.typed import OneOf, Value
+from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec
 from sightline.worlds.company import MOST_SETS, too_many
-from sightline.worlds.files import Merged, gather
+from sightline.worlds.files import Merged, gather, is_drawn
 from sightline.worlds.shapes import SHAPES, register
 from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.surroundings_spec import read_surroundings
-from sightline.worlds.world import (
-    CameraSpec,
-    Cooccurrence,
-    Length,
-    LightSpec,
-    MeshSpec,
-    Number,
-    Odds,
-    World,
-    filled,
-    some_of,
-)
+from sightline.worlds.world import Cooccurrence, Length, LightSpec, MeshSpec, Number, Odds, World, filled, some_of
 
 __all__ = ["ORIGINAL", "CameraSpec", "LightSpec", "Odds", "World", "load_world", "world_from"]
 
@@ -93,8 +83,12 @@ def _world(merged: Merged) -> World:
         settings={**merged.values, "split": merged.split, "stream": stream},
     )
     for camera in world.cameras:
-        _check_above("camera", camera, whole["cameras"][camera.name], world.jitter)
-        _check_up(camera, whole["cameras"][camera.name])
+        said = whole["cameras"][camera.name]
+        if isinstance(camera, DrawnCameraSpec):
+            _check_lowest(camera, said)
+        else:
+            _check_above("camera", camera, said, world.jitter)
+            _check_up(camera, said)
     for light in world.lights:
         _check_above("light", light, whole["lights"][light.name], world.jitter)
     _check_enough_kinds(world, whole["objects"])
@@ -183,12 +177,24 @@ def _cooccurrence(prior: Value, shapes: Sequence[str]) -> Cooccurrence | None:
     return Cooccurrence(tuple(factors.items()), power)
 
 
-def _cameras(cameras: Value) -> tuple[CameraSpec, ...]:
+def _cameras(cameras: Value) -> tuple[CameraSpec | DrawnCameraSpec, ...]:
     """The original one first."""
-    made = [value.read(CameraSpec, name=name) for name, value in _said(cameras)]
+    made = [
+        value.read(DrawnCameraSpec if _is_drawn(value) else CameraSpec, name=name) for name, value in _said(cameras)
+    ]
     if ORIGINAL not in [camera.name for camera in made]:
         cameras.fail("no camera 'original'", "it says what left, right, front and behind mean")
     return tuple(sorted(made, key=lambda camera: camera.name != ORIGINAL))
+
+
+def _is_drawn(camera: Value) -> bool:
+    return isinstance(camera.value, Mapping) and is_drawn(camera.value)
+
+
+def _check_lowest(camera: DrawnCameraSpec, value: Value) -> None:
+    if camera.lowest() <= 0.0:
+        reason = f"camera may get under the ground, {-camera.lowest():.3g} m deep"
+        value.fail(reason, "a higher target, with `raised` objects, or a higher elevation")
 
 
 def _check_above(what: str, spec: CameraSpec | LightSpec, value: Value, factor: float) -> None:

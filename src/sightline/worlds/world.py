@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from sightline.typed import Above, As, Least, OneOf, Unfit
+from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec, InView
 from sightline.worlds.layout import MOST_OBJECTS, Point
 from sightline.worlds.looks import COLORS, MATERIALS
 from sightline.worlds.shapes import SIZES
@@ -58,24 +59,6 @@ Range = Annotated[tuple[float, float], _rising]
 Rgb = Annotated[Point, As(Size | tuple[Size, Size, Size]), _rgb]
 """Linear RGB, none below 0."""
 Area = tuple[tuple[float, float], tuple[float, float]]
-InView = Literal["whole", "centre", "any"]
-
-
-@dataclass(frozen=True, slots=True)
-class CameraSpec:
-    """A camera before jitter: it looks from `position` at `target` with `up` up in the picture.
-
-    Attributes:
-        focal_mm: Focal length for a sensor 32 mm wide.
-        jitter: Every coordinate of the position moves by up to this, metres.
-    """
-
-    name: str
-    position: Point
-    focal_mm: Length
-    target: Point = (0.0, 0.0, 0.0)
-    up: Point = (0.0, 0.0, 1.0)
-    jitter: Size = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +138,8 @@ class World:
         children: How many objects one object may hold or carry.
         depth: How many objects may stand in or on each other, the lowest not counted.
         area: x and y ranges on the table for the middle of an object, metres.
-        in_view: How much of an object the original camera must have in its picture.
+        in_view: How much of an object the original camera, and each that is drawn, must have in its picture.
+        raised: Height above the table that objects stand at, on stands nobody sees, metres.
         gap: Free space between two objects at the same height, metres.
         clearance: Free space between a contained object and the walls, metres.
         stability: How far inside the hull of the contact a centre of mass stays, in half widths of the base.
@@ -188,6 +172,7 @@ class World:
     depth: Number
     area: Annotated[Area, As(_Sides), _Sides.pair]
     in_view: InView
+    raised: Size = 0.0
     gap: Size
     clearance: Size
     stability: Size
@@ -198,7 +183,7 @@ class World:
     ambient: Rgb
     resolution: tuple[Count, Count]
     jitter: Size
-    cameras: tuple[CameraSpec, ...]
+    cameras: tuple[CameraSpec | DrawnCameraSpec, ...]
     lights: tuple[LightSpec, ...]
     cooccurrence: Cooccurrence | None = None
     surroundings: SurroundingsSpec = NOTHING_AROUND
