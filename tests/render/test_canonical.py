@@ -13,6 +13,7 @@ from sightline.geometry.cameras import centre
 from sightline.render.canonical import FILLS, SIZE, Identity, canonical_layouts, canonical_views, identity, patch
 from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
+from sightline.render.tones import encoded
 from sightline.worlds import Placed, load_world
 from sightline.worlds.layout import Layout, Shot
 
@@ -80,9 +81,9 @@ def test_the_world_lends_its_camera_and_lights(renderer: FastRenderer) -> None:
     assert canonical_views([MUG], count=1, renderer=renderer).max() > 100
 
 
-def test_averaging_is_in_linear_light() -> None:
+def test_averaging_is_of_radiance() -> None:
     half = np.zeros((4, 4, 3), np.uint8)
-    half[:2] = 255
+    half[:2] = encoded(np.array(0.5))
     empty = np.zeros((4, 4))
     frame = Frame(
         "v",
@@ -93,7 +94,7 @@ def test_averaging_is_in_linear_light() -> None:
         np.zeros(0),
         half,
     )
-    assert patch(frame).tolist() == [[[188, 188, 188]]]  # sRGB of one half
+    assert patch(frame).tolist() == [[[124, 124, 124]]]  # sRGB of 0.8 times a quarter
 
 
 class _Counts:

@@ -22,6 +22,7 @@ from sightline.render.fast import FastRenderer, Settings, bvh, jit, mirrors, ras
 from sightline.render.fast.pack import MOST_OBJECTS
 from sightline.render.fast.renderer import KEPT
 from sightline.render.frames import Frame
+from sightline.render.tones import RADIANCES
 from sightline.worlds import arrange, load_world
 from sightline.worlds.layout import Layout, Light, Shot
 from sightline.worlds.looks import COLORS, linear
@@ -68,8 +69,8 @@ def psnr(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def light_of(image: np.ndarray) -> np.ndarray:
-    """Linear light of 8-bit sRGB."""
-    return np.array([linear((v, v, v))[0] for v in range(256)])[image]
+    """Radiance of a picture, by the inverse of the tone curve."""
+    return RADIANCES[image]
 
 
 def digest(frames: list[Frame]) -> str:

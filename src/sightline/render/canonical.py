@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from sightline.errors import ConfigError, DataError
 from sightline.geometry.cameras import look_at
 from sightline.render.frames import Frame
+from sightline.render.tones import RADIANCES, encoded
 from sightline.scenes.types import Camera
 from sightline.worlds.cameras import DrawnCameraSpec
 from sightline.worlds.layout import Layout, Light, Placed, Shot
-from sightline.worlds.looks import COLORS, LINEAR, MATERIALS, split_name, srgb
+from sightline.worlds.looks import COLORS, MATERIALS, split_name
 from sightline.worlds.looks import Identity as Identity
 
 if TYPE_CHECKING:  # worlds are only imported where views are drawn: they need numba, those who read views do not
@@ -124,7 +125,7 @@ def _original(world: World, rng: np.random.Generator) -> tuple[tuple[float, floa
 
 
 def patch(frame: Frame) -> NDArray[np.uint8]:
-    """The view of a canonical layout's frame: averaged down in linear light."""
+    """The view of a canonical layout's frame: averaged down in radiance, the tone curve undone."""
     assert frame.image is not None
     return shrunk(frame.image)
 
@@ -132,8 +133,7 @@ def patch(frame: Frame) -> NDArray[np.uint8]:
 def shrunk(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A picture of a canonical layout at the size that was asked for."""
     side = len(image) // _FINER
-    fine = LINEAR[image].reshape(side, _FINER, side, _FINER, 3)
-    return srgb(fine.mean(axis=(1, 3)))
+    return encoded(RADIANCES[image].reshape(side, _FINER, side, _FINER, 3).mean(axis=(1, 3)))
 
 
 def identity(thing: Identity | Placed) -> Identity:

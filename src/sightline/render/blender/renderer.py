@@ -14,6 +14,7 @@ from sightline.hints import hint
 from sightline.render.blender.jobs import BlenderSettings
 from sightline.render.blender.process import Arrays, render
 from sightline.render.frames import Frame
+from sightline.render.tones import encoded
 from sightline.worlds.layout import Layout, Shot
 from sightline.worlds.shapes import solid as built_in
 from sightline.worlds.solids import Solid
@@ -117,7 +118,7 @@ class BlenderRenderer:
             frames = []
             for shot in shots:
                 drawn = fast.frame(layout, shot, shade=False)
-                frames.append(replace(drawn, image=next(pictures)["image"]) if pictures else drawn)
+                frames.append(replace(drawn, image=encoded(next(pictures)["light"])) if pictures else drawn)
                 done += 1
                 if progress is not None:
                     progress(done, total)

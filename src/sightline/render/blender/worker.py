@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 bpy: Any = import_module("bpy") if __name__ == "__main__" else None  # Sightline's own process never loads it
 
-VERSION = 1
+VERSION = 2
 """Of the job's layout; both sides must agree."""
 
 TABLE_METRES = 200.0
@@ -44,7 +44,7 @@ def main(folder: Path) -> None:
         place_camera(shot)
         drawn: dict[str, NDArray[Any]] = {}
         if job["settings"]["image"]:
-            drawn["image"] = picture(folder, job["settings"])
+            drawn["light"] = picture(folder, job["settings"])
         if job["settings"]["passes"]:
             drawn |= passes(folder)
         if job["settings"]["amodal"]:
@@ -67,7 +67,7 @@ def shots(job: Job, solids: list[Any]) -> Iterator[tuple[int, Job, Job]]:
 
 
 def prepare(settings: Job) -> None:
-    """An empty file with Cycles on the CPU: plain sRGB out, nothing random but the seed, nothing clamped."""
+    """An empty file with Cycles on the CPU: radiance out, nothing random but the seed, nothing clamped."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     scene.render.engine = "CYCLES"
@@ -195,8 +195,8 @@ def place_camera(shot: Job) -> None:
     scene.camera.matrix_world = np.array(shot["pose"], dtype=np.float64).reshape(4, 4).T
 
 
-def picture(folder: Path, settings: Job) -> NDArray[np.uint8]:
-    """The lit picture, (H, W, 3) uint8 sRGB."""
+def picture(folder: Path, settings: Job) -> Floats:
+    """Radiance of the lit picture, (H, W, 3) float32; the other side turns it into bytes."""
     scene = bpy.context.scene
     scene.render.use_compositing = False
     cycles = scene.cycles
@@ -210,10 +210,7 @@ def picture(folder: Path, settings: Job) -> NDArray[np.uint8]:
     scene.render.filepath = str(target)
     _as_exr(scene.render.image_settings)
     bpy.ops.render.render(write_still=True)
-    light = np.clip(read_exr(target)[..., :3], 0.0, 1.0)
-    encoded = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
-    rounded: NDArray[np.uint8] = np.rint(encoded * 255).astype(np.uint8)
-    return rounded
+    return read_exr(target)[..., :3]
 
 
 def passes(folder: Path) -> dict[str, NDArray[Any]]:

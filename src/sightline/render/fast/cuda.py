@@ -43,10 +43,11 @@ from sightline.render.fast.pixels import (
     ray,
     sparkling,
     surface_at,
+    tone_step,
 )
 from sightline.render.fast.rays import FAR, HALF, ONE, ZERO, everything, nearest, normal_at, part_of
 from sightline.render.fast.settings import Settings
-from sightline.render.fast.shade import TONES
+from sightline.render.tones import TONES
 from sightline.worlds.layout import Layout
 from sightline.worlds.shapes import solid as built_in
 from sightline.worlds.solids import Solid
@@ -401,7 +402,5 @@ def _edges(nodes, tris, bodies, inside, cams, parts, normals, colour, tones, ima
 
 @cuda.jit(device=True)
 def _write(image, tones, view, y, x, r, g, b):
-    steps, last = np.float32(tones.shape[0]), np.float32(tones.shape[0] - 1)
-    image[view, y, x, 0] = tones[int(min(max(r, ZERO) * steps, last))]
-    image[view, y, x, 1] = tones[int(min(max(g, ZERO) * steps, last))]
-    image[view, y, x, 2] = tones[int(min(max(b, ZERO) * steps, last))]
+    image[view, y, x, 0], image[view, y, x, 1] = tones[tone_step(r)], tones[tone_step(g)]
+    image[view, y, x, 2] = tones[tone_step(b)]

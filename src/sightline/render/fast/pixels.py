@@ -19,6 +19,7 @@ from sightline.render.fast.lamplight import direct, direct_coated
 from sightline.render.fast.mirrors import glint, mirrored
 from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, START, ZERO, nearest, normal_at, part_of
 from sightline.render.fast.settings import PATTERN
+from sightline.render.tones import PER_RADIANCE, TONES
 
 UNKNOWN, WORKED_OUT, BETWEEN = 0, 1, 2
 
@@ -28,6 +29,7 @@ _BENT = np.float32(2e-3)
 _STEP = np.float32(0.1)
 _NEARBY = np.float32(0.05)
 _DARK = np.float32(1e-3)
+_STEPS, _LAST_STEP = np.float32(PER_RADIANCE), np.float32(len(TONES) - 1)
 
 
 @small
@@ -310,3 +312,9 @@ def _likeliest(parts, normals, y, x, sy, sx, part, nx, ny, nz):
                 if score > best:
                     best, by, bx = score, v, u
     return by, bx
+
+
+@small
+def tone_step(radiance):
+    """The step of `tones.TONES` that a radiance falls on."""
+    return int(min(max(radiance, ZERO) * _STEPS, _LAST_STEP))

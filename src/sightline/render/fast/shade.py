@@ -35,10 +35,12 @@ from sightline.render.fast.pixels import (
     on_edge,
     sparkling,
     surface_at,
+    tone_step,
 )
 from sightline.render.fast.raster import Surfaces
 from sightline.render.fast.rays import BY_PI, ONE, ZERO, everything
 from sightline.render.fast.settings import RenderPlan
+from sightline.render.tones import TONES
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -128,16 +130,6 @@ def is_compiled() -> bool:
 
 def _bits(gone: Sequence[int]) -> int:
     return sum(1 << body for body in set(gone))
-
-
-def _tones() -> NDArray[np.uint8]:
-    light = (np.arange(16384) + 0.5) / 16384
-    curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
-    return np.round(255.0 * curve).astype(np.uint8)
-
-
-TONES = _tones()
-"""8-bit sRGB of linear light in [0, 1), 16,384 steps."""
 
 
 @device
@@ -332,8 +324,7 @@ def _same_around(same, y, x):
 @device
 def _encode(light, tones, image):
     height, width, _ = light.shape
-    steps, last = np.float32(tones.shape[0]), np.float32(tones.shape[0] - 1)
     for y in range(height):
         for x in range(width):
             for c in range(3):
-                image[y, x, c] = tones[int(min(max(light[y, x, c], ZERO) * steps, last))]
+                image[y, x, c] = tones[tone_step(light[y, x, c])]

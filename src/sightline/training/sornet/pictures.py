@@ -16,9 +16,9 @@ from torch import Tensor
 from sightline.render.canonical import SIZE, canonical_layouts
 from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
+from sightline.render.tones import PER_RADIANCE, RADIANCES, TONES
 from sightline.training.sornet.layouts import CanonicalStream, PlacedBatch, PlacedScenes, identities_of, items
 from sightline.worlds import SIZES, World
-from sightline.worlds.looks import LINEAR
 from sightline.worlds.shapes import split_name
 
 if TYPE_CHECKING:
@@ -203,9 +203,9 @@ def cpu_bank(
 
 def small_views(images: Tensor) -> Tensor:
     """Pictures (B, H, W, 3) of canonical layouts at the size of a patch: `render.canonical.shrunk`, of many."""
-    light = _mean(torch.from_numpy(LINEAR).to(images.device)[images.int()])
-    curve = torch.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
-    return (255.0 * curve).round().to(torch.uint8)
+    radiances, tones = (torch.from_numpy(table).to(images.device) for table in (RADIANCES, TONES))
+    steps = _mean(radiances[images.int()]).float() * PER_RADIANCE
+    return tones[steps.int().clamp(max=len(TONES) - 1)]
 
 
 def small_outlines(ids: Tensor) -> Tensor:
