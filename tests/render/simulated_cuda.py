@@ -20,6 +20,7 @@ from sightline.render.fast import FastRenderer, Settings
 from sightline.render.fast.pack import Pool, packed
 from sightline.worlds.layout import Layout
 from sightline.worlds.shapes import solid
+from sightline.worlds.surroundings import PATTERNS, Pattern, Region, Surroundings
 
 SETTINGS = Settings(
     map_cells=5,
@@ -38,7 +39,7 @@ SETTINGS = Settings(
 
 
 def scenes() -> list[Layout]:
-    """Different numbers of objects and lamps: three of both materials, none, one against the horizon."""
+    """Different numbers of objects and lamps: three of both materials, none, one on patterns before the horizon."""
     wide, level = shot(size=(24, 16), focal=70.0), shot((5.0, -1.0, 0.6), (0.0, 0.0, 1.2), size=(24, 16))
     several = [
         thing("cube", 0.0, 0.0, yaw=0.4),
@@ -48,8 +49,18 @@ def scenes() -> list[Layout]:
     return [
         layout_of(several, wide),
         layout_of([], wide, lights=()),
-        layout_of([thing("rectangle_cont", 0.0, 0.0, yaw=0.2, color="green")], level, lights=LIGHTS[:1]),
+        replace(
+            layout_of([thing("rectangle_cont", 0.0, 0.0, yaw=0.2, color="green")], level, lights=LIGHTS[:1]),
+            surroundings=patterned(),
+        ),
     ]
+
+
+def patterned() -> Surroundings:
+    """A region of every pattern beside the table."""
+    kinds = enumerate(PATTERNS[1:])
+    ground = [Region("a", "disc", (2.0 - i, 0.5 * i), 0.3, (0.9, 0.9), Pattern(kind, seed=i)) for i, kind in kinds]
+    return Surroundings(tuple(ground), classes=("sky", "table", "a"))
 
 
 def problem(action: Callable[[], Any]) -> str:
@@ -85,7 +96,7 @@ def main() -> None:
     renderer, layouts = card.CudaRenderer(SETTINGS), scenes()
     batch = renderer.batch(layouts)
     pictures = renderer.pictures(batch)
-    found = {name: getattr(pictures, name).copy_to_host() for name in ("image", "ids", "depth", "normals")}
+    found = {name: getattr(pictures, name).copy_to_host() for name in ("image", "ids", "depth", "normals", "stuff")}
     rows = []
     for i, layout in enumerate(layouts):
         frame = FastRenderer(SETTINGS).frame(layout, layout.shots[0])
@@ -93,6 +104,7 @@ def main() -> None:
         rows.append(
             {
                 "rows": [list(batch.bodies.shape[:2]), list(batch.env.shape[:2])],
+                "stuff": int((found["stuff"][i] != frame.stuff).sum()),
                 "ids": int((found["ids"][i] != frame.ids).sum()),
                 "image": int(np.abs(found["image"][i].astype(int) - frame.image).max()),
                 "depth": float(np.nanmax(np.abs(found["depth"][i] / frame.depth - 1))),

@@ -40,10 +40,10 @@ def simulated() -> dict[str, Any]:
 
 def test_the_card_draws_what_the_processor_draws(simulated: dict[str, Any]) -> None:
     """The same functions on the same numbers: the same pixels, whatever else is in the batch."""
-    assert [row["rows"] for row in simulated["rows"]] == [[[3, 3], [3, 4]]] * 3
+    assert [row["rows"] for row in simulated["rows"]] == [[[3, 3], [3, 8]]] * 3
     assert [row["shown"] for row in simulated["rows"]] == [4, 1, 2]
     for row in simulated["rows"]:
-        assert (row["ids"], row["sky"], row["image"]) == (0, 0, 0)
+        assert (row["ids"], row["sky"], row["stuff"], row["image"]) == (0, 0, 0, 0)
         assert row["depth"] < 1e-5
         assert row["normals"] < 1e-5
     assert simulated["another batch"]

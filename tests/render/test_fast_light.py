@@ -16,9 +16,10 @@ from reference import light_oracle as oracle
 from reference import ray_casting
 from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import COVERED, bounced, frame_of, table_bounce, table_light
+from sightline.render.fast.environment import environment
 from sightline.render.fast.lamplight import direct, fresnel, ggx, glance, in_shaft, seen_share, sheen
 from sightline.render.fast.mirrors import glint, mirrored, path, visible_normal
-from sightline.render.fast.pack import Pool, environment
+from sightline.render.fast.pack import Pool
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import light_table
 from sightline.worlds.layout import Layout, Light

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
-from sightline.scenes import Object, Scene
+from sightline.scenes import Object, Scene, View
 from sightline.store import Dataset, open_dataset
 
 if TYPE_CHECKING:
     from sightline.generation.scene import SceneMaker
+    from sightline.render.frames import Frame
     from sightline.worlds.layout import Layout
 
 KIND = "world"
@@ -29,7 +30,8 @@ def open_any(path: str | Path, *, allow_outside: bool = False) -> Dataset:
 
     Nothing is written. An outside format is read and checked as a whole, so `sightline import` pays off for
     anything large or opened often. Scenes of a generated dataset can be had without any of their objects
-    (`Scene.without`), and their views have normals (`View.normals`); both are made when asked for.
+    (`Scene.without`), and their views have normals and stuff maps (`View.normals`, `View.stuff`); all are
+    made when asked for.
 
     Args:
         path: The file or folder.
@@ -58,8 +60,17 @@ class Remaker:
 
     def __call__(self, scene: Scene) -> Scene:
         """The scene with loaders for what can be made again."""
-        views = tuple(replace(v, load_normals=partial(self.normals, scene, v.id)) for v in scene.views)
+        views = tuple(self._completed(scene, view) for view in scene.views)
         return replace(scene, views=views, load_without=partial(self.without, scene))
+
+    def _completed(self, scene: Scene, view: View) -> View:
+        from sightline.worlds.surroundings import SKY, TABLE
+
+        view = replace(view, load_normals=partial(self.normals, scene, view.id))
+        if view.load_stuff is not None:
+            return view
+        # A world without a ground of its own: sky and table follow from the geometry.
+        return replace(view, stuff_classes=(SKY, TABLE), load_stuff=partial(self.stuff, scene, view.id))
 
     def without(self, scene: Scene, object_ids: Sequence[str]) -> Scene:
         """The scene without the objects; a DataError where it cannot be made again as it was."""
@@ -69,9 +80,17 @@ class Remaker:
 
     def normals(self, scene: Scene, view_id: str) -> NDArray[np.float32]:
         """The normals of a view; a DataError where the scene cannot be made again as it was."""
+        return self._frame(scene, view_id).normals
+
+    def stuff(self, scene: Scene, view_id: str) -> NDArray[np.uint8]:
+        """The stuff map of a view; a DataError where the scene cannot be made again as it was."""
+        return self._frame(scene, view_id).stuff
+
+    def _frame(self, scene: Scene, view_id: str) -> Frame:
+        """Draw a view's geometry again; a DataError where the scene cannot be made again as it was."""
         maker, layout = self._remade(scene)
         shot = next(shot for shot in layout.shots if shot.name == view_id)
-        return maker.renderer.frame(layout, shot, shade=False).normals
+        return maker.renderer.frame(layout, shot, shade=False)
 
     def _remade(self, scene: Scene) -> tuple[SceneMaker, Layout]:
         from sightline.generation.scene import scene_maker

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from sightline.store.encodings import round_trip
 from sightline.worlds import World, arrange, relations, world_from
 from sightline.worlds.layout import Layout, Placed, Shot
 from sightline.worlds.shapes import solid, split_name
+from sightline.worlds.surroundings_spec import NOTHING_AROUND
 
 ViewOf = Callable[[Shot, Frame], View]
 
@@ -49,7 +50,8 @@ def scene_from(
     """
     ids = [str(i) for i in range(len(layout.objects))] if names is None else list(names)
     shots = {shot.name: shot for shot in layout.shots}
-    make = in_memory if view_of is None else view_of
+    classes = layout.surroundings.classes
+    make = partial(in_memory, classes=classes) if view_of is None else view_of
     return Scene(
         id=id_of(layout) if scene_id is None else scene_id,
         split=layout.split,
@@ -92,8 +94,8 @@ def bare_view(shot: Shot) -> View:
     return View(shot.name, size=shot.size, camera=shot.camera)
 
 
-def in_memory(shot: Shot, frame: Frame) -> View:
-    """The view with the frame's pixels, kept as long as the view is."""
+def in_memory(shot: Shot, frame: Frame, classes: tuple[str, ...] = ()) -> View:
+    """The view with the frame's pixels, kept as long as the view is; `classes` are those of its stuff map."""
     image = frame.image
     return replace(
         bare_view(shot),
@@ -102,6 +104,8 @@ def in_memory(shot: Shot, frame: Frame) -> View:
         load_ids=lambda: frame.ids,
         load_amodal=lambda: frame.amodal,
         load_normals=lambda: frame.normals,
+        stuff_classes=classes,
+        load_stuff=(lambda: frame.stuff) if classes else None,
     )
 
 
@@ -165,12 +169,17 @@ class SceneMaker:
         assert frame.image is not None
         image = blobs.put_array("image", frame.image, self.recipe.image)
         depth = None if self.recipe.depth is None else blobs.put_array("depth", frame.depth, self.recipe.depth)
+        around = self.world.surroundings
+        # What follows from ids and depth is not kept: a table under a sky.
+        stuff = None if around == NOTHING_AROUND else blobs.put_array("stuff", frame.stuff)
         return replace(
             bare_view(shot),
             image_ref=image,
             load_image=blobs.loader("image", image),
             load_depth=blobs.loader("depth", depth),
             load_ids=blobs.loader("ids", blobs.put_array("ids", frame.ids)),
+            stuff_classes=around.classes if stuff else (),
+            load_stuff=blobs.loader("stuff", stuff),
         )
 
     def without(self, layout: Layout, gone: Sequence[int], scene_id: str) -> Scene:
@@ -187,7 +196,7 @@ class SceneMaker:
             if self.recipe.image is None:
                 return bare_view(shot)
             return replace(
-                in_memory(shot, frame),
+                in_memory(shot, frame, reduced.surroundings.classes),
                 load_image=CounterfactualLoader(self, layout, shot, tuple(gone)),
                 load_depth=None if form is None else lambda: round_trip("depth", depth, form),
             )

@@ -20,6 +20,7 @@ class Frame:
         amodal: (n, H, W) bool: the whole of each object within the image, hidden parts included.
         mean_depth: (n,) float64: mean planar z of each object's own front surface over its amodal mask, metres;
             NaN where the object is outside the image.
+        stuff: (H, W) uint8: class of ground or sky, i for ``layout.surroundings.classes[i - 1]``; 0 for an object.
         image: (H, W, 3) uint8 sRGB; None if only the geometry was asked for.
     """
 
@@ -29,4 +30,5 @@ class Frame:
     normals: NDArray[np.float32] = field(repr=False)
     amodal: NDArray[np.bool_] = field(repr=False)
     mean_depth: NDArray[np.float64] = field(repr=False)
+    stuff: NDArray[np.uint8] = field(repr=False)
     image: NDArray[np.uint8] | None = field(default=None, repr=False)

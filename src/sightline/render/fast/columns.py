@@ -33,6 +33,8 @@ SKY_RED, SKY_GREEN, SKY_BLUE = 3, 4, 5  # radiance of the sky
 BARE_RED, BARE_GREEN, BARE_BLUE = 6, 7, 8  # radiance of a white table in the middle with nothing on it
 MAP_HALF = 9  # half side of the lit map, metres
 LAMPS_END = 10  # the row after the last lamp's
+REGIONS_END = 11  # the row after the last region's of the ground; the first one's is LAMPS_END
+TABLE_CLASS = 12  # number of the table's class in stuff maps
 
 # env, rows 1 to LAMPS_END: a row a lamp.
 LAMP_X, LAMP_Y, LAMP_Z = 0, 1, 2  # middle
@@ -42,7 +44,17 @@ FACING_X, FACING_Y, FACING_Z = 9, 10, 11  # normal
 LAMP_RED, LAMP_GREEN, LAMP_BLUE = 12, 13, 14  # radiance
 AREA = 15
 LAMP_RADIUS = 16
-ENV_COLUMNS = 18
+
+# env, rows LAMPS_END to REGIONS_END: a row a region of the ground, later ones over earlier ones.
+REGION_X, REGION_Y, REGION_COS, REGION_SIN = 0, 1, 2, 3  # its axes
+LOW, HIGH, SIDE = 4, 5, 6  # LOW ≤ x ≤ HIGH and |y| ≤ SIDE in its axes
+DISC = 7  # radius, where it is a disc; else 0
+CLASS = 8  # number in stuff maps
+PATTERN_KIND, PATTERN_SEED, PATTERN_SCALE, PATTERN_JOINT, PATTERN_CONTRAST = 9, 10, 11, 12, 13
+FIRST_RED, FIRST_GREEN, FIRST_BLUE = 14, 15, 16
+SECOND_RED, SECOND_GREEN, SECOND_BLUE = 17, 18, 19
+MEAN_RED, MEAN_GREEN, MEAN_BLUE = 20, 21, 22
+ENV_COLUMNS = 24
 
 # cam: 1/fx, 1/fy, cx, cy, the rows of R, and where it stands.
 EYE_X, EYE_Y, EYE_Z = 13, 14, 15

@@ -40,13 +40,13 @@ from sightline.render.fast.pixels import (
     look_of,
     mirroring,
     on_edge,
-    ray,
     sparkling,
     surface_at,
     tone_step,
 )
 from sightline.render.fast.rays import FAR, HALF, ONE, ZERO, everything, nearest, normal_at, part_of
 from sightline.render.fast.settings import Settings
+from sightline.render.fast.surroundings import ray, stuff_at
 from sightline.render.tones import TONES
 from sightline.worlds.layout import Layout
 from sightline.worlds.shapes import solid as built_in
@@ -76,13 +76,14 @@ class Pictures(NamedTuple):
 
     Attributes:
         image: (B, H, W, 3) uint8 sRGB; ids: (B, H, W) int32; depth: (B, H, W) float32, NaN for the sky;
-        normals: (B, H, W, 3) float32.
+        normals: (B, H, W, 3) float32; stuff: (B, H, W) uint8, see `Frame`.
     """
 
     image: Any
     ids: Any
     depth: Any
     normals: Any
+    stuff: Any
 
 
 class CudaRenderer:
@@ -139,7 +140,7 @@ class CudaRenderer:
         _fill_table[cells_each](*lit)
         seen = (room["parts"], room["depth"], room["normals"])
         faced = (room["parts"], room["faces"], room["depth"], room["normals"])
-        _geometry[everywhere](*scene, batch.cams, *faced, room["ids"], room["how"])
+        _geometry[everywhere](*scene, batch.env, batch.cams, *faced, room["ids"], room["stuff"], room["how"])
         step, level, first = self.settings.lattice, 0, True
         while first or step > 1:
             stride = step if first else step // 2
@@ -160,11 +161,11 @@ class CudaRenderer:
             (room["light"], room["mirror"], room["glints"]),
             (room["colour"], self._tones, room["image"]),
         )
-        _compose[everywhere](batch.bodies, batch.env, *seen, *lights, *drawn, *listed, level + 1)
+        _compose[everywhere](batch.bodies, batch.env, batch.cams, *seen, *lights, *drawn, *listed, level + 1)
         _edges[BLOCKS, THREADS](
             *scene, plan.inside, batch.cams, room["parts"], room["normals"], *drawn, *listed, level + 1
         )
-        return Pictures(room["image"], room["ids"], room["depth"], room["normals"])
+        return Pictures(room["image"], room["ids"], room["depth"], room["normals"], room["stuff"])
 
     def images(self, layouts: Sequence[Layout], view: str = "original") -> NDArray[np.uint8]:
         """Pictures of layouts on the host, (B, H, W, 3) uint8 sRGB."""
@@ -186,7 +187,7 @@ class CudaRenderer:
                 **dict.fromkeys(("ids", "parts", "faces"), (shape, np.int32)),
                 **dict.fromkeys(colours, ((*shape, 3), np.float32)),
                 "depth": (shape, np.float32),
-                "how": (shape, np.uint8),
+                **dict.fromkeys(("how", "stuff"), (shape, np.uint8)),
                 "image": ((*shape, 3), np.uint8),
                 "work": ((math.prod(shape),), np.int32),
                 "counts": ((16,), np.int32),
@@ -218,7 +219,7 @@ def _fill_table(lit, lit_by):
 
 
 @_walk
-def _geometry(nodes, tris, bodies, cams, parts, faces, depth, normals, ids, how):
+def _geometry(nodes, tris, bodies, env, cams, parts, faces, depth, normals, ids, stuff, how):
     at = cuda.grid(1)
     if at >= parts.size:
         return
@@ -241,6 +242,7 @@ def _geometry(nodes, tris, bodies, cams, parts, faces, depth, normals, ids, how)
     if k >= 0:
         nx, ny, nz = normal_at(tris, mine, k, face, u, v)
     normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2] = nx, ny, nz
+    stuff[view, y, x] = stuff_at(env[view], cam, parts[view, y, x], depth[view, y, x], y, x)
 
 
 @_walk
@@ -370,7 +372,9 @@ def _mirrors(
 
 
 @_walk
-def _compose(bodies, env, parts, depth, normals, light, mirror, glints, colour, tones, image, work, counts, level):
+def _compose(
+    bodies, env, cams, parts, depth, normals, light, mirror, glints, colour, tones, image, work, counts, level
+):
     """Colour every pixel, and list those on an edge."""
     at = cuda.grid(1)
     if at >= parts.size:
@@ -379,7 +383,7 @@ def _compose(bodies, env, parts, depth, normals, light, mirror, glints, colour, 
     view, y, x = at // (height * width), at // width % height, at % width
     mine, lit = bodies[view], light[view]
     r, g, b = composed(
-        parts[view], depth[view], normals[view], mine, env[view], lit, mirror[view], glints[view], y, x
+        parts[view], depth[view], normals[view], mine, env[view], cams[view], lit, mirror[view], glints[view], y, x
     )
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
     if on_edge(parts[view], depth[view], normals[view], y, x):

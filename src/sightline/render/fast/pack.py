@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sightline.errors import ConfigError, DataError
 from sightline.render.fast import columns as col
 from sightline.render.fast.bvh import build
-from sightline.worlds.layout import MOST_OBJECTS, Layout, Light, Placed, Shot
+from sightline.render.fast.environment import environment
+from sightline.worlds.layout import MOST_OBJECTS, Layout, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.solids import Outline, Solid
 
@@ -134,7 +135,7 @@ class Packed(NamedTuple):
     """Views of the same size, one of each layout, as arrays on the host.
 
     Attributes:
-        bodies: (B, n, 82) float32; env: (B, 1 + m, 18) float32; cams: (B, 16) float32.
+        bodies: (B, n, 82) float32; env: (B, m, 24) float32; cams: (B, 16) float32.
         size: (width, height) in pixels.
         shapes: Solids of the pool that made the rows; they mean nothing to a pool with others.
     """
@@ -216,31 +217,11 @@ def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
     )
 
 
-def environment(layout: Layout, half: float) -> F32:
-    """What lies around the objects, (1 + n, 18) float32: a header, then a row a lamp; see `columns`."""
-    rows = np.array([_lamp(light) for light in layout.lights], np.float64).reshape(-1, col.ENV_COLUMNS)
-    away2 = (rows[:, :3] ** 2).sum(axis=1)
-    # A lamp that shines the other way, or from below, gives the table nothing.
-    facing = np.maximum(-(rows[:, 9:12] * rows[:, :3]).sum(axis=1), 0.0) * np.maximum(rows[:, col.LAMP_Z], 0.0)
-    bare = (rows[:, 12:15] * (rows[:, col.AREA] * facing / away2**2 / math.pi)[:, None]).sum(axis=0)
-    head = np.concatenate((layout.table, layout.ambient, bare, (half, 1 + len(rows)), np.zeros(7)))
-    return np.concatenate((head[None], rows)).astype(np.float32)
-
-
 def eye(shot: Shot) -> Eye:
     """The camera of a shot."""
     pose = np.array(shot.camera.world_to_camera, np.float64).reshape(3, 4)
     centre = -pose[:, :3].T @ pose[:, 3]
     return Eye(np.array(shot.camera.k, np.float64).reshape(3, 3), pose, centre)
-
-
-def _lamp(light: Light) -> NDArray[np.float64]:
-    u, v, normal = light.axes()
-    half, area = light.size / 2, light.size**2
-    radiance = np.array(light.color, np.float64) * light.power / (math.pi * area)
-    return np.concatenate(
-        (light.position, u * half, v * half, normal, radiance, (area, half * math.sqrt(2.0), 0.0))
-    )
 
 
 def _prism(solid: Solid) -> tuple[float, ...]:

@@ -19,6 +19,7 @@ from sightline.render.fast.lamplight import direct, direct_coated
 from sightline.render.fast.mirrors import glint, mirrored
 from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, START, ZERO, nearest, normal_at, part_of
 from sightline.render.fast.settings import PATTERN
+from sightline.render.fast.surroundings import is_plain, ray, seen_ground, sky_radiance
 from sightline.render.tones import PER_RADIANCE, TONES
 
 UNKNOWN, WORKED_OUT, BETWEEN = 0, 1, 2
@@ -30,13 +31,6 @@ _STEP = np.float32(0.1)
 _NEARBY = np.float32(0.05)
 _DARK = np.float32(1e-3)
 _STEPS, _LAST_STEP = np.float32(PER_RADIANCE), np.float32(len(TONES) - 1)
-
-
-@small
-def ray(cam, x, y):
-    """The direction with depth 1 through a position of the image, in world axes."""
-    u, v = (x - cam[2]) * cam[0], (y - cam[3]) * cam[1]
-    return cam[4] * u + cam[7] * v + cam[10], cam[5] * u + cam[8] * v + cam[11], cam[6] * u + cam[9] * v + cam[12]
 
 
 @small
@@ -206,16 +200,18 @@ def agreed(parts, depth, normals, light, how, tolerance, y, x, dy, dx):
 
 
 @small
-def composed(parts, depth, normals, bodies, env, light, mirror, glints, y, x):
+def composed(parts, depth, normals, bodies, env, cam, light, mirror, glints, y, x):
     """Radiance of a pixel's middle towards the camera."""
     part = parts[y, x]
     k, look = body_of(part), look_of(part)
     if k < 0:
         if math.isnan(depth[y, x]):
-            return env[0, col.SKY_RED], env[0, col.SKY_GREEN], env[0, col.SKY_BLUE]
-        r, g = env[0, col.TABLE_RED] * BY_PI, env[0, col.TABLE_GREEN] * BY_PI
-        b = env[0, col.TABLE_BLUE] * BY_PI
-        return light[y, x, 0] * r, light[y, x, 1] * g, light[y, x, 2] * b
+            dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
+            return sky_radiance(env, dx, dy, dz)
+        r, g, b = env[0, col.TABLE_RED], env[0, col.TABLE_GREEN], env[0, col.TABLE_BLUE]
+        if not is_plain(env):
+            r, g, b = seen_ground(env, cam, depth[y, x], y, x)
+        return light[y, x, 0] * BY_PI * r, light[y, x, 1] * BY_PI * g, light[y, x, 2] * BY_PI * b
     metal = bodies[k, look + col.METAL]
     matte = (ONE - metal) * BY_PI
     r = matte * light[y, x, 0] * bodies[k, look + col.RED]

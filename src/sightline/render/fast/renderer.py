@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.render.fast import columns as col
-from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, check_camera, environment, eye
+from sightline.render.fast.environment import environment, stuff_environment
+from sightline.render.fast.pack import Bodies, Eye, Pool, camera_row, check_camera, eye
 from sightline.render.fast.raster import Surfaces, raster
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import Ground, State, is_compiled, light_table, shade
+from sightline.render.fast.surroundings import stuff_map
 from sightline.render.frames import Frame
 from sightline.scenes.types import Camera
 from sightline.worlds.layout import Layout, Light, Shot
@@ -72,10 +74,11 @@ class FastRenderer:
             mine = worked.seen._replace(
                 ids=ids.copy(), depth=depth.copy(), normals=normals.copy(), amodal=amodal.copy()
             )
-            return _frame(shot, mine, worked.image.copy())
+            return _frame(shot, mine, worked.env, camera_row(worked.eye), worked.image.copy())
         bodies, camera = self._pool.bodies(layout), eye(shot)
         check_camera(self._pool, layout, shot, bodies, camera)
-        return _frame(shot, raster(self._pool.meshes, bodies, camera, shot.size), None)
+        seen = raster(self._pool.meshes, bodies, camera, shot.size)
+        return _frame(shot, seen, stuff_environment(layout.surroundings), camera_row(camera), None)
 
     def counterfactual(self, layout: Layout, shot: Shot, *gone: int) -> Frame:
         """The view of ``layout.without(*gone)``, pixel for pixel, for the price of what those objects touched."""
@@ -86,7 +89,7 @@ class FastRenderer:
         bodies = Bodies(rows, before.bodies.ranges)
         ground = self._ground(bodies, before.env, before.ground, gone)
         after = self._draw(bodies, before.eye, before.env, ground, shot, before, gone)
-        return _frame(shot, _without(after.seen, gone), after.image)
+        return _frame(shot, _without(after.seen, gone), after.env, camera_row(after.eye), after.image)
 
     def forget(self) -> None:
         """Let go of the views kept for counterfactuals; solids stay."""
@@ -170,10 +173,13 @@ def compile_shading() -> None:
     shade(pool.meshes, bodies, env, plan, camera_row(eye(shot)), ground, seen)
 
 
-def _frame(shot: Shot, seen: Surfaces, image: NDArray[np.uint8] | None) -> Frame:
+def _frame(
+    shot: Shot, seen: Surfaces, env: NDArray[np.float32], cam: NDArray[np.float32], image: NDArray[np.uint8] | None
+) -> Frame:
     pixels = seen.sums[:, 0]
     mean = np.divide(seen.sums[:, 1], pixels, out=np.full(len(pixels), np.nan), where=pixels > 0)
-    return Frame(shot.name, seen.ids, seen.depth, seen.normals, seen.amodal, mean, image)
+    stuff = stuff_map(env, cam, seen.parts, seen.depth)
+    return Frame(shot.name, seen.ids, seen.depth, seen.normals, seen.amodal, mean, stuff, image)
 
 
 def _without(seen: Surfaces, gone: Sequence[int]) -> Surfaces:

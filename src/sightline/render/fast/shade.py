@@ -40,6 +40,7 @@ from sightline.render.fast.pixels import (
 from sightline.render.fast.raster import Surfaces
 from sightline.render.fast.rays import BY_PI, ONE, ZERO, everything
 from sightline.render.fast.settings import RenderPlan
+from sightline.render.fast.surroundings import is_plain
 from sightline.render.tones import TONES
 
 F32 = NDArray[np.float32]
@@ -115,7 +116,7 @@ def shade(
     faced = (seen.parts, seen.faces, seen.depth, seen.normals)
     _light(scene, env, ground, plan, cam, faced, same, state[:3], old[:3], bits)
     _gloss(scene, env, ground, plan, cam, faced, same, state[3:7], old[3:7], bits)
-    _compose(bodies.rows, env, *view, state.light, state.mirror, state.glints, state.colour)
+    _compose(bodies.rows, env, cam, *view, state.light, state.mirror, state.glints, state.colour)
     if bits:
         same &= (state.colour == old.colour).all(axis=2)
     _smooth_edges(*scene, plan.inside, cam, *view, same, state.colour, state.final, old.final)
@@ -273,20 +274,21 @@ def _gloss(scene, env, ground, plan, cam, faced, same, state, old, bits):
 
 
 @device
-def _compose(bodies, env, parts, depth, normals, light, mirror, glints, colour):
+def _compose(bodies, env, cam, parts, depth, normals, light, mirror, glints, colour):
     height, width = parts.shape
     red, green = env[0, col.TABLE_RED] * BY_PI, env[0, col.TABLE_GREEN] * BY_PI
     blue = env[0, col.TABLE_BLUE] * BY_PI
+    plain = is_plain(env)
     for y in range(height):
         for x in range(width):
             # Most pixels show the table, for which a call costs more than the work.
-            if parts[y, x] < col.SLOTS and not math.isnan(depth[y, x]):
+            if plain and parts[y, x] < col.SLOTS and not math.isnan(depth[y, x]):
                 colour[y, x, 0] = light[y, x, 0] * red
                 colour[y, x, 1] = light[y, x, 1] * green
                 colour[y, x, 2] = light[y, x, 2] * blue
             else:
                 colour[y, x, 0], colour[y, x, 1], colour[y, x, 2] = composed(
-                    parts, depth, normals, bodies, env, light, mirror, glints, y, x
+                    parts, depth, normals, bodies, env, cam, light, mirror, glints, y, x
                 )
 
 

@@ -1,14 +1,36 @@
-"""What lies around the objects: the ground's colour and the sky's radiance. Device functions.
+"""What lies around the objects: colour and class of the ground, radiance of the sky. Device functions.
 
-`env` is one array a scene: a header that says where the other rows are, then a row a lamp; see `columns`.
+`env` is one array a scene: a header that says where the other rows are, then lamps and regions; see `columns`.
 """
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
 from sightline.render.fast import columns as col
-from sightline.render.fast.jit import small
+from sightline.render.fast.jit import device, small
+from sightline.render.fast.patterns import pattern_colour
+from sightline.render.fast.rays import HALF, ONE, ZERO
+
+F32 = NDArray[np.float32]
+
+SKY_CLASS = 1
+"""Number of the sky in stuff maps."""
+
+_THIN = np.float32(1e-6)
+_HIDDEN = np.float32(1e-3)
+
+
+@small
+def ray(cam, x, y):
+    """The direction with depth 1 through a position of the image, in world axes."""
+    u, v = (x - cam[2]) * cam[0], (y - cam[3]) * cam[1]
+    return cam[4] * u + cam[7] * v + cam[10], cam[5] * u + cam[8] * v + cam[11], cam[6] * u + cam[9] * v + cam[12]
 
 
 @small
@@ -18,9 +40,130 @@ def lamps_end(env):
 
 
 @small
-def ground_colour(env, x, y):  # noqa: ARG001
-    """Albedo of the ground at (x, y) metres: (r, g, b)."""
-    return env[0, col.TABLE_RED], env[0, col.TABLE_GREEN], env[0, col.TABLE_BLUE]
+def is_plain(env):
+    """Whether the ground has one colour throughout."""
+    return env[0, col.REGIONS_END] == env[0, col.LAMPS_END]
+
+
+@small
+def _in_region(env, i, x, y):
+    """A position in the axes of region i: (x, y)."""
+    dx, dy = x - env[i, col.REGION_X], y - env[i, col.REGION_Y]
+    c, s = env[i, col.REGION_COS], env[i, col.REGION_SIN]
+    return c * dx + s * dy, c * dy - s * dx
+
+
+@device
+def _region_at(env, x, y):
+    """The row of the region that lies on top at (x, y); 0 where the table is bare."""
+    for i in range(int(env[0, col.REGIONS_END]) - 1, lamps_end(env) - 1, -1):
+        u, v = _in_region(env, i, x, y)
+        r = env[i, col.DISC]
+        inside = env[i, col.LOW] <= u <= env[i, col.HIGH] and abs(v) <= env[i, col.SIDE]
+        if inside and (r == ZERO or u * u + v * v <= r * r):
+            return i
+    return 0
+
+
+@small
+def ground_class(env, x, y):
+    """Number of the ground's class at (x, y) metres."""
+    if is_plain(env):
+        return int(env[0, col.TABLE_CLASS])
+    i = _region_at(env, x, y)
+    return int(env[i, col.CLASS]) if i > 0 else int(env[0, col.TABLE_CLASS])
+
+
+@small
+def ground_colour(env, x, y):
+    """Albedo of the ground around (x, y) metres, its patterns averaged, as bounced light sees it: (r, g, b)."""
+    if is_plain(env):
+        return env[0, col.TABLE_RED], env[0, col.TABLE_GREEN], env[0, col.TABLE_BLUE]
+    i = _region_at(env, x, y)
+    if i == 0:
+        return env[0, col.TABLE_RED], env[0, col.TABLE_GREEN], env[0, col.TABLE_BLUE]
+    return env[i, col.MEAN_RED], env[i, col.MEAN_GREEN], env[i, col.MEAN_BLUE]
+
+
+@small
+def _covered(low, high, f):
+    """Share of a width f around 0 that lies between low and high."""
+    f = max(f, _THIN)
+    return max(min(high / f, HALF) - max(low / f, -HALF), ZERO)
+
+
+@device
+def averaged_ground(env, x, y, ax, ay, bx, by):
+    """Albedo of the ground averaged over the parallelogram around (x, y) with the sides a and b: (r, g, b)."""
+    red = green = blue = ZERO
+    left = ONE
+    for i in range(int(env[0, col.REGIONS_END]) - 1, lamps_end(env) - 1, -1):
+        u, v = _in_region(env, i, x, y)
+        c, s = env[i, col.REGION_COS], env[i, col.REGION_SIN]
+        fu, fv = abs(c * ax + s * ay) + abs(c * bx + s * by), abs(c * ay - s * ax) + abs(c * by - s * bx)
+        if env[i, col.DISC] > ZERO:
+            away = math.sqrt(u * u + v * v)
+            f = (abs(u) * fu + abs(v) * fv) / max(away, _THIN)
+            share = _covered(-env[i, col.DISC] - away, env[i, col.DISC] - away, f)
+        else:
+            side = env[i, col.SIDE]
+            share = _covered(env[i, col.LOW] - u, env[i, col.HIGH] - u, fu) * _covered(-side - v, side - v, fv)
+        share *= left
+        if share > ZERO:
+            r, g, b = pattern_colour(env, i, u, v, fu, fv)
+            red, green, blue, left = red + share * r, green + share * g, blue + share * b, left - share
+            if left < _HIDDEN:
+                break
+    return (
+        red + left * env[0, col.TABLE_RED],
+        green + left * env[0, col.TABLE_GREEN],
+        blue + left * env[0, col.TABLE_BLUE],
+    )
+
+
+@device
+def seen_ground(env, cam, depth, y, x):
+    """Albedo of the ground as a pixel sees it: (r, g, b)."""
+    dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
+    # How the point moves on the ground from this pixel to the next.
+    a, b = cam[0] * cam[6] / dz, cam[1] * cam[9] / dz
+    return averaged_ground(
+        env,
+        cam[col.EYE_X] + depth * dx,
+        cam[col.EYE_Y] + depth * dy,
+        depth * (cam[0] * cam[4] - dx * a),
+        depth * (cam[0] * cam[5] - dy * a),
+        depth * (cam[1] * cam[7] - dx * b),
+        depth * (cam[1] * cam[8] - dy * b),
+    )
+
+
+@small
+def stuff_at(env, cam, part, depth, y, x):
+    """Number of the class that a pixel shows; 0 for an object."""
+    if part >= col.SLOTS:
+        return 0
+    if math.isnan(depth):
+        return SKY_CLASS
+    if is_plain(env):
+        return int(env[0, col.TABLE_CLASS])
+    dx, dy, _ = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
+    return ground_class(env, cam[col.EYE_X] + depth * dx, cam[col.EYE_Y] + depth * dy)
+
+
+def stuff_map(env: F32, cam: F32, parts: NDArray[np.int32], depth: F32) -> NDArray[np.uint8]:
+    """Number of the class that every pixel shows, (H, W); 0 for an object."""
+    stuff = np.empty(parts.shape, np.uint8)
+    _fill_stuff(env, cam, parts, depth, stuff)
+    return stuff
+
+
+@device
+def _fill_stuff(env, cam, parts, depth, stuff):
+    height, width = parts.shape
+    for y in range(height):
+        for x in range(width):
+            stuff[y, x] = stuff_at(env, cam, parts[y, x], depth[y, x], y, x)
 
 
 @small
