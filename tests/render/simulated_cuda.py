@@ -20,7 +20,7 @@ from sightline.render.fast import FastRenderer, Settings
 from sightline.render.fast.pack import Pool, packed
 from sightline.worlds.layout import Layout
 from sightline.worlds.shapes import solid
-from sightline.worlds.surroundings import PATTERNS, Pattern, Region, Surroundings
+from sightline.worlds.surroundings import PATTERNS, GroundRegion, Pattern, Surroundings
 
 SETTINGS = Settings(
     map_cells=5,
@@ -59,7 +59,9 @@ def scenes() -> list[Layout]:
 def patterned() -> Surroundings:
     """A region of every pattern beside the table."""
     kinds = enumerate(PATTERNS[1:])
-    ground = [Region("a", "disc", (2.0 - i, 0.5 * i), 0.3, (0.9, 0.9), Pattern(kind, seed=i)) for i, kind in kinds]
+    ground = [
+        GroundRegion("a", "disc", (2.0 - i, 0.5 * i), 0.3, (0.9, 0.9), Pattern(kind, seed=i)) for i, kind in kinds
+    ]
     return Surroundings(tuple(ground), classes=("sky", "table", "a"))
 
 

@@ -17,14 +17,16 @@ from sightline.render.fast.patterns import pattern_at, pattern_columns
 from sightline.render.fast.surroundings import averaged_ground
 from sightline.render.frames import Frame
 from sightline.worlds.layout import Layout, Shot
-from sightline.worlds.surroundings import PATTERNS, Pattern, Region, Surroundings
+from sightline.worlds.surroundings import PATTERNS, GroundRegion, Pattern, Surroundings
 
 COLORS = ((0.5, 0.4, 0.3), (0.1, 0.05, 0.2))
 GROUND = (
-    Region("grass", "half-plane", (-1.0, 0.0), 0.4, (1.0, 1.0), Pattern("grass", *COLORS, 0.3, 0.0, 0.3, 5)),
-    Region("road", "strip", (0.5, 0.0), 2.0, (1.2, 1.0), Pattern("asphalt", *COLORS, 0.1, 0.0, 0.3, 6)),
-    Region("floor", "rectangle", (1.5, -1.0), 0.7, (1.0, 0.6), Pattern("planks", *COLORS, 0.25, 0.02, 0.3, 7)),
-    Region("cloth", "disc", (-1.0, 1.0), 0.3, (0.8, 0.8), Pattern("cloth", *COLORS, 0.4, 0.0, 0.3, 8)),
+    GroundRegion("grass", "half-plane", (-1.0, 0.0), 0.4, (1.0, 1.0), Pattern("grass", *COLORS, 0.3, 0.0, 0.3, 5)),
+    GroundRegion("road", "strip", (0.5, 0.0), 2.0, (1.2, 1.0), Pattern("asphalt", *COLORS, 0.1, 0.0, 0.3, 6)),
+    GroundRegion(
+        "floor", "rectangle", (1.5, -1.0), 0.7, (1.0, 0.6), Pattern("planks", *COLORS, 0.25, 0.02, 0.3, 7)
+    ),
+    GroundRegion("cloth", "disc", (-1.0, 1.0), 0.3, (0.8, 0.8), Pattern("cloth", *COLORS, 0.4, 0.0, 0.3, 8)),
 )
 AROUND = Surroundings(GROUND, classes=("sky", "table", "grass", "road", "floor", "cloth"))
 
@@ -74,7 +76,9 @@ def test_from_afar_a_pattern_has_its_mean_colour(kind: str) -> None:
     np.testing.assert_allclose(near, mean, atol=0.012)
     layout = replace(
         layout_of([]),
-        surroundings=Surroundings((Region("a", "everything", (0, 0), 0.0, (1, 1), pattern),), classes=("sky", "a")),
+        surroundings=Surroundings(
+            (GroundRegion("a", "everything", (0, 0), 0.0, (1, 1), pattern),), classes=("sky", "a")
+        ),
     )
     far = np.float32(100.0)
     seen = averaged_ground(environment(layout, 6.0), np.float32(3.0), np.float32(4.0), far, far * 0, far * 0, far)
@@ -151,7 +155,7 @@ def test_the_ground_colours_the_light_it_throws_back() -> None:
     view = shot((4.0, -3.0, 1.0), (0.0, 0.0, 0.4))
     sides = []
     for color in ((0.8, 0.1, 0.1), (0.1, 0.8, 0.1)):
-        around = Surroundings((Region("a", "everything", (0, 0), 0.0, (1, 1), Pattern(color=color)),))
+        around = Surroundings((GroundRegion("a", "everything", (0, 0), 0.0, (1, 1), Pattern(color=color)),))
         layout = replace(
             layout_of([thing("cube", 0, 0, color="white")], view),
             surroundings=replace(around, classes=("sky", "a")),

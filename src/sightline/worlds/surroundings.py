@@ -42,7 +42,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class GroundRegion:
     """A part of the ground with a class and a pattern of its own; it lies over the regions before it.
 
     Attributes:
@@ -108,7 +108,7 @@ class Surroundings:
         classes: Names of all classes of its world: class i of a stuff map is ``classes[i - 1]``, 0 is an object.
     """
 
-    ground: tuple[Region, ...] = ()
+    ground: tuple[GroundRegion, ...] = ()
     walls: tuple[Wall, ...] = ()
     sky: Sky = Sky()
     classes: tuple[str, ...] = (SKY, TABLE)

@@ -21,9 +21,9 @@ from sightline.worlds.surroundings import (
     PATTERNS,
     SKY,
     TABLE,
+    GroundRegion,
     Pattern,
     PatternKind,
-    Region,
     RegionShape,
     Rgb3,
     Sky,
@@ -134,12 +134,12 @@ class RegionSpec:
     length: Positive = (1.0, 1.0)
     pattern: PatternSpec = PatternSpec()
 
-    def draw(self, rng: np.random.Generator) -> Region:
+    def draw(self, rng: np.random.Generator) -> GroundRegion:
         """Draw one region."""
         x, y = (_drawn(span, rng) for span in self.position)
         turn, width, length = (_drawn(span, rng) for span in (self.turn, self.width, self.length))
         extent = (width / 2, length / 2)
-        return Region(self.category, self.shape, (x, y), math.radians(turn), extent, self.pattern.draw(rng))
+        return GroundRegion(self.category, self.shape, (x, y), math.radians(turn), extent, self.pattern.draw(rng))
 
 
 @dataclass(frozen=True, slots=True)

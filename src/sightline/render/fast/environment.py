@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sightline.render.fast import columns as col
 from sightline.render.fast.patterns import pattern_columns
 from sightline.worlds.layout import Layout, Light
-from sightline.worlds.surroundings import TABLE, Region, Surroundings
+from sightline.worlds.surroundings import TABLE, GroundRegion, Surroundings
 
 F32 = NDArray[np.float32]
 
@@ -57,7 +57,7 @@ def _lamp(light: Light) -> tuple[float, ...]:
     return (*light.position, *u * half, *v * half, *normal, *radiance, area, half * math.sqrt(2.0))
 
 
-def _region(region: Region, around: Surroundings) -> tuple[float, ...]:
+def _region(region: GroundRegion, around: Surroundings) -> tuple[float, ...]:
     a, b = region.extent
     limits = {
         "everything": (-_FAR, _FAR, _FAR, 0.0),
