@@ -10,12 +10,12 @@ import pytest
 from fast_layouts import layout_of, made_layout, shot, thing
 
 from reference.patterns_oracle import colour_of, in_region, pattern_of
-from sightline.render.canonical import LINEAR
 from sightline.render.fast import FastRenderer
 from sightline.render.fast.environment import environment
 from sightline.render.fast.patterns import pattern_at, pattern_columns
 from sightline.render.fast.surroundings import averaged_ground
 from sightline.render.frames import Frame
+from sightline.render.tones import RADIANCES
 from sightline.worlds.layout import Layout, Shot
 from sightline.worlds.surroundings import PATTERNS, GroundRegion, Pattern, Surroundings
 
@@ -125,7 +125,7 @@ def test_stuff_and_things_cover_the_picture_and_classes_are_those_of_pixel_centr
 def _light(layout: Layout, view: Shot) -> np.ndarray:
     image = FastRenderer().frame(layout, view).image
     assert image is not None
-    return LINEAR[image]
+    return RADIANCES[image]
 
 
 def test_patterns_are_averaged_over_a_pixel_as_in_a_finer_picture() -> None:
@@ -162,5 +162,5 @@ def test_the_ground_colours_the_light_it_throws_back() -> None:
         )
         frame = FastRenderer().frame(layout, view)
         assert frame.image is not None
-        sides.append(LINEAR[frame.image][(frame.ids == 1) & (frame.normals[..., 2] < 0.1)].mean(axis=0))
+        sides.append(RADIANCES[frame.image][(frame.ids == 1) & (frame.normals[..., 2] < 0.1)].mean(axis=0))
     assert sides[0][0] / sides[0][1] > 1.1 * sides[1][0] / sides[1][1]
