@@ -38,6 +38,9 @@ def command(
     canonical: Annotated[
         int, typer.Option(min=0, help="Canonical 32×32 views to keep of every distinct object.")
     ] = 0,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Compare depth across scenes 2m and 2m + 1, as between two photos.")
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option(help="Begin anew where the folder holds other or more generated scenes.")
     ] = False,
@@ -71,6 +74,7 @@ def command(
             depth=depth,
             renderer=renderer,
             canonical=canonical,
+            pairs=pairs,
             overwrite=overwrite,
             workers=workers,
             progress=on_progress,

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal, get_args
@@ -49,6 +49,7 @@ class DatasetRecipe:
         render: Its settings.
         canonical: How many canonical views of every distinct object lie beside the scenes.
         made_by: Version of Sightline.
+        pairs: Whether scenes 2m and 2m + 1 are partners, with the depth of their objects compared across the two.
     """
 
     world: str
@@ -62,6 +63,7 @@ class DatasetRecipe:
     render: Mapping[str, Any]
     canonical: int
     made_by: str
+    pairs: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in ``dataset.json``."""
@@ -74,13 +76,13 @@ class DatasetRecipe:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any], file: Path | None = None) -> DatasetRecipe:
         """The recipe of a manifest; a DataError where it is another kind of recipe, or damaged."""
-        names = [f.name for f in fields(cls)]
+        names = [f.name for f in fields(cls) if f.default is MISSING]
         missing = [name for name in names if name not in stored]
         if stored.get("kind") != KIND or missing:
             expected = f"kind {KIND} with {', '.join(names)}"
             found = f"kind {stored.get('kind')!r}" + (f" without {missing[0]}" if missing else "")
             raise DataError("not the recipe of a world", file=file, field="recipe", expected=expected, found=found)
-        values = {name: stored[name] for name in names}
+        values = {f.name: stored[f.name] for f in fields(cls) if f.name in stored}
         return cls(**{**values, "views": tuple(stored["views"])})
 
 
@@ -95,6 +97,8 @@ def recipe_for(
     renderer: RendererName = "fast",
     render: Mapping[str, Any] | None = None,
     canonical: int = 0,
+    *,
+    pairs: bool = False,
 ) -> tuple[DatasetRecipe, bytes]:
     """Check what is asked for; give the recipe, and the bytes of the world's own meshes, for `save_meshes`.
 
@@ -129,6 +133,7 @@ def recipe_for(
         _as_json(render_settings(renderer, render)),
         canonical,
         __version__,
+        pairs,
     )
     return recipe, meshes
 

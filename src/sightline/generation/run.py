@@ -85,6 +85,7 @@ def generate(
     renderer: RendererName = "fast",
     settings: Mapping[str, Any] | None = None,
     canonical: int = 0,
+    pairs: bool = False,
     overwrite: bool = False,
     workers: int | None = 0,
     progress: Progress | None = None,
@@ -111,6 +112,8 @@ def generate(
         renderer: ``fast``, or ``blender`` for pictures by Cycles.
         settings: The renderer's, those that differ from its own defaults.
         canonical: Canonical views to keep of every distinct object, see `canonical_of`; more may be added later.
+        pairs: Make scenes 2m and 2m + 1 partners and say of their objects which is closer to its camera; see
+            `render.truth.across_label`. A scene whose partner is not in the set has none.
         overwrite: Begin anew where the folder holds more scenes, or scenes that another recipe made.
         workers: Processes; 0 works in this one, None takes one a core where there is enough to do. With processes
             a script must guard its entry with ``if __name__ == "__main__"``.
@@ -125,7 +128,17 @@ def generate(
         raise ConfigError(f"scenes must be at least 1, not {scenes}")
     known = world if isinstance(world, World) else load_world(world)
     recipe, meshes = recipe_for(
-        known, views, seed, start, size, image_format, depth, renderer, render=settings, canonical=canonical
+        known,
+        views,
+        seed,
+        start,
+        size,
+        image_format,
+        depth,
+        renderer,
+        render=settings,
+        canonical=canonical,
+        pairs=pairs,
     )
     count = default_workers(recipe, scenes) if workers is None else workers
     folder = cache_folder(recipe, scenes) if out is None else Path(out).resolve()

@@ -17,8 +17,8 @@ from sightline.generation.recipe import DatasetRecipe, located
 from sightline.render.blender import BlenderRenderer
 from sightline.render.fast import FastRenderer, Settings
 from sightline.render.frames import Frame
-from sightline.render.truth import DEPTH_TOLERANCE, scene_relations, sightings, view_relations
-from sightline.scenes import Object, Scene, View
+from sightline.render.truth import DEPTH_TOLERANCE, across_relations, scene_relations, sightings, view_relations
+from sightline.scenes import Object, Relation, Scene, View
 from sightline.store import Blobs
 from sightline.store.encodings import round_trip
 from sightline.worlds import World, arrange, relations, world_from
@@ -154,8 +154,30 @@ class SceneMaker:
 
         layouts = [self.layout(index) for index in range(start, stop)]
         frames = self.frames(layouts, self.recipe.views) if self.recipe.image else self._outlines(layouts)
+        before: tuple[Layout, Frame] | None = None
         for layout, rendered in zip(layouts, frames, strict=True):
-            yield scene_from(layout, rendered, tolerance=self.world.depth_tolerance, view_of=view_of)
+            scene = scene_from(layout, rendered, tolerance=self.world.depth_tolerance, view_of=view_of)
+            here = layout, rendered[0]
+            if self.recipe.pairs and layout.index % 2 and layout.index > self.recipe.start:
+                across = self._across(here, before or self._unshaded(layout.index - 1))
+                scene = replace(scene, relations=(*scene.relations, *across))
+            yield scene
+            before = here
+
+    def _unshaded(self, index: int) -> tuple[Layout, Frame]:
+        """A scene and its first view without a picture: a partner that another shard holds."""
+        layout = self.layout(index)
+        shot = next(shot for shot in layout.shots if shot.name == self.recipe.views[0])
+        return layout, self.renderer.frame(layout, shot, shade=False)
+
+    @staticmethod
+    def _across(here: tuple[Layout, Frame], other: tuple[Layout, Frame]) -> tuple[Relation, ...]:
+        """Depth across two scenes, in the first view of each."""
+        (layout, frame), (partner, other_frame) = here, other
+        names = [str(i) for i in range(len(layout.objects))]
+        return across_relations(
+            frame, _focal(layout, frame), names, other_frame, _focal(partner, other_frame), id_of(partner)
+        )
 
     def _outlines(self, layouts: Iterable[Layout]) -> Iterator[list[Frame]]:
         """Frames without pictures, for truth alone."""
@@ -209,6 +231,12 @@ class SceneMaker:
             names=[str(i) for i in range(len(layout.objects)) if i not in gone],
             view_of=view_of,
         )
+
+
+def _focal(layout: Layout, frame: Frame) -> float:
+    """Focal length of a view, in widths of its picture."""
+    shot = next(shot for shot in layout.shots if shot.name == frame.view)
+    return shot.camera.k[0] / shot.size[0]
 
 
 @lru_cache(maxsize=2)

@@ -6,6 +6,7 @@ docs/reference/worlds-truth.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Final
@@ -20,6 +21,13 @@ from sightline.scenes.types import Box, Relation, Sighting
 
 DEPTH_TOLERANCE: Final = 0.02
 """Two objects are equally far where their depths differ by at most this share of the smaller one."""
+
+ACROSS_TOLERANCE: Final = 0.05
+"""Between two pictures nobody can tell which object is closer where the logarithm of their depths' ratio is at most
+this: 5 %."""
+
+LEAST_SEEN: Final = 0.1
+"""Nobody can tell how far away an object is of which a smaller share than this is seen."""
 
 LEAST_PIXELS: Final = 4
 LEAST_SHARE: Final = 0.01
@@ -136,6 +144,56 @@ def depth_label(first: float, second: float, tolerance: float = DEPTH_TOLERANCE)
     if abs(first - second) <= tolerance * min(first, second):
         return Depth.SAME
     return Depth.CLOSER if first < second else Depth.FARTHER
+
+
+def across_relations(
+    frame: Frame, focal: float, names: Sequence[str], other: Frame, other_focal: float, other_scene: str
+) -> tuple[Relation, ...]:
+    """Depth of every pair of objects seen in two pictures: which one is closer to the camera that took it.
+
+    Args:
+        frame: The view of the scene that holds the relations; `names` are its object ids.
+        focal: Its focal length, in widths of the picture.
+        names: Ids of the objects of the scene.
+        other: The view of the other scene, whose object ids are ``0``, ``1``…
+        other_focal: Its focal length.
+        other_scene: Id of the other scene.
+    """
+    relations = []
+    for a, a_seen in _shares_seen(frame):
+        for b, b_seen in _shares_seen(other):
+            label = across_label(float(frame.mean_depth[a]), focal, float(other.mean_depth[b]), other_focal)
+            told = label if min(a_seen, b_seen) >= LEAST_SEEN else Depth.UNSURE
+            relations.append(
+                Relation(names[a], str(b), "depth", told.word, object_scene=other_scene, view=frame.view)
+            )
+    return tuple(relations)
+
+
+def across_label(first: float, first_focal: float, second: float, second_focal: float) -> Depth:
+    """The label of depths in two pictures, metres, with the focal lengths of their lenses, in any one unit.
+
+    Who looks at a picture does not know its lens: through one twice as long a thing seems half as far away. So an
+    order counts as told only where it is the same, by more than `ACROSS_TOLERANCE`, for the depths themselves and
+    for the depths as they seem if both lenses are taken to be alike. Otherwise it is unsure; nothing is *same*.
+
+    >>> across_label(10.0, 1.8, 11.0, 1.8).word, across_label(10.0, 1.8, 10.4, 1.8).word
+    ('closer', 'unsure')
+    >>> across_label(10.0, 1.0, 15.0, 2.0).word  # the second is farther, but seems to be nearer
+    'unsure'
+    """
+    ratio = math.log(second / first)
+    seeming = ratio - math.log(second_focal / first_focal)
+    if min(ratio, seeming) > ACROSS_TOLERANCE:
+        return Depth.CLOSER
+    return Depth.FARTHER if max(ratio, seeming) < -ACROSS_TOLERANCE else Depth.UNSURE
+
+
+def _shares_seen(frame: Frame) -> list[tuple[int, float]]:
+    """Index and visible share of each object of which anything is seen."""
+    shown = np.bincount(frame.ids.ravel(), minlength=len(frame.amodal) + 1)[1:]
+    area = frame.amodal.sum(axis=(1, 2))
+    return [(i, float(shown[i] / area[i])) for i in np.flatnonzero(shown).tolist()]
 
 
 def hiding(frame: Frame) -> NDArray[np.bool_]:
