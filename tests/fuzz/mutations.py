@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -115,12 +116,31 @@ def spoil(folder: Path, rng: Random) -> list[str]:
         if rng.random() < 0.07:
             ways = [_FILES]
         change = rng.choice(rng.choice(ways))
+        before = hashlib.sha256(file.read_bytes()).hexdigest() if file.suffix == ".parquet" else ""
         try:
             change(file, rng)
         except _CANNOT:  # not such a file any more: it was spoilt before
             _flip(file, rng)
         done.append(f"{file.relative_to(folder)}: {change.__name__.strip('_').replace('_', ' ')}")
+        if before and rng.random() < 0.5 and _fit_manifest(folder, before, file):
+            done[-1] += ", and the manifest fits"
     return done
+
+
+def _fit_manifest(folder: Path, before: str, file: Path) -> bool:
+    """Write a table's new size and sha256 where the old ones stood, as somebody who means harm would."""
+    try:
+        data, manifest = file.read_bytes(), folder / "data" / "dataset.json"
+        told = json.loads(manifest.read_text())
+        for shard in told["shards"]:
+            entry = shard["files"][file.parent.name]
+            if entry["sha256"] == before:
+                entry |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+                manifest.write_text(json.dumps(told))
+                return True
+    except _CANNOT:
+        pass
+    return False
 
 
 def _at(data: bytes, rng: Random) -> int:
@@ -393,6 +413,7 @@ _CANNOT = (
     OSError,
     yaml.YAMLError,
     pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
     RecursionError,
     OverflowError,
 )

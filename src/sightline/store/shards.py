@@ -15,6 +15,7 @@ from sightline.files import atomic_write, refuse_outside
 from sightline.store.convert import scene_count
 from sightline.store.fingerprint import fingerprint
 from sightline.store.manifest import FileInfo, ShardInfo
+from sightline.store.parquet import refuse_pages
 from sightline.store.schema import LATER, SCHEMAS
 from sightline.store.tables import POLARS_ERRORS, Tables
 
@@ -131,6 +132,7 @@ class DiskShard:
             raise DataError(f"shard cannot be read: {error.strerror}", file=path) from error
         if hashlib.sha256(data).hexdigest() != self.info.files[table].sha256:
             raise DataError("shard is damaged: its bytes are not those that were written", file=path)
+        refuse_pages(data, path)
         return data
 
 

@@ -9,6 +9,7 @@ of which nothing is known are left out.
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from sightline.errors import DataError
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.files import sync_folder
+from sightline.store.parquet import refuse_pages
 from sightline.store.tables import POLARS_ERRORS
 
 TABLES: Final = ("images", "objects", "pairs")
@@ -224,10 +226,16 @@ def write_columns(columns: Columns, vocabulary: Vocabulary, folder: Path) -> Non
 def read_columns(folder: Path, vocabulary: Vocabulary) -> Columns:
     """What `write_columns` wrote; a DataError where a table is damaged or of another vocabulary."""
     try:
-        images, objects, pairs = (pl.read_parquet(folder / f"{name}.parquet") for name in TABLES)
+        images, objects, pairs = (_table(folder / f"{name}.parquet") for name in TABLES)
         return _columns(images, objects, pairs, vocabulary)
     except (OSError, LookupError, ValueError, TypeError, OverflowError, *POLARS_ERRORS) as error:
         raise DataError(f"training annotations cannot be read: {error}", file=folder) from error
+
+
+def _table(path: Path) -> pl.DataFrame:
+    data = path.read_bytes()
+    refuse_pages(data, path)
+    return pl.read_parquet(io.BytesIO(data))
 
 
 def _columns(images: pl.DataFrame, objects: pl.DataFrame, pairs: pl.DataFrame, vocabulary: Vocabulary) -> Columns:
