@@ -127,6 +127,8 @@ def fronts(layout: Layout, shot: Shot) -> Front:
         abc = triangles[face[hit]]
         flat = np.cross(abc[:, 1] - abc[:, 0], abc[:, 2] - abc[:, 0])
         ray = rays[at]
+        if not solid(placed.shape).closed:  # a sheet has a normal on the side that is seen
+            front.normals[i][at] *= np.where((flat * ray).sum(axis=1) > 0, -1.0, 1.0)[:, None]
         sizes = np.linalg.norm(flat, axis=1) * np.linalg.norm(ray, axis=1)
         front.lean[i][at] = np.abs((flat * ray).sum(axis=1)) / sizes
     return front

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 from hypothesis import strategies as st
 
 from sightline.geometry.cameras import intrinsics, look_at
 from sightline.scenes.types import Camera
 from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
 from sightline.worlds.looks import COLORS, MATERIALS
-from sightline.worlds.shapes import SHAPES, SIZES
+from sightline.worlds.shapes import SHAPES, SIZES, register, solid
+from sightline.worlds.solids import Slot, Solid
 
 SIZE = (60, 40)
 ORIGINAL = (10.41, -9.79, 6.62)
@@ -20,6 +23,39 @@ LIGHTS = (
     Light("fill", (-5.36, -4.44, 3.93), 2.0, 160.0),
     Light("top", (0.0, 0.0, 16.0), 8.0, 1100.0, color=(1.0, 0.9, 0.8)),
 )
+
+
+def painted(shape: str, name: str, *, kept: float = 1.0) -> Solid:
+    """A shape in four slots, each as it lies around z, with the lowest share `kept` of its faces: open below 1."""
+    made = solid(shape)
+    middle = made.vertices[made.faces].mean(axis=1)
+    low = np.argsort(middle[:, 2], kind="stable")[: round(kept * len(middle))]
+    paint = ((np.arctan2(middle[low, 1], middle[low, 0]) / math.pi + 1.0) * 1.999).astype(np.uint8)
+    slots = (
+        Slot("body"),
+        Slot("trim", (0.8, 0.7, 0.1), MATERIALS["metal"]),
+        Slot("tyre", (0.02, 0.02, 0.02)),
+        Slot("knob", None, MATERIALS["plastic"]),
+    )
+    faces, normals = made.faces[low], made.normals[low]
+    return replace(
+        made,
+        name=f"{name}:medium",
+        faces=faces,
+        normals=normals,
+        slots=slots,
+        paint=paint,
+        closed=kept == 1.0,
+        symmetry=1,
+        cavity=None,
+    )
+
+
+PAINTED = ("painted_cube", "painted_mug", "open_box", "open_mug")
+"""Own shapes: two closed ones in four colours, two that are open at the top."""
+
+for _shape, _name, _kept in zip(("cube", "mug", "cube", "mug"), PAINTED, (1.0, 1.0, 0.8, 0.7), strict=True):
+    register(painted(_shape, _name, kept=_kept))
 
 
 def shot(

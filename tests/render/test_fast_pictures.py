@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fast_layouts import LIGHTS, layout_of, layouts, made_layout, shot, thing
+from fast_layouts import LIGHTS, PAINTED, layout_of, layouts, made_layout, shot, thing
 from hypothesis import given, settings
 
 from reference import light_oracle, ray_casting
@@ -154,6 +154,12 @@ def test_counterfactuals_of_presets(preset: str, seed: int) -> None:
     layout = scene(preset, seed)
     views = {v.name: v for v in layout.shots}
     check_counterfactuals(replace(layout, shots=(views["original"], views["top" if seed == 1 else "side_2"])))
+
+
+@settings(max_examples=4, deadline=None)
+@given(layouts(most=3, shapes=PAINTED))
+def test_counterfactuals_of_painted_things(layout: Layout) -> None:
+    check_counterfactuals(layout)
 
 
 @settings(max_examples=8, deadline=None)

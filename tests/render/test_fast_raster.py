@@ -6,14 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fast_layouts import layout_of, layouts, made_layout, shot, thing, things
+from fast_layouts import PAINTED, layout_of, layouts, made_layout, shot, thing, things
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import ray_casting
 from sightline.render.fast import FastRenderer
+from sightline.render.fast import columns as col
+from sightline.render.fast.pack import Eye, Pool
+from sightline.render.fast.pack import eye as eye_of
+from sightline.render.fast.raster import Surfaces, raster
 from sightline.render.frames import Frame
 from sightline.worlds.layout import Layout, Placed, Shot
+from sightline.worlds.shapes import solid
+from sightline.worlds.solids import Solid
 
 CLOSE = 1e-6
 """Metres: poses are kept in float32, so a ray this near an edge may pass on either side of it."""
@@ -82,6 +88,39 @@ def test_frames_against_ray_casting(layout: Layout) -> None:
     lengths = np.linalg.norm(frame.normals, axis=2)
     assert np.allclose(lengths[~np.isnan(frame.depth)], 1.0, atol=1e-5)
     assert not lengths[np.isnan(frame.depth)].any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(layouts(shapes=PAINTED))
+def test_painted_and_open_things_against_ray_casting(layout: Layout) -> None:
+    check(layout)
+
+
+@pytest.mark.parametrize("name", PAINTED)
+@pytest.mark.parametrize("height", [0.3, 4.0])
+def test_painted_parts_sum_to_the_solid(name: str, height: float) -> None:
+    """Each part drawn alone, as the sheet it is: the nearest of them is what the whole shows, part by part."""
+    whole = solid(name)
+    view = eye_of(shot((3.0, -2.0, height), (0.0, 0.0, 0.3), focal=60.0))
+    parts = [
+        replace(whole, name=f"{i}", faces=whole.faces[whole.paint == i], normals=whole.normals[whole.paint == i],
+                paint=whole.paint[whole.paint == i], closed=False)
+        for i in range(len(whole.slots))
+    ]  # fmt: skip
+    assert sum(len(part.faces) for part in parts) == len(whole.faces)
+    drawn = [seen_alone(made, view) for made in (whole, *parts)]
+    depth = np.stack([np.where(s.ids > 0, s.depth, np.inf) for s in drawn])
+    assert np.array_equal(depth[0], depth[1:].min(axis=0))
+    assert np.array_equal(drawn[0].amodal[0], np.any([s.amodal[0] for s in drawn[1:]], axis=0))
+    shown = drawn[0].ids > 0
+    assert np.array_equal(depth[1:].argmin(axis=0)[shown], drawn[0].parts[shown] - col.SLOTS)
+    assert len(np.unique(drawn[0].parts)) > 3
+
+
+def seen_alone(made: Solid, view: Eye) -> Surfaces:
+    pool = Pool(lambda _: made)
+    bodies = pool.bodies(layout_of([thing(made.name, 0.0, 0.0)]))
+    return raster(pool.meshes, bodies, view, (96, 64))
 
 
 BIG = thing("rectangle:large", 0.0, 0.0, yaw=0.4)

@@ -106,6 +106,10 @@ class Slot:
     material: Material | None = None
     texture: NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
 
+    def look(self, color: Triple, material: Material) -> tuple[Triple, Material]:
+        """Linear RGB and material that it has on an object of that colour and material."""
+        return (color if self.color is None else self.color), (material if self.material is None else self.material)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solid:

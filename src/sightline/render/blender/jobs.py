@@ -64,33 +64,43 @@ def write(
     arrays: dict[str, NDArray[Any]] = {}
     for i, name in enumerate(names):
         shape = solid(name)
-        arrays |= {f"vertices{i}": shape.vertices, f"faces{i}": shape.faces, f"normals{i}": shape.normals}
+        parts = {"vertices": shape.vertices, "faces": shape.faces, "normals": shape.normals, "paint": shape.paint}
+        if shape.uv is not None:
+            parts["uv"] = shape.uv
+            parts |= {f"texture_{j}_": s.texture for j, s in enumerate(shape.slots) if s.texture is not None}
+        arrays |= {f"{part}{i}": array for part, array in parts.items()}
     np.savez(folder / "meshes.npz", **arrays)  # type: ignore[arg-type]
     job = {
         "version": VERSION,
         "settings": asdict(settings),
         "meshes": len(names),
-        "layouts": [_layout(layout, shots, index) for layout, shots in work],
+        "layouts": [_layout(layout, shots, index, solid) for layout, shots in work],
     }
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     return sum(len(shots) for _, shots in work)
 
 
-def _layout(layout: Layout, shots: Sequence[Shot], index: dict[str, int]) -> dict[str, Any]:
+def _layout(
+    layout: Layout, shots: Sequence[Shot], index: dict[str, int], solid: Callable[[str], Solid]
+) -> dict[str, Any]:
     return {
         "table": layout.table,
         "ambient": layout.ambient,
-        "objects": [_object(placed, index) for placed in layout.objects],
+        "objects": [_object(placed, index, solid) for placed in layout.objects],
         "lights": [_light(light) for light in layout.lights],
         "shots": [_shot(shot) for shot in shots],
     }
 
 
-def _object(placed: Placed, index: dict[str, int]) -> dict[str, Any]:
+def _object(placed: Placed, index: dict[str, int], solid: Callable[[str], Solid]) -> dict[str, Any]:
     material = _known(MATERIALS, placed.material, "material")
-    color = _known(COLORS, placed.color, "colour")
-    look = asdict(material) | {"color": linear(color)}
-    return look | {"mesh": index[placed.shape], "pose": placed.pose().ravel().tolist()}
+    color = linear(_known(COLORS, placed.color, "colour"))
+    looks = [slot.look(color, material) for slot in solid(placed.shape).slots]
+    return {
+        "looks": [asdict(matter) | {"color": tint} for tint, matter in looks],
+        "mesh": index[placed.shape],
+        "pose": placed.pose().ravel().tolist(),
+    }
 
 
 def _known(table: dict[str, Value], name: str, kind: str) -> Value:

@@ -93,8 +93,9 @@ def prepare(settings: Job) -> None:
 
 
 def add_mesh(arrays: Any, index: int) -> Any:
-    """A solid as a mesh with the given normal at every corner."""
-    vertices, faces, normals = (arrays[f"{part}{index}"] for part in ("vertices", "faces", "normals"))
+    """A solid as a mesh with the given normal at every corner, and a slot for each painted part."""
+    parts = ("vertices", "faces", "normals", "paint")
+    vertices, faces, normals, paint = (arrays[f"{part}{index}"] for part in parts)
     mesh = bpy.data.meshes.new(f"solid {index}")
     mesh.vertices.add(len(vertices))
     mesh.vertices.foreach_set("co", vertices.ravel())
@@ -102,11 +103,28 @@ def add_mesh(arrays: Any, index: int) -> Any:
     mesh.loops.foreach_set("vertex_index", faces.ravel())
     mesh.polygons.add(len(faces))
     mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 3, dtype=np.int32))
+    mesh.polygons.foreach_set("material_index", paint.astype(np.int32))
+    if f"uv{index}" in arrays:
+        layer = mesh.uv_layers.new(name="uv")
+        layer.data.foreach_set("uv", (arrays[f"uv{index}"].reshape(-1, 2) * (1, -1) + (0, 1)).ravel())
     mesh.update(calc_edges=True)
     mesh.shade_smooth()
     mesh.normals_split_custom_set(normals.reshape(-1, 3))
-    mesh.materials.append(None)
+    for slot in range(int(paint.max(initial=0)) + 1):
+        mesh.materials.append(None)
+        if f"texture_{slot}_{index}" in arrays:
+            mesh[f"texture {slot}"] = _image(f"texture {slot} of {index}", arrays[f"texture_{slot}_{index}"])
     return mesh
+
+
+def _image(name: str, texture: NDArray[np.uint8]) -> str:
+    """A texture as an image of the file, by name."""
+    height, width = texture.shape[:2]
+    image = bpy.data.images.new(name, width, height)
+    pixels = np.ones((height, width, 4), np.float32)
+    pixels[..., :3] = texture[::-1] / np.float32(255)
+    image.pixels.foreach_set(pixels.ravel())
+    return name
 
 
 def build(layout: Job, solids: list[Any]) -> None:
@@ -126,8 +144,10 @@ def build(layout: Job, solids: list[Any]) -> None:
         thing = bpy.data.objects.new(f"object {number}", solids[placed["mesh"]])
         thing.matrix_world = np.array(placed["pose"], dtype=np.float64).reshape(4, 4).T
         thing.pass_index = number
-        thing.material_slots[0].link = "OBJECT"
-        thing.material_slots[0].material = coated(f"object {number}", placed)
+        for slot, look in zip(thing.material_slots, placed["looks"], strict=False):
+            slot.link = "OBJECT"
+            texture = thing.data.get(f"texture {slot.slot_index}")
+            slot.material = coated(f"object {number} {slot.slot_index}", look, texture)
         scene.collection.objects.link(thing)
     for light in layout["lights"]:
         scene.collection.objects.link(lamp(light))
@@ -156,16 +176,20 @@ def matte(name: str, albedo: list[float]) -> Any:
     return material
 
 
-def coated(name: str, placed: Job) -> Any:
+def coated(name: str, look: Job, texture: str | None = None) -> Any:
     """A Principled material; reflectance head-on is 8 % at the socket's 1."""
     material = bpy.data.materials.new(name)
     material.use_nodes = True
     inputs = material.node_tree.nodes["Principled BSDF"].inputs
-    inputs["Base Color"].default_value = (*placed["color"], 1.0)
-    inputs["Metallic"].default_value = placed["metallic"]
-    inputs["Roughness"].default_value = placed["roughness"]
+    inputs["Base Color"].default_value = (*look["color"], 1.0)
+    inputs["Metallic"].default_value = look["metallic"]
+    inputs["Roughness"].default_value = look["roughness"]
     inputs["IOR"].default_value = 1.5
-    inputs["Specular IOR Level"].default_value = placed["specular"] / 0.08
+    inputs["Specular IOR Level"].default_value = look["specular"] / 0.08
+    if texture is not None:
+        image = material.node_tree.nodes.new("ShaderNodeTexImage")
+        image.image = bpy.data.images[texture]
+        material.node_tree.links.new(image.outputs["Color"], inputs["Base Color"])
     return material
 
 

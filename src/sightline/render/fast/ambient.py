@@ -128,7 +128,7 @@ def matte_radiance(nodes, tris, bodies, env, lit, lit_by, near, mask, px, py, pz
     matte = ONE - bodies[k, look + col.METAL]
     if matte <= ZERO:
         return ZERO, ZERO, ZERO, touched
-    nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
+    nx, ny, nz = normal_at(tris, bodies, k, face, u, v, dx, dy, dz)
     qx, qy, qz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
     r, g, b, met = glance(nodes, tris, bodies, env, mask, qx, qy, qz, nx, ny, nz)
     return (
@@ -156,7 +156,7 @@ def table_cell(nodes, tris, bodies, env, lit, lit_by, points, wide, numbers, mas
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1:
             _, met, face, u, v = nearest(nodes, tris, bodies, 1 << k, x, y, OFFSET, ZERO, ZERO, ONE, FAR)
-            if met >= 0 and normal_at(tris, bodies, k, face, u, v)[2] > ZERO:
+            if met >= 0 and normal_at(tris, bodies, k, face, u, v, ZERO, ZERO, ONE)[2] > ZERO:
                 lit_by[i, j] |= (1 << k) | COVERED
 
 

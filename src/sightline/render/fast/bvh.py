@@ -21,6 +21,12 @@ LEAF = 4
 BINS = 16
 """Places considered for a cut along each axis."""
 
+DEEP = 96
+"""Nodes that wait on the way down; from then on triangles are halved, whatever it costs."""
+
+SLACK = 1e-3
+"""What juts out of a face's plane by so little, relative to the whole, counts as lying behind it."""
+
 
 class Tree(NamedTuple):
     """Nodes and the order of triangles.
@@ -49,6 +55,37 @@ def build(vertices: NDArray[np.float32], faces: NDArray[np.int32]) -> Tree:
     return Tree(bounds[:count].copy(), links[:count].copy(), order)
 
 
+def all_behind(tree: Tree, corners: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """For every triangle, whether all of them lie behind it; `corners` is (F, 3, 3), in leaf order."""
+    corner = corners.astype(np.float64)
+    normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    length = np.linalg.norm(normal, axis=1, keepdims=True)
+    normal = normal / np.where(length > 0, length, 1.0)
+    limit = (normal * corner[:, 0]).sum(axis=1) + SLACK * np.abs(corner).max()
+    behind = np.ones(len(corners), np.bool_)
+    _all_behind(tree.bounds, tree.links, corner, normal, limit, behind)
+    return behind
+
+
+@kernel
+def _all_behind(bounds, links, corner, normal, limit, behind):
+    """Walk down to the boxes that reach across a face's plane, until a corner is found there."""
+    for f in range(corner.shape[0]):
+        nx, ny, nz = normal[f, 0], normal[f, 1], normal[f, 2]
+        a, b, c = 3 if nx > 0.0 else 0, 4 if ny > 0.0 else 1, 5 if nz > 0.0 else 2
+        node = 0
+        while node < bounds.shape[0]:
+            if nx * bounds[node, a] + ny * bounds[node, b] + nz * bounds[node, c] <= limit[f]:
+                node = links[node, 0]
+                continue
+            first = links[node, 1]
+            for t in range(first, first + links[node, 2]):
+                for i in range(3):
+                    if nx * corner[t, i, 0] + ny * corner[t, i, 1] + nz * corner[t, i, 2] > limit[f]:
+                        behind[f] = False
+            node = node + 1 if behind[f] else bounds.shape[0]
+
+
 @kernel
 def _build(low, high, middle):
     n = low.shape[0]
@@ -59,12 +96,15 @@ def _build(low, high, middle):
     stack[0, 0], stack[0, 1] = 0, n
     depth, count = 1, 0
     end = np.empty(2 * n, np.int64)
+    begins = np.full(n + 1, -1, np.int64)
     while depth:
         depth -= 1
         first, last = stack[depth, 0], stack[depth, 1]
         node = count
         count += 1
         end[node] = last
+        if begins[first] < 0:
+            begins[first] = node
         for axis in range(3):
             lo, hi = low[order[first], axis], high[order[first], axis]
             for i in range(first + 1, last):
@@ -74,16 +114,16 @@ def _build(low, high, middle):
         if last - first <= LEAF:
             links[node, 1], links[node, 2] = first, last - first
             continue
-        split = _split(order, low, high, middle, first, last)
+        split = (first + last) // 2
+        if depth < DEEP:
+            split = _split(order, low, high, middle, first, last)
         stack[depth, 0], stack[depth, 1] = split, last
         stack[depth + 1, 0], stack[depth + 1, 1] = first, split
         depth += 2
+    begins[n] = count
     for node in range(count):
-        # Depth-first: the subtree of a node is the run of nodes whose ranges end no later than its own.
-        after = node + 1
-        while after < count and end[after] <= end[node]:
-            after += 1
-        links[node, 0] = after
+        # Depth-first: after a node's subtree comes the first node whose triangles begin where its own end.
+        links[node, 0] = begins[end[node]]
     return bounds, links, order, count
 
 

@@ -240,7 +240,7 @@ def _geometry(nodes, tris, bodies, env, cams, parts, faces, depth, normals, ids,
     depth[view, y, x] = t if t < FAR else np.float32(np.nan)
     nx, ny, nz = ZERO, ZERO, ONE if t < FAR else ZERO
     if k >= 0:
-        nx, ny, nz = normal_at(tris, mine, k, face, u, v)
+        nx, ny, nz = normal_at(tris, mine, k, face, u, v, dx, dy, dz)
     normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2] = nx, ny, nz
     stuff[view, y, x] = stuff_at(env[view], cam, parts[view, y, x], depth[view, y, x], y, x)
 

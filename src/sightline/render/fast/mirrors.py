@@ -138,7 +138,7 @@ def path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy
             return (red + wr * r / PI * cr, green + wg * g / PI * cg, blue + wb * b / PI * cb, touched | met)
         touched |= 1 << k
         look = look_at(tris, face)
-        nx, ny, nz = normal_at(tris, bodies, k, face, u, v)
+        nx, ny, nz = normal_at(tris, bodies, k, face, u, v, dx, dy, dz)
         facing = nx * dx + ny * dy + nz * dz
         if facing > ZERO:  # a smooth normal that leans away at the rim
             return red, green, blue, touched

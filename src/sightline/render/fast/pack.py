@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +18,17 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.render.fast import columns as col
-from sightline.render.fast.bvh import build
+from sightline.render.fast.bvh import all_behind, build
 from sightline.render.fast.environment import environment
 from sightline.worlds.layout import MOST_OBJECTS, Layout, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS, linear
-from sightline.worlds.solids import Outline, Solid
+from sightline.worlds.solids import Outline, Slot, Solid
 
 F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
+
+MOST_FACES = (1 << 21) - 1
+"""Triangles of a pool at most: eight times their number is exact in float32."""
 
 
 class Meshes(NamedTuple):
@@ -46,7 +51,7 @@ class Bodies(NamedTuple):
     """The objects of a layout.
 
     Attributes:
-        rows: (n, 82) float32, see `columns`.
+        rows: (n, 83) float32, see `columns`.
         ranges: (n, 4) int32 into the pool: first vertex, end, first face, end.
     """
 
@@ -63,13 +68,15 @@ class Eye(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """Where a solid is in the pool: nodes, vertices, faces; middle z, radius and prism."""
+    """Where a solid is in the pool: nodes, vertices, faces; middle z, radius, prism, open or not, and slots."""
 
     start: tuple[int, int, int]
     end: tuple[int, int, int]
     middle: float
     radius: float
     prism: tuple[float, ...]
+    sheet: bool
+    slots: tuple[Slot, ...]
 
 
 class Pool:
@@ -124,18 +131,22 @@ class Pool:
         part = _part(solid, start)
         self._parts.append(part)
         end = (start[0] + len(part.nodes), start[1] + len(part.vertices), start[2] + len(part.faces))
+        if end[2] > MOST_FACES:
+            raise DataError(
+                "too many triangles for one renderer", expected=f"≤ {MOST_FACES:,}", found=f"{end[2]:,}"
+            )
         self._end = end
         low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
         middle = float(low[2] + high[2]) / 2
         radius = float(np.sqrt(((solid.vertices - (0, 0, middle)) ** 2).sum(axis=1).max())) * 1.0001
-        return _Entry(start, end, middle, radius, _prism(solid))
+        return _Entry(start, end, middle, radius, _prism(solid), not solid.closed, solid.slots)
 
 
 class Packed(NamedTuple):
     """Views of the same size, one of each layout, as arrays on the host.
 
     Attributes:
-        bodies: (B, n, 82) float32; env: (B, m, 24) float32; cams: (B, 16) float32.
+        bodies: (B, n, 83) float32; env: (B, m, 24) float32; cams: (B, 16) float32.
         size: (width, height) in pixels.
         shapes: Solids of the pool that made the rows; they mean nothing to a pool with others.
     """
@@ -190,8 +201,8 @@ def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
             (
                 edges.reshape(-1, 9),
                 solid.normals[tree.order].reshape(-1, 9),
-                _open(solid)[tree.order],
-                np.zeros(len(faces)),
+                all_behind(tree, corner) & solid.closed,
+                solid.paint[tree.order],
             )
         ).astype(np.float32),
         solid.vertices.astype(np.float32),
@@ -200,8 +211,7 @@ def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
 
 
 def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
-    material = MATERIALS[o.material]
-    look = (*linear(COLORS[o.color]), material.metallic, material.roughness**2, material.specular)
+    looks = [_look(slot, o.color, o.material) for slot in entry.slots]
     return (
         *o.position,
         math.cos(o.yaw),
@@ -212,9 +222,18 @@ def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
         entry.start[0],
         entry.end[0],
         *entry.prism,
-        *look,
-        *(0.0,) * (col.BODY_COLUMNS - col.LOOKS - len(look)),
+        entry.sheet,
+        *chain.from_iterable(looks),
+        *(0.0,) * (col.LOOK * (col.SLOTS - len(looks))),
     )
+
+
+@lru_cache(maxsize=4096)
+def _look(slot: Slot, color: str, material: str) -> tuple[float, ...]:
+    """A look's columns: those of a slot on an object of that colour and material."""
+    tint, matter = slot.look(linear(COLORS[color]), MATERIALS[material])
+    look = (*tint, matter.metallic, matter.roughness**2, matter.specular)
+    return look + (0.0,) * (col.LOOK - len(look))
 
 
 def eye(shot: Shot) -> Eye:
@@ -235,24 +254,14 @@ def _prism(solid: Solid) -> tuple[float, ...]:
         volume -= _area(inside) * solid.cavity.depth
     corner = solid.vertices[solid.faces].astype(np.float64)
     filled = float((corner[:, 0] * np.cross(corner[:, 1], corner[:, 2])).sum()) / 6.0
-    plain = kinds[solid.outline.kind] and (solid.cavity is None or cavity[0]) and abs(filled / volume - 1.0) < 0.005
+    like = kinds[solid.outline.kind] and (solid.cavity is None or cavity[0])
+    plain = solid.closed and like and abs(filled / volume - 1.0) < 0.005
     return (kinds[solid.outline.kind], *solid.outline.half, solid.height, *cavity) if plain else (0.0,) * 8
 
 
 def _area(outline: Outline) -> float:
     a, b = outline.half
     return {"box": 4.0, "ellipse": math.pi, "polygon": math.inf}[outline.kind] * a * b
-
-
-def _open(solid: Solid) -> NDArray[np.bool_]:
-    """For every face, whether the whole solid lies behind it: then no ray leaving it meets the solid again."""
-    corner = solid.vertices[solid.faces].astype(np.float64)
-    normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
-    length = np.linalg.norm(normal, axis=1, keepdims=True)
-    normal = normal / np.where(length > 0, length, 1.0)
-    limit = (normal * corner[:, 0]).sum(axis=1) + 1e-3 * np.abs(solid.vertices).max()
-    front = np.array([(solid.vertices @ n.astype(np.float32)).max() for n in normal])
-    return np.asarray(front <= limit)
 
 
 def camera_row(eye: Eye) -> F32:
@@ -269,7 +278,7 @@ def check_camera(pool: Pool, layout: Layout, shot: Shot, bodies: Bodies, camera:
         raise DataError("camera under the table", row=shot.name, expected="z > 0", found=float(camera.centre[2]))
     away2 = ((camera.centre - bodies.rows[:, [col.X, col.Y, col.MIDDLE_Z]]) ** 2).sum(axis=1)
     for k in np.flatnonzero(away2 <= bodies.rows[:, col.RADIUS] ** 2).tolist():
-        if _inside(pool, bodies, k, camera.centre):
+        if not bodies.rows[k, col.SHEET] and _inside(pool, bodies, k, camera.centre):
             raise DataError(
                 "camera inside an object", row=shot.name, found=f"object {k}, {layout.objects[k].shape}"
             )

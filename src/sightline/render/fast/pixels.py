@@ -284,7 +284,7 @@ def edge_colour(nodes, tris, bodies, inside, cam, parts, normals, colour, y, x):
         nx, ny, nz = ZERO, ZERO, ONE
         part = START
         if k >= 0:
-            nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv)
+            nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv, dx, dy, dz)
             part = part_of(tris, k, face)
         v, u = _likeliest(parts, normals, y, x, sy - HALF, sx - HALF, part, nx, ny, nz)
         red += colour[v, u, 0]

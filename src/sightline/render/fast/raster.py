@@ -2,7 +2,7 @@
 
 Each object is drawn alone into a scratch buffer of inverse depths, which gives its amodal mask, and then laid over
 the picture so far. Inverse depth is linear in the image, also that of the table, so all comparisons are made on it.
-Faces that look away are left out: solids are closed.
+Faces of closed solids that look away are left out; open surfaces are drawn from both sides.
 """
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
@@ -94,7 +94,7 @@ def _draw(vertices, mesh_faces, rows, ranges, kay, pose, k, seen, scratch, shown
     m = _to_camera(rows[k], pose)
     fx, fy, cx, cy = kay[0, 0], kay[1, 1], kay[0, 2], kay[1, 2]
     left, right, upper, lower = 1e9, -1e9, 1e9, -1e9
-    near = False
+    near, sheet = False, rows[k, col.SHEET] != 0.0
     for i in range(v0, v1):
         x, y, z = vertices[i, 0], vertices[i, 1], vertices[i, 2]
         zc = m[2, 0] * x + m[2, 1] * y + m[2, 2] * z + m[2, 3]
@@ -119,12 +119,12 @@ def _draw(vertices, mesh_faces, rows, ranges, kay, pose, k, seen, scratch, shown
     for f in range(f0, f1):
         a, b, c = mesh_faces[f, 0] - v0, mesh_faces[f, 1] - v0, mesh_faces[f, 2] - v0
         if near and (seen[a, 2] < 0 or seen[b, 2] < 0 or seen[c, 2] < 0):
-            _clipped(vertices, mesh_faces, m, kay, f, scratch, shown)
+            _clipped(vertices, mesh_faces, m, kay, f, sheet, scratch, shown)
         else:
             px, py, pz = seen[a, 0], seen[a, 1], seen[a, 2]
             qx, qy, qz = seen[b, 0], seen[b, 1], seen[b, 2]
             rx, ry, rz = seen[c, 0], seen[c, 1], seen[c, 2]
-            _triangle(px, py, pz, qx, qy, qz, rx, ry, rz, f, scratch, shown)
+            _triangle(px, py, pz, qx, qy, qz, rx, ry, rz, f, sheet, scratch, shown)
     return y0, y1, x0, x1
 
 
@@ -142,12 +142,15 @@ def _to_camera(place, pose):
 
 
 @kernel
-def _triangle(ax, ay, az, bx, by, bz, cx, cy, cz, face, scratch, shown):
+def _triangle(ax, ay, az, bx, by, bz, cx, cy, cz, face, sheet, scratch, shown):
     """Rows are cut by the three edges first, so that only covered pixels are visited."""
     # The image's y axis points down, so a face seen from outside runs clockwise there.
     area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
     if area >= 0.0:
-        return
+        if area == 0.0 or not sheet:
+            return
+        bx, by, bz, cx, cy, cz = cx, cy, cz, bx, by, bz
+        area = -area
     height, width = scratch.shape
     y0 = max(0, int(np.ceil(min(ay, by, cy) - 0.5)))
     y1 = min(height - 1, int(np.floor(max(ay, by, cy) - 0.5)))
@@ -190,7 +193,7 @@ def _cut(px, py, qx, qy, v, left, right):
 
 
 @kernel
-def _clipped(vertices, mesh_faces, m, kay, f, scratch, shown):
+def _clipped(vertices, mesh_faces, m, kay, f, sheet, scratch, shown):
     """A triangle that reaches behind the camera's plane: draw the part in front."""
     ring = np.empty((4, 3), np.float64)
     count = 0
@@ -216,7 +219,7 @@ def _clipped(vertices, mesh_faces, m, kay, f, scratch, shown):
         ring[j, 2] = inverse
     for j in range(1, count - 1):
         a, b, c = ring[0], ring[j], ring[j + 1]
-        _triangle(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], f, scratch, shown)
+        _triangle(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], f, sheet, scratch, shown)
 
 
 @kernel
@@ -277,6 +280,8 @@ def _normal(tris, rows, k, centre, dx, dy, dz, face, normals, y, x):
     ny = w * tris[face, 10] + u * tris[face, 13] + v * tris[face, 16]
     nz = w * tris[face, 11] + u * tris[face, 14] + v * tris[face, 17]
     length = 1.0 / np.sqrt(nx * nx + ny * ny + nz * nz)
+    if scale < 0.0 and rows[k, col.SHEET] != 0.0:  # seen from behind
+        length = -length
     normals[y, x, 0] = (c * nx - s * ny) * length
     normals[y, x, 1] = (s * nx + c * ny) * length
     normals[y, x, 2] = nz * length

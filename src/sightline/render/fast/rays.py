@@ -207,12 +207,27 @@ def part_of(tris, k, face):
 
 
 @small
-def normal_at(tris, bodies, k, face, u, v):
-    """The smooth unit normal of body k at a point of one of its triangles, in world axes."""
+def normal_at(tris, bodies, k, face, u, v, dx, dy, dz):
+    """The smooth unit normal where a ray along d meets a triangle of body k, in world axes.
+
+    An open surface has one on either side: that of the side the ray comes from.
+    """
     w = ONE - u - v
     nx = w * tris[face, 9] + u * tris[face, 12] + v * tris[face, 15]
     ny = w * tris[face, 10] + u * tris[face, 13] + v * tris[face, 16]
     nz = w * tris[face, 11] + u * tris[face, 14] + v * tris[face, 17]
     scale = ONE / math.sqrt(nx * nx + ny * ny + nz * nz)
     c, s = bodies[k, col.COS], bodies[k, col.SIN]
+    if bodies[k, col.SHEET] != ZERO:
+        ax, ay, az, bx, by, bz = (
+            tris[face, 3],
+            tris[face, 4],
+            tris[face, 5],
+            tris[face, 6],
+            tris[face, 7],
+            tris[face, 8],
+        )
+        ex, ey = c * dx + s * dy, c * dy - s * dx
+        if ex * (ay * bz - az * by) + ey * (az * bx - ax * bz) + dz * (ax * by - ay * bx) > ZERO:
+            scale = -scale
     return (c * nx - s * ny) * scale, (s * nx + c * ny) * scale, nz * scale
