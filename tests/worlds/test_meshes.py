@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from sightline.errors import ConfigError, DataError, MissingExtraError
-from sightline.worlds.shapes import Catalogue, solid
+from sightline.worlds import load_world
+from sightline.worlds.bodies import body_of
+from sightline.worlds.looks import LINEAR, MATERIALS, Material, linear
+from sightline.worlds.shapes import Catalogue, mesh_files, solid
 from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.shapes.surfaces import crease_normals, open_edges
+from sightline.worlds.solids import Cavity, Outline, Slot
 
 trimesh = pytest.importorskip("trimesh", reason="mesh files need trimesh")
 
@@ -73,13 +79,37 @@ def test_gltf_has_y_up(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("vertices", "faces"),
+    [
+        (CUBE, FACES[:-1]),  # a hole
+        (CUBE, np.vstack((FACES[:-1], FACES[-1:, ::-1]))),  # one face turned
+        (CUBE, np.vstack((FACES, FACES[:1]))),  # a face twice
+        (CUBE, np.vstack((FACES, [(0, 0, 1)]))),  # a face without area
+        (CUBE, FACES[:, ::-1]),  # all faces turned
+        (CUBE[FACES].reshape(-1, 3), np.arange(36).reshape(-1, 3)),  # corners for each face
+        (
+            np.vstack((CUBE, CUBE * 0.25 + (2.0, 0.0, 0.0))),
+            np.vstack((FACES, FACES[:, ::-1] + 8)),
+        ),  # two pieces, one inside out
+        (
+            np.vstack((CUBE, CUBE * 0.25 + (0.3, 0.3, 0.3))),
+            np.vstack((FACES, FACES[:, ::-1] + 8)),
+        ),  # a hollow stays one
+    ],
+)
+def test_surfaces_are_repaired(tmp_path, vertices: np.ndarray, faces: np.ndarray) -> None:
+    made = load_mesh(written(tmp_path / "bad.off", vertices, faces))
+    assert made.closed
+    assert open_edges(made.faces) == 0
+    inner = 2 * 0.25**3 if len(vertices) == 16 and vertices[8, 0] < 1 else 0.0
+    whole = 1.0 + 0.25**3 if len(vertices) == 16 else 1.0
+    assert volume(made.vertices, made.faces) == pytest.approx(whole - inner, rel=1e-5)
+
+
+@pytest.mark.parametrize(
     ("vertices", "faces", "says"),
     [
-        (CUBE, FACES[:-1], r"not watertight \(expected no open edges, found 3\)"),  # a hole
-        (CUBE, np.vstack((FACES[:-1], FACES[-1:, ::-1])), "not watertight"),  # one face turned
-        (CUBE, np.vstack((FACES, FACES[:1])), "not watertight"),  # a face twice
-        (CUBE, FACES[:, ::-1], "inside out"),  # all faces turned
-        (CUBE * (1, 1, 0), FACES, "holds|watertight|inside out or flat"),  # no volume
+        (CUBE * (1, 1, 0), FACES, "holds|flat"),  # no volume
         (
             np.array([(1, 0, 1), (0, 1, 1), (-1, 0, 1), (0, -1, 1), (0, 0, 2), (0, 0, 0.0)]),
             np.array([(i, (i + 1) % 4, 4) for i in range(4)] + [((i + 1) % 4, i, 5) for i in range(4)]),
@@ -87,7 +117,9 @@ def test_gltf_has_y_up(tmp_path) -> None:
         ),  # stands on a tip
     ],
 )
-def test_bad_surfaces_are_refused(tmp_path, vertices: np.ndarray, faces: np.ndarray, says: str) -> None:
+def test_surfaces_that_cannot_stand_are_refused(
+    tmp_path, vertices: np.ndarray, faces: np.ndarray, says: str
+) -> None:
     path = written(tmp_path / "bad.off", vertices, faces)
     with pytest.raises(DataError, match=says) as caught:
         load_mesh(path)
@@ -155,3 +187,197 @@ def test_creases_are_kept_and_round_parts_smooth() -> None:
     )
     faceted = crease_normals(vertices, faces, crease=10.0)
     assert np.abs(faceted[0] - faceted[0, 0]).max() < 1e-12
+
+
+def test_what_stays_open_is_a_sheet(tmp_path) -> None:
+    """A box without a lid, one side of it turned: wound alike, and not closed by force."""
+    top = (CUBE[FACES][..., 2] > 0.5).all(axis=1)
+    faces = FACES[~top]
+    faces[0] = faces[0, ::-1]
+    made = load_mesh(written(tmp_path / "box.off", CUBE, faces))
+    assert not made.closed
+    assert (len(made.faces), open_edges(made.faces)) == (10, 4)
+    mass = body_of(made)
+    assert mass.mass == pytest.approx(0.5)  # half its prism
+    assert mass.com == pytest.approx((0.0, 0.0), abs=1e-6)
+
+
+def test_a_small_hole_is_filled_and_painted_like_its_neighbours(tmp_path) -> None:
+    ball = trimesh.creation.icosphere(4)
+    gone = np.isin(np.arange(len(ball.faces)), ball.vertex_faces[0])  # the five faces about a vertex
+    rim, vertices = np.unique(ball.faces[gone]), np.array(ball.vertices)
+    vertices[rim] = (vertices[rim] + vertices[0]) / 2
+    path = painted_file(tmp_path / "ball.glb", [(vertices, ball.faces[~gone], "skin", (9, 90, 200), None)])
+    made = load_mesh(path)
+    assert made.closed
+    assert len(made.paint) == len(made.faces)
+    assert [slot.name for slot in made.slots] == ["skin"]
+
+
+def painted_file(
+    path: Path, parts: list[tuple[np.ndarray, np.ndarray, str, tuple[int, int, int], np.ndarray | None]]
+):
+    """A file of parts with a colour or a picture each."""
+    meshes = {}
+    for i, (vertices, faces, name, color, picture) in enumerate(parts):
+        image = None if picture is None else Image.fromarray(picture)
+        material = trimesh.visual.material.PBRMaterial(
+            name=name,
+            baseColorFactor=[*color, 255],
+            metallicFactor=0.25,
+            roughnessFactor=0.5,
+            baseColorTexture=image,
+        )
+        mesh = trimesh.Trimesh(vertices, faces, process=False)
+        uv = vertices[:, [0, 2]] if picture is not None else None
+        mesh.visual = trimesh.visual.TextureVisuals(uv=uv, material=material)
+        meshes[f"part {i}"] = mesh
+    trimesh.Scene(meshes).export(path)
+    return path
+
+
+def test_materials_of_a_file_are_kept(tmp_path) -> None:
+    parts = [
+        (CUBE, FACES, "hull", (255, 0, 51), None),
+        (CUBE + np.array((0, 0, 1)), FACES, "mast", (51, 51, 51), None),
+    ]
+    glb = load_mesh(painted_file(tmp_path / "ship.glb", parts), up="z")
+    hull, mast = glb.slots
+    assert (hull.name, mast.name) == ("hull", "mast")
+    assert hull.color == pytest.approx((1.0, 0.0, 0.2), abs=0.003)  # glTF's factors are linear
+    assert hull.material == Material(0.25, 0.5, 0.04)
+    low = glb.vertices[glb.faces][..., 2].max(axis=1) <= glb.height / 2 + 1e-6
+    assert np.array_equal(glb.paint == 0, low)
+    obj = load_mesh(painted_file(tmp_path / "ship.obj", parts), up="z")
+    assert {slot.name for slot in obj.slots} == {"hull", "mast"}
+    red = next(slot for slot in obj.slots if slot.name == "hull")
+    assert red.color == pytest.approx((1.0, 0.0, linear((51, 51, 51))[2]), abs=0.003)  # OBJ's are sRGB
+    assert red.material is not None
+    assert red.material.metallic == 0.0
+
+
+def test_a_texture_is_kept_where_it_was(tmp_path) -> None:
+    """Red left, blue right, white above: found again at the corners of the front."""
+    picture = np.zeros((8, 8, 3), np.uint8)
+    picture[:, :4], picture[:, 4:], picture[:2] = (200, 0, 0), (0, 0, 200), 255
+    made = load_mesh(
+        painted_file(tmp_path / "sign.glb", [(CUBE, FACES, "front", (255, 255, 255), picture)]), up="z"
+    )
+    [slot] = made.slots
+    assert slot.texture is not None
+    assert np.array_equal(slot.texture, picture)
+    assert slot.color == pytest.approx(LINEAR[picture].mean(axis=(0, 1)), abs=0.01)
+    assert made.uv is not None
+    corners = made.vertices[made.faces]
+    np.testing.assert_allclose(made.uv[..., 0], corners[..., 0] + 0.5, atol=1e-6)
+    np.testing.assert_allclose(made.uv[..., 1], 1.0 - corners[..., 2], atol=1e-6)
+
+
+def test_large_textures_are_averaged_down(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(mesh_files, "MOST_TEXELS", 4)
+    picture = np.repeat(np.repeat(np.arange(0, 160, 10, dtype=np.uint8).reshape(4, 4, 1), 3, 0), 3, 1)
+    picture = np.broadcast_to(picture, (12, 12, 3)).copy()
+    path = painted_file(tmp_path / "sign.glb", [(CUBE, FACES, "front", (255, 255, 255), picture)])
+    assert load_mesh(path).slots[0].texture.shape == (4, 4, 3)
+    monkeypatch.setattr(mesh_files, "LARGEST_IMAGE", 8)
+    with pytest.raises(DataError, match=r"texture is too large \(expected sides ≤ 8"):
+        load_mesh(path)
+
+
+def test_many_materials_become_eight(tmp_path) -> None:
+    """Equal looks share a slot, and the smallest of the others joins the likest."""
+    grey = [(CUBE + np.array((0, 0, i)), FACES, f"c{i}", (20 * i, 20 * i, 20 * i), None) for i in range(10)]
+    same = [(CUBE + np.array((0, 0, i + 10)), FACES, "c9", (180, 180, 180), None) for i in range(2)]
+    made = load_mesh(painted_file(tmp_path / "tower.glb", grey + same))
+    assert len(made.slots) == 8
+    assert (np.bincount(made.paint) > 0).all()
+
+
+def test_too_many_triangles(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(mesh_files, "MOST_FACES", 11)
+    with pytest.raises(DataError, match=r"too many triangles \(expected at most 11, found '12'\)"):
+        load_mesh(written(tmp_path / "box.off", CUBE, FACES))
+
+
+@pytest.mark.parametrize(
+    ("options", "half", "height"),
+    [
+        ({"rotate": (0, 0, 90)}, (1.0, 0.5), 3.0),  # about z
+        ({"rotate": (90, 0, 0)}, (0.5, 1.5), 2.0),  # laid down
+        ({"rotate": (90, 0, 90)}, (1.5, 0.5), 2.0),  # one after the other
+        ({"rotate": [[0, -1, 0], [1, 0, 0], [0, 0, 1]]}, (1.0, 0.5), 3.0),  # a matrix
+        ({"front": "x"}, (1.0, 0.5), 3.0),  # a quarter
+        ({"front": "y"}, (0.5, 1.0), 3.0),  # half a turn
+        ({"up": "y"}, (0.5, 1.5), 2.0),  # another axis up
+    ],
+)
+def test_any_rotation(tmp_path, options, half, height) -> None:
+    path = written(tmp_path / "box.off", CUBE * (1, 2, 3), FACES)
+    made = load_mesh(path, landmarks={"tip": (1.0, 2.0, 3.0), "middle": (0.5, 1.0, 1.5)}, **options)
+    assert made.outline.half == pytest.approx(half)
+    assert made.height == pytest.approx(height)
+    assert made.landmarks["middle"] == pytest.approx((0.0, 0.0, height / 2))
+    assert np.abs(made.vertices - made.landmarks["tip"]).max(axis=1).min() < 1e-6  # a corner stays one
+    assert made.symmetry == 2
+
+
+def test_the_front_comes_to_minus_y(tmp_path) -> None:
+    path = written(tmp_path / "box.off", CUBE, FACES)
+    for front, point in {"-y": (0.5, 0, 0.5), "x": (1, 0.5, 0.5), "y": (0.5, 1, 0.5), "-x": (0, 0.5, 0.5)}.items():
+        made = load_mesh(path, front=front, landmarks={"nose": point})
+        assert made.landmarks["nose"] == pytest.approx((0.0, -0.5, 0.5)), front
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"rotate": (1.0, 2.0)}, "rotated by three angles"),  # two angles
+        ({"rotate": np.diag((1.0, 1.0, -1.0))}, "rotated by three angles"),  # a mirror
+        ({"rotate": np.eye(3) * 2}, "rotated by three angles"),  # it grows
+        ({"slots": {"glas": Slot("glas")}}, "no part 'glas'"),  # no such part
+        ({"cavity": Cavity(Outline("box", (0.6, 0.2)), 0.1)}, "cavity is larger"),  # too wide
+        ({"cavity": Cavity(Outline("box", (0.2, 0.2)), 1.1)}, "cavity is larger"),  # too deep
+    ],
+)
+def test_options_that_cannot_be(tmp_path, options, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        load_mesh(written(tmp_path / "box.off", CUBE, FACES), **options)
+
+
+def test_a_world_says_all_of_it(tmp_path) -> None:
+    parts = [(CUBE, FACES, "hull", (255, 0, 0), None), (CUBE * 0.5 + (0, 0, 1), FACES, "mast", (9, 9, 9), None)]
+    painted_file(tmp_path / "ship.glb", parts)
+    world = tmp_path / "harbour.yaml"
+    mesh = (
+        "{file: ship.glb, height: 1.2, up: z, front: x, rotate: [0, 0, 30], landmarks: {bow: [1, 0.5, 0.5]},"
+        " cavity: {kind: box, size: [0.3, 0.2], depth: 0.1},"
+        " slots: {mast: {color: [255, 255, 255], material: metal}, hull: {}}}"
+    )
+    world.write_text(f"shapes: [tests_ship]\nmeshes:\n  tests_ship: {mesh}\n")
+    load_world(world)
+    made = solid("tests_ship")
+    assert made.slots == (Slot("hull"), Slot("mast", (1.0, 1.0, 1.0), MATERIALS["metal"]))
+    assert made.cavity == Cavity(Outline("box", (0.15, 0.1)), 0.1)
+    assert made.top is not None
+    assert list(made.landmarks) == ["bow"]
+
+
+@pytest.mark.parametrize(
+    ("mesh", "says"),
+    [
+        ("{file: box.off, slots: {hull: {}}}", "meshes.tests_box: the mesh has no part 'hull'"),  # no such part
+        (
+            "{file: box.off, slots: {body: {color: rot}}}",
+            "slots.body.color: unknown colour 'rot'",
+        ),  # no such colour
+        ("{file: box.off, slots: {body: {color: [0, 0, 300]}}}", "slots.body.color: not a colour"),  # too bright
+        ("{file: box.off, rotate: 3}", "rotated by three angles"),  # no rotation
+        ("{file: box.off, front: z}", "unknown axis 'z'"),  # no front
+        ("{file: box.off, cavity: {kind: box, size: [1, 1]}}", "cavity.depth: field is missing"),  # half said
+    ],
+)
+def test_a_world_is_refused_with_the_field(tmp_path, mesh: str, says: str) -> None:
+    written(tmp_path / "box.off", CUBE, FACES)
+    (tmp_path / "w.yaml").write_text(f"shapes: [tests_box]\nmeshes: {{tests_box: {mesh}}}\n")
+    with pytest.raises(DataError, match=re.escape(says)):
+        load_world(tmp_path / "w.yaml")

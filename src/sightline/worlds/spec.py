@@ -18,7 +18,6 @@ from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec
 from sightline.worlds.company import MOST_SETS, too_many
 from sightline.worlds.files import Merged, gather, is_drawn
 from sightline.worlds.shapes import SHAPES, register
-from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.surroundings_spec import read_surroundings
 from sightline.worlds.world import Cooccurrence, Length, LightSpec, MeshSpec, Number, Odds, World, filled, some_of
 
@@ -133,11 +132,12 @@ def _own_shapes(meshes: Value) -> tuple[str, ...]:
         mesh: MeshSpec = value.read(MeshSpec)
         if mesh.scale is not None and mesh.height is not None:
             value.fail("scale and height exclude each other", "one of the two")
-        scale = 1.0 if mesh.scale is None else mesh.scale
         try:
-            register(load_mesh(mesh.file, height=mesh.height, scale=scale, name=name, up=mesh.up))
-        except (ConfigError, DataError) as error:
+            register(mesh.load(name))
+        except DataError as error:
             raise DataError(str(error), file=value.file, field=value["file"].path) from error
+        except ConfigError as error:
+            raise DataError(str(error), file=value.file, field=value.path) from error
     return tuple(name for name, _ in own)
 
 

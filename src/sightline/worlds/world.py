@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal
 from sightline.typed import Above, As, Least, OneOf, Unfit
 from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec, InView
 from sightline.worlds.layout import MOST_OBJECTS, Point
-from sightline.worlds.looks import COLORS, MATERIALS
+from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.shapes import SIZES
+from sightline.worlds.shapes.meshes import load_mesh
+from sightline.worlds.solids import Cavity, Outline, Slot, Solid
 from sightline.worlds.surroundings_spec import NOTHING_AROUND, SurroundingsSpec
 
 
@@ -74,14 +76,79 @@ class LightSpec:
     jitter: Size = 0.0
 
 
+def _known_color(color: str | Point) -> Point:
+    """A colour's name, or 8-bit sRGB, as linear RGB."""
+    if isinstance(color, tuple):
+        if max(color) > 255.0:
+            raise Unfit("not a colour", "three numbers 0 … 255, or a name")
+        return linear(color)
+    return linear(COLORS[color])
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSpec:
+    """The look of one part of a mesh; what is not said is the object's own."""
+
+    color: (
+        Annotated[Point, As(Annotated[str, OneOf(tuple(COLORS), "colour")] | tuple[Size, Size, Size]), _known_color]
+        | None
+    ) = None
+    material: Annotated[str, OneOf(tuple(MATERIALS), "material")] | None = None
+
+    def slot(self, name: str) -> Slot:
+        """As a slot of a solid."""
+        return Slot(name, self.color, None if self.material is None else MATERIALS[self.material])
+
+
+@dataclass(frozen=True, slots=True)
+class CavitySpec:
+    """The hollow of a mesh, open at the top: a box or an ellipse of `size` (x, y) about its middle; metres."""
+
+    kind: Annotated[Literal["box", "ellipse"], OneOf(("box", "ellipse"), "kind")]
+    size: tuple[Length, Length]
+    depth: Length
+
+    def cavity(self) -> Cavity:
+        """As the cavity of a solid."""
+        return Cavity(Outline(self.kind, (self.size[0] / 2.0, self.size[1] / 2.0)), self.depth)
+
+
 @dataclass(frozen=True, slots=True)
 class MeshSpec:
-    """A mesh of the user's: scaled by `scale`, or to `height` metres, with `up` (y or z) pointing up."""
+    """A mesh of the user's: see `shapes.meshes.load_mesh`.
+
+    Attributes:
+        scale: Metres to the file's unit; or `height`, metres.
+        up: The file's axis that points up, y or z; `front` the axis its front then points along.
+        rotate: Degrees about x, y and z, or a 3 × 3 matrix.
+        slots: Looks by the name of a part.
+        landmarks: Named points in the file's axes and unit.
+    """
 
     file: Annotated[str, filled]
     scale: Length | None = None
     height: Length | None = None
     up: Annotated[Literal["y", "z"], OneOf(("y", "z"), "axis")] | None = None
+    front: Annotated[Literal["-y", "x", "y", "-x"], OneOf(("-y", "x", "y", "-x"), "axis")] = "-y"
+    rotate: Any = (0.0, 0.0, 0.0)
+    cavity: CavitySpec | None = None
+    slots: Mapping[str, SlotSpec] = field(default_factory=dict)
+    landmarks: Mapping[str, Point] = field(default_factory=dict)
+
+    def load(self, name: str) -> Solid:
+        """The solid, in medium size."""
+        return load_mesh(
+            self.file,
+            name=name,
+            height=self.height,
+            scale=1.0 if self.scale is None else self.scale,
+            up=self.up,
+            front=self.front,
+            rotate=self.rotate,
+            cavity=None if self.cavity is None else self.cavity.cavity(),
+            slots={part: look.slot(part) for part, look in self.slots.items()},
+            landmarks=self.landmarks,
+        )
 
 
 @dataclass(frozen=True, slots=True)

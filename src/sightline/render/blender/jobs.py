@@ -64,7 +64,12 @@ def write(
     arrays: dict[str, NDArray[Any]] = {}
     for i, name in enumerate(names):
         shape = solid(name)
-        parts = {"vertices": shape.vertices, "faces": shape.faces, "normals": shape.normals, "paint": shape.paint}
+        parts: dict[str, NDArray[Any]] = {
+            "vertices": shape.vertices,
+            "faces": shape.faces,
+            "normals": shape.normals,
+            "paint": shape.paint,
+        }
         if shape.uv is not None:
             parts["uv"] = shape.uv
             parts |= {f"texture_{j}_": s.texture for j, s in enumerate(shape.slots) if s.texture is not None}

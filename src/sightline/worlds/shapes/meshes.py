@@ -1,20 +1,24 @@
-"""Mesh files as shapes: OBJ, GLB, STL and OFF through trimesh, checked before they enter a world."""
+"""Mesh files as shapes: OBJ, GLB, STL and OFF, repaired where it is safe, turned, sized and stood on their base."""
 
 from __future__ import annotations
 
-import importlib
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from sightline.errors import ConfigError, DataError, MissingExtraError
+from sightline.errors import ConfigError, DataError
 from sightline.geometry.footprints import area
+from sightline.hints import hint
 from sightline.worlds.shapes.baked import load_solids
-from sightline.worlds.shapes.prisms import Mesh
-from sightline.worlds.shapes.surfaces import Surface, crease_normals, flat_top, level, open_edges, polygon, volume
-from sightline.worlds.solids import Floats, Outline, Solid
+from sightline.worlds.shapes.mesh_files import read_triangles
+from sightline.worlds.shapes.prisms import Indices, Mesh
+from sightline.worlds.shapes.repair import merged, repaired
+from sightline.worlds.shapes.surfaces import Surface, crease_normals, flat_top, level, polygon, symmetry
+from sightline.worlds.solids import Cavity, Floats, Outline, Slot, Solid, Triple
 
 UP: Final[dict[str, Literal["y", "z"]]] = {".obj": "z", ".glb": "y", ".stl": "z", ".off": "z"}
 """File kinds that are read, and which axis of theirs points up; glTF fixes y, the others leave it open."""
@@ -22,8 +26,14 @@ UP: Final[dict[str, Literal["y", "z"]]] = {".obj": "z", ".glb": "y", ".stl": "z"
 BAKED: Final = ".npz"
 """Solids as `baked.save_solids` writes them: a dataset carries its own, and reading them needs no trimesh."""
 
-FOOT: Final = 1e-2
-"""What lies this close to the lowest point, relative to the height, stands on the table: scans are not level."""
+FEET: Final = (0.01, 0.03, 0.1)
+"""What lies this close to the lowest point, relative to the height, stands on the table: scans are not level, keels
+and rockers are round. The first that gives a base."""
+
+FRONTS: Final = {"-y": 0.0, "x": -90.0, "y": 180.0, "-x": 90.0}
+"""Which axis the front of an upright mesh points along, and the turn about z, in degrees, that brings it to −y."""
+
+Front = Literal["-y", "x", "y", "-x"]
 
 
 def load_mesh(
@@ -33,10 +43,17 @@ def load_mesh(
     scale: float = 1.0,
     name: str | None = None,
     up: Literal["y", "z"] | None = None,
+    front: Front = "-y",
+    rotate: Sequence[float] | Sequence[Sequence[float]] = (0.0, 0.0, 0.0),
+    cavity: Cavity | None = None,
+    slots: Mapping[str, Slot] | None = None,
+    landmarks: Mapping[str, Triple] | None = None,
 ) -> Solid:
     """A mesh file as a solid in medium size, upright on z = 0 and centred.
 
-    It has no cavity. It carries others if its highest faces make one flat top over at least a quarter of it.
+    Doubled places and faces are merged, turned faces turned back and small holes filled; what is open even then is
+    drawn from both sides. Parts keep their materials and textures. It carries others if its highest faces
+    make one flat top over at least a quarter of it, or if it has a cavity.
 
     Args:
         path: An OBJ, GLB, STL or OFF file.
@@ -44,10 +61,16 @@ def load_mesh(
         scale: Metres to the file's unit, where no height is given.
         name: Of the shape; the file's stem unless said.
         up: The file's axis that points up; z unless said, y in GLB.
+        front: Axis that its front points along once it is upright.
+        rotate: Degrees about x, y and z, one after the other, or a 3 × 3 rotation matrix: of the upright mesh, its
+            front at −y, before it is stood on its base.
+        cavity: The hollow open at the top, metres in the scene.
+        slots: Looks by the name of a part, in place of the file's.
+        landmarks: Named points in the file's axes and unit.
 
     Raises:
-        DataError: The file cannot be read, or its surface has holes, is inconsistently wound, inside out, or has
-            nothing to stand on.
+        DataError: The file cannot be read or goes beyond the limits, is flat or has nothing to stand on.
+        ConfigError: A size, rotation, cavity or slot that cannot be.
         MissingExtraError: trimesh is not installed.
     """
     path = Path(path)
@@ -60,11 +83,73 @@ def load_mesh(
     size = scale if height is None else height
     if not 0.0 < size < math.inf:
         raise ConfigError(f"the size of a mesh must be positive, not {size}")
-    surface = _merged(*_read(path))
-    _check(surface, path)
-    vertices = _upright(surface.vertices, up or UP[path.suffix.lower()])
-    vertices *= size if height is None else size / vertices[:, 2].max()
-    return _solid(f"{name or path.stem}:medium", Surface(vertices, surface.faces), path)
+    read = read_triangles(path)
+    surface, kept = merged(read.vertices, read.faces)
+    if not len(surface.faces) or np.ptp(surface.vertices, axis=0).min() <= 1e-6 * np.ptp(surface.vertices):
+        raise DataError("the mesh is flat", file=path, expected="a surface that encloses some room")
+    whole, closed = repaired(surface)
+    paint, uv = _followed(surface.faces, whole.faces, read.paint[kept], None if read.uv is None else read.uv[kept])
+    turn = _matrix(rotate) @ _about_z(FRONTS[front]) @ _upright(up or UP[path.suffix.lower()])
+    turned = whole.vertices @ turn.T
+    low, high = turned.min(axis=0), turned.max(axis=0)
+    shift = -np.array((*(low + high)[:2] / 2.0, low[2]))
+    factor = size if height is None else size / float(high[2] - low[2])
+    made = _solid(f"{name or path.stem}:medium", Surface((turned + shift) * factor, whole.faces), cavity, path)
+    points = {key: (np.array(point) @ turn.T + shift) * factor for key, point in (landmarks or {}).items()}
+    made = replace(
+        made,
+        slots=_chosen(read.slots, slots or {}),
+        paint=paint.astype(np.uint8),
+        uv=None if uv is None else uv.astype(np.float32),
+        landmarks={key: (float(x), float(y), float(z)) for key, (x, y, z) in points.items()},
+        closed=closed,
+    )
+    return replace(made, symmetry=symmetry(made))
+
+
+def _followed(before: Indices, after: Indices, paint: Indices, uv: Floats | None) -> tuple[Indices, Floats | None]:
+    """Paint and texture coordinates of repaired faces; those that fill holes take a neighbour's."""
+    many = len(before)
+    new = after[many:]
+    owner = np.zeros(int(after.max()) + 1, np.int64)
+    owner[before.ravel()] = np.repeat(np.arange(many), 3)
+    beside = owner[new.min(axis=1)] if len(new) else np.zeros(0, np.int64)
+    paint = np.concatenate((paint, paint[beside]))
+    if uv is None:
+        return paint, None
+    turned = (before != after[:many]).any(axis=1)
+    uv = np.where(turned[:, None, None], uv[:, ::-1], uv)
+    return paint, np.concatenate((uv, uv[beside]))
+
+
+def _chosen(slots: tuple[Slot, ...], own: Mapping[str, Slot]) -> tuple[Slot, ...]:
+    names = [slot.name for slot in slots]
+    for name in own:
+        if name not in names:
+            raise ConfigError(f"the mesh has no part {name!r}{hint(name, names)}; it has {', '.join(names)}")
+    return tuple(own.get(slot.name, slot) for slot in slots)
+
+
+def _matrix(rotate: Any) -> Floats:
+    """A rotation from degrees about x, y and z, or from itself."""
+    given = np.asarray(rotate, np.float64)
+    if given.shape == (3,):
+        x, y, z = np.radians(given)
+        about_x = np.array([(1, 0, 0), (0, math.cos(x), -math.sin(x)), (0, math.sin(x), math.cos(x))])
+        about_y = np.array([(math.cos(y), 0, math.sin(y)), (0, 1, 0), (-math.sin(y), 0, math.cos(y))])
+        given = _about_z(math.degrees(z)) @ about_y @ about_x
+    if given.shape != (3, 3) or not np.allclose(given @ given.T, np.eye(3), atol=1e-6) or np.linalg.det(given) < 0:
+        raise ConfigError("a mesh is rotated by three angles in degrees or by a 3 × 3 rotation matrix")
+    return given
+
+
+def _about_z(degrees: float) -> Floats:
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return np.array([(c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)])
+
+
+def _upright(up: str) -> Floats:
+    return np.eye(3) if up == "z" else np.array([(1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)])
 
 
 def _baked(path: Path, name: str) -> Solid:
@@ -74,59 +159,20 @@ def _baked(path: Path, name: str) -> Solid:
     return solids[name]
 
 
-def _read(path: Path) -> tuple[Floats, Any]:
-    """Vertices and triangles of everything in the file, as they stand there."""
-    try:
-        trimesh = importlib.import_module("trimesh")
-    except ImportError:
-        raise MissingExtraError("trimesh", extra="worlds") from None
-    if not path.is_file():
-        raise DataError("no such file", file=path)
-    try:
-        mesh = trimesh.load_scene(path, process=False).to_mesh()
-        vertices, faces = np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
-    except Exception as error:  # parsers of four formats raise whatever comes
-        raise DataError(f"cannot be read as a mesh: {error}", file=path) from error
-    if not len(faces) or not np.isfinite(vertices).all():
-        raise DataError("holds no usable triangles", file=path, expected="faces over finite vertices")
-    return vertices, faces
-
-
-def _merged(vertices: Floats, faces: Any) -> Surface:
-    """One vertex a place, to a millionth of the whole; triangles that shrink to a line by it are dropped."""
-    grid = np.ptp(vertices, axis=0).max() * 1e-6 or 1.0
-    _, first, which = np.unique(np.round(vertices / grid), axis=0, return_index=True, return_inverse=True)
-    faces = which.reshape(-1)[faces]
-    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
-    used, ids = np.unique(faces, return_inverse=True)
-    return Surface(vertices[first[used]], ids.reshape(-1, 3))
-
-
-def _check(surface: Surface, path: Path) -> None:
-    holes = open_edges(surface.faces)
-    if holes:
-        raise DataError("the mesh is not watertight", file=path, expected="no open edges", found=holes)
-    if not volume(surface) > 0.0:
-        raise DataError("the mesh is inside out or flat", file=path, expected="faces that look outwards")
-
-
-def _upright(vertices: Floats, up: str) -> Floats:
-    if up == "y":
-        vertices = vertices[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
-    low, high = vertices.min(axis=0), vertices.max(axis=0)
-    upright: Floats = vertices - (*(low + high)[:2] / 2.0, low[2])
-    return upright
-
-
-def _solid(name: str, surface: Surface, path: Path) -> Solid:
+def _solid(name: str, surface: Surface, cavity: Cavity | None, path: Path) -> Solid:
     vertices, faces = surface
     outline = polygon(vertices[:, :2])
-    base = polygon(vertices[level(vertices, 0.0, FOOT), :2])
-    if len(base.points) < 3:
+    bases = (polygon(vertices[level(vertices, 0.0, foot), :2]) for foot in FEET)
+    base = next((region for region in bases if len(region.points) > 2), None)
+    if base is None:
         raise DataError("touches the table in a point or a line", file=path, expected="a base to stand on")
     top, height = _top(vertices, faces, area(outline.polygon())), float(vertices[:, 2].max())
+    if cavity is not None:
+        if cavity.depth >= height or (np.array(cavity.outline.half) >= outline.half).any():
+            raise ConfigError(f"the cavity is larger than the mesh, {2 * np.array(outline.half)} × {height:g} m")
+        top = top or outline
     mesh = Mesh(vertices, faces, crease_normals(vertices, faces))
-    return mesh.solid(name, outline=outline, base=base, top=top, height=height)
+    return mesh.solid(name, outline=outline, base=base, top=top, height=height, cavity=cavity)
 
 
 def _top(vertices: Floats, faces: Any, whole: float) -> Outline | None:

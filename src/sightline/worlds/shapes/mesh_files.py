@@ -1,0 +1,165 @@
+"""Reading OBJ, GLB, STL and OFF files through trimesh: triangles, and the materials and textures on them."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import DataError, MissingExtraError
+from sightline.worlds.looks import LINEAR, Material, linear, srgb
+from sightline.worlds.shapes.prisms import Indices
+from sightline.worlds.solids import MOST_SLOTS, Floats, Slot, Triple
+
+MOST_FACES: Final = 1_000_000
+"""Triangles of a file at most."""
+
+MOST_TEXELS: Final = 1024
+"""Side of a texture that is kept; a larger one is averaged down."""
+
+LARGEST_IMAGE: Final = 8192
+"""Side of a texture in a file at most."""
+
+SPECULAR: Final = 0.04
+"""Reflectance of a surface that is no metal, seen head-on, as glTF has it."""
+
+
+class Triangles(NamedTuple):
+    """What a mesh file holds.
+
+    Attributes:
+        vertices: (V, 3) float64 in the file's axes and unit; faces: (F, 3) int64.
+        slots: Looks of its parts; paint: (F,) int64, the slot of every face.
+        uv: (F, 3, 2) float64 as `Solid.uv`, or None.
+    """
+
+    vertices: Floats
+    faces: Indices
+    slots: tuple[Slot, ...]
+    paint: Indices
+    uv: Floats | None
+
+
+def read_triangles(path: Path) -> Triangles:
+    """Everything in a mesh file, as it stands there.
+
+    Raises:
+        DataError: The file is missing, cannot be read, or goes beyond the limits.
+        MissingExtraError: trimesh is not installed.
+    """
+    try:
+        trimesh = importlib.import_module("trimesh")
+    except ImportError:
+        raise MissingExtraError("trimesh", extra="worlds") from None
+    if not path.is_file():
+        raise DataError("no such file", file=path)
+    try:
+        scene = trimesh.load_scene(path, process=False)
+        placed = [scene.graph[node] for node in sorted(scene.graph.nodes_geometry)]
+        parts = [(pose, scene.geometry[name]) for pose, name in placed if hasattr(scene.geometry[name], "faces")]
+        corners = [(_moved(part.vertices, pose), np.array(part.faces, np.int64)) for pose, part in parts]
+    except Exception as error:  # parsers of four formats raise whatever comes
+        raise DataError(f"cannot be read as a mesh: {error}", file=path) from error
+    count = sum(len(faces) for _, faces in corners)
+    if not count or not all(np.isfinite(vertices).all() for vertices, _ in corners):
+        raise DataError("holds no usable triangles", file=path, expected="faces over finite vertices")
+    if count > MOST_FACES:
+        raise DataError("too many triangles", file=path, expected=f"at most {MOST_FACES:,}", found=f"{count:,}")
+    ends = np.cumsum([0, *(len(vertices) for vertices, _ in corners)])
+    looks = [_slot(part, path) for _, part in parts]
+    textured = any(slot.texture is not None for slot in looks)
+    slots, paint = _few(looks, [len(faces) for _, faces in corners])
+    return Triangles(
+        np.concatenate([vertices for vertices, _ in corners]),
+        np.concatenate([faces + end for (_, faces), end in zip(corners, ends, strict=False)]),
+        slots,
+        paint,
+        np.concatenate([_uv(part, faces) for (_, part), (_, faces) in zip(parts, corners, strict=True)])
+        if textured
+        else None,
+    )
+
+
+def _moved(vertices: Any, pose: Any) -> Floats:
+    moved: Floats = np.asarray(vertices, np.float64) @ np.asarray(pose)[:3, :3].T + np.asarray(pose)[:3, 3]
+    return moved
+
+
+def _uv(part: Any, faces: Indices) -> Floats:
+    """Of a part's corners; trimesh counts v upwards."""
+    uv = getattr(part.visual, "uv", None)
+    if uv is None or not len(uv):
+        return np.zeros((len(faces), 3, 2))
+    return np.asarray((np.asarray(uv, np.float64)[:, :2] * (1.0, -1.0) + (0.0, 1.0))[faces])
+
+
+def _slot(part: Any, path: Path) -> Slot:
+    """The look of one part of a file; the object's own where the file says nothing of it."""
+    found = getattr(part.visual, "material", None)
+    if getattr(part.visual, "kind", None) != "texture" or found is None:
+        return Slot("body")
+    physical = hasattr(found, "metallicFactor")
+    image = found.baseColorTexture if physical else found.image
+    tint = found.baseColorFactor if physical else found.diffuse
+    base = np.ones(3) if tint is None else np.asarray(tint, np.float64)[:3] / 255.0
+    if physical:  # what is not said is 1, as glTF has it
+        metal, rough = (1.0 if f is None else float(f) for f in (found.metallicFactor, found.roughnessFactor))
+    else:
+        metal, rough = 0.0, float(np.sqrt(2.0 / (2.0 + max(float(found.glossiness or 0.0), 0.0))))
+        base = np.array(linear((255 * base[0], 255 * base[1], 255 * base[2])))
+    material = Material(metallic=metal, roughness=max(rough, 0.05), specular=SPECULAR)
+    name = str(getattr(found, "name", None) or "body")
+    if image is None or getattr(part.visual, "uv", None) is None:
+        return Slot(name, _triple(base), material)
+    texture = _texels(image, base, path)
+    mean = LINEAR[texture].reshape(-1, 3).mean(axis=0)
+    return Slot(name, _triple(mean), material, texture)
+
+
+def _triple(values: Floats) -> Triple:
+    r, g, b = values.tolist()
+    return r, g, b
+
+
+def _texels(image: Any, tint: Floats, path: Path) -> NDArray[np.uint8]:
+    """An image as a texture, with its tint: averaged down to what is kept."""
+    if max(image.size) > LARGEST_IMAGE:
+        raise DataError("texture is too large", file=path, expected=f"sides ≤ {LARGEST_IMAGE}", found=image.size)
+    small = image.convert("RGB").reduce(-(-max(image.size) // MOST_TEXELS))
+    return srgb(LINEAR[np.asarray(small)] * tint)
+
+
+def _few(looks: list[Slot], counts: list[int]) -> tuple[tuple[Slot, ...], Indices]:
+    """Slots of parts and the slot of every face.
+
+    Equal looks are one; beyond the limit the smallest part takes the look that is most like its own.
+    """
+    slots = list(dict.fromkeys(looks))  # two textures are never equal, nor a texture and a colour
+    index = {slot: i for i, slot in enumerate(slots)}
+    paint = np.repeat([index[look] for look in looks], counts)
+    while len(slots) > MOST_SLOTS:
+        sizes = np.bincount(paint, minlength=len(slots))
+        least = int(sizes.argmin())
+        others = [i for i in range(len(slots)) if i != least]
+        into = min(others, key=lambda i: (_unlike(slots[i], slots[least]), -int(sizes[i])))
+        paint[paint == least] = into
+        paint[paint > least] -= 1
+        del slots[least]
+    names = [slot.name for slot in slots]
+    return tuple(_named(slot, names, i) for i, slot in enumerate(slots)), paint
+
+
+def _named(slot: Slot, names: list[str], i: int) -> Slot:
+    again = names[:i].count(slot.name)
+    return slot if not again else Slot(f"{slot.name}_{again + 1}", slot.color, slot.material, slot.texture)
+
+
+def _unlike(a: Slot, b: Slot) -> float:
+    """How different two looks are; one of the object's own is like none."""
+    if a.color is None or b.color is None or a.material is None or b.material is None:
+        return 10.0
+    colors = float(np.abs(np.subtract(a.color, b.color)).sum())
+    return colors + abs(a.material.metallic - b.material.metallic) + (a.texture is not b.texture)
