@@ -56,6 +56,7 @@ def scene_from(
         id=id_of(layout) if scene_id is None else scene_id,
         split=layout.split,
         source=layout.world,
+        category=layout.category,
         views=tuple(make(shots[frame.view], frame) for frame in frames),
         objects=tuple(object_from(placed, name) for placed, name in zip(layout.objects, ids, strict=True)),
         sightings=tuple(s for frame in frames for s in sightings(frame, ids)),

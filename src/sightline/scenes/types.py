@@ -204,6 +204,7 @@ class Scene:
         id: Unique in the dataset. Where ids of the source are local to a file, source and split are part of it.
         split: ``train``, ``validation``, ``test``… or empty.
         source: The set it came from, e.g. ``within_image``.
+        category: The kind of scene it is, ``kitchen``, ``street``…; empty where nobody told.
     """
 
     id: str
@@ -213,6 +214,7 @@ class Scene:
     objects: tuple[Object, ...] = ()
     sightings: tuple[Sighting, ...] = ()
     relations: tuple[Relation, ...] = ()
+    category: str = ""
     load_without: Callable[[Sequence[str]], Scene] | None = field(default=None, compare=False, repr=False)
 
     def without(self, *object_ids: str, category: str | None = None) -> Scene:

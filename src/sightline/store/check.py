@@ -104,7 +104,7 @@ def _ids(tables: Tables) -> Iterator[Fault]:
         yield _fault(f"{column[:-3]} id stands twice", f"{name}.{column}", tables.frame(name), again)
     again = ~pl.struct("scene_id", "view_id", "object_id").is_first_distinct()
     yield _fault("object is seen twice in one view", "sightings.object_id", tables.sightings, again)
-    for column in ("split", "source"):
+    for column in ("split", "source", "scene_category"):
         values = tables.views.unique(["scene_id", column], maintain_order=True)
         differs = ~pl.col("scene_id").is_first_distinct()
         yield _fault(f"views of one scene differ in {column}", f"views.{column}", values, differs)

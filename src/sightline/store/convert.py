@@ -73,6 +73,7 @@ def _view_row(scene: Scene, view: View, blobs: Blobs | None) -> Row:
         _reference(scene, "ids", view.load_ids, blobs),
         _reference(scene, "stuff", view.load_stuff, blobs),
         None if view.load_stuff is None else list(view.stuff_classes),
+        scene.category or None,
     )
 
 
@@ -165,7 +166,7 @@ def _runs(frame: pl.DataFrame, places: list[int], block: range) -> list[list[Row
 
 def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
     try:
-        split, source = rows["views"][0][:2]
+        split, source, *_, category = rows["views"][0]
         objects = tuple(_object(row) for row in rows["objects"])
         sightings = tuple(_sighting(row) for row in rows["sightings"])
         return Scene(
@@ -179,6 +180,7 @@ def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
                 Relation(subject, thing, aspect, predicate, tuple(votes), object_scene, view)
                 for subject, thing, object_scene, aspect, predicate, votes, view in rows["relations"]
             ),
+            category=category or "",
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DataError(f"scene cannot be made from its rows: {error!r}", row=scene_id) from error
@@ -187,7 +189,7 @@ def _scene(scene_id: str, rows: dict[str, list[Row]], blobs: Blobs) -> Scene:
 def _view(
     scene_id: str, row: Row, blobs: Blobs, objects: tuple[Object, ...], sightings: tuple[Sighting, ...]
 ) -> View:
-    _, _, view_id, image, width, height, units, camera, depth, ids, stuff, classes = row
+    _, _, view_id, image, width, height, units, camera, depth, ids, stuff, classes, _ = row
     matrices = camera and json.loads(camera)
     name = f"{scene_id}, view {view_id}"
     size = None if width is None or height is None else (width, height)

@@ -36,6 +36,7 @@ _COLUMNS: Final[dict[str, dict[str, Any]]] = {
         "ids": pl.String,  # blob reference or null
         "stuff": pl.String,  # blob reference or null
         "stuff_classes": pl.List(pl.String),  # class i of the stuff map is number i - 1 here; null without a map
+        "scene_category": pl.String,  # the kind of scene; null: none told
     },
     "objects": {
         "scene_id": pl.String,
@@ -79,7 +80,7 @@ PIXELS: Final = ("image", "depth", "ids", "stuff")
 """Columns of `views` that refer to pixels."""
 
 LATER: Final[dict[str, frozenset[str]]] = {
-    "views": frozenset({"stuff", "stuff_classes"}),
+    "views": frozenset({"stuff", "stuff_classes", "scene_category"}),
     "relations": frozenset({"view_id"}),
 }
 """Columns that older files of this version lack; they are read as null, and all null they leave no trace in the

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -57,8 +59,10 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     shots = tuple(Shot(c.name, stand.held, size) for c, stand in zip(world.cameras, stands, strict=True))
     lights = tuple(_light(light, world.jitter, shake) for light in world.lights)
     rules = _rules(world, stands)
+    rng = np.random.default_rng(sequence)
+    category, part = _part(world, rng)
     try:
-        objects = place(world, np.random.default_rng(sequence), rules)
+        objects = place(part, rng, rules)
     except ConfigError as error:
         raise ConfigError(f"scene {index} of seed {seed}: {error}") from None
     for camera, stand in zip(world.cameras, stands, strict=True):
@@ -78,8 +82,23 @@ def arrange(world: World, seed: int, index: int) -> Layout:
         left=left,
         behind=behind,
         containment=world.containment,
+        category=category,
         surroundings=world.surroundings.draw(around),
     )
+
+
+def _part(world: World, rng: np.random.Generator) -> tuple[str, World]:
+    """The category of a scene and the world of its scenes alone; nothing is drawn where there are no categories."""
+    if not world.categories:
+        return "", world
+    steps, parts = _parts(world)
+    return parts[min(bisect_right(steps, rng.random() * steps[-1]), len(parts) - 1)]
+
+
+@lru_cache(maxsize=64)
+def _parts(world: World) -> tuple[list[float], list[tuple[str, World]]]:
+    parts = [(category.name, world.of_category(category)) for category in world.categories]
+    return list(accumulate(category.weight for category in world.categories)), parts
 
 
 @lru_cache(maxsize=256)
@@ -123,6 +142,7 @@ def _rules(world: World, stands: Sequence[CameraStand]) -> PlacementRules:
     width, height = map(float, world.resolution)
     return PlacementRules(
         (x0, x1, y0, y1),
+        (0.0, 2.0 * math.pi),
         world.raised,
         world.gap,
         world.clearance,

@@ -37,10 +37,13 @@ class Distribution:
         """The least and the largest number that may be drawn."""
         return min(low for low, _ in self.ranges), max(high for _, high in self.ranges)
 
+    def range_at(self, which: float) -> tuple[float, float]:
+        """The range for a random number in [0, 1)."""
+        return self.ranges[sum(step <= which * self.steps[-1] for step in self.steps[:-1])]
+
     def at(self, which: float, where: float) -> float:
         """The number for two random ones in [0, 1)."""
-        chosen = sum(step <= which * self.steps[-1] for step in self.steps[:-1])
-        low, high = self.ranges[chosen]
+        low, high = self.range_at(which)
         return low + where * (high - low)
 
 

@@ -142,7 +142,7 @@ def _lay_over(
         below = values.get(key)
         if _FILE.fullmatch(path) and isinstance(value, str):
             value = str((Path(file).parent / value).resolve())
-        if isinstance(value, dict) and path != "shapes":
+        if isinstance(value, dict) and path.rpartition(".")[2] != "shapes":
             if isinstance(below, dict) and _CAMERA.fullmatch(path) and _is_other(below, value):
                 below = {}
             values[key] = dict(below) if isinstance(below, dict) else {}

@@ -104,6 +104,7 @@ class Layout:
         table: Albedo of the table, linear RGB; it is flat and without end.
         ambient: Radiance of a uniform sky, linear RGB, the same in all directions.
         left: Unit vector on the table: the original camera's left; `behind` points away from that camera.
+        category: Which of its world's kinds of scenes it is; empty where there is but one.
         containment: Whether its world knows containing; if not, no label says that a thing could be inside another.
         surroundings: Regions of the ground that lie on the table, walls and sky.
     """
@@ -120,6 +121,7 @@ class Layout:
     left: tuple[float, float]
     behind: tuple[float, float]
     containment: bool = True
+    category: str = ""
     surroundings: Surroundings = PLAIN
 
     def check_indices(self, indices: Sequence[int]) -> None:

@@ -8,6 +8,7 @@ towards more room for everything else.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
@@ -36,13 +37,16 @@ from sightline.worlds.poses import (
 )
 from sightline.worlds.solids import Floats
 from sightline.worlds.spec import World
-from sightline.worlds.world import Cooccurrence
+from sightline.worlds.world import Cooccurrence, ZoneSpec
 
 _BATCH = 50
 """Poses drawn at a time."""
 
 _CHILD_TRIES = 50
 """Poses tried in or on one parent: all of them fit the parent, only neighbours can be in the way."""
+
+_SAME_COMPANY = 20
+"""Beginnings of a scene before shapes drawn together count as impossible together."""
 
 _REDRAWS = 1000
 """Draws of a combination before the distinct ones count as used up."""
@@ -75,9 +79,11 @@ def place(world: World, rng: np.random.Generator, rules: PlacementRules) -> tupl
     low, high = world.objects
     wanted = low + int(rng.random() * (high - low + 1))
     failures, deck = Failures(), _deck(world)
-    company = deck.company(world, wanted, rng)
-    for _ in range(world.attempts):
-        scene = _Scene(world, rules, empty(wanted, deck.corners))
+    company: list[str] = []
+    for attempt in range(world.attempts):
+        if attempt % _SAME_COMPANY == 0:
+            company = deck.company(world, wanted, rng)
+        scene = _Scene(world, deck, rules, empty(wanted, deck.corners))
         while len(scene.objects) < wanted:
             shape = company[len(scene.objects)] if company else None
             if not scene.add(_draw(world, deck, rng, scene.kinds, shape), rng, failures):
@@ -95,11 +101,12 @@ def _draw(
     for _ in range(_REDRAWS):
         u, size, color, material = rng.random(4).tolist()
         shape = given or deck.shapes[min(bisect_right(steps, u * steps[-1]), len(steps) - 1)]
+        sizes, colors, materials = deck.looks[shape]
         kind = ObjectKind(
             shape,
-            f"{shape}:{world.sizes[int(size * len(world.sizes))]}",
-            world.colors[int(color * len(world.colors))],
-            world.materials[int(material * len(world.materials))],
+            f"{shape}:{sizes[int(size * len(sizes))]}",
+            colors[int(color * len(colors))],
+            materials[int(material * len(materials))],
         )
         if not world.distinct or kind not in present:
             return kind
@@ -116,6 +123,8 @@ class _Deck:
     shapes: tuple[str, ...]
     steps: list[float]
     sets: Mapping[int, ShapeSets]
+    looks: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
+    zones: Mapping[str, tuple[ZoneSpec, ...]]
     corners: int
 
     def company(self, world: World, wanted: int, rng: np.random.Generator) -> list[str]:
@@ -137,7 +146,10 @@ class _Deck:
 def _deck(world: World) -> _Deck:
     shapes, weights = tuple(shape for shape, _ in world.shapes), [weight for _, weight in world.shapes]
     polygons = (p for name in world.solids() for p in (body(name).outline, body(name).cavity, body(name).top))
-    return _Deck(shapes, list(accumulate(weights)), _sets(world, shapes, weights), max(map(len, polygons)))
+    looks = {shape: world.looks(shape) for shape in shapes}
+    zones = {shape: tuple(zone for zone in world.zones if shape in zone.shapes) for shape in shapes}
+    corners = max(map(len, polygons))
+    return _Deck(shapes, list(accumulate(weights)), _sets(world, shapes, weights), looks, zones, corners)
 
 
 def _sets(world: World, shapes: tuple[str, ...], weights: list[float]) -> dict[int, ShapeSets]:
@@ -147,15 +159,16 @@ def _sets(world: World, shapes: tuple[str, ...], weights: list[float]) -> dict[i
     fewest, most = (min(k, len(shapes)) for k in world.kinds or world.objects)
     fewest, place = min(fewest, world.objects[0]), {shape: i for i, shape in enumerate(shapes)}
     bonds = world.cooccurrence or Cooccurrence((), 0.0)
-    factors = {(place[a], place[b]): factor**bonds.power for (a, b), factor in bonds.factors}
+    pairs = (((a, b), factor) for (a, b), factor in bonds.factors if a in place and b in place)
+    factors = {(place[a], place[b]): factor**bonds.power for (a, b), factor in pairs}
     return {k: shape_sets(weights, k, factors) for k in range(fewest, most + 1)}
 
 
 class _Scene:
     """A scene that is being laid."""
 
-    def __init__(self, world: World, rules: PlacementRules, stage: PlacementStage) -> None:
-        self.world, self.rules, self.stage = world, rules, stage
+    def __init__(self, world: World, deck: _Deck, rules: PlacementRules, stage: PlacementStage) -> None:
+        self.world, self.zones, self.rules, self.stage = world, deck.zones, rules, stage
         self.kinds: list[ObjectKind] = []
         self.objects: list[Placed] = []
         self.poses: list[Floats] = []
@@ -198,13 +211,24 @@ class _Scene:
         return holders, [i for i, host in free if len(perches(host, solid, world.stability))]
 
     def _on_table(self, kind: ObjectKind, rng: np.random.Generator, wrong: np.ndarray) -> bool:
-        search = PlacementSearch(self.stage, len(self.objects), body(kind.solid), self.rules, wrong)
+        rules = self._zoned(self.zones[kind.shape], rng)
+        search = PlacementSearch(self.stage, len(self.objects), body(kind.solid), rules, wrong)
         for start in range(0, self.world.tries, _BATCH):
             pose = settle_on_table(search, rng.random((min(_BATCH, self.world.tries - start), 3)))
             if len(pose):
                 self._enter(kind, pose, "independent", -1)
                 return True
         return False
+
+    def _zoned(self, zones: tuple[ZoneSpec, ...], rng: np.random.Generator) -> PlacementRules:
+        """The rules of one of the shape's zones, by their area; nothing is drawn where it may stand anywhere."""
+        if not zones:
+            return self.rules
+        steps = list(accumulate((z.x[1] - z.x[0]) * (z.y[1] - z.y[0]) for z in zones))
+        u, which = rng.random(2).tolist()
+        zone = zones[min(bisect_right(steps, u * steps[-1]), len(zones) - 1)]
+        low, high = map(math.radians, zone.turn.range_at(which))
+        return self.rules._replace(area=(*zone.x, *zone.y), turn=(low, high - low))
 
     def _at_parent(
         self, kind: ObjectKind, rng: np.random.Generator, wrong: np.ndarray, way: How, parents: list[int]

@@ -52,6 +52,7 @@ class PlacementRules(NamedTuple):
     Attributes:
         stability: How far inside the contact's hull the centre of mass stays, in half widths of the base.
         area: x range and y range of the middle of an object.
+        turn: Least turn of an object and how far it may go beyond, radians.
         level: Height that objects stand at which are in or on no other.
         lenses: (m, 3, 4) projections of the cameras that see each object; `width`, `height` of their pictures.
         whole: (m,) how much each has in view: 2 all of it, 1 its middle, 0 nothing.
@@ -59,6 +60,7 @@ class PlacementRules(NamedTuple):
     """
 
     area: tuple[float, float, float, float]
+    turn: tuple[float, float]
     level: float
     gap: float
     clearance: float
@@ -252,7 +254,7 @@ def settle_on_table(search: PlacementSearch, draws: Floats) -> Floats:
     x0, x1, y0, y1 = rules.area
     for k in range(len(draws)):
         x, y = x0 + draws[k, 0] * (x1 - x0), y0 + draws[k, 1] * (y1 - y0)
-        yaw = 2.0 * math.pi * draws[k, 2]
+        yaw = rules.turn[0] + rules.turn[1] * draws[k, 2]
         if _fits(search, x, y, rules.level, yaw, -1):
             stage.footings[n] = turned(item.base, yaw, x, y, stage.footing[n])
             return _enter(search, x, y, rules.level, yaw, -1)

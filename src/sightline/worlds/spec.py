@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -19,7 +18,20 @@ from sightline.worlds.company import MOST_SETS, too_many
 from sightline.worlds.files import Merged, gather, is_drawn
 from sightline.worlds.shapes import SHAPES, register
 from sightline.worlds.surroundings_spec import read_surroundings
-from sightline.worlds.world import Cooccurrence, Length, LightSpec, MeshSpec, Number, Odds, World, filled, some_of
+from sightline.worlds.world import (
+    Cooccurrence,
+    Length,
+    LightSpec,
+    MeshSpec,
+    Number,
+    Odds,
+    SceneCategory,
+    ShapeLooks,
+    World,
+    ZoneSpec,
+    filled,
+    some_of,
+)
 
 __all__ = ["ORIGINAL", "CameraSpec", "LightSpec", "Odds", "World", "load_world", "world_from"]
 
@@ -29,7 +41,8 @@ ORIGINAL = "original"
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 _AROUND: Final = ("ground", "walls", "sky")
-_READ_APART: Final = ("shapes", "cameras", "lights", "cooccurrence", "meshes", "stream", *_AROUND)
+_LISTS: Final = ("attributes", "zones", "categories")
+_READ_APART: Final = ("shapes", "cameras", "lights", "cooccurrence", "meshes", "stream", *_LISTS, *_AROUND)
 """Fields whose values depend on other fields."""
 
 _NOT_IN_FILES: Final = ("name", "split", "settings", "surroundings")
@@ -68,6 +81,7 @@ def _world(merged: Merged) -> World:
     own = _own_shapes(whole["meshes"])
     shapes = _weights(whole["shapes"], (*SHAPES, *own))
     stream = merged.name if whole["stream"].value is None else _stream(whole["stream"])
+    names = [name for name, _ in shapes]
     rest = Value({key: value for key, value in merged.values.items() if key not in _READ_APART}, merged.file_of)
     world: World = rest.read(
         World,
@@ -76,9 +90,12 @@ def _world(merged: Merged) -> World:
         shapes=shapes,
         cameras=_cameras(whole["cameras"]),
         lights=tuple(v.read(LightSpec, name=name) for name, v in _said(whole["lights"])),
-        cooccurrence=_cooccurrence(whole["cooccurrence"], [name for name, _ in shapes]),
+        cooccurrence=_cooccurrence(whole["cooccurrence"], names),
         surroundings=read_surroundings(*(whole[key] for key in _AROUND)),
         stream=stream,
+        attributes=tuple((_shape(n, v, names), v.read(ShapeLooks)) for n, v in _optional(whole["attributes"])),
+        zones=tuple(_zone(n, v, names) for n, v in _optional(whole["zones"])),
+        categories=tuple(_category(n, v, names) for n, v in _optional(whole["categories"])),
         settings={**merged.values, "split": merged.split, "stream": stream},
     )
     for camera in world.cameras:
@@ -90,8 +107,9 @@ def _world(merged: Merged) -> World:
             _check_up(camera, said)
     for light in world.lights:
         _check_above("light", light, whole["lights"][light.name], world.jitter)
-    _check_enough_kinds(world, whole["objects"])
-    _check_sets(world, whole["kinds"])
+    for part in [world.of_category(category) for category in world.categories] or [world]:
+        _check_enough_kinds(part, whole["objects"])
+        _check_sets(part, whole["kinds"])
     return world
 
 
@@ -101,7 +119,7 @@ def _said(mapping: Value) -> list[tuple[str, Value]]:
 
 
 def _check_enough_kinds(world: World, objects: Value) -> None:
-    kinds = math.prod(map(len, (world.solids(), world.colors, world.materials)))
+    kinds = len(world.identities())
     if world.distinct and kinds < world.objects[1]:
         many = "only one object" if kinds == 1 else f"only {kinds} distinct objects"
         objects.fail(f"{many} can be made", f"at most {kinds}, or distinct: false")
@@ -154,6 +172,22 @@ def _weights(shapes: Value, known: tuple[str, ...]) -> tuple[tuple[str, float], 
 def _shape(name: str, value: Value, known: Sequence[str]) -> str:
     """A name that is the key of a value."""
     return str(Value(name, value.where, value.path).read(Annotated[str, OneOf(known, "shape")]))
+
+
+def _optional(mapping: Value) -> list[tuple[str, Value]]:
+    return [] if mapping.value is None else _said(mapping)
+
+
+def _zone(name: str, value: Value, shapes: Sequence[str]) -> ZoneSpec:
+    zone: ZoneSpec = value.read(ZoneSpec, name=name)
+    value["shapes"].read(some_of("shape", shapes))
+    return zone
+
+
+def _category(name: str, value: Value, shapes: Sequence[str]) -> SceneCategory:
+    value.only(("shapes", "weight"))
+    weight = 1.0 if value["weight"].value is None else value["weight"].read(Length)
+    return SceneCategory(name, _weights(value["shapes"], tuple(shapes)), weight)
 
 
 def _cooccurrence(prior: Value, shapes: Sequence[str]) -> Cooccurrence | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Final, Literal
 
 from sightline.typed import Above, As, Least, OneOf, Unfit
-from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec, InView
+from sightline.worlds.cameras import CameraSpec, Drawn, DrawnCameraSpec, InView, distribution
 from sightline.worlds.layout import MOST_OBJECTS, Point
-from sightline.worlds.looks import COLORS, MATERIALS, linear
+from sightline.worlds.looks import COLORS, MATERIALS, Identity, linear
 from sightline.worlds.shapes import SIZES
 from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.solids import Cavity, Outline, Slot, Solid
@@ -160,6 +160,41 @@ class Odds:
     supported: Size = 0.0
 
 
+Sizes = Annotated[tuple[str, ...], As(some_of("size", SIZES))]
+_ANY_TURN: Final = distribution((0.0, 360.0))
+Colors = Annotated[tuple[str, ...], As(some_of("colour", COLORS))]
+Materials = Annotated[tuple[str, ...], As(some_of("material", MATERIALS))]
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeLooks:
+    """Sizes, colours and materials of one shape; none where they are the world's."""
+
+    sizes: Sizes = ()
+    colors: Colors = ()
+    materials: Materials = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneSpec:
+    """A part of the ground that shapes stand on: x and y ranges in metres, and how they are turned, degrees."""
+
+    name: str
+    shapes: tuple[str, ...]
+    x: Range
+    y: Range
+    turn: Drawn = _ANY_TURN
+
+
+@dataclass(frozen=True, slots=True)
+class SceneCategory:
+    """A kind of scene: its shapes with their weights, and how likely it is beside the others."""
+
+    name: str
+    shapes: tuple[tuple[str, float], ...]
+    weight: Length = 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Cooccurrence:
     """Which shapes like to appear together: factors on the odds that both of a pair are in a scene; see `company`.
@@ -198,6 +233,8 @@ class World:
         about: One line.
         scenes: How many scenes make the set; None where nobody said.
         shapes: Shapes with their weights.
+        attributes: Shapes that have sizes, colours or materials of their own.
+        categories: Kinds of scenes, each with its own weights of shapes; a scene is of one of them.
         objects: Fewest and most objects in a scene.
         kinds: Fewest and most different shapes in a scene; None leaves that to chance.
         distinct: No two objects of a scene agree in shape, size, colour and material.
@@ -205,6 +242,7 @@ class World:
         children: How many objects one object may hold or carry.
         depth: How many objects may stand in or on each other, the lowest not counted.
         area: x and y ranges on the table for the middle of an object, metres.
+        zones: Parts of the ground; the shapes of a zone stand nowhere else.
         in_view: How much of an object the original camera, and each that is drawn, must have in its picture.
         raised: Height above the table that objects stand at, on stands nobody sees, metres.
         gap: Free space between two objects at the same height, metres.
@@ -228,9 +266,11 @@ class World:
     about: Annotated[str, filled] = ""
     scenes: Count | None = None
     shapes: tuple[tuple[str, float], ...]
-    sizes: Annotated[tuple[str, ...], As(some_of("size", SIZES))]
-    colors: Annotated[tuple[str, ...], As(some_of("colour", COLORS))]
-    materials: Annotated[tuple[str, ...], As(some_of("material", MATERIALS))]
+    sizes: Sizes
+    colors: Colors
+    materials: Materials
+    attributes: tuple[tuple[str, ShapeLooks], ...] = ()
+    categories: tuple[SceneCategory, ...] = ()
     objects: Annotated[tuple[int, int], As(tuple[Count, Count]), _counts]
     kinds: Annotated[tuple[int, int], As(tuple[Count, Count]), _counts] | None = None
     distinct: bool
@@ -238,6 +278,7 @@ class World:
     children: Number
     depth: Number
     area: Annotated[Area, As(_Sides), _Sides.pair]
+    zones: tuple[ZoneSpec, ...] = ()
     in_view: InView
     raised: Size = 0.0
     gap: Size
@@ -265,4 +306,18 @@ class World:
         >>> load_world("geospa/train").solids()[:3]
         ('cube:small', 'cube:medium', 'cube_container:small')
         """
-        return tuple(f"{shape}:{size}" for shape, _ in self.shapes for size in self.sizes)
+        return tuple(f"{shape}:{size}" for shape, _ in self.shapes for size in self.looks(shape)[0])
+
+    def looks(self, shape: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Sizes, colours and materials that a shape may have."""
+        own = dict(self.attributes).get(shape, ShapeLooks())
+        return own.sizes or self.sizes, own.colors or self.colors, own.materials or self.materials
+
+    def identities(self) -> tuple[Identity, ...]:
+        """All combinations of solid, colour and material that a scene may hold, in the order of `solids`."""
+        every = ((shape, *self.looks(shape)) for shape, _ in self.shapes)
+        return tuple((f"{s}:{z}", c, m) for s, sizes, cs, ms in every for z in sizes for c in cs for m in ms)
+
+    def of_category(self, category: SceneCategory) -> World:
+        """The world that all scenes of one category come from."""
+        return replace(self, shapes=category.shapes, categories=())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import product
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
@@ -228,7 +227,7 @@ def _pool(shapes: tuple[str, ...]) -> Pool:
 
 def identities_of(world: World) -> tuple[Identity, ...]:
     """Shape with size, colour and material of every object a world can hold."""
-    return tuple(product(world.solids(), world.colors, world.materials))
+    return world.identities()
 
 
 def object_facts(layout: Layout) -> NDArray[np.float32]:
