@@ -9,18 +9,22 @@ import json
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from fast_layouts import LIGHTS, layout_of, shot, thing
+from radiance_files import write_radiance
 
 import sightline.render.fast.cuda as card
 from sightline.errors import SightlineError
 from sightline.render.fast import FastRenderer, Settings
 from sightline.render.fast.pack import Pool, packed
+from sightline.render.sky import environment_map
 from sightline.worlds.layout import Layout
 from sightline.worlds.shapes import solid
-from sightline.worlds.surroundings import PATTERNS, GroundRegion, Pattern, Surroundings
+from sightline.worlds.surroundings import PATTERNS, GroundRegion, Pattern, Sky, Surroundings, Wall
 
 SETTINGS = Settings(
     map_cells=5,
@@ -58,12 +62,17 @@ def scenes() -> list[Layout]:
 
 
 def patterned() -> Surroundings:
-    """A region of every pattern beside the table."""
+    """A region of every pattern beside the table, a wall, and an environment above."""
     kinds = enumerate(PATTERNS[1:])
     ground = [
         GroundRegion("a", "disc", (2.0 - i, 0.5 * i), 0.3, (0.9, 0.9), Pattern(kind, seed=i)) for i, kind in kinds
     ]
-    return Surroundings(tuple(ground), classes=("sky", "table", "a"))
+    wall = Wall("b", 2.8, 3.0, 1.5, Pattern("tiles", seed=3))
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "sky.hdr"
+        write_radiance(file, np.random.default_rng(0).uniform(0.1, 1.0, (16, 32, 3)))
+        environment_map(str(file))  # kept
+    return Surroundings(tuple(ground), (wall,), Sky("environment", file=str(file)), ("sky", "table", "a", "b"))
 
 
 def problem(action: Callable[[], Any]) -> str:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from fast_layouts import layout_of, made_layout, shot, thing
+from PIL import Image
+from radiance_files import write_radiance
 
 from reference.patterns_oracle import colour_of, in_region, pattern_of
+from sightline.errors import DataError
 from sightline.render.fast import FastRenderer
+from sightline.render.fast import columns as col
 from sightline.render.fast.environment import environment
 from sightline.render.fast.patterns import pattern_at, pattern_columns
 from sightline.render.fast.surroundings import averaged_ground
 from sightline.render.frames import Frame
-from sightline.render.tones import RADIANCES
+from sightline.render.radiance import read_radiance
+from sightline.render.sky import environment_map, lights_of
+from sightline.render.tones import RADIANCES, encoded
 from sightline.worlds.layout import Layout, Shot
-from sightline.worlds.surroundings import PATTERNS, GroundRegion, Pattern, Surroundings
+from sightline.worlds.surroundings import PATTERNS, GroundRegion, Pattern, Sky, Surroundings, Wall
 
 COLORS = ((0.5, 0.4, 0.3), (0.1, 0.05, 0.2))
 GROUND = (
@@ -164,3 +172,153 @@ def test_the_ground_colours_the_light_it_throws_back() -> None:
         assert frame.image is not None
         sides.append(RADIANCES[frame.image][(frame.ids == 1) & (frame.normals[..., 2] < 0.1)].mean(axis=0))
     assert sides[0][0] / sides[0][1] > 1.1 * sides[1][0] / sides[1][1]
+
+
+WALLS = (
+    Wall("brick", 1.9, 3.0, 2.0, Pattern("tiles", *COLORS, 0.4, 0.03, 0.3, 9)),
+    Wall("plaster", 3.6, 3.5, 4.0, Pattern("noise", *COLORS, 0.6, 0.0, 0.5, 10)),
+)
+BLUE = Sky("gradient", zenith=(0.1, 0.2, 0.6), horizon=(0.7, 0.6, 0.5))
+ROOM = replace(AROUND, walls=WALLS, sky=BLUE, classes=(*AROUND.classes, "brick", "plaster"))
+LEVEL = shot((4.0, -3.5, 1.5), (0.0, 0.0, 1.1), focal=24.0)
+
+
+def _rays(view: Shot) -> tuple[np.ndarray, np.ndarray]:
+    """The camera's place and the directions of depth 1 through pixel centres, in double precision."""
+    k, pose = np.array(view.camera.k).reshape(3, 3), np.array(view.camera.world_to_camera).reshape(3, 4)
+    y, x = np.indices(view.size[::-1]) + 0.5
+    rays = np.stack((x, y, np.ones_like(x)), axis=-1) @ np.linalg.inv(k).T @ pose[:, :3]
+    return -pose[:, :3].T @ pose[:, 3], rays
+
+
+def test_walls_hide_what_is_behind_them_and_end_where_they_are_high() -> None:
+    layout = replace(made_layout(), surroundings=ROOM, shots=(LEVEL,))
+    frame = FastRenderer().frame(layout, LEVEL, shade=False)
+    bare = FastRenderer().frame(replace(layout, surroundings=replace(ROOM, walls=())), LEVEL, shade=False)
+    eye, rays = _rays(LEVEL)
+    depth, stuff = bare.depth.astype(float), bare.stuff.copy()
+    depth[np.isnan(depth)] = np.inf
+    for wall in WALLS:
+        way = np.array((math.cos(wall.azimuth), math.sin(wall.azimuth), 0.0))
+        with np.errstate(divide="ignore"):
+            t = (wall.distance - eye @ way) / (rays @ way)
+        shown = (t > 0) & (t < depth) & (eye[2] + t * rays[..., 2] <= wall.height)
+        depth, stuff = np.where(shown, t, depth), np.where(shown, ROOM.number_of(wall.category), stuff)
+    assert (frame.stuff != stuff).sum() <= 2  # on a border
+    same = frame.stuff == stuff
+    np.testing.assert_allclose(frame.depth[same & (stuff != 1)], depth[same & (stuff != 1)], rtol=1e-5)
+    assert {1, 2, 7, 8} <= set(np.unique(frame.stuff))
+    np.testing.assert_array_equal(frame.stuff == 0, frame.ids > 0)
+    brick = frame.normals[frame.stuff == 7]
+    np.testing.assert_allclose(brick, np.tile((-math.cos(1.9), -math.sin(1.9), 0.0), (len(brick), 1)), atol=1e-6)
+    behind = shot((-6.0, 4.0, 1.5), (0.0, 0.0, 1.1), focal=24.0)  # from behind they are not there
+    assert not np.isin(FastRenderer().frame(layout, behind, shade=False).stuff, (7, 8)).any()
+
+
+def test_a_counterfactual_between_walls_is_a_full_render() -> None:
+    layout = replace(made_layout(), surroundings=ROOM, shots=(LEVEL,))
+    whole = FastRenderer().frame(layout.without(4), LEVEL)
+    part = FastRenderer().counterfactual(layout, LEVEL, 4)
+    for name in ("image", "ids", "depth", "stuff"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(whole, name))
+
+
+def test_a_gradient_goes_from_the_horizon_to_the_zenith_and_lights_the_ground() -> None:
+    layout = replace(layout_of([], LEVEL), surroundings=Surroundings(sky=BLUE))
+    frame = FastRenderer().frame(layout, LEVEL)
+    _, rays = _rays(LEVEL)
+    sine = np.maximum(rays[..., 2] / np.linalg.norm(rays, axis=-1), 0.0)[..., None]
+    horizon, zenith = np.array(BLUE.horizon), np.array(BLUE.zenith)
+    right = encoded(horizon + (zenith - horizon) * (1 - (1 - sine) ** 2))
+    sky = frame.stuff == 1
+    assert sky.any()
+    assert frame.image is not None
+    assert np.abs(frame.image[sky].astype(int) - right[sky]).max() <= 1
+    s = (np.arange(2000) + 0.5) / 2000  # light on level ground: radiance times sine, over the half sphere
+    mean = (2 * s[:, None] * (horizon + (zenith - horizon) * (1 - (1 - s[:, None]) ** 2))).mean(axis=0)
+    np.testing.assert_allclose(environment(layout, 6.0)[0, col.SKY_RED : col.SKY_BLUE + 1], mean, rtol=1e-3)
+
+
+def test_a_photo_is_seen_as_it_is_where_the_sky_is(tmp_path: Path) -> None:
+    width, height = LEVEL.size
+    photo = np.random.default_rng(1).integers(0, 256, (height, 2 * width, 3), dtype=np.uint8)
+    Image.fromarray(photo).save(tmp_path / "wide.png")
+    around = replace(ROOM, sky=Sky("backdrop", file=str(tmp_path / "wide.png")))
+    frame = FastRenderer().frame(replace(made_layout(), surroundings=around, shots=(LEVEL,)), LEVEL)
+    inner = np.zeros(frame.ids.shape, bool)
+    for y, x in np.argwhere(frame.stuff == 1):  # away from edges, which mix
+        inner[y, x] = (frame.stuff[max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2] == 1).all()
+    assert inner.any()
+    assert frame.image is not None
+    np.testing.assert_array_equal(frame.image[inner], photo[:, width // 2 : width // 2 + width][inner])
+
+
+def _map(height: int = 64) -> np.ndarray:
+    """A dim blue sky over brown ground, with a sun 40 degrees high in azimuth 60 degrees."""
+    seen = np.empty((height, 2 * height, 3))
+    seen[: height // 2], seen[height // 2 :] = (0.2, 0.3, 0.5), (0.15, 0.1, 0.05)
+    row, column = int((0.5 - 40 / 180) * height), int((0.5 - 60 / 360) * 2 * height)
+    seen[row : row + 2, column : column + 2] = (900.0, 800.0, 600.0)
+    return seen
+
+
+def test_the_sun_of_an_environment_becomes_a_lamp_and_no_light_is_lost(tmp_path: Path) -> None:
+    write_radiance(tmp_path / "sky.hdr", _map())
+    sky = Sky("environment", file=str(tmp_path / "sky.hdr"), turn=math.radians(30.0), strength=0.5)
+    layout = replace(layout_of([], LEVEL), surroundings=Surroundings(sky=sky))
+    *own, sun = lights_of(layout)
+    assert tuple(own) == layout.lights
+    x, y, z = sun.position
+    assert math.degrees(math.atan2(y, x)) == pytest.approx(90.0, abs=3.0)  # 60, turned by 30
+    assert math.degrees(math.asin(z / math.dist((0, 0, 0), sun.position))) == pytest.approx(40.0, abs=3.0)
+    up = (0.5 - (np.arange(64) + 0.5) / 64) * math.pi
+    weight = np.maximum(np.sin(up), 0.0) * np.cos(up) * (math.pi / 64) ** 2
+    whole = 0.5 * (_map() * weight[:, None, None]).sum(axis=(0, 1))  # irradiance of level ground
+    radiance = np.array(sun.color) * sun.power / (math.pi * sun.size**2)
+    direct = radiance * sun.size**2 * z / math.dist((0, 0, 0), sun.position) ** 3
+    mean = environment(layout, 6.0)[0, col.SKY_RED : col.SKY_BLUE + 1]
+    np.testing.assert_allclose(direct + math.pi * mean, whole, rtol=0.03)
+    assert environment_map(sky.file).small.max() < 1.0
+    even = tmp_path / "even.hdr"
+    write_radiance(even, np.full((16, 32, 3), 0.4))
+    plain = replace(layout, surroundings=Surroundings(sky=Sky("environment", file=str(even))))
+    assert lights_of(plain) == layout.lights  # nothing is far brighter than the rest
+    grey = FastRenderer().frame(plain, LEVEL)
+    ambient = FastRenderer().frame(replace(layout_of([], LEVEL, ambient=(0.4,) * 3)), LEVEL)
+    assert grey.image is not None
+    assert ambient.image is not None
+    assert np.abs(grey.image.astype(int) - ambient.image).max() <= 1
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_radiance_files_come_back(tmp_path: Path, runs: bool) -> None:
+    light = np.random.default_rng(2).uniform(0, 40, (5, 40, 3)) ** 2
+    light[:, 10:30] = 0.25
+    light[2] = 0.0
+    pixels = write_radiance(tmp_path / "a.hdr", light, runs=runs)
+    right = pixels[..., :3] * np.ldexp(1.0, pixels[..., 3].astype(int) - 136)[..., None]
+    right[pixels[..., 3] == 0] = 0.0
+    np.testing.assert_allclose(read_radiance(tmp_path / "a.hdr"), right, rtol=1e-6)
+    np.testing.assert_allclose(right, light, atol=light.max() / 128)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda data: data[:-7], "cut short or damaged"),
+        (lambda data: data.replace(b"rle_rgbe", b"rle_xyze"), "not a Radiance picture"),
+        (lambda data: data.replace(b"-Y", b"+Y"), "not a Radiance picture"),
+        (lambda data: data.replace(b"-Y 16 +X 32", b"-Y 0 +X 32"), "of no fitting size"),
+        (lambda data: data.replace(b"-Y 16 +X 32", b"-Y 99999 +X 99999"), "of no fitting size"),
+        (lambda data: data.replace(b"-Y 16 +X 32", b"-Y 8 +X 32"), "not a picture of all directions"),
+        (lambda _: b"", "not a Radiance picture"),
+        (None, "cannot be read"),  # no file
+    ],
+)
+def test_what_is_no_environment_is_refused(tmp_path: Path, change: Any, problem: str) -> None:
+    file = tmp_path / "a.hdr"
+    write_radiance(file, np.full((16, 32, 3), 0.4))
+    data = file.read_bytes()
+    file.unlink() if change is None else file.write_bytes(change(data))
+    with pytest.raises(DataError, match=problem):
+        environment_map(str(file))

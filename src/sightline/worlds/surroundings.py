@@ -41,6 +41,24 @@ class Pattern:
     seed: int = 0
 
 
+PLANK: Final = 8.0
+"""Length of a plank in widths."""
+
+
+def mean_colour(pattern: Pattern) -> Rgb3:
+    """The colour of a pattern seen from afar."""
+    j = pattern.joint / pattern.scale
+    shares = {
+        "plain": 0.0,
+        "tiles": 1.0 - (1.0 - j) ** 2,
+        "planks": 1.0 - (1.0 - j) * (1.0 - j / PLANK),
+        "asphalt": 1.0 / 3.0,
+    }
+    share = shares.get(pattern.kind, 0.5)
+    r, g, b = ((1.0 - share) * a + share * z for a, z in zip(pattern.color, pattern.second, strict=True))
+    return r, g, b
+
+
 @dataclass(frozen=True, slots=True)
 class GroundRegion:
     """A part of the ground with a class and a pattern of its own; it lies over the regions before it.
@@ -112,6 +130,11 @@ class Surroundings:
     walls: tuple[Wall, ...] = ()
     sky: Sky = Sky()
     classes: tuple[str, ...] = (SKY, TABLE)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is only the table under a uniform sky."""
+        return not self.ground and not self.walls and self.sky.kind == "uniform"
 
     def number_of(self, category: str) -> int:
         """The number of a class in stuff maps."""

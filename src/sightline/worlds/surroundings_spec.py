@@ -34,7 +34,7 @@ from sightline.worlds.surroundings import (
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _-]*")
 _MOST_CLASSES: Final = 255
 _MOST_REGIONS: Final = 32
-_MOST_WALLS: Final = 8
+_MOST_WALLS: Final = 7
 _FAR: Final = 1000.0
 PHOTOS: Final = (".jpg", ".jpeg", ".png", ".webp")
 ENVIRONMENTS: Final = (".hdr",)

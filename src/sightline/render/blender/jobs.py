@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,14 +14,19 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.geometry.cameras import SENSOR_MM
-from sightline.render.blender.worker import VERSION
+from sightline.render.blender.worker import TABLE_METRES, VERSION
+from sightline.render.sky import lights_of
 from sightline.worlds.layout import Layout, Light, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.shapes import solid as built_in
 from sightline.worlds.solids import Solid
+from sightline.worlds.surroundings import Wall, mean_colour
 
 Floats = NDArray[np.float64]
 Value = TypeVar("Value")
+
+_BAKED_METRES = 12.0
+"""Half side of the picture of the ground that mirrors and bounced light see; beyond it its border goes on."""
 
 _FLIP = np.diag((1.0, -1.0, -1.0))
 """OpenCV looks along +z with y down, Blender along −z with y up."""
@@ -75,12 +81,13 @@ def write(
             parts |= {f"texture_{j}_": s.texture for j, s in enumerate(shape.slots) if s.texture is not None}
         arrays |= {f"{part}{i}": array for part, array in parts.items()}
     np.savez(folder / "meshes.npz", **arrays)  # type: ignore[arg-type]
-    job = {
+    job: dict[str, Any] = {
         "version": VERSION,
         "settings": asdict(settings),
         "meshes": len(names),
         "layouts": [_layout(layout, shots, index, solid) for layout, shots in work],
     }
+    _write_around(folder, work, job["layouts"])
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     return sum(len(shots) for _, shots in work)
 
@@ -92,9 +99,39 @@ def _layout(
         "table": layout.table,
         "ambient": layout.ambient,
         "objects": [_object(placed, index, solid) for placed in layout.objects],
-        "lights": [_light(light) for light in layout.lights],
+        "lights": [_light(light) for light in lights_of(layout)],
         "shots": [_shot(shot) for shot in shots],
     }
+
+
+def _write_around(
+    folder: Path, work: Sequence[tuple[Layout, Sequence[Shot]]], stored: list[dict[str, Any]]
+) -> None:
+    """Write what cameras and light see of ground, walls and sky, where they are more than a grey table."""
+    number = 0
+    for i, (layout, shots) in enumerate(work):
+        if layout.surroundings.is_plain:
+            number += len(shots)
+            continue
+        from sightline.render.fast.backdrops import baked_ground, baked_sky, seen_around
+
+        file = f"around{i}.npz"
+        np.savez(folder / file, ground=baked_ground(layout, _BAKED_METRES), sky=baked_sky(layout))
+        walls = [_wall(wall) for wall in layout.surroundings.walls]
+        stored[i]["around"] = {"file": file, "half": _BAKED_METRES, "walls": walls}
+        for shot, view in zip(shots, stored[i]["shots"], strict=True):
+            view["around"] = f"seen{number}.npy"
+            np.save(folder / view["around"], seen_around(layout, shot))
+            number += 1
+
+
+def _wall(wall: Wall) -> dict[str, Any]:
+    c, s = math.cos(wall.azimuth), math.sin(wall.azimuth)
+    x, y, half = c * wall.distance, s * wall.distance, TABLE_METRES
+    ends = ((x + s * half, y - c * half), (x - s * half, y + c * half))
+    heights = (0.0, wall.height)
+    corners = [(*ends[a], heights[b]) for a, b in ((1, 0), (0, 0), (0, 1), (1, 1))]  # the front faces the origin
+    return {"corners": corners, "color": mean_colour(wall.pattern)}
 
 
 def _object(placed: Placed, index: dict[str, int], solid: Callable[[str], Solid]) -> dict[str, Any]:

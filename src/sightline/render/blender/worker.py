@@ -25,6 +25,7 @@ VERSION = 2
 TABLE_METRES = 200.0
 FAR_METRES = 2000.0
 SENSOR_MM = 32.0
+AROUND = "around"
 CENTRE_PX = 0.01
 """Width of the pixel filter when one sample must hit the pixel's centre."""
 
@@ -40,8 +41,10 @@ def main(folder: Path) -> None:
     prepare(job["settings"])
     with np.load(folder / "meshes.npz") as arrays:
         solids = [add_mesh(arrays, i) for i in range(job["meshes"])]
-    for number, layout, shot in shots(job, solids):
+    for number, layout, shot in shots(job, solids, folder):
         place_camera(shot)
+        if "around" in layout:
+            show_around(folder / shot["around"])
         drawn: dict[str, NDArray[Any]] = {}
         if job["settings"]["image"]:
             drawn["light"] = picture(folder, job["settings"])
@@ -56,11 +59,13 @@ def main(folder: Path) -> None:
         sys.stdout.flush()
 
 
-def shots(job: Job, solids: list[Any]) -> Iterator[tuple[int, Job, Job]]:
+def shots(job: Job, solids: list[Any], folder: Path) -> Iterator[tuple[int, Job, Job]]:
     """(number, layout, shot) of every view, with the layout's things standing in the scene."""
     number = 0
     for layout in job["layouts"]:
         build(layout, solids)
+        if "around" in layout:
+            surround(layout["around"], folder)
         for shot in layout["shots"]:
             yield number, layout, shot
             number += 1
@@ -132,8 +137,12 @@ def build(layout: Job, solids: list[Any]) -> None:
     scene = bpy.context.scene
     for thing in [thing for thing in bpy.data.objects if thing is not scene.camera]:
         bpy.data.objects.remove(thing, do_unlink=True)
-    bpy.data.batch_remove([*bpy.data.lights, *bpy.data.materials])
-    background = scene.world.node_tree.nodes["Background"]
+    around = [image for image in bpy.data.images if image.name.startswith(AROUND)]
+    bpy.data.batch_remove([*bpy.data.lights, *bpy.data.materials, *around])
+    nodes = scene.world.node_tree.nodes
+    for node in [node for node in nodes if node.bl_idname not in ("ShaderNodeBackground", "ShaderNodeOutputWorld")]:
+        nodes.remove(node)
+    background = nodes["Background"]
     background.inputs["Color"].default_value = (*layout["ambient"], 1.0)
     background.inputs["Strength"].default_value = 1.0
     table = bpy.data.objects.new("table", _table_mesh())
@@ -174,6 +183,90 @@ def matte(name: str, albedo: list[float]) -> Any:
     diffuse.inputs["Roughness"].default_value = 0.0
     links.new(diffuse.outputs["BSDF"], nodes["Material Output"].inputs["Surface"])
     return material
+
+
+def surround(around: Job, folder: Path) -> None:
+    """Give table, walls and sky the colours that camera rays see in the picture `AROUND`, others in small ones."""
+    scene = bpy.context.scene
+    with np.load(folder / around["file"]) as arrays:
+        ground, sky = add_radiance(arrays["ground"]), add_radiance(arrays["sky"])
+    material = scene.objects["table"].material_slots[0].material
+    tree = material.node_tree
+    place, scaled, texture = (
+        tree.nodes.new(kind) for kind in ("ShaderNodeNewGeometry", "ShaderNodeVectorMath", "ShaderNodeTexImage")
+    )
+    scaled.operation = "MULTIPLY_ADD"
+    scaled.inputs[1].default_value = (0.5 / around["half"],) * 3
+    scaled.inputs[2].default_value = (0.5,) * 3
+    texture.image, texture.extension = ground, "EXTEND"
+    tree.links.new(place.outputs["Position"], scaled.inputs[0])
+    tree.links.new(scaled.outputs["Vector"], texture.inputs["Vector"])
+    seen_by_camera(tree, texture.outputs["Color"], tree.nodes["Diffuse BSDF"].inputs["Color"])
+    tree = scene.world.node_tree
+    texture = tree.nodes.new("ShaderNodeTexEnvironment")
+    texture.image = sky
+    seen_by_camera(tree, texture.outputs["Color"], tree.nodes["Background"].inputs["Color"])
+    for number, wall in enumerate(around["walls"]):
+        add_wall(f"wall {number}", wall)
+
+
+def add_wall(name: str, wall: Job) -> None:
+    """A wall that is lit and seen from its front alone, and keeps no light from the scene."""
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(wall["corners"], [], [(0, 1, 2, 3)])
+    material = matte(name, wall["color"])
+    mesh.materials.append(material)
+    tree = material.node_tree
+    plain = tree.nodes.new("ShaderNodeRGB")
+    plain.outputs["Color"].default_value = (*wall["color"], 1.0)
+    seen_by_camera(tree, plain.outputs["Color"], tree.nodes["Diffuse BSDF"].inputs["Color"])
+    side, clear, mix = (
+        tree.nodes.new(kind)
+        for kind in ("ShaderNodeNewGeometry", "ShaderNodeBsdfTransparent", "ShaderNodeMixShader")
+    )
+    tree.links.new(side.outputs["Backfacing"], mix.inputs["Fac"])
+    tree.links.new(tree.nodes["Diffuse BSDF"].outputs["BSDF"], mix.inputs[1])
+    tree.links.new(clear.outputs["BSDF"], mix.inputs[2])
+    tree.links.new(mix.outputs["Shader"], tree.nodes["Material Output"].inputs["Surface"])
+    thing = bpy.data.objects.new(name, mesh)
+    thing.visible_shadow = thing.visible_diffuse = False
+    bpy.context.scene.collection.objects.link(thing)
+
+
+def seen_by_camera(tree: Any, other: Any, target: Any) -> None:
+    """Colour by the picture `AROUND` of the view for rays of the camera, by `other` for the rest."""
+    path, place, picture, mix = (
+        tree.nodes.new(kind)
+        for kind in ("ShaderNodeLightPath", "ShaderNodeTexCoord", "ShaderNodeTexImage", "ShaderNodeMixRGB")
+    )
+    picture.name, picture.interpolation, picture.extension = AROUND, "Closest", "EXTEND"
+    tree.links.new(place.outputs["Window"], picture.inputs["Vector"])
+    tree.links.new(path.outputs["Is Camera Ray"], mix.inputs["Fac"])
+    tree.links.new(other, mix.inputs["Color1"])
+    tree.links.new(picture.outputs["Color"], mix.inputs["Color2"])
+    tree.links.new(mix.outputs["Color"], target)
+
+
+def show_around(file: Path) -> None:
+    """Put a view's picture of its surroundings where camera rays look it up."""
+    image = add_radiance(np.load(file))
+    scene = bpy.context.scene
+    trees = [scene.world.node_tree, *(m.node_tree for m in bpy.data.materials if m.node_tree)]
+    for tree in trees:
+        if AROUND in tree.nodes:
+            tree.nodes[AROUND].image = image
+
+
+def add_radiance(pixels: Floats) -> Any:
+    """An image of linear light or albedo, (H, W, 3), first row on top."""
+    height, width = pixels.shape[:2]
+    image = bpy.data.images.new(AROUND, width, height, float_buffer=True)
+    image.colorspace_settings.name = "Non-Color"
+    whole = np.ones((height, width, 4), np.float32)
+    whole[..., :3] = pixels[::-1]
+    image.pixels.foreach_set(whole.ravel())
+    image.update()
+    return image
 
 
 def coated(name: str, look: Job, texture: str | None = None) -> Any:

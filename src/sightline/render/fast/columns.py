@@ -30,12 +30,16 @@ COAT = 5  # reflectance
 
 # env, row 0: where its other rows are, and what the lamps light.
 TABLE_RED, TABLE_GREEN, TABLE_BLUE = 0, 1, 2  # albedo of the table
-SKY_RED, SKY_GREEN, SKY_BLUE = 3, 4, 5  # radiance of the sky
+SKY_RED, SKY_GREEN, SKY_BLUE = 3, 4, 5  # radiance of the sky, as level ground under all of it has it on average
 BARE_RED, BARE_GREEN, BARE_BLUE = 6, 7, 8  # radiance of a white table in the middle with nothing on it
 MAP_HALF = 9  # half side of the lit map, metres
 LAMPS_END = 10  # the row after the last lamp's
 REGIONS_END = 11  # the row after the last region's of the ground; the first one's is LAMPS_END
 TABLE_CLASS = 12  # number of the table's class in stuff maps
+WALLS_END = 13  # the row after the last wall's; the first one's is REGIONS_END
+SKY_KIND = 14  # 0: the same everywhere; 1: from the horizon to the zenith; 2: a map of all directions
+HORIZON_RED, HORIZON_GREEN, HORIZON_BLUE = 15, 16, 17
+ZENITH_RED, ZENITH_GREEN, ZENITH_BLUE = 18, 19, 20
 
 # env, rows 1 to LAMPS_END: a row a lamp.
 LAMP_X, LAMP_Y, LAMP_Z = 0, 1, 2  # middle
@@ -55,7 +59,14 @@ PATTERN_KIND, PATTERN_SEED, PATTERN_SCALE, PATTERN_JOINT, PATTERN_CONTRAST = 9, 
 FIRST_RED, FIRST_GREEN, FIRST_BLUE = 14, 15, 16
 SECOND_RED, SECOND_GREEN, SECOND_BLUE = 17, 18, 19
 MEAN_RED, MEAN_GREEN, MEAN_BLUE = 20, 21, 22
-ENV_COLUMNS = 24
+
+# env, rows REGIONS_END to WALLS_END: a row a wall; part i + 1 of a picture is wall i. Class and pattern as above.
+WALL_X, WALL_Y = 0, 1  # unit vector from the origin towards it
+WALL_AWAY, WALL_HEIGHT = 2, 3
+
+# env, rows from WALLS_END on, where the sky is a map: three rows, red, green and blue, for each of its 16 rows.
+MAP_ROWS, MAP_COLUMNS = 16, 32
+ENV_COLUMNS = 32
 
 # cam: 1/fx, 1/fy, cx, cy, the rows of R, and where it stands.
 EYE_X, EYE_Y, EYE_Z = 13, 14, 15

@@ -46,7 +46,7 @@ from sightline.render.fast.pixels import (
 )
 from sightline.render.fast.rays import FAR, HALF, ONE, ZERO, everything, nearest, normal_at, part_of
 from sightline.render.fast.settings import Settings
-from sightline.render.fast.surroundings import ray, stuff_at
+from sightline.render.fast.surroundings import before_wall, ray, stuff_at, wall_of
 from sightline.render.tones import TONES
 from sightline.worlds.layout import Layout
 from sightline.worlds.shapes import solid as built_in
@@ -123,7 +123,9 @@ class CudaRenderer:
             odd = next((a for a, b in zip(views.shapes, known, strict=False) if a != b), views.shapes[-1])
             raise ConfigError(f"views were packed with other solids than this renderer knows, such as {odd!r}")
         there = cuda.to_device
-        return views._replace(bodies=there(views.bodies), env=there(views.env), cams=there(views.cams))
+        return views._replace(
+            bodies=there(views.bodies), env=there(views.env), cams=there(views.cams), skies=there(views.skies)
+        )
 
     def pictures(self, batch: Packed) -> Pictures:
         """Draw an uploaded batch. The arrays are used again by the next one of that size: copy what you keep."""
@@ -161,9 +163,11 @@ class CudaRenderer:
             (room["light"], room["mirror"], room["glints"]),
             (room["colour"], self._tones, room["image"]),
         )
-        _compose[everywhere](batch.bodies, batch.env, batch.cams, *seen, *lights, *drawn, *listed, level + 1)
+        _compose[everywhere](
+            batch.bodies, batch.env, batch.cams, batch.skies, *seen, *lights, *drawn, *listed, level + 1
+        )
         _edges[BLOCKS, THREADS](
-            *scene, plan.inside, batch.cams, room["parts"], room["normals"], *drawn, *listed, level + 1
+            *scene, batch.env, plan.inside, batch.cams, room["parts"], room["normals"], *drawn, *listed, level + 1
         )
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"], room["stuff"])
 
@@ -230,19 +234,24 @@ def _geometry(nodes, tris, bodies, env, cams, parts, faces, depth, normals, ids,
     reach = FAR
     if dz < np.float32(-1e-6):
         reach = -cam[col.EYE_Z] / dz
+    around = env[view]
+    reach, wall = before_wall(around, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
     t, k, face, u, v = nearest(
         nodes, tris, mine, everything(mine), cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
     )
     ids[view, y, x] = k + 1
-    parts[view, y, x] = part_of(tris, k, face) if k >= 0 else 0
+    parts[view, y, x] = part_of(tris, k, face) if k >= 0 else wall
     faces[view, y, x] = face
     how[view, y, x] = UNKNOWN
     depth[view, y, x] = t if t < FAR else np.float32(np.nan)
     nx, ny, nz = ZERO, ZERO, ONE if t < FAR else ZERO
     if k >= 0:
         nx, ny, nz = normal_at(tris, mine, k, face, u, v, dx, dy, dz)
+    elif wall > 0:
+        i = wall_of(around, wall)
+        nx, ny, nz = -around[i, col.WALL_X], -around[i, col.WALL_Y], ZERO
     normals[view, y, x, 0], normals[view, y, x, 1], normals[view, y, x, 2] = nx, ny, nz
-    stuff[view, y, x] = stuff_at(env[view], cam, parts[view, y, x], depth[view, y, x], y, x)
+    stuff[view, y, x] = stuff_at(around, cam, parts[view, y, x], depth[view, y, x], y, x)
 
 
 @_walk
@@ -373,7 +382,22 @@ def _mirrors(
 
 @_walk
 def _compose(
-    bodies, env, cams, parts, depth, normals, light, mirror, glints, colour, tones, image, work, counts, level
+    bodies,
+    env,
+    cams,
+    skies,
+    parts,
+    depth,
+    normals,
+    light,
+    mirror,
+    glints,
+    colour,
+    tones,
+    image,
+    work,
+    counts,
+    level,
 ):
     """Colour every pixel, and list those on an edge."""
     at = cuda.grid(1)
@@ -385,6 +409,8 @@ def _compose(
     r, g, b = composed(
         parts[view], depth[view], normals[view], mine, env[view], cams[view], lit, mirror[view], glints[view], y, x
     )
+    if skies.shape[0] > 0 and math.isnan(depth[view, y, x]) and not math.isnan(skies[view, y, x, 0]):
+        r, g, b = skies[view, y, x, 0], skies[view, y, x, 1], skies[view, y, x, 2]
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
     if on_edge(parts[view], depth[view], normals[view], y, x):
         work[cuda.atomic.add(counts, level, 1)] = at
@@ -393,13 +419,13 @@ def _compose(
 
 
 @_walk
-def _edges(nodes, tris, bodies, inside, cams, parts, normals, colour, tones, image, work, counts, level):
+def _edges(nodes, tris, bodies, env, inside, cams, parts, normals, colour, tones, image, work, counts, level):
     height, width = parts.shape[1], parts.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
         r, g, b = edge_colour(
-            nodes, tris, bodies[view], inside, cams[view], parts[view], normals[view], colour[view], y, x
+            nodes, tris, bodies[view], env[view], inside, cams[view], parts[view], normals[view], colour[view], y, x
         )
         _write(image, tones, view, y, x, r, g, b)
 

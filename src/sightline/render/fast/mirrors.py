@@ -30,7 +30,7 @@ from sightline.render.fast.rays import (
     nearest,
     normal_at,
 )
-from sightline.render.fast.surroundings import ground_colour, lamps_end, sky_radiance
+from sightline.render.fast.surroundings import before_wall, ground_colour, lamps_end, sky_radiance, wall_of
 
 _SOFT = np.float32(0.2)
 
@@ -128,8 +128,20 @@ def path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy
         reach = FAR
         if dz < np.float32(-1e-5):
             reach = -pz / dz
+        reach, wall = before_wall(env, px, py, pz, dx, dy, dz, reach)
         t, k, face, u, v = nearest(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, reach)
         if k < 0:
+            if wall > 0:
+                i = wall_of(env, wall)
+                qx, qy, qz = px + t * dx, py + t * dy, pz + t * dz
+                nx, ny = -env[i, col.WALL_X], -env[i, col.WALL_Y]
+                r, g, b, met = glance(nodes, tris, bodies, env, mask, qx, qy, qz, nx, ny, ZERO)
+                return (
+                    red + wr * (r / PI + env[0, col.SKY_RED]) * env[i, col.MEAN_RED],
+                    green + wg * (g / PI + env[0, col.SKY_GREEN]) * env[i, col.MEAN_GREEN],
+                    blue + wb * (b / PI + env[0, col.SKY_BLUE]) * env[i, col.MEAN_BLUE],
+                    touched | met,
+                )
             if reach == FAR:
                 r, g, b = sky_radiance(env, dx, dy, dz)
                 return red + wr * r, green + wg * g, blue + wb * b, touched

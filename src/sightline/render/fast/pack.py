@@ -20,6 +20,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.render.fast import columns as col
 from sightline.render.fast.bvh import all_behind, build
 from sightline.render.fast.environment import environment
+from sightline.render.sky import PICTURES, seen_sky
 from sightline.worlds.layout import MOST_OBJECTS, Layout, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.solids import Outline, Slot, Solid
@@ -146,7 +147,8 @@ class Packed(NamedTuple):
     """Views of the same size, one of each layout, as arrays on the host.
 
     Attributes:
-        bodies: (B, n, 83) float32; env: (B, m, 24) float32; cams: (B, 16) float32.
+        bodies: (B, n, 83) float32; env: (B, m, 32) float32; cams: (B, 16) float32.
+        skies: (B, H, W, 3) float32, radiance of skies that are pictures, NaN for others; (0, …) where none is.
         size: (width, height) in pixels.
         shapes: Solids of the pool that made the rows; they mean nothing to a pool with others.
     """
@@ -154,6 +156,7 @@ class Packed(NamedTuple):
     bodies: F32
     env: F32
     cams: F32
+    skies: F32
     size: tuple[int, int]
     shapes: tuple[str, ...]
 
@@ -165,7 +168,8 @@ def packed(pool: Pool, layouts: Sequence[Layout], views: Sequence[str], half: fl
     seen = [_seen(layouts, view) for view in views]
     bodies = _stacked([pool.bodies(layout).rows for layout in layouts])
     around = _stacked([environment(layout, half) for layout in layouts])
-    return [Packed(bodies, around, cams, size, pool.shapes) for cams, size in seen]
+    skies = [_skies(layouts, view, size) for view, (_, size) in zip(views, seen, strict=True)]
+    return [Packed(bodies, around, *s[:1], sky, s[1], pool.shapes) for s, sky in zip(seen, skies, strict=True)]
 
 
 def _seen(layouts: Sequence[Layout], view: str) -> tuple[F32, tuple[int, int]]:
@@ -178,6 +182,22 @@ def _seen(layouts: Sequence[Layout], view: str) -> tuple[F32, tuple[int, int]]:
     if len(sizes) > 1:
         raise DataError("views of a batch differ in size", found=sorted(sizes))
     return np.stack([camera_row(eye(s)) for s in known]), sizes.pop()
+
+
+def _skies(layouts: Sequence[Layout], view: str, size: tuple[int, int]) -> F32:
+    """What one view sees of the layouts' skies, where some are pictures."""
+    y, x = (axis.ravel() for axis in np.indices(size[::-1]))
+    seen = [
+        seen_sky(layout, next(s for s in layout.shots if s.name == view), y, x)
+        for layout in layouts
+        if layout.surroundings.sky.kind in PICTURES
+    ]
+    if not seen:
+        return np.zeros((0, 0, 0, 3), np.float32)
+    whole = np.full((len(layouts), *size[::-1], 3), np.nan, np.float32)
+    places = [i for i, layout in enumerate(layouts) if layout.surroundings.sky.kind in PICTURES]
+    whole[places] = np.stack([s for s in seen if s is not None]).reshape(-1, *whole.shape[1:])
+    return whole
 
 
 def _stacked(parts: list[F32]) -> F32:

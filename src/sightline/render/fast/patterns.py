@@ -17,14 +17,12 @@ import numpy as np
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.rays import HALF, ONE, TWO, ZERO
-from sightline.worlds.surroundings import PATTERNS, Pattern
+from sightline.worlds.surroundings import PATTERNS, PLANK, Pattern, mean_colour
 
 TILES, PLANKS, ASPHALT, GRASS, CLOTH, NOISE = (
     PATTERNS.index(kind) for kind in ("tiles", "planks", "asphalt", "grass", "cloth", "noise")
 )
-PLANK = np.float32(8.0)
-"""Length of a plank in widths."""
-
+_PLANK = np.float32(PLANK)
 _GRAIN = np.float32(12.0)  # lines of grain in the width of a plank
 _THREADS = np.float32(16.0)  # threads in a check of cloth
 _PATCH = np.float32(1.0 / 24.0)  # asphalt and grass have patches so many grains large
@@ -89,8 +87,8 @@ def pattern_at(kind, seed, scale, joint, contrast, x, y, fx, fy):
         return gaps, ONE + contrast * _fade(f) * (TWO * _hash(_floor(u), _floor(v), seed) - ONE)
     if kind == PLANKS:
         row = _floor(v)
-        s = u / PLANK + _hash(row, 0, seed)
-        gaps = ONE - (ONE - _stripe(v, j, fv)) * (ONE - _stripe(s, j / PLANK, fu / PLANK))
+        s = u / _PLANK + _hash(row, 0, seed)
+        gaps = ONE - (ONE - _stripe(v, j, fv)) * (ONE - _stripe(s, j / _PLANK, fu / _PLANK))
         lone = _fade(f) * (TWO * _hash(_floor(s), row, seed + 1) - ONE)
         grain = _waves(HALF * u, v * _GRAIN, max(HALF * fu, fv * _GRAIN), seed + 2)
         return gaps, ONE + contrast * (np.float32(0.7) * lone + np.float32(0.3) * grain)
@@ -139,14 +137,5 @@ def pattern_colour(env, row, x, y, fx, fy):
 
 def pattern_columns(pattern: Pattern) -> tuple[float, ...]:
     """The pattern as the columns of a row from `PATTERN_KIND` on, its mean colour last."""
-    j = pattern.joint / pattern.scale
-    means = {
-        "plain": 0.0,
-        "tiles": 1.0 - (1.0 - j) ** 2,
-        "planks": 1.0 - (1.0 - j) * (1.0 - j / float(PLANK)),
-        "asphalt": 1.0 / 3.0,
-    }
-    share = means.get(pattern.kind, 0.5)
-    mean = tuple((1.0 - share) * a + share * b for a, b in zip(pattern.color, pattern.second, strict=True))
     numbers = (pattern.seed, pattern.scale, pattern.joint, pattern.contrast)
-    return (PATTERNS.index(pattern.kind), *numbers, *pattern.color, *pattern.second, *mean)
+    return (PATTERNS.index(pattern.kind), *numbers, *pattern.color, *pattern.second, *mean_colour(pattern))

@@ -19,7 +19,7 @@ from sightline.render.fast.lamplight import direct, direct_coated
 from sightline.render.fast.mirrors import glint, mirrored
 from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, START, ZERO, nearest, normal_at, part_of
 from sightline.render.fast.settings import PATTERN
-from sightline.render.fast.surroundings import is_plain, ray, seen_ground, sky_radiance
+from sightline.render.fast.surroundings import before_wall, ray, seen_albedo, sky_radiance
 from sightline.render.tones import PER_RADIANCE, TONES
 
 UNKNOWN, WORKED_OUT, BETWEEN = 0, 1, 2
@@ -83,7 +83,10 @@ def arriving(nodes, tris, bodies, env, lit, lit_by, points, dome, numbers, cam, 
     if k < 0:
         first, most = numbers[col.SHADOW_FIRST], numbers[col.SHADOW_MOST]
         r, g, b, touched = direct(nodes, tris, bodies, env, points, mask, px, py, pz, nx, ny, nz, first, most)
-        ir, ig, ib, met = table_bounce(lit, lit_by, env, px, py)
+        if part > 0:  # of ground and sky alone: what objects keep off a wall is little, and few rays would show
+            ir, ig, ib, met = bounced(nodes, tris, bodies, env, lit, lit_by, dome, START, px, py, pz, nx, ny, nz)
+        else:
+            ir, ig, ib, met = table_bounce(lit, lit_by, env, px, py)
         return r + ir, g + ig, b + ib, touched | met
     others = without_self(tris, mask, k, face)
     back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
@@ -208,9 +211,7 @@ def composed(parts, depth, normals, bodies, env, cam, light, mirror, glints, y, 
         if math.isnan(depth[y, x]):
             dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
             return sky_radiance(env, dx, dy, dz)
-        r, g, b = env[0, col.TABLE_RED], env[0, col.TABLE_GREEN], env[0, col.TABLE_BLUE]
-        if not is_plain(env):
-            r, g, b = seen_ground(env, cam, depth[y, x], y, x)
+        r, g, b = seen_albedo(env, cam, part, depth[y, x], y, x)
         return light[y, x, 0] * BY_PI * r, light[y, x, 1] * BY_PI * g, light[y, x, 2] * BY_PI * b
     metal = bodies[k, look + col.METAL]
     matte = (ONE - metal) * BY_PI
@@ -262,7 +263,7 @@ def on_edge(parts, depth, normals, y, x):
 
 
 @device
-def edge_colour(nodes, tris, bodies, inside, cam, parts, normals, colour, y, x):
+def edge_colour(nodes, tris, bodies, env, inside, cam, parts, normals, colour, y, x):
     """Look again at several positions of a pixel and give each the colour of the like-most pixel around it."""
     height, width = parts.shape
     mask = START
@@ -278,11 +279,11 @@ def edge_colour(nodes, tris, bodies, inside, cam, parts, normals, colour, y, x):
         reach = FAR
         if dz < np.float32(-1e-6):
             reach = -cam[col.EYE_Z] / dz
+        reach, part = before_wall(env, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
         _, k, face, fu, fv = nearest(
             nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
         )
         nx, ny, nz = ZERO, ZERO, ONE
-        part = START
         if k >= 0:
             nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv, dx, dy, dz)
             part = part_of(tris, k, face)

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import kernel
 from sightline.render.fast.pack import Bodies, Eye, Meshes
+from sightline.render.fast.surroundings import wall_of
+
+F32 = NDArray[np.float32]
 
 NEAR = 0.02
 """Nothing nearer to the camera's plane than this is drawn, metres."""
@@ -29,7 +32,8 @@ class Surfaces(NamedTuple):
         ids: (H, W) int32; depth: (H, W) float32, NaN for the sky; normals: (H, W, 3) float32.
         amodal: (n, H, W) bool; sums: (n, 2) float64: pixels of each amodal mask and the sum of their depths.
         faces: (H, W) int32: triangle of the pool, −1 for table and sky.
-        parts: (H, W) int32: the painted part of an object, as `rays.part_of` numbers it; 0 for table and sky.
+        parts: (H, W) int32: the painted part of an object, as `rays.part_of` numbers it; i + 1 for wall i, 0 for
+            table and sky.
     """
 
     ids: NDArray[np.int32]
@@ -41,25 +45,42 @@ class Surfaces(NamedTuple):
     parts: NDArray[np.int32]
 
 
-def raster(meshes: Meshes, bodies: Bodies, eye: Eye, size: tuple[int, int]) -> Surfaces:
-    """Draw all objects as seen by one camera; `size` is (width, height) in pixels."""
+def raster(meshes: Meshes, bodies: Bodies, eye: Eye, size: tuple[int, int], env: F32) -> Surfaces:
+    """Draw all objects and walls as seen by one camera; `size` is (width, height) in pixels."""
     width, height = size
     n = len(bodies.rows)
     ids, parts = np.zeros((height, width), np.int32), np.zeros((height, width), np.int32)
     faces = np.full((height, width), -1, np.int32)
     depth, normals = np.empty((height, width), np.float32), np.zeros((height, width, 3), np.float32)
     amodal, sums = np.zeros((n, height, width), np.bool_), np.zeros((n, 2), np.float64)
-    _raster(*meshes[1:], *bodies, *eye, ids, depth, normals, amodal, sums, faces, parts)
+    _raster(*meshes[1:], *bodies, *eye, env, ids, depth, normals, amodal, sums, faces, parts)
     return Surfaces(ids, depth, normals, amodal, sums, faces, parts)
 
 
 @kernel
 def _raster(
-    tris, vertices, mesh_faces, rows, ranges, kay, pose, centre, ids, depth, normals, amodal, sums, faces, parts
+    tris,
+    vertices,
+    mesh_faces,
+    rows,
+    ranges,
+    kay,
+    pose,
+    centre,
+    env,
+    ids,
+    depth,
+    normals,
+    amodal,
+    sums,
+    faces,
+    parts,
 ):
     height, width = ids.shape
     nearest = np.empty((height, width), np.float32)
     _table(kay, pose, centre, nearest)
+    for i in range(int(env[0, col.REGIONS_END]), int(env[0, col.WALLS_END])):
+        _wall(env, i, kay, pose, centre, nearest, parts)
     scratch, shown = np.zeros((height, width), np.float32), np.empty((height, width), np.int32)
     most = 0
     for k in range(ranges.shape[0]):
@@ -69,7 +90,7 @@ def _raster(
         if rows[k, col.PRESENT] != 0.0:
             y0, y1, x0, x1 = _draw(vertices, mesh_faces, rows, ranges, kay, pose, k, seen, scratch, shown)
             _lay(k, y0, y1, x0, x1, scratch, shown, nearest, ids, faces, amodal, sums)
-    _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals, parts)
+    _resolve(tris, rows, kay, pose, centre, env, nearest, ids, faces, depth, normals, parts)
 
 
 @kernel
@@ -84,6 +105,29 @@ def _table(kay, pose, centre, nearest):
         row = b * (y + 0.5) + c + a * 0.5
         for x in range(width):
             nearest[y, x] = max(0.0, -(row + a * x) / above)
+
+
+@kernel
+def _wall(env, i, kay, pose, centre, nearest, parts):
+    """Lay a wall over what is farther, where it is not higher than it reaches; it is not seen from behind."""
+    height, width = nearest.shape
+    nx, ny = float(env[i, col.WALL_X]), float(env[i, col.WALL_Y])
+    away = env[i, col.WALL_AWAY] - nx * centre[0] - ny * centre[1]
+    if away <= 0.0:
+        return
+    part = i - int(env[0, col.REGIONS_END]) + 1
+    for y in range(height):
+        v = (y + 0.5 - kay[1, 2]) / kay[1, 1]
+        for x in range(width):
+            u = (x + 0.5 - kay[0, 2]) / kay[0, 0]
+            dx = pose[0, 0] * u + pose[1, 0] * v + pose[2, 0]
+            dy = pose[0, 1] * u + pose[1, 1] * v + pose[2, 1]
+            near = np.float32((nx * dx + ny * dy) / away)
+            if near > nearest[y, x]:
+                dz = pose[0, 2] * u + pose[1, 2] * v + pose[2, 2]
+                if centre[2] + dz / near <= env[i, col.WALL_HEIGHT]:
+                    nearest[y, x] = near
+                    parts[y, x] = part
 
 
 @kernel
@@ -240,7 +284,7 @@ def _lay(k, y0, y1, x0, x1, scratch, shown, nearest, ids, faces, amodal, sums):
 
 
 @kernel
-def _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals, parts):
+def _resolve(tris, rows, kay, pose, centre, env, nearest, ids, faces, depth, normals, parts):
     height, width = ids.shape
     for y in range(height):
         for x in range(width):
@@ -250,7 +294,11 @@ def _resolve(tris, rows, kay, pose, centre, nearest, ids, faces, depth, normals,
                 continue
             depth[y, x] = np.float32(1.0) / near
             if ids[y, x] == 0:
-                normals[y, x, 2] = 1.0
+                if parts[y, x] == 0:
+                    normals[y, x, 2] = 1.0
+                else:
+                    i = wall_of(env, parts[y, x])
+                    normals[y, x, 0], normals[y, x, 1] = -env[i, col.WALL_X], -env[i, col.WALL_Y]
                 continue
             parts[y, x] = (ids[y, x] << col.SLOT_BITS) + int(tris[faces[y, x], col.SLOT])
             u, v = (x + 0.5 - kay[0, 2]) / kay[0, 0], (y + 0.5 - kay[1, 2]) / kay[1, 1]

@@ -22,6 +22,7 @@ from sightline.render.fast.settings import Settings
 from sightline.render.fast.shade import Ground, State, is_compiled, light_table, shade
 from sightline.render.fast.surroundings import stuff_map
 from sightline.render.frames import Frame
+from sightline.render.sky import seen_sky
 from sightline.scenes.types import Camera
 from sightline.worlds.layout import Layout, Light, Shot
 from sightline.worlds.shapes import solid as built_in
@@ -77,8 +78,9 @@ class FastRenderer:
             return _frame(shot, mine, worked.env, camera_row(worked.eye), worked.image.copy())
         bodies, camera = self._pool.bodies(layout), eye(shot)
         check_camera(self._pool, layout, shot, bodies, camera)
-        seen = raster(self._pool.meshes, bodies, camera, shot.size)
-        return _frame(shot, seen, stuff_environment(layout.surroundings), camera_row(camera), None)
+        env = stuff_environment(layout.surroundings)
+        seen = raster(self._pool.meshes, bodies, camera, shot.size, env)
+        return _frame(shot, seen, env, camera_row(camera), None)
 
     def counterfactual(self, layout: Layout, shot: Shot, *gone: int) -> Frame:
         """The view of ``layout.without(*gone)``, pixel for pixel, for the price of what those objects touched."""
@@ -88,7 +90,7 @@ class FastRenderer:
         rows[list(gone), col.PRESENT] = 0.0
         bodies = Bodies(rows, before.bodies.ranges)
         ground = self._ground(bodies, before.env, before.ground, gone)
-        after = self._draw(bodies, before.eye, before.env, ground, shot, before, gone)
+        after = self._draw(layout, bodies, before.eye, before.env, ground, shot, before, gone)
         return _frame(shot, _without(after.seen, gone), after.env, camera_row(after.eye), after.image)
 
     def forget(self) -> None:
@@ -106,7 +108,7 @@ class FastRenderer:
         env = environment(layout, self.settings.map_half)
         if self._lit is None or self._lit[0] is not layout:
             self._lit = (layout, self._ground(bodies, env))
-        self._worked[key] = self._draw(bodies, camera, env, self._lit[1], shot)
+        self._worked[key] = self._draw(layout, bodies, camera, env, self._lit[1], shot)
         if len(self._worked) > KEPT:
             self._worked.popitem(last=False)
         return self._worked[key]
@@ -118,6 +120,7 @@ class FastRenderer:
 
     def _draw(
         self,
+        layout: Layout,
         bodies: Bodies,
         camera: Eye,
         env: NDArray[np.float32],
@@ -128,9 +131,10 @@ class FastRenderer:
     ) -> _Worked:
         """Work a view out; what no body of `gone` touched is taken over from how it was `before`."""
         meshes, cam = self._pool.meshes, camera_row(camera)
-        seen = raster(meshes, bodies, camera, shot.size)
+        seen = raster(meshes, bodies, camera, shot.size, env)
         old = None if before is None else (before.seen, before.state)
-        image, state = shade(meshes, bodies, env, self._plan, cam, ground, seen, old, gone)
+        sky = seen_sky(layout, shot, *np.nonzero(np.isnan(seen.depth)))
+        image, state = shade(meshes, bodies, env, self._plan, cam, ground, seen, old, gone, sky)
         return _Worked(bodies, camera, env, ground, seen, state, image)
 
 

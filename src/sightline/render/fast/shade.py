@@ -103,8 +103,12 @@ def shade(
     seen: Surfaces,
     before: tuple[Surfaces, State] | None = None,
     gone: Sequence[int] = (),
+    sky: F32 | None = None,
 ) -> tuple[NDArray[np.uint8], State]:
-    """The picture, (H, W, 3) uint8 sRGB, and how it came about; `before` is how it was with the bodies `gone`."""
+    """The picture, (H, W, 3) uint8 sRGB, and how it came about; `before` is how it was with the bodies `gone`.
+
+    `sky` is the radiance of the pixels that show it, in their order, where it is a picture.
+    """
     bits = _bits(gone)
     state = _new_state(*seen.ids.shape)
     old_seen, old = before or (seen, state)
@@ -117,9 +121,11 @@ def shade(
     _light(scene, env, ground, plan, cam, faced, same, state[:3], old[:3], bits)
     _gloss(scene, env, ground, plan, cam, faced, same, state[3:7], old[3:7], bits)
     _compose(bodies.rows, env, cam, *view, state.light, state.mirror, state.glints, state.colour)
+    if sky is not None:
+        state.colour[np.isnan(seen.depth)] = sky
     if bits:
         same &= (state.colour == old.colour).all(axis=2)
-    _smooth_edges(*scene, plan.inside, cam, *view, same, state.colour, state.final, old.final)
+    _smooth_edges(*scene, env, plan.inside, cam, *view, same, state.colour, state.final, old.final)
     _encode(state.final, TONES, image)
     return image, state
 
@@ -208,13 +214,14 @@ def _light(scene, env, ground, plan, cam, faced, same, state, old, bits):
 
 @small
 def _on_table(parts, light, tolerance, y, x, dy, dx):
-    """`agreed` for a pixel of the table among its like, which most are; writes the light down."""
+    """`agreed` for a pixel of table or wall among its like, which most are; writes the light down."""
     height, width = parts.shape
-    if y < dy or x < dx or y + dy >= height or x + dx >= width or parts[y, x] >= col.SLOTS:
+    part = parts[y, x]
+    if y < dy or x < dx or y + dy >= height or x + dx >= width or part >= col.SLOTS:
         return False
     a, b, c, d = y - dy, y + dy, x - dx, x + dx
     if dy and dx:
-        if parts[a, c] | parts[a, d] | parts[b, c] | parts[b, d] >= col.SLOTS:
+        if parts[a, c] != part or parts[a, d] != part or parts[b, c] != part or parts[b, d] != part:
             return False
         p = light[a, c, 0] + light[a, c, 1] + light[a, c, 2]
         q = light[b, d, 0] + light[b, d, 1] + light[b, d, 2]
@@ -228,7 +235,7 @@ def _on_table(parts, light, tolerance, y, x, dy, dx):
             total = ((light[a, c, i] + light[b, d, i]) + light[a, d, i]) + light[b, c, i]
             light[y, x, i] = total * np.float32(0.25)
         return True
-    if parts[a, c] | parts[b, d] >= col.SLOTS:
+    if parts[a, c] != part or parts[b, d] != part:
         return False
     p = light[a, c, 0] + light[a, c, 1] + light[a, c, 2]
     q = light[b, d, 0] + light[b, d, 1] + light[b, d, 2]
@@ -282,7 +289,7 @@ def _compose(bodies, env, cam, parts, depth, normals, light, mirror, glints, col
     for y in range(height):
         for x in range(width):
             # Most pixels show the table, for which a call costs more than the work.
-            if plain and parts[y, x] < col.SLOTS and not math.isnan(depth[y, x]):
+            if plain and parts[y, x] == 0 and not math.isnan(depth[y, x]):
                 colour[y, x, 0] = light[y, x, 0] * red
                 colour[y, x, 1] = light[y, x, 1] * green
                 colour[y, x, 2] = light[y, x, 2] * blue
@@ -293,7 +300,7 @@ def _compose(bodies, env, cam, parts, depth, normals, light, mirror, glints, col
 
 
 @device
-def _smooth_edges(nodes, tris, bodies, inside, cam, parts, depth, normals, same, colour, final, old_final):
+def _smooth_edges(nodes, tris, bodies, env, inside, cam, parts, depth, normals, same, colour, final, old_final):
     height, width = parts.shape
     for y in range(height):
         for x in range(width):
@@ -309,7 +316,7 @@ def _smooth_edges(nodes, tris, bodies, inside, cam, parts, depth, normals, same,
                     final[y, x, c] = old_final[y, x, c]
             else:
                 final[y, x, 0], final[y, x, 1], final[y, x, 2] = edge_colour(
-                    nodes, tris, bodies, inside, cam, parts, normals, colour, y, x
+                    nodes, tris, bodies, env, inside, cam, parts, normals, colour, y, x
                 )
 
 

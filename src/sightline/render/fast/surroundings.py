@@ -1,4 +1,4 @@
-"""What lies around the objects: colour and class of the ground, radiance of the sky. Device functions.
+"""What lies around the objects: colour and class of ground and walls, radiance of the sky. Device functions.
 
 `env` is one array a scene: a header that says where the other rows are, then lamps and regions; see `columns`.
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.patterns import pattern_colour
-from sightline.render.fast.rays import HALF, ONE, ZERO
+from sightline.render.fast.rays import BY_PI, HALF, ONE, ZERO
 
 F32 = NDArray[np.float32]
 
@@ -138,6 +138,63 @@ def seen_ground(env, cam, depth, y, x):
     )
 
 
+@device
+def _nearest_wall(env, ox, oy, oz, dx, dy, dz, reach):
+    part, first = 0, int(env[0, col.REGIONS_END])
+    for i in range(first, int(env[0, col.WALLS_END])):
+        along = env[i, col.WALL_X] * dx + env[i, col.WALL_Y] * dy
+        away = env[i, col.WALL_AWAY] - env[i, col.WALL_X] * ox - env[i, col.WALL_Y] * oy
+        if along > _THIN and away > ZERO and away < reach * along:
+            t = away / along
+            if oz + t * dz <= env[i, col.WALL_HEIGHT]:
+                reach, part = t, i - first + 1
+    return reach, part
+
+
+@small
+def before_wall(env, ox, oy, oz, dx, dy, dz, reach):
+    """Where a ray that goes so far meets a wall, and which part that is: (t, part); (reach, 0) if it meets none.
+
+    Walls are not seen from behind, so those that the ray begins behind do not count.
+    """
+    if env[0, col.WALLS_END] == env[0, col.REGIONS_END]:
+        return reach, 0
+    return _nearest_wall(env, ox, oy, oz, dx, dy, dz, reach)
+
+
+@small
+def wall_of(env, part):
+    """The row of the wall that is a part of the picture."""
+    return int(env[0, col.REGIONS_END]) + part - 1
+
+
+@device
+def seen_wall(env, cam, part, depth, y, x):
+    """Albedo of a wall as a pixel sees it: (r, g, b)."""
+    i = wall_of(env, part)
+    nx, ny = env[i, col.WALL_X], env[i, col.WALL_Y]
+    dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
+    along = ONE / (nx * dx + ny * dy)
+    a = cam[0] * (nx * cam[4] + ny * cam[5]) * along
+    b = cam[1] * (nx * cam[7] + ny * cam[8]) * along
+    across = ny * (cam[col.EYE_X] + depth * dx) - nx * (cam[col.EYE_Y] + depth * dy)
+    au = ny * (cam[0] * cam[4] - dx * a) - nx * (cam[0] * cam[5] - dy * a)
+    bu = ny * (cam[1] * cam[7] - dx * b) - nx * (cam[1] * cam[8] - dy * b)
+    av, bv = cam[0] * cam[6] - dz * a, cam[1] * cam[9] - dz * b
+    fu, fv = depth * (abs(au) + abs(bu)), depth * (abs(av) + abs(bv))
+    return pattern_colour(env, i, across, cam[col.EYE_Z] + depth * dz, fu, fv)
+
+
+@small
+def seen_albedo(env, cam, part, depth, y, x):
+    """Albedo of ground or wall as a pixel sees it: (r, g, b)."""
+    if part > 0:
+        return seen_wall(env, cam, part, depth, y, x)
+    if is_plain(env):
+        return env[0, col.TABLE_RED], env[0, col.TABLE_GREEN], env[0, col.TABLE_BLUE]
+    return seen_ground(env, cam, depth, y, x)
+
+
 @small
 def stuff_at(env, cam, part, depth, y, x):
     """Number of the class that a pixel shows; 0 for an object."""
@@ -145,6 +202,8 @@ def stuff_at(env, cam, part, depth, y, x):
         return 0
     if math.isnan(depth):
         return SKY_CLASS
+    if part > 0:
+        return int(env[wall_of(env, part), col.CLASS])
     if is_plain(env):
         return int(env[0, col.TABLE_CLASS])
     dx, dy, _ = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
@@ -166,7 +225,36 @@ def _fill_stuff(env, cam, parts, depth, stuff):
             stuff[y, x] = stuff_at(env, cam, parts[y, x], depth[y, x], y, x)
 
 
+@device
+def _patterned_sky(env, dx, dy, dz):
+    """Radiance of a sky that is not the same everywhere."""
+    up = dz / math.sqrt(dx * dx + dy * dy + dz * dz)
+    if env[0, col.SKY_KIND] == ONE:
+        m = ONE - max(up, ZERO)
+        s = ONE - m * m
+        return (
+            env[0, col.HORIZON_RED] + s * (env[0, col.ZENITH_RED] - env[0, col.HORIZON_RED]),
+            env[0, col.HORIZON_GREEN] + s * (env[0, col.ZENITH_GREEN] - env[0, col.HORIZON_GREEN]),
+            env[0, col.HORIZON_BLUE] + s * (env[0, col.ZENITH_BLUE] - env[0, col.HORIZON_BLUE]),
+        )
+    v = (HALF - math.asin(min(max(up, -ONE), ONE)) * BY_PI) * np.float32(col.MAP_ROWS) - HALF
+    u = (HALF - math.atan2(dy, dx) * BY_PI * HALF) * np.float32(col.MAP_COLUMNS) - HALF
+    i, j = int(math.floor(v)), int(math.floor(u))  # noqa: RUF046 - CUDA's floor is a float
+    b, a = v - np.float32(i), u - np.float32(j)
+    first = int(env[0, col.WALLS_END])
+    top, low = first + 3 * min(max(i, 0), col.MAP_ROWS - 1), first + 3 * min(max(i + 1, 0), col.MAP_ROWS - 1)
+    left, right = j % col.MAP_COLUMNS, (j + 1) % col.MAP_COLUMNS
+    k, m, n, o = (ONE - a) * (ONE - b), a * (ONE - b), (ONE - a) * b, a * b
+    return (
+        k * env[top, left] + m * env[top, right] + n * env[low, left] + o * env[low, right],
+        k * env[top + 1, left] + m * env[top + 1, right] + n * env[low + 1, left] + o * env[low + 1, right],
+        k * env[top + 2, left] + m * env[top + 2, right] + n * env[low + 2, left] + o * env[low + 2, right],
+    )
+
+
 @small
-def sky_radiance(env, dx, dy, dz):  # noqa: ARG001
-    """Radiance that comes from the sky against a direction: (r, g, b)."""
-    return env[0, col.SKY_RED], env[0, col.SKY_GREEN], env[0, col.SKY_BLUE]
+def sky_radiance(env, dx, dy, dz):
+    """Radiance that comes from the sky against a direction of any length: (r, g, b)."""
+    if env[0, col.SKY_KIND] == ZERO:
+        return env[0, col.SKY_RED], env[0, col.SKY_GREEN], env[0, col.SKY_BLUE]
+    return _patterned_sky(env, dx, dy, dz)
