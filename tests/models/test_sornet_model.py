@@ -62,6 +62,41 @@ def test_answers_are_the_networks() -> None:
     assert skills_of(made) == ("predicates",)
 
 
+def test_thresholds_of_the_checkpoint_decide(tmp_path: Path) -> None:
+    images, patches = shown(4)
+    plain = model()
+    logits = plain.logits(asked(images, patches)).numpy()
+    off = ~np.eye(4, dtype=bool)
+    cuts = {"contains": float(np.median(logits[off][:, 4])), "can_support": -1000.0, "supports": 1000}
+    file = tmp_path / "cut.safetensors"
+    file.write_bytes(dump_checkpoint(net(), {"thresholds": cuts}))
+    cut = load_file(file, device="cpu")
+    assert dict(zip(PREDICATES, cut.thresholds, strict=True)) == dict.fromkeys(PREDICATES, 0.0) | cuts
+    answers = cut.predicates(asked(images, patches)).answers
+    assert answers[off][:, 4].sum() == 6  # those above the median
+    assert answers[off][:, 7].all()
+    assert not answers[off][:, 5].any()
+    others = [0, 1, 2, 3, 6]
+    assert (answers[..., others] == plain.predicates(asked(images, patches)).answers[..., others]).all()
+    assert cut.facts()["thresholds"] == cuts
+    assert SornetModel(net(), about={"thresholds": cuts}, device="cpu").fingerprint != plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("stored", "problem"),
+    [
+        ([0.0], "thresholds must be by predicate, left, .*; found"),
+        ({"inside": 0.0}, "thresholds must be by predicate"),
+        ({"contains": "high"}, "the threshold of contains must be a number, not 'high'"),
+        ({"contains": float("nan")}, "the threshold of contains must be a number, not nan"),
+        ({"contains": True}, "the threshold of contains must be a number, not True"),
+    ],
+)
+def test_strange_thresholds_are_refused(stored: object, problem: str) -> None:
+    with pytest.raises(ModelError, match=f"sornet: {problem}"):
+        SornetModel(net(), about={"thresholds": stored}, device="cpu")
+
+
 def test_several_glances_are_averaged_and_make_another_model() -> None:
     images, patches = shown(3)
     once, often = (SornetModel(net(), device="cpu", glances=count) for count in (1, 4))

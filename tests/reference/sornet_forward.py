@@ -41,7 +41,7 @@ def embeddings(
             tokens.append(embedded(w, view, patch) + w["positions"][view, at])
     tokens += [embedded(w, 0, query) + w["query"] for query in queries]
     allowed = mask(len(tokens) - n, n)
-    stream = np.array(tokens)
+    stream = np.array([normed(w, "first", token) for token in tokens] if published(w) else tokens)
     for b in range(depth):
         stream = block(w, f"blocks.{b}", stream, allowed, heads)
     return np.array([normed(w, "last", token) for token in stream[len(tokens) - n :]])
@@ -56,9 +56,17 @@ def cut(image: NDArray[np.uint8], side: int) -> list[NDArray[np.uint8]]:
 
 
 def embedded(w: Mapping[str, Array], view: int, patch: NDArray[np.uint8]) -> Array:
-    """The patch embedding of a view, of pixels brought to [−2, 2]."""
+    """The patch embedding of a view, of pixels brought to [−2, 2]; the published one has no bias."""
+    if published(w):
+        mean, spread = np.array([0.48145466, 0.4578275, 0.40821073]), np.array([0.26862954, 0.26130258, 0.27577711])
+        return w[f"patches.{view}.weight"] @ ((patch.astype(np.float64) / 255.0 - mean) / spread).ravel()
     pixels = (patch.astype(np.float64) / 255.0 - 0.5) / 0.25
     return w[f"patches.{view}.weight"] @ pixels.ravel() + w[f"patches.{view}.bias"]
+
+
+def published(w: Mapping[str, Array]) -> bool:
+    """Whether the weights are those of the network as its authors built it: only that has a first norm."""
+    return "first.weight" in w
 
 
 def mask(seen: int, n: int) -> NDArray[np.bool_]:
@@ -89,7 +97,8 @@ def block(w: Mapping[str, Array], name: str, stream: Array, allowed: NDArray[np.
     out = []
     for token, mixed in zip(stream, taken, strict=True):
         token = token + linear(w, f"{name}.mix", mixed)
-        wide = [gelu(x) for x in linear(w, f"{name}.widen", normed(w, f"{name}.before_widening", token))]
+        active = (lambda x: x / (1.0 + math.exp(-1.702 * x))) if published(w) else gelu
+        wide = [active(x) for x in linear(w, f"{name}.widen", normed(w, f"{name}.before_widening", token))]
         out.append(token + linear(w, f"{name}.narrow", np.array(wide)))
     return np.array(out)
 

@@ -99,9 +99,16 @@ def test_it_learns_logs_and_keeps(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"line.json", LOG, PLAN, STATE}
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])  # of which no weight here is Muon's
-def test_going_on_is_as_if_never_interrupted(optimizer: Any, tmp_path: Path) -> None:
-    how = plan(optimizer=optimizer)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"optimizer": "adamw"},
+        {"optimizer": "muon"},  # of which no weight here is Muon's
+        {"optimizer": "adam", "schedule": "constant", "clip": 0.0, "average": 0.0, "warmup": 0},  # as published
+    ],
+)
+def test_going_on_is_as_if_never_interrupted(changes: dict[str, Any], tmp_path: Path) -> None:
+    how = plan(**changes)
     whole, _ = fit(LineTask(how, Points()), tmp_path / "whole", log_every=1)
     fit(LineTask(how, Points()), tmp_path / "parts", log_every=1, stop_after=7)
     with pytest.raises(KilledError):
@@ -111,6 +118,14 @@ def test_going_on_is_as_if_never_interrupted(optimizer: Any, tmp_path: Path) -> 
     assert (source.asked, done.steps) == (list(range(20, 60)), 60)
     assert all(map(torch.equal, state(whole), state(parts)))
     assert (tmp_path / "whole" / "line.json").read_bytes() == (tmp_path / "parts" / "line.json").read_bytes()
+
+
+@pytest.mark.parametrize(("clip", "stays"), [(0.0, False), (1e-6, True)])
+def test_a_gradient_is_clipped_unless_the_plan_says_not_to(clip: float, stays: bool, tmp_path: Path) -> None:
+    how = plan(clip=clip, optimizer="adam", steps=1, rate=0.5, average=0.0, warmup=0, schedule="constant")
+    learner, _ = fit(LineTask(how, Points()), tmp_path)
+    grown = torch.cat([weight.grad.flatten() for weight in learner.trained() if weight.grad is not None]).norm()
+    assert (grown <= 2e-6) == stays
 
 
 @pytest.mark.parametrize(

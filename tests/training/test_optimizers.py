@@ -1,11 +1,12 @@
-"""Muon: nearly orthogonal steps, of AdamW's size."""
+"""Muon: nearly orthogonal steps, of AdamW's size. Adam as published: no decay, torch's own betas."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from sightline.training.optimizers import Muon, orthogonal
+from sightline.training.optimizers import Muon, optimizers, orthogonal
+from sightline.training.plan import TrainingPlan
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (6, 20), (20, 6)])  # square, wide, tall
@@ -55,3 +56,17 @@ def test_weights_without_a_gradient_stay() -> None:
     weight = torch.nn.Parameter(torch.ones(3, 3))
     Muon([weight], lr=0.1, weight_decay=0.5).step()
     assert torch.equal(weight.detach(), torch.ones(3, 3))
+
+
+def test_plain_adam_is_torchs_own() -> None:
+    torch.manual_seed(3)
+    start, gradient = torch.randn(4, 3), torch.randn(4, 3)
+    ours, theirs = (torch.nn.Linear(3, 4, bias=False) for _ in range(2))
+    for layer in (ours, theirs):
+        layer.weight.data.copy_(start)
+        layer.weight.grad = gradient.clone()
+    [made] = optimizers([ours], TrainingPlan(optimizer="adam", rate=1e-4, decay=0.3), "")
+    made.step()
+    torch.optim.Adam(theirs.parameters(), lr=1e-4).step()
+    assert torch.equal(ours.weight, theirs.weight)
+    assert (ours.weight.detach() - start).abs().max().item() == pytest.approx(1e-4, rel=1e-3)

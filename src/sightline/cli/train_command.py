@@ -55,7 +55,7 @@ def command(
     ] = None,
     split: Annotated[str | None, typer.Option(help="Only this split of the dataset.")] = None,
     size: Annotated[
-        Literal["tiny", "small", "base"] | None,
+        Literal["tiny", "small", "base", "paper", "paper-tiny"] | None,
         typer.Option(help="Of the network; by default tiny or the checkpoint's."),
     ] = None,
     views: Annotated[

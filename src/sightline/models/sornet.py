@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -35,6 +36,7 @@ class SornetModel:
         name: How tables call it; another number of glances than usual stands behind it.
         about: What its checkpoint says of how it was made; JSON values.
         glances: How many times it looks; by default as often as its checkpoint says, else once.
+        thresholds: Logit above which each predicate of its config is said to hold; those of its checkpoint, else 0.
         views: The views it knows, the original camera's first.
         any_views: It may be shown only some of them.
     """
@@ -51,6 +53,7 @@ class SornetModel:
         glances: int | None = None,
     ) -> None:
         self.views, self.about = net.config.views, dict(about or {})
+        self.thresholds = _thresholds(self.about.get("thresholds", {}), net.config, name)
         usual = self.about.get("glances", 1)
         self.glances = usual if glances is None else glances
         try:
@@ -74,11 +77,11 @@ class SornetModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of weights and glances: answers kept from other ones are not the shipped model's.
+        """Hash of weights, glances and thresholds: answers kept from other ones are not the shipped model's.
 
         A checkpoint asked for by its path goes by the file's own hash instead, and its spec tells the glances.
         """
-        digest = blake2b(f"{self.glances} glances".encode(), digest_size=16)
+        digest = blake2b(f"{self.glances} glances {self.thresholds}".encode(), digest_size=16)
         for name, weight in self._net.state_dict().items():
             digest.update(name.encode())
             digest.update(weight.cpu().numpy().tobytes())
@@ -109,13 +112,13 @@ class SornetModel:
 
     def predicates(self, queries: Queries) -> Verdicts:
         """Every predicate of every ordered pair; unknown where the network has no readout for one."""
-        holds = (self.logits(queries) > 0).cpu().numpy()
+        holds = self.logits(queries).cpu().numpy() > np.array(self.thresholds)
         answers = np.full((*holds.shape[:2], len(PREDICATES)), UNKNOWN, dtype=np.int8)
         answers[:, :, [PREDICATES.index(predicate) for predicate in self.config.predicates]] = holds
         return Verdicts(answers)
 
     def logits(self, queries: Queries) -> Tensor:
-        """(n, n, predicates of the config) before the threshold at 0, two ways to say one thing made to agree."""
+        """(n, n, predicates of the config) before the thresholds, two ways to say one thing made to agree."""
         images, patches, places = self._ready(queries)
         with self._computing():
             judged = glances(self._net, images, patches, places, count=self.glances).mean(dim=0)
@@ -161,6 +164,18 @@ class SornetModel:
         if len(set(views)) < len(views):
             raise ModelError(f"{self.name}: takes each view once; shown {', '.join(views)}")
         return [self.views.index(view) for view in views]
+
+
+def _thresholds(stored: Any, config: SornetConfig, name: str) -> tuple[float, ...]:
+    """One a predicate of the config, as a checkpoint's header stores them by name."""
+    if not isinstance(stored, Mapping) or any(predicate not in config.predicates for predicate in stored):
+        raise ModelError(
+            f"{name}: thresholds must be by predicate, {', '.join(config.predicates)}; found {stored!r}"
+        )
+    for predicate, value in stored.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ModelError(f"{name}: the threshold of {predicate} must be a number, not {value!r}")
+    return tuple(float(stored.get(predicate, 0.0)) for predicate in config.predicates)
 
 
 def load_file(path: str | Path, /, device: str = "", glances: int | None = None) -> SornetModel:

@@ -88,7 +88,7 @@ def fit(
             precision="bf16-mixed" if plan.precision == "bf16" else "32-true",
             max_steps=stop,
             max_epochs=-1,
-            gradient_clip_val=plan.clip,  # the learner clips
+            gradient_clip_val=plan.clip or None,  # the learner clips
             logger=False,
             enable_checkpointing=False,
             enable_progress_bar=False,

@@ -60,7 +60,8 @@ class Learner(lightning.LightningModule):
 
     def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
         """Clip here: Lightning refuses to where the optimiser is a fused one."""
-        torch.nn.utils.clip_grad_norm_(self.trained(), self.plan.clip)
+        if self.plan.clip:
+            torch.nn.utils.clip_grad_norm_(self.trained(), self.plan.clip)
 
     def optimizer_step(self, *given: Any, **more: Any) -> None:
         """Step, and bring the running mean up to date: in a hook at the batch's end the log would save first."""

@@ -1,4 +1,4 @@
-"""Optimisers: AdamW, or Muon for some matrices and AdamW for the rest, stepping together."""
+"""Optimisers: Adam, AdamW, or Muon for some matrices and AdamW for the rest, stepping together."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ _ROUNDS = 5
 def optimizers(parts: Iterable[nn.Module], plan: TrainingPlan, muon_prefix: str) -> list[torch.optim.Optimizer]:
     """Make the optimisers of a plan; ``highest`` in every group is the rate the schedule starts from.
 
-    Weight decay is for matrices alone.
+    Weight decay is for matrices alone; plain Adam has none.
 
     Args:
         parts: Modules to train.
         plan: Which optimiser, its rate and decay.
         muon_prefix: How the names of the weights begin whose matrices Muon takes.
     """
+    fused = torch.cuda.is_available()
+    if plan.optimizer == "adam":
+        whole = {"params": [w for part in parts for w in part.parameters()], "highest": plan.rate}
+        return [torch.optim.Adam([whole], lr=plan.rate, fused=fused)]
     named = [pair for part in parts for pair in part.named_parameters()]
     muon = plan.optimizer == "muon"
     inner = [w for name, w in named if muon and name.startswith(muon_prefix) and w.ndim == 2]
@@ -35,7 +39,6 @@ def optimizers(parts: Iterable[nn.Module], plan: TrainingPlan, muon_prefix: str)
         {"params": [w for w in rest if w.ndim >= 2], "weight_decay": plan.decay, "highest": plan.rate},
         {"params": [w for w in rest if w.ndim < 2], "weight_decay": 0.0, "highest": plan.rate},
     ]
-    fused = torch.cuda.is_available()
     made: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, lr=plan.rate, betas=(0.9, 0.98), fused=fused)]
     if inner:
         group = {"params": inner, "highest": plan.rate}

@@ -21,11 +21,13 @@ class TrainingPlan:
     Attributes:
         steps: Optimiser steps.
         batch: Examples of a step.
-        rate: Highest learning rate; reached after `warmup` steps, then down to a hundredth along a cosine.
+        rate: Highest learning rate; reached after `warmup` steps.
         warmup: Steps of the rise.
-        optimizer: ``adamw``, or ``muon`` for the matrices the task names and AdamW for the rest.
+        schedule: From there down to a hundredth along a ``cosine``, or ``constant``.
+        optimizer: ``adam`` with torch's own betas and without decay, ``adamw``, or ``muon`` for the matrices the
+            task names and AdamW for the rest.
         decay: Weight decay.
-        clip: Largest norm of the gradient.
+        clip: Largest norm of the gradient; 0 leaves it as it is.
         average: Decay of the running mean of the weights; the mean is what is kept.
         seed: Of weights and batches.
         precision: ``bf16`` or ``fp32``.
@@ -35,7 +37,8 @@ class TrainingPlan:
     batch: int = 256
     rate: float = 1e-3
     warmup: int = 200
-    optimizer: Literal["adamw", "muon"] = "muon"
+    schedule: Literal["cosine", "constant"] = "cosine"
+    optimizer: Literal["adam", "adamw", "muon"] = "muon"
     decay: float = 0.05
     clip: float = 1.0
     average: float = 0.998
@@ -44,8 +47,8 @@ class TrainingPlan:
 
     LEAST: ClassVar[Mapping[str, int]] = {"steps": 1, "batch": 1, "warmup": 0}
     SHARES: ClassVar[tuple[str, ...]] = ("average",)
-    ABOVE_ZERO: ClassVar[tuple[str, ...]] = ("rate", "clip")
-    NOT_NEGATIVE: ClassVar[tuple[str, ...]] = ("decay",)
+    ABOVE_ZERO: ClassVar[tuple[str, ...]] = ("rate",)
+    NOT_NEGATIVE: ClassVar[tuple[str, ...]] = ("decay", "clip")
 
     def __post_init__(self) -> None:
         for name, least in self.LEAST.items():
@@ -70,6 +73,8 @@ class TrainingPlan:
         """
         if step < self.warmup:
             return (step + 1) / self.warmup
+        if self.schedule == "constant":
+            return 1.0
         along = min(1.0, (step - self.warmup) / max(1, self.steps - self.warmup))
         return 0.01 + 0.99 * 0.5 * (1.0 + float(np.cos(np.pi * along)))
 

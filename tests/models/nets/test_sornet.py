@@ -44,6 +44,8 @@ SHAPES: list[tuple[dict[str, Any], tuple[int, ...], int]] = [
     ({"width": 15, "heads": 3, "depth": 1, "hidden": 1, "image": (12, 8), "patch": 4}, (0, 1), 7),  # odd sizes
     ({"width": 7, "heads": 1, "depth": 3, "image": (5, 5), "patch": 5, "views": ("a", "b", "c")}, (2, 0), 3),
     ({"width": 8, "heads": 8, "depth": 1, "image": (8, 16), "patch": 8, "predicates": ("left",)}, (0,), 3),
+    ({"published": True, "views": ("original",)}, (0,), 3),  # the authors' network
+    ({"published": True}, (1, 0), 2),
 ]
 
 
@@ -255,7 +257,13 @@ def test_networks_that_cannot_be(changes: dict[str, Any], words: str) -> None:
 
 
 def test_sizes() -> None:
-    assert [(it.width, it.depth, it.heads) for it in SIZES.values()] == [(256, 7, 4), (384, 12, 6), (768, 12, 12)]
+    assert {name: (it.width, it.depth, it.heads) for name, it in SIZES.items()} == {
+        "tiny": (256, 7, 4),
+        "small": (384, 12, 6),
+        "base": (768, 12, 12),
+        "paper": (768, 12, 12),
+        "paper-tiny": (256, 7, 4),
+    }
     assert sornet_config("base", views=BOTH).views == BOTH
     with pytest.raises(ConfigError, match="unknown size 'huge' of SORNet; there are tiny, small, base"):
         sornet_config("huge")
@@ -265,3 +273,29 @@ def test_tiny_fits_16_megabytes_in_half_precision() -> None:
     with torch.device("meta"):
         made = Sornet(sornet_config("tiny", views=BOTH))
     assert sum(weight.numel() for weight in made.parameters()) * 2 + 20_000 < 16e6  # with the header
+
+
+def test_the_published_network_begins_as_its_authors_began() -> None:
+    torch.manual_seed(0)
+    made = Sornet(sornet_config("paper-tiny"))
+    width, hidden = made.config.width, made.config.hidden
+    weights = made.state_dict()
+    assert not any(name.startswith("patches") and name.endswith("bias") for name in weights)
+    assert float(weights["positions"].std()) == pytest.approx(width**-0.5, rel=0.05)
+    assert float(weights["readout.subject.weight"].abs().max()) == pytest.approx((2 * width) ** -0.5, rel=0.01)
+    assert float(weights["readout.weight"].abs().max()) == pytest.approx(hidden**-0.5, rel=0.01)
+    assert float(weights["blocks.0.qkv.weight"].abs().max()) == pytest.approx((6 / (4 * width)) ** 0.5, rel=0.01)
+    assert float(weights["blocks.0.qkv.bias"].abs().max()) == 0.0
+    torch.testing.assert_close(weights["first.weight"], torch.ones(width))
+
+
+def test_the_published_size() -> None:
+    paper = sornet_config("paper")
+    assert (paper.width, paper.depth, paper.heads, paper.hidden, paper.patch, paper.grid) == (
+        768,
+        12,
+        12,
+        512,
+        32,
+        (10, 15),
+    )

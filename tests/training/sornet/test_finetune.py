@@ -140,7 +140,7 @@ def test_majority_says_the_commoner_answer() -> None:
     truth[..., 2] = True
     truth[0, 0, 1, 0] = True
     present = np.array([[1, 1, 1], [1, 1, 0]], bool)
-    found = majority(SceneAnswers(present, truth, truth, truth, truth), 2)
+    found = majority(SceneAnswers(present, truth, truth, truth, truth, truth.astype(np.float32)), 2)
     assert found.scene_accuracy["front"].value == 1.0
     assert found.scene_accuracy["left"].value == pytest.approx((5 / 6 + 1) / 2)
     assert np.isnan(found.f1["left"].value)

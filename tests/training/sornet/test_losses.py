@@ -36,6 +36,20 @@ def test_predicates_agree_with_loops(seed: int) -> None:
     assert float(predicate_loss(logits, labels, present)) == pytest.approx(expected, rel=1e-5)
 
 
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000))
+def test_without_extra_weight_every_judgement_counts_alike(seed: int) -> None:
+    """The published loss: the mean over all judgements that are asked for."""
+    logits, labels, present = made(seed)
+    asked = [
+        oracle.cross_entropy(float(logits[s, i, j, p]), bool(labels[s, i, j, p]))
+        for s, i, j, p in np.ndindex(2, 4, 4, 8)
+        if i != j and present[s, i] and present[s, j]
+    ]
+    expected = sum(asked) / len(asked) if asked else 0.0
+    assert float(predicate_loss(logits, labels, present, near=1.0)) == pytest.approx(expected, rel=1e-5)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_facts_agree_with_loops(seed: int) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sightline.errors import ConfigError
+from sightline.models.nets.sornet import SIZES
 from sightline.plain import plain
 from sightline.training.sornet.augmentation import Augmentation
-from sightline.training.sornet.plan import SornetPlan
+from sightline.training.sornet.plan import PAPER, SornetPlan
 
 THREE = ("original", "top", "side_1")
 
@@ -40,6 +42,22 @@ def test_schedule_never_rises_after_warm_up() -> None:
 
 def test_schedule_without_warm_up() -> None:
     assert SornetPlan(steps=10, warmup=0).factor(0) == 1.0
+
+
+def test_a_constant_rate_stays_after_warm_up() -> None:
+    plan = SornetPlan(steps=100, warmup=4, schedule="constant")
+    assert [plan.factor(step) for step in (0, 3, 4, 50, 99)] == [0.25, 1.0, 1.0, 1.0, 1.0]
+
+
+def test_the_papers_recipe_has_nothing_of_ours() -> None:
+    plan = SornetPlan(**PAPER)
+    assert (plan.facts, plan.pointing, plan.near, plan.augmentation, plan.crowded) == (0.0, 0.0, 1.0, None, 0.0)
+    assert (plan.optimizer, plan.rate, plan.decay, plan.clip, plan.average) == ("adam", 1e-4, 0.0, 0.0, 0.0)
+    assert {plan.factor(step) for step in (0, 1, 100_000)} == {1.0}
+    assert plan.steps * plan.batch == 80 * 80_000
+    assert {plan.shown(step) for step in range(20)} == {(0,)}
+    assert SIZES[plan.size].published
+    assert replace(SIZES[plan.size], published=False) == SIZES["base"]
 
 
 def test_views_of_a_step() -> None:
@@ -84,7 +102,8 @@ def test_views_follow_seed_and_step() -> None:
         ({"rate": 0.0}, "rate of a training must be a number above 0, not 0.0"),
         ({"rate": float("nan")}, "rate of a training must be a number above 0, not nan"),
         ({"rate": float("inf")}, "rate of a training must be a number above 0, not inf"),
-        ({"clip": 0.0}, "clip of a training must be a number above 0"),
+        ({"clip": -1.0}, "clip of a training must be a number ≥ 0"),
+        ({"near": -1.0}, "near of a training must be a number ≥ 0"),
         ({"decay": -0.1}, "decay of a training must be a number ≥ 0, not -0.1"),
         ({"facts": float("nan")}, "facts of a training must be a number ≥ 0, not nan"),
         ({"pointing": float("inf")}, "pointing of a training must be a number ≥ 0, not inf"),
@@ -101,6 +120,7 @@ def test_limits(settings: dict[str, Any], problem: str) -> None:
     [
         SornetPlan(),
         SornetPlan(augmentation=None, views=("original",), optimizer="muon", start="a.safetensors"),
+        SornetPlan(**PAPER),
         SornetPlan(augmentation=Augmentation(hue=0.1, noise=0.0), precision="fp32", compiled=False),
     ],
 )

@@ -24,6 +24,10 @@ MEAN: Final = 0.5
 SPREAD: Final = 0.25
 """Pixels of [0, 1] become (pixel − MEAN) / SPREAD."""
 
+PUBLISHED_MEAN: Final = (0.48145466, 0.4578275, 0.40821073)
+PUBLISHED_SPREAD: Final = (0.26862954, 0.26130258, 0.27577711)
+"""The same by channel in the published network: the figures of CLIP's pictures."""
+
 _FIFTHS: Final = ((0, 0), (2, 1), (-1, 2), (-2, -1), (1, -2))  # of a patch; repeated over patches, an even lattice
 
 MOST_GLANCES: Final = len(_FIFTHS)
@@ -44,6 +48,9 @@ class SornetConfig:
         patch: Side of a patch, pixels; also of a query.
         most_objects: Queries it takes at once.
         predicates: What the readouts judge.
+        published: Built as SORNet's authors built it, where ours differs: pixels by CLIP's mean and spread, patches
+            embedded without a bias, a norm before the first block, GELU by a sigmoid, random positions to begin
+            with.
     """
 
     width: int
@@ -55,6 +62,7 @@ class SornetConfig:
     patch: int = 32
     most_objects: int = 16
     predicates: tuple[str, ...] = PREDICATES
+    published: bool = False
 
     def __post_init__(self) -> None:
         for name in ("width", "depth", "heads", "hidden", "patch", "most_objects"):
@@ -85,8 +93,11 @@ SIZES: Final[Mapping[str, SornetConfig]] = {
     "tiny": SornetConfig(width=256, depth=7, heads=4, hidden=192),
     "small": SornetConfig(width=384, depth=12, heads=6, hidden=512),
     "base": SornetConfig(width=768, depth=12, heads=12, hidden=512),
+    "paper": SornetConfig(width=768, depth=12, heads=12, hidden=512, published=True),
+    "paper-tiny": SornetConfig(width=256, depth=7, heads=4, hidden=192, published=True),
 }
-"""``base`` is the published network, a ViT-B/32; ``tiny`` fits 16 MB in half precision."""
+"""``paper`` is the published network, a ViT-B/32, layer by layer; ``base`` is as large, with our details; ``tiny``
+fits 16 MB in half precision; ``paper-tiny`` is as small, with the published details."""
 
 
 def sornet_config(size: str, **changes: Any) -> SornetConfig:
@@ -110,7 +121,7 @@ class Block(nn.Module):
     def __init__(self, config: SornetConfig) -> None:
         super().__init__()
         width = config.width
-        self.heads = config.heads
+        self.heads, self.published = config.heads, config.published
         self.before_attention = nn.LayerNorm(width)
         self.qkv = nn.Linear(width, 3 * width)
         self.mix = nn.Linear(width, width)
@@ -161,7 +172,9 @@ class Block(nn.Module):
 
     def _feed(self, tokens: Tensor) -> Tensor:
         """The second half of the block."""
-        fed: Tensor = tokens + self.narrow(functional.gelu(self.widen(self.before_widening(tokens))))
+        wide = self.widen(self.before_widening(tokens))
+        active = wide * torch.sigmoid(1.702 * wide) if self.published else functional.gelu(wide)
+        fed: Tensor = tokens + self.narrow(active)
         return fed
 
 
@@ -201,14 +214,16 @@ class Sornet(nn.Module):
         self.config = config
         rows, columns = config.grid
         pixels = 3 * config.patch**2
-        self.patches = nn.ModuleList(nn.Linear(pixels, config.width) for _ in config.views)
+        bias = not config.published
+        self.patches = nn.ModuleList(nn.Linear(pixels, config.width, bias=bias) for _ in config.views)
         self.positions = nn.Parameter(torch.empty(len(config.views), rows * columns, config.width))
         self.query = nn.Parameter(torch.empty(config.width))
+        self.first: nn.Module = nn.LayerNorm(config.width) if config.published else nn.Identity()
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
         self.last = nn.LayerNorm(config.width)
         self.readout = Readout(config)
         if not self.positions.is_meta:  # there they wait for weights to be loaded
-            self._begin()
+            self._begin_as_published() if config.published else self._begin()
 
     def forward(self, images: Tensor, queries: Tensor, views: Sequence[int] | None = None) -> Tensor:
         """Logits (B, N, N, predicates), [subject, object, predicate].
@@ -254,12 +269,29 @@ class Sornet(nn.Module):
         shown = range(images.shape[1]) if views is None else views
         if views is not None and len(views) != images.shape[1]:
             raise ConfigError(f"{images.shape[1]} views are shown to SORNet, {len(views)} are named")
+        side, published = self.config.patch, self.config.published
         seen = [
-            self.patches[v](_cut(images[:, i], self.config.patch)) + self.positions[v] for i, v in enumerate(shown)
+            self.patches[v](_cut(_scaled(images[:, i], published), side)) + self.positions[v]
+            for i, v in enumerate(shown)
         ]
-        asked = self.patches[0](_scaled(queries).flatten(2)) + self.query
+        asked = self.patches[0](_scaled(queries, published).flatten(2)) + self.query
         kind = _stream_type(asked)
-        return torch.cat(seen, dim=1).to(kind), asked.to(kind)
+        return self.first(torch.cat(seen, dim=1)).to(kind), self.first(asked).to(kind)
+
+    def _begin_as_published(self) -> None:
+        """Random weights as the published network begins with: torch's own, of layers on whole concatenations."""
+        for block in self.blocks:
+            assert isinstance(block, Block)
+            nn.init.xavier_uniform_(block.qkv.weight)
+            nn.init.zeros_(block.qkv.bias)
+            nn.init.zeros_(block.mix.bias)
+        reach = (2 * self.config.width) ** -0.5
+        for weight in self.readout.subject.weight, self.readout.subject.bias, self.readout.object.weight:
+            nn.init.uniform_(weight, -reach, reach)
+        for weight in self.readout.weight, self.readout.bias:
+            nn.init.uniform_(weight, -(self.config.hidden**-0.5), self.config.hidden**-0.5)
+        for weight in self.positions, self.query:
+            nn.init.normal_(weight, std=self.config.width**-0.5)
 
     def _begin(self) -> None:
         """Random weights: small ones everywhere, smaller where a block adds to the stream.
@@ -359,14 +391,16 @@ def _stream_type(like: Tensor) -> torch.dtype:
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else like.dtype
 
 
-def _scaled(pixels: Tensor) -> Tensor:
+def _scaled(pixels: Tensor, published: bool) -> Tensor:
     if pixels.dtype == torch.uint8:
         pixels = pixels.float() / 255.0
+    if published:
+        return (pixels - pixels.new_tensor(PUBLISHED_MEAN)) / pixels.new_tensor(PUBLISHED_SPREAD)
     return (pixels - MEAN) / SPREAD
 
 
 def _cut(images: Tensor, side: int) -> Tensor:
     """Patches row by row, (B, patches, side · side · 3)."""
     batch, height, width, _ = images.shape
-    grid = _scaled(images).view(batch, height // side, side, width // side, side, 3)
+    grid = images.view(batch, height // side, side, width // side, side, 3)
     return grid.permute(0, 1, 3, 2, 4, 5).reshape(batch, -1, side * side * 3)

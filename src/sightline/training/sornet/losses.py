@@ -12,7 +12,6 @@ from sightline.scenes.labels import PREDICATES, SPATIAL
 from sightline.training.sornet.layouts import FACTS, LENGTHS
 
 _CONTAINS, _SUPPORTS = (PREDICATES.index(predicate) for predicate in ("contains", "supports"))
-_NEAR = 3.0  # weight of a direction between an object and what it holds
 _UPRIGHT = [name in ("behind", "base", "height", "cavity_depth") for name in FACTS[:LENGTHS]]
 _TOUCHED = 0.02  # share of a patch from which on it shows the object
 _SEEN = 0.01  # patches' worth of visible pixels below which an object cannot be pointed at
@@ -35,22 +34,21 @@ class FactsHead(nn.Module):
         return facts
 
 
-def predicate_loss(logits: Tensor, labels: Tensor, present: Tensor) -> Tensor:
+def predicate_loss(logits: Tensor, labels: Tensor, present: Tensor, near: float = 3.0) -> Tensor:
     """Mean binary cross-entropy over the judgements of pairs of present, different objects.
-
-    Of two objects one of which stands in or on the other, directions count more: their middles are centimetres
-    apart, and half of the mistakes are made there.
 
     Args:
         logits: (B, N, N, P), predicates in the order of `PREDICATES`.
         labels: (B, N, N, P) bool.
         present: (B, N) bool.
+        near: Weight of a direction between two objects one of which stands in or on the other: their middles are
+            centimetres apart, and half of the mistakes are made there.
     """
     each = functional.binary_cross_entropy_with_logits(logits, labels.float(), reduction="none")
     asked = pairs_of(present).float()
     held = labels[..., _CONTAINS] | labels[..., _SUPPORTS]
-    near = torch.where(held | held.transpose(1, 2), _NEAR, 1.0) * asked
-    weight = torch.stack([near if predicate in SPATIAL else asked for predicate in PREDICATES], dim=-1)
+    spatial = torch.where(held | held.transpose(1, 2), near, 1.0) * asked
+    weight = torch.stack([spatial if predicate in SPATIAL else asked for predicate in PREDICATES], dim=-1)
     return (each * weight).sum() / weight.sum().clamp(min=1.0)
 
 

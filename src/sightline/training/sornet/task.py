@@ -55,7 +55,7 @@ class SornetTask:
         images, patches, covers, change = self._pixels(scenes, first=shown[0] == 0)
         embedded, looked = self.net.trace(images, patches, shown)
         logits = self.net.readout(embedded)
-        loss = predicate_loss(logits, scenes.labels, scenes.present)
+        loss = predicate_loss(logits, scenes.labels, scenes.present, plan.near)
         metrics = {"predicates": loss, "right": share_right(logits, scenes.labels, scenes.present)}
         if plan.facts and scenes.facts is not None:
             facts = scenes.facts if change is None else enlarged(scenes.facts, change.zoom, change.stretch)
