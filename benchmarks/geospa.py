@@ -12,6 +12,7 @@ import argparse
 import gc
 import json
 import platform
+import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ SPLITS = (
     "val_kitchen",
     "val_kitchen_plain",
 )
+GEOMETRIC = ("contains", "supports", "can_contain", "can_support")
 SHOWN = {"1 view": (0,), "2 views": (0, 1)}
 SCENES = 2048
 EXAMINE_S, SAVE_S = 50, 8
@@ -78,7 +80,7 @@ PLANS = {
         kept=98304,
         ship=False,
         augmented="light",
-        about="ViT-B/32 as published",
+        about="ViT-B/32 by our recipe",
     ),
     "base-alike": replace(
         _WIDE,
@@ -89,6 +91,15 @@ PLANS = {
         alike=0.25,
         glances=5,
         about="as base-wide, with two in three scenes of invented shapes, some of look-alikes, and longer",
+    ),
+    "base-vessels": replace(
+        _WIDE,
+        settings={**_WIDE.settings, "steps": 4600},
+        also="geospa/vessels",
+        crowded=0.3,
+        alike=0.2,
+        glances=5,
+        about="as base-wide, with vessels, lids, handles, rings and plates of our own",
     ),
     "base-wide": _WIDE,
     "base-varied": Named(
@@ -109,7 +120,7 @@ PLANS = {
         },
         kept=98304,
         augmented="light",
-        about="the shipped model",
+        about="taught by GeoSpa's seven shapes alone",
     ),
     "tiny-alike": Named(
         {"size": "tiny", "steps": 6000, "batch": 256, "optimizer": "muon", "rate": 2e-3, "crowded": 0.0},
@@ -121,6 +132,16 @@ PLANS = {
         fresh=24,
         augmented="light",
         about="as tiny, with scenes of invented shapes, a quarter of them of look-alikes",
+    ),
+    "tiny-vessels": Named(
+        {"size": "tiny", "steps": 9000, "batch": 256, "optimizer": "muon", "rate": 2e-3, "crowded": 0.0},
+        also="geospa/vessels",
+        crowded=0.3,
+        alike=0.2,
+        kept=40960,
+        fresh=20,
+        augmented="light",
+        about="the shipped model: half its scenes have vessels, lids, handles, rings and plates of our own",
     ),
     "tiny-short": Named(
         {"size": "tiny", "steps": 1200, "batch": 256, "optimizer": "muon", "rate": 2e-3, "compiled": False},
@@ -163,7 +184,7 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
 
     torch.set_float32_matmul_precision("high")
     named, workers, deadline, folder = PLANS[name], args.workers, args.deadline, out / name
-    plan = SornetPlan(**named.settings, views=VIEWS)
+    plan = SornetPlan(**{"views": VIEWS, **named.settings})
     if named.augmented != "full":
         plan = replace(plan, augmentation=Augmentation.light() if named.augmented == "light" else None)
     plan = plan if args.steps is None else replace(plan, steps=args.steps)
@@ -195,13 +216,15 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
         return
     net, about = load_checkpoint(done.weights, Sornet)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
+    thresholds = chosen_thresholds(net, workers, min(CHOSEN_BY, args.scenes), named.glances)
+    say(name, "thresholds", thresholds)
     if named.ship:
         (args.results / f"{name}.safetensors").write_bytes(
-            dump_checkpoint(net, {**about, "glances": named.glances}, half=True)
+            dump_checkpoint(net, {**about, "glances": named.glances, "thresholds": thresholds}, half=True)
         )
     facts = {"plan": plain(plan), "world": named.world, "kept": named.kept, "about": named.about}
     facts |= {name: getattr(named, name) for name in ("also", "turns", "crowded", "alike", "glances", "fresh")}
-    facts |= {"seconds": spent, "steps": done.steps}
+    facts |= {"seconds": spent, "steps": done.steps, "thresholds": thresholds}
     examine(net, name, args.results, workers, args.scenes, facts)
 
 
@@ -216,13 +239,14 @@ def source_of(named: Named, plan: Any, workers: int) -> Any:
 
     for name in (named.world, named.also):
         if name:
-            scenes = PlacedScenes(load_world(name), VIEWS, seed=0, size=2, batches=1)
+            scenes = PlacedScenes(load_world(name), plan.views, seed=0, size=2, batches=1)
             warm_up(item_of, (scenes, 0), workers, preload=item_of.__module__)
     endless = 10**6  # steps are chosen later
 
     def drawn(name: str, canonical: int, crowded: float, alike: float = 0.0) -> WorldSource:
         world, seed, size = load_world(name), plan.seed, plan.batch
-        scenes = PlacedScenes(world, VIEWS, seed=seed, size=size, batches=endless, crowded=crowded, alike=alike)
+        shares = {"crowded": crowded, "alike": alike}
+        scenes = PlacedScenes(world, plan.views, seed=seed, size=size, batches=endless, **shares)
         made = WorldSource(scenes, canonical=canonical, workers=workers, cuda=torch.cuda.is_available())
         say("ready to draw", name, f"{len(made.bank)} objects")
         return made
@@ -233,7 +257,7 @@ def source_of(named: Named, plan: Any, workers: int) -> Any:
         source = MixedSource([source, also], named.turns)
     if not named.kept:
         return source
-    return FewScenes(source, named.kept, len(VIEWS), batch=plan.batch, seed=plan.seed, fresh=named.fresh)
+    return FewScenes(source, named.kept, len(plan.views), batch=plan.batch, seed=plan.seed, fresh=named.fresh)
 
 
 def affordable(plan: Any, source: Any, out: Path, until: float, more: float) -> int:
@@ -279,7 +303,8 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
         world, batches = load_world(f"geospa/{split}"), scenes // batch
         placed = PlacedScenes(world, VIEWS, seed=0, size=batch, batches=batches, **shares)
         source = WorldSource(placed, canonical=4, workers=workers, cuda=torch.cuda.is_available())
-        answers = answers_by(net, source, scenes // batch, list(SHOWN.values()), glances=facts["glances"])
+        how = {"glances": facts["glances"], "thresholds": facts["thresholds"]}
+        answers = answers_by(net, source, scenes // batch, list(SHOWN.values()), **how)
         for words, answer in zip(SHOWN, answers, strict=True):
             kinds = {"": answer.said, " plain": answer.plain} | (
                 {" once": answer.once} if facts["glances"] > 1 else {}
@@ -289,6 +314,41 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
                 counts[f"{split}|{words}{kind}"] = tallied.astype(np.uint8)
             say(name, split, words, summary(counts[f"{split}|{words}"]))
         np.savez_compressed(out / f"{name}.npz", told=json.dumps(about), **counts)
+    for split in ("val_kitchen", "val_kitchen_plain"):
+        say(name, split, "2 views, geometric, against the majority:", beside_majority(out, name, split))
+
+
+CHOSEN_BY = 1024
+"""Scenes of val_default by which thresholds are chosen; of another seed than those it is examined on."""
+
+
+def chosen_thresholds(net: Any, workers: int, scenes: int, glances: int) -> dict[str, float]:
+    """Thresholds of the geometric predicates, by the rule of `best_thresholds`, both views shown."""
+    import torch
+
+    from sightline.training.sornet.evaluation import answers, best_thresholds
+    from sightline.training.sornet.layouts import PlacedScenes
+    from sightline.training.sornet.sources import WorldSource
+    from sightline.worlds import load_world
+
+    batch, views = min(256, scenes), net.config.views
+    placed = PlacedScenes(load_world("geospa/val_default"), views, seed=1, size=batch, batches=scenes // batch)
+    source = WorldSource(placed, canonical=4, workers=workers, cuda=torch.cuda.is_available())
+    return best_thresholds(answers(net, source, scenes // batch, range(len(views)), glances=glances))
+
+
+def beside_majority(out: Path, name: str, split: str) -> str:
+    """Scene accuracy of the geometric predicates against the majority's, paired by scene; F1 of each of them."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs" / "pages"))
+    from _geospa import Results
+
+    results = Results.read(out)
+    scores, blind = results.scores(name, split), results.majority(split, name)
+    gap = results.against_majority(name, split)["geometric"]
+    means = " against ".join(f"{100 * one.scene_accuracy['geometric'].value:.2f}" for one in (scores, blind))
+    each = ", ".join(f"{predicate} {100 * scores.f1[predicate].value:.1f}" for predicate in GEOMETRIC)
+    ends = f"{100 * gap.difference:+.2f} ({100 * gap.low:+.2f} to {100 * gap.high:+.2f})"
+    return f"{means}, {ends}; F1 {each}"
 
 
 def learned_from(facts: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Work out ``margins.npz``: ``python tools/bake_margins.py``. Takes three minutes of a core.
+"""Work out ``margins.npz``: ``python tools/bake_margins.py``. Takes four minutes of a core.
 
 Of GeoSpa's shapes and the kitchen's, in GeoSpa's sizes, it keeps all that can be asked; of the invented ones, which
 are many, what is asked about two things, and leaves three to be worked out when they meet.
@@ -18,15 +18,16 @@ from sightline.worlds.solids import Outline
 from sightline.worlds.spec import load_world
 
 ALL_OF: Final = tuple(f"{shape}:{size}" for shape in GEOSPA + KITCHEN for size in ("small", "medium", "large"))
-PAIRS_OF: Final = load_world("geospa/alike").solids()
+PAIRS_OF: Final = tuple(load_world(f"geospa/{name}").solids() for name in ("alike", "vessels"))
 
 
 def bake() -> dict[Question, float]:
     """Answers to what `can_contain` and `can_support` can ask about the built-in shapes."""
     answers: dict[Question, float] = {}
-    for outer, inner in _regions(PAIRS_OF):
-        for outline, _ in inner:
-            _answer(answers, in_units(outer, outline))
+    for names in PAIRS_OF:
+        for outer, inner in _regions(names):
+            for outline, _ in inner:
+                _answer(answers, in_units(outer, outline))
     for outer, inner in _regions(ALL_OF):
         fitting = []
         for outline, low_enough in inner:

@@ -31,10 +31,12 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results" / "geospa"
 
 PLANS = (
+    "base-vessels",
     "base-alike",
     "base-wide",
     "base",
     "base-varied",
+    "tiny-vessels",
     "tiny-alike",
     "tiny",
     "tiny-short",
@@ -147,12 +149,20 @@ class Results:
         """Name of the views under which answers are counted as the network said them, none of them averaged."""
         return f"{views} plain" if f"{split}|{views} plain" in self.counts[plan] else views
 
-    def majority(self, split: str) -> PredicateScores:
-        """Scores of whoever gives the commoner answer to each predicate of the split."""
-        key = ("majority", split, "")
+    def majority(self, split: str, plan: str = "") -> PredicateScores:
+        """Scores of whoever gives the commoner answer to each predicate of the split, on a plan's scenes."""
+        key = ("majority", split, plan)
         if key not in self._scored:
-            self._scored[key] = scores(majority_counts(self.counts[self.lead][f"{split}|{TWO}"]))
+            self._scored[key] = scores(majority_counts(self.counts[plan or self.lead][f"{split}|{TWO}"]))
         return self._scored[key]
+
+    def against_majority(self, plan: str, split: str, views: str = TWO) -> dict[str, Comparison]:
+        """A plan minus the majority on the same scenes, by `COMPARED`."""
+        counts = self.counts[plan][f"{split}|{views}"]
+        rows = compare(
+            features(counts), features(majority_counts(counts)), lambda t: statistics(t)[:, _TOLD], COMPARED
+        )
+        return dict(zip(COMPARED, rows, strict=True))
 
     def difference(self, a: tuple[str, str], b: tuple[str, str], split: str) -> dict[str, Comparison]:
         """(plan, views) minus (plan, views) on the same scenes, by `COMPARED`."""
@@ -177,6 +187,32 @@ def majority_counts(counts: Counts) -> Counts:
     made[..., TP], made[..., FP] = true * yes, false * yes
     made[..., TN], made[..., FN] = false * ~yes, true * ~yes
     return made
+
+
+def beyond(told: dict[str, Any]) -> str:
+    """What a training was taught, shown or allowed beyond GeoSpa's own, in words; by its plan and examination.
+
+    >>> plan = {"facts": 0, "pointing": 0, "near": 1, "augmentation": None, "views": ["original"], "size": "paper"}
+    >>> beyond({"plan": plan})
+    'nothing'
+    """
+    plan = told["plan"]
+    worlds = f"scenes of invented shapes, sizes, colours and materials (`{told.get('also')}`)"
+    glances = told.get("glances", 1)
+    parts = {
+        "places and measures of objects as a second target (*pose facts*)": plan["facts"] > 0,
+        "where to look (*pointing*)": plan["pointing"] > 0,
+        "more weight on directions between an object and what it holds": plan.get("near", 3.0) != 1.0,
+        "pictures changed at random": bool(plan["augmentation"]),
+        worlds: bool(told.get("also")),
+        "a second view in half of the training": len(plan["views"]) > 1,
+        f"{glances} glances at a scene": glances > 1,
+        "thresholds by predicate, chosen on other scenes of val_default": any(told.get("thresholds", {}).values()),
+        "another optimiser and schedule, and a network that differs in details": not plan["size"].startswith(
+            "paper"
+        ),
+    }
+    return "; ".join(words for words, had in parts.items() if had) or "nothing"
 
 
 def images_a_second(told: dict[str, Any]) -> float:

@@ -26,9 +26,11 @@ from _geospa import (
     SEED_WHOLE,
     TWO,
     Results,
+    beyond,
     published,
     wrapped,
 )
+from _geospa_ablation import ablation_part, kitchen_part
 from _geospa_card import CARD, card
 from _geospa_chart import chart
 from _geospa_grid import grid, odds, points
@@ -87,6 +89,10 @@ def against_part(results: Results) -> Iterator[str]:
         for val_kitchen: nothing contains anything in its own kitchen, which is val_kitchen_plain. Their scenes are
         not ours: same rules, other draws, other renderer, and labels by geometry instead of by table
         ({{doc}}`geospa_tables`)."""
+    )
+    yield wrapped(
+        f"""Nor was ours taught as theirs was, by predicates alone. Beyond theirs `{plan}` had:
+        {beyond(results.told[plan])}. *From GeoSpa's recipe to ours*, below, says what each of these is worth."""
     )
     rows: dict[str, list[Any]] = {}
     for split in results.splits(plan):
@@ -223,6 +229,8 @@ def page(results: Results, blender: Path = BLENDER, *, write: bool = False) -> s
         predicates_part(results),
         agreement_part(results),
         glances_part(results),
+        kitchen_part(results),
+        ablation_part(results.folder),
         plans_part(results),
         curves_part(results, write),
         blender_part(blender),

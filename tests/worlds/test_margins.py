@@ -50,7 +50,7 @@ def test_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     for function in (fits.contains_fit, fits.supports_fit, fits._margin):
         function.cache_clear()
     monkeypatch.setattr(fits, "work_out", refuse)
-    for a, b in itertools.chain(itertools.product(NAMES, repeat=2), itertools.product(PAIRS_OF, repeat=2)):
+    for a, b in itertools.chain(*(itertools.product(names, repeat=2) for names in (NAMES, *PAIRS_OF))):
         fits.can_contain(a, b)
         fits.can_support(a, b)
     rng = np.random.default_rng(1)

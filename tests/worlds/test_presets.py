@@ -39,7 +39,21 @@ MORE = {
     "black",
 }
 NEW = {"satin", "pearl", "plastic"}
-FAR = set(INVENTED) - {"kiln"}
+VESSELS = INVENTED.index("crucible")
+ELDER = {
+    "slab",
+    "disc",
+    "tri_prism",
+    "column",
+    "cone_stump",
+    "dome",
+    "barrel",
+    "pawn",
+    "urn",
+    "low_drum",
+    "low_pot",
+}
+ELDER |= {"tray", "block", "block_well", "hod", "planter", "pole", "pipe"}
 
 GEOSPA_SPLITS = [
     # split, shapes, sizes, colours, materials, scenes
@@ -56,7 +70,15 @@ GEOSPA_SPLITS = [
     ("invented", TRAIN | set(INVENTED[:42]), {"small", "medium", "largish"}, SEEN | MORE, {"metal"} | NEW, 80_000),
     (
         "alike",
-        TRAIN | set(INVENTED) - {"kiln"},
+        TRAIN | set(INVENTED[:VESSELS]) - {"kiln"},
+        {"small", "medium", "largish"},
+        SEEN | MORE,
+        {"metal"} | NEW,
+        80_000,
+    ),
+    (
+        "vessels",
+        TRAIN | set(INVENTED[VESSELS:]) | ELDER,
         {"small", "medium", "largish"},
         SEEN | MORE,
         {"metal"} | NEW,
@@ -146,6 +168,7 @@ MADE = {
     "geospa/diverse": ([844061417, 2442852937, 163766707], 3726696955),
     "geospa/invented": ([3848841670, 999939832, 2920096163], 3205334393),
     "geospa/alike": ([308085905, 1493282812, 171932206], 392333396),
+    "geospa/vessels": ([1445049750, 1217000856, 795444041], 1533865489),
     "kitchen": ([3135967822, 3323967011, 2670285633], 867374350),
 }
 

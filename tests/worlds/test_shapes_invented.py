@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sightline.worlds import load_world
 from sightline.worlds.looks import COLORS, MATERIALS, linear
 from sightline.worlds.shapes import INVENTED, KITCHEN, SIZES, solid
-from sightline.worlds.shapes.invented import RECIPES, opening
+from sightline.worlds.shapes.invented import GRIP, RECIPES, THICK, Form, _outline, opening
 from sightline.worlds.shapes.surfaces import Surface, open_edges, volume
-from sightline.worlds.solids import Solid
+from sightline.worlds.solids import Outline, Solid
 
 HELD_OUT = (*(shape for shape, _ in load_world("geospa/val_shape").shapes), *KITCHEN)
 NEAREST = 0.8
@@ -50,7 +50,13 @@ def filled(shape: str, turn: float = 0.0) -> Cells:
     hollow = made.cavity
     room = 0.0 if hollow is None else area(hollow.outline.polygon()) * hollow.depth
     scale = 1.0 / np.cbrt(volume(Surface(made.vertices.astype(np.float64), made.faces)) + room)
-    return by_surface(made, scale) if shape in KITCHEN else by_profile(made, scale, turn)
+    stacked = shape not in KITCHEN and not (shape in RECIPES and not upright_stack(RECIPES[shape]))
+    return by_profile(made, scale, turn) if stacked else by_surface(made, scale, turn)
+
+
+def upright_stack(form: Form) -> bool:
+    """Whether profile and outline tell the whole shape: it has no handle, and no bore."""
+    return not form.handles and (form.hollow is None or form.hollow[3] < form.profile[-1][0])
 
 
 def by_profile(made: Solid, scale: float, turn: float) -> Cells:
@@ -65,11 +71,13 @@ def by_profile(made: Solid, scale: float, turn: float) -> Cells:
     return (needed[..., None] <= np.interp(level, heights, factors)) & (level <= heights[-1])
 
 
-def by_surface(made: Solid, scale: float) -> Cells:
+def by_surface(made: Solid, scale: float, turn: float = 0.0) -> Cells:
     """Any solid: a sample is in it if the surface winds around it, by the faces above."""
     x, y, z = samples()
+    c, s = np.cos(turn), np.sin(turn)
+    turned = np.array(((c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)))
     wound = np.zeros(z.shape, np.int8)
-    for a, b, p in made.vertices.astype(np.float64)[made.faces] * scale:
+    for a, b, p in (made.vertices.astype(np.float64) @ turned)[made.faces] * scale:
         twice = (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
         if abs(twice) < 1e-12:
             continue
@@ -83,10 +91,16 @@ def by_surface(made: Solid, scale: float) -> Cells:
         wound[here] += np.where(hit[..., None] & (z[here] < at[..., None]), np.int8(np.sign(twice)), np.int8(0))
     inside: Cells = wound > 0
     if made.cavity is not None:
-        over = drawn_in(made.cavity.outline.polygon() * scale, x, y) <= 1.0
+        over = covered(made.cavity.outline.polygon() @ turned[:2, :2] * scale, x, y)
         top = made.height * scale
         inside |= over[..., None] & (z < top) & (z > top - made.cavity.depth * scale)
     return inside
+
+
+def covered(loop: Floats, x: Floats, y: Floats) -> NDArray[np.bool_]:
+    """Which points lie in a convex loop, wherever that is."""
+    middle = loop.mean(axis=0)
+    return drawn_in(loop - middle, x - middle[0], y - middle[1]) <= 1.0
 
 
 def drawn_in(loop: Floats, x: Floats, y: Floats) -> Floats:
@@ -112,7 +126,9 @@ def shared(one: str, other: str) -> float:
     """The most that two shapes share over some turns of the first."""
     there = held_out(other)
     most = 0.0
-    for turn in TURNS:
+    form = RECIPES.get(one)
+    turned = form is not None and form.sides == "ellipse" and form.x == form.y and not form.handles
+    for turn in TURNS[: 1 if turned else None]:  # what was turned on a lathe is the same at every turn
         here = filled(one, turn)
         if at_most(here, there) <= most:
             return most  # however it is turned
@@ -128,6 +144,16 @@ def at_most(here: Cells, there: Cells) -> float:
 
 def nearest(shape: str) -> tuple[float, str]:
     """The held-out shape that shares most with one, where any may share as much as is too much."""
+    form = RECIPES[shape]  # hollows count as filled: look-alikes are measured once
+    return nearest_to(next(n for n, other in RECIPES.items() if outside(other) == outside(form)))
+
+
+def outside(form: Form) -> tuple[object, ...]:
+    return form.sides, form.x, form.y, form.profile, form.handles, upright_stack(form)
+
+
+@cache
+def nearest_to(shape: str) -> tuple[float, str]:
     here = filled(shape)
     close = [other for other in HELD_OUT if at_most(here, held_out(other)) >= NEAREST - 0.01]
     return max(((shared(shape, other), other) for other in close), default=(0.0, ""))
@@ -158,6 +184,21 @@ def test_what_is_too_near_is_said_and_left_out() -> None:
         assert shape not in {name for name, _ in load_world("geospa/alike").shapes}
 
 
+def body_of(shape: str) -> Outline:
+    """Outline of a shape at its widest, without handles."""
+    form, made = RECIPES[shape], solid(shape)
+    unit = made.height / form.profile[-1][0]
+    return _outline(form.sides, form.x, form.y, unit).scaled(max(factor for _, factor in form.profile))
+
+
+def bar_volume(height: float, reach: float) -> float:
+    """About what a handle adds: half an ellipse of bar with eight sides."""
+    thick = THICK * (GRIP[0] - GRIP[1]) * height
+    a, b = reach - thick, (GRIP[0] - GRIP[1]) * height / 2.0
+    around = np.pi * (3 * (a + b) - np.sqrt((3 * a + b) * (a + 3 * b))) / 2.0
+    return float(2.0 * np.sqrt(2.0) * thick**2 * around)
+
+
 @pytest.mark.parametrize("shape", INVENTED)
 def test_sound(shape: str) -> None:
     recipe, made = RECIPES[shape], solid(shape)
@@ -167,33 +208,42 @@ def test_sound(shape: str) -> None:
     assert high[2] == pytest.approx(made.height)
     assert (high - low)[:2] / 2.0 == pytest.approx(made.outline.half, rel=1e-5)
     assert np.linalg.norm(made.normals, axis=2) == pytest.approx(1.0, abs=1e-5)
-    loop = made.outline.polygon(segments=48)
+    loop = body_of(shape).polygon(segments=48)
     factors = np.array([factor for _, factor in recipe.profile])
     heights = np.array([height for height, _ in recipe.profile]) * made.height / recipe.profile[-1][0]
     low, high, rise = factors[:-1], factors[1:], np.diff(heights)
     whole = area(loop) / max(factors) ** 2 * float((rise * (low**2 + low * high + high**2) / 3.0).sum())
-    hole = 0.0 if made.cavity is None else area(opening(made.cavity.outline)) * made.cavity.depth
-    assert volume(Surface(made.vertices.astype(np.float64), made.faces)) == pytest.approx(whole - hole, rel=1e-5)
+    hole = 0.0
+    if recipe.hollow is not None:
+        unit = made.height / recipe.profile[-1][0]
+        hole = area(opening(_outline(*recipe.hollow[:3], unit))) * recipe.hollow[3] * unit
+    measured = volume(Surface(made.vertices.astype(np.float64), made.faces))
+    body = max(height for height, factor in zip(heights, factors, strict=True) if factor >= 0.6 * max(factors))
+    bars = sum(bar_volume(body, reach * made.height / recipe.profile[-1][0]) for reach in recipe.handles)
+    assert measured - bars == pytest.approx(whole - hole, rel=1e-5 if not recipe.handles else 0.03)
     assert made.cavity is None or made.top is not None
 
 
-@pytest.mark.parametrize("shape", [name for name, recipe in RECIPES.items() if recipe.hollow is not None])
+@pytest.mark.parametrize(
+    "shape", [name for name, recipe in RECIPES.items() if recipe.hollow is not None and solid(name).cavity]
+)
 def test_walls_stay_between_hollow_and_outside(shape: str) -> None:
     recipe, made = RECIPES[shape], solid(shape)
     assert made.cavity is not None
     assert made.cavity.depth < made.height
-    hole = opening(made.cavity.outline)
+    assert recipe.hollow is not None
+    hole = opening(_outline(*recipe.hollow[:3], made.height / recipe.profile[-1][0]))
     floor = (made.height - made.cavity.depth) / made.height * recipe.profile[-1][0]
     heights, factors = zip(*recipe.profile, strict=True)
     narrowest = min(np.interp(z, heights, factors) for z in np.linspace(floor, heights[-1], 50))
-    loop = made.outline.polygon(segments=48) / max(factors) * narrowest
+    loop = body_of(shape).polygon(segments=48) / max(factors) * narrowest
     along = np.roll(loop, -1, axis=0) - loop
     outward = np.column_stack((along[:, 1], -along[:, 0])) / np.linalg.norm(along, axis=1)[:, None]
     room = (outward * loop).sum(axis=1)[:, None] - outward @ hole.T
     assert room.min() > 0.02 * made.height / recipe.profile[-1][0]
 
 
-WORLDS = ("geospa/invented", "geospa/alike")
+WORLDS = ("geospa/invented", "geospa/alike", "geospa/vessels")
 
 
 @pytest.mark.parametrize("name", WORLDS)
