@@ -33,8 +33,10 @@ SPLITS = (
 GEOMETRIC = ("contains", "supports", "can_contain", "can_support")
 SHOWN = {"1 view": (0,), "2 views": (0, 1)}
 SCENES = 2048
-EXAMINE_S, SAVE_S = 50, 8
+EXAMINE_S, SAVE_S = 65, 8
 """Seconds to leave for the examination, and for saving a training that is not done."""
+EDITION = 2
+"""Of the pictures: the first were lit otherwise."""
 BEGUN = time.time()
 
 
@@ -297,7 +299,7 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
     counts: dict[str, Any] = {}
     batch = min(256, scenes)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor()
-    about = {**facts, "scenes": scenes, "torch": torch.__version__, "device": device}
+    about = {**facts, "scenes": scenes, "torch": torch.__version__, "device": device, "edition": EDITION}
     for split in SPLITS:
         shares = learned_from(facts) if split == "train" else {}
         world, batches = load_world(f"geospa/{split}"), scenes // batch

@@ -11,6 +11,12 @@ from sightline.stats import holm
 
 PAIRS = (
     (
+        "tiny-vessels",
+        "tiny",
+        "**What vessels, lids, handles, rings and plates are worth** (every second scene has them; besides, more "
+        "steps, and new scenes as training goes on)",
+    ),
+    (
         "base-alike",
         "base-wide",
         "**What more invented scenes are worth** (two in three instead of every second, a quarter of them of "
@@ -57,7 +63,7 @@ def plans_part(results: Results) -> Iterator[str]:
         }
         yield grid((words, *results.plans), rows)
     for a, b, words in PAIRS:
-        if a in results.plans and b in results.plans:
+        if a in results.plans and b in results.plans and _edition(results, a) == _edition(results, b):
             yield wrapped(f"{words}: `{a}` minus `{b}` on the same scenes, two views, in points.")
             found = {s: results.difference(*_once(results, a, b, s), s) for s in splits}
             corrected = holm([row["all"].p_value for row in found.values()])
@@ -80,6 +86,7 @@ def _once(results: Results, a: str, b: str, split: str) -> tuple[tuple[str, str]
 
 def _told(results: Results, name: str) -> str:
     told = results.told[name]
+    newest = max(_edition(results, plan) for plan in results.plans)
     plan = told["plan"]
     way = "with augmentation" if plan["augmentation"] else "without augmentation"
     drawn = f"{told['kept']:,} scenes drawn once" if told["kept"] else "scenes drawn while training went on"
@@ -87,11 +94,17 @@ def _told(results: Results, name: str) -> str:
         drawn = f"{told['kept']:,} at a time, {plan['batch']} of them new every {told['fresh']} steps"
     worlds = f"`{told['world']}`" + (f" and {_also(told)}" if told.get("also") else "")
     glances = told.get("glances", 1)
-    return (
+    words = (
         f"size {plan['size']}, {told['steps']:,} steps of {plan['batch']} scenes of {worlds} ({drawn}) "
         f"{way}, {plan['optimizer']}, rate {plan['rate']:g}, {plan['precision']}; {told['seconds'] / 60:.1f} "
         f"minutes on {told['device']}" + (f"; examined with {glances} glances a scene" if glances > 1 else "")
     )
+    return words + ("" if _edition(results, name) == newest else "; with pictures lit as they were before")
+
+
+def _edition(results: Results, plan: str) -> int:
+    """Which edition of the pictures a plan was trained and examined with."""
+    return int(results.told[plan].get("edition", 1))
 
 
 def _also(told: Mapping[str, Any]) -> str:
