@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sightline.geometry.cameras import intrinsics, look_at
 from sightline.scenes.types import Camera
 from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
-from sightline.worlds.looks import COLORS, MATERIALS
+from sightline.worlds.looks import COLORS, LINEAR, MATERIALS, Material
 from sightline.worlds.shapes import SHAPES, SIZES, register, solid
 from sightline.worlds.solids import Slot, Solid
 
@@ -51,11 +51,25 @@ def painted(shape: str, name: str, *, kept: float = 1.0) -> Solid:
     )
 
 
-PAINTED = ("painted_cube", "painted_mug", "open_box", "open_mug")
-"""Own shapes: two closed ones in four colours, two that are open at the top."""
+PAINTED = ("painted_cube", "painted_mug", "open_box", "open_mug", "sign")
+"""Own shapes: two closed ones in four colours, two that are open at the top, and a cube with a texture."""
 
-for _shape, _name, _kept in zip(("cube", "mug", "cube", "mug"), PAINTED, (1.0, 1.0, 0.8, 0.7), strict=True):
+for _shape, _name, _kept in zip(("cube", "mug", "cube", "mug"), PAINTED[:4], (1.0, 1.0, 0.8, 0.7), strict=True):
     register(painted(_shape, _name, kept=_kept))
+
+
+def sign(picture: np.ndarray, name: str = "sign") -> Solid:
+    """A cube whose front and back show a picture, and whose other sides have the object's colour."""
+    cube = solid("cube")
+    corners = cube.vertices[cube.faces]
+    faced = np.abs(cube.normals[:, 0, 1]) > 0.9
+    uv = np.stack((corners[..., 0] / 0.9 + 0.5, 1.0 - corners[..., 2] / 0.9), axis=-1).astype(np.float32)
+    mean = LINEAR[picture].reshape(-1, 3).mean(axis=0)
+    slots = (Slot("body"), Slot("picture", tuple(mean.tolist()), Material(0.0, 1.0, 0.0), picture))
+    return replace(cube, name=f"{name}:medium", slots=slots, paint=faced.astype(np.uint8), uv=uv, symmetry=1)
+
+
+register(sign(np.random.default_rng(0).integers(0, 256, (6, 5, 3), dtype=np.uint8)))
 
 
 def shot(

@@ -53,7 +53,14 @@ def scenes() -> list[Layout]:
     return [
         layout_of(several, wide),
         layout_of([], wide, lights=()),
-        layout_of([thing("painted_cube", 0.5, 0.0, yaw=2.0), thing("open_box:small", -0.8, -0.9, yaw=0.6)], wide),
+        layout_of(
+            [
+                thing("painted_cube", 0.5, 0.0, yaw=2.0),
+                thing("sign", 0.8, 1.3, yaw=0.7),
+                thing("open_box:small", -0.8, -0.9, yaw=0.6),
+            ],
+            wide,
+        ),
         replace(
             layout_of([thing("rectangle_cont", 0.0, 0.0, yaw=0.2, color="green")], level, lights=LIGHTS[:1]),
             surroundings=patterned(),

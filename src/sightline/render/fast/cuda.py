@@ -47,6 +47,7 @@ from sightline.render.fast.pixels import (
 from sightline.render.fast.rays import FAR, HALF, ONE, ZERO, everything, nearest, normal_at, part_of
 from sightline.render.fast.settings import Settings
 from sightline.render.fast.surroundings import before_wall, ray, stuff_at, wall_of
+from sightline.render.fast.textures import texture_light
 from sightline.render.tones import TONES
 from sightline.worlds.layout import Layout
 from sightline.worlds.shapes import solid as built_in
@@ -97,7 +98,7 @@ class CudaRenderer:
         self._plan = plan._replace(**{name: cuda.to_device(value) for name, value in plan._asdict().items()})
         self._tones = cuda.to_device(TONES)
         self._pool = Pool(solid)
-        self._meshes: tuple[Any, Any] | None = None
+        self._meshes: tuple[Any, Any, Any, Any] | None = None
         self._known = -1
         self._room: dict[tuple[int, ...], dict[str, Any]] = {}
 
@@ -131,7 +132,7 @@ class CudaRenderer:
         """Draw an uploaded batch. The arrays are used again by the next one of that size: copy what you keep."""
         width, height = batch.size
         room = self._rooms((batch.bodies.shape[0], height, width))
-        nodes, tris = self._solids()
+        nodes, tris, *textured = self._solids()
         plan, cells = self._plan, self.settings.map_cells
         scene = (nodes, tris, batch.bodies)
         lit, listed = (room["lit"], room["lit_by"]), (room["work"], room["counts"])
@@ -163,9 +164,8 @@ class CudaRenderer:
             (room["light"], room["mirror"], room["glints"]),
             (room["colour"], self._tones, room["image"]),
         )
-        _compose[everywhere](
-            batch.bodies, batch.env, batch.cams, batch.skies, *seen, *lights, *drawn, *listed, level + 1
-        )
+        views = (batch.bodies, batch.env, batch.cams, batch.skies, room["faces"])
+        _compose[everywhere](tris, *textured, *views, *seen, *lights, *drawn, *listed, level + 1)
         _edges[BLOCKS, THREADS](
             *scene, batch.env, plan.inside, batch.cams, room["parts"], room["normals"], *drawn, *listed, level + 1
         )
@@ -176,10 +176,12 @@ class CudaRenderer:
         image: NDArray[np.uint8] = self.pictures(self.batch(layouts, view)).image.copy_to_host()
         return image
 
-    def _solids(self) -> tuple[Any, Any]:
+    def _solids(self) -> tuple[Any, Any, Any, Any]:
         meshes = self._pool.meshes
         if self._meshes is None or self._known != len(meshes.tris):
-            self._meshes = (cuda.to_device(meshes.nodes), cuda.to_device(meshes.tris))
+            there = cuda.to_device
+            texels = meshes.texels if len(meshes.texels) else np.zeros((1, 3), np.uint16)
+            self._meshes = (there(meshes.nodes), there(meshes.tris), there(meshes.uv), there(texels))
             self._known = len(meshes.tris)
         return self._meshes
 
@@ -382,10 +384,14 @@ def _mirrors(
 
 @_walk
 def _compose(
+    tris,
+    uv,
+    texels,
     bodies,
     env,
     cams,
     skies,
+    faces,
     parts,
     depth,
     normals,
@@ -405,12 +411,16 @@ def _compose(
         return
     height, width = parts.shape[1], parts.shape[2]
     view, y, x = at // (height * width), at // width % height, at % width
-    mine, lit = bodies[view], light[view]
+    mine, lit, cam = bodies[view], light[view], cams[view]
     r, g, b = composed(
-        parts[view], depth[view], normals[view], mine, env[view], cams[view], lit, mirror[view], glints[view], y, x
+        parts[view], depth[view], normals[view], mine, env[view], cam, lit, mirror[view], glints[view], y, x
     )
     if skies.shape[0] > 0 and math.isnan(depth[view, y, x]) and not math.isnan(skies[view, y, x, 0]):
         r, g, b = skies[view, y, x, 0], skies[view, y, x, 1], skies[view, y, x, 2]
+    k, look = body_of(parts[view, y, x]), look_of(parts[view, y, x])
+    if k >= 0 and mine[k, look + col.TEXTURE] > ZERO:
+        tr, tg, tb = texture_light(tris, uv, texels, mine, cam, k, look, faces[view], depth[view], lit, y, x)
+        r, g, b = r + tr, g + tg, b + tb
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
     if on_edge(parts[view], depth[view], normals[view], y, x):
         work[cuda.atomic.add(counts, level, 1)] = at

@@ -20,6 +20,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.render.fast import columns as col
 from sightline.render.fast.bvh import all_behind, build
 from sightline.render.fast.environment import environment
+from sightline.render.fast.textures import texture_rows
 from sightline.render.sky import PICTURES, seen_sky
 from sightline.worlds.layout import MOST_OBJECTS, Layout, Placed, Shot
 from sightline.worlds.looks import COLORS, MATERIALS, linear
@@ -31,6 +32,9 @@ I32 = NDArray[np.int32]
 MOST_FACES = (1 << 21) - 1
 """Triangles of a pool at most: eight times their number is exact in float32."""
 
+MOST_TEXELS = 1 << 24
+"""Rows of a pool's textures at most: their numbers are exact in float32."""
+
 
 class Meshes(NamedTuple):
     """The pool.
@@ -40,12 +44,15 @@ class Meshes(NamedTuple):
             are counted in the pool.
         vertices: (V, 3) float32.
         faces: (F, 3) int32 into `vertices`.
+        uv: (F, 6) float32; texels: (T, 3) uint16; see `textures`.
     """
 
     nodes: F32
     tris: F32
     vertices: F32
     faces: I32
+    uv: F32
+    texels: NDArray[np.uint16]
 
 
 class Bodies(NamedTuple):
@@ -69,7 +76,7 @@ class Eye(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """Where a solid is in the pool: nodes, vertices, faces; middle z, radius, prism, open or not, and slots."""
+    """Where a solid is in the pool: nodes, vertices, faces; middle z, radius, prism, open or not; its slots."""
 
     start: tuple[int, int, int]
     end: tuple[int, int, int]
@@ -77,7 +84,7 @@ class _Entry(NamedTuple):
     radius: float
     prism: tuple[float, ...]
     sheet: bool
-    slots: tuple[Slot, ...]
+    slots: tuple[tuple[Slot, int], ...]
 
 
 class Pool:
@@ -88,6 +95,9 @@ class Pool:
         self._parts: list[Meshes] = []
         self._entries: dict[str, _Entry] = {}
         self._end = (0, 0, 0)
+        self._textures: dict[int, int] = {}
+        self._texels = 0
+        self._kept: list[NDArray[np.uint8]] = []
 
     @property
     def shapes(self) -> tuple[str, ...]:
@@ -116,9 +126,8 @@ class Pool:
         """The pool's arrays; joined anew when a solid has come in."""
         if len(self._parts) != 1:
             fields = range(len(Meshes._fields))
-            empty = Meshes(
-                *(np.zeros((0, w), t) for w, t in ((8, "f4"), (col.TRI_COLUMNS, "f4"), (3, "f4"), (3, "i4")))
-            )
+            kinds = ((8, "f4"), (col.TRI_COLUMNS, "f4"), (3, "f4"), (3, "i4"), (6, "f4"), (3, "u2"))
+            empty = Meshes(*(np.zeros((0, width), kind) for width, kind in kinds))
             self._parts = [Meshes(*(np.concatenate([p[i] for p in [empty, *self._parts]]) for i in fields))]
         return self._parts[0]
 
@@ -129,7 +138,8 @@ class Pool:
 
     def _add(self, solid: Solid) -> _Entry:
         start = self._end
-        part = _part(solid, start)
+        known = [self._texture(slot.texture) for slot in solid.slots]
+        part = _part(solid, start)._replace(texels=np.concatenate([rows for _, rows in known]))
         self._parts.append(part)
         end = (start[0] + len(part.nodes), start[1] + len(part.vertices), start[2] + len(part.faces))
         if end[2] > MOST_FACES:
@@ -140,7 +150,20 @@ class Pool:
         low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
         middle = float(low[2] + high[2]) / 2
         radius = float(np.sqrt(((solid.vertices - (0, 0, middle)) ** 2).sum(axis=1).max())) * 1.0001
-        return _Entry(start, end, middle, radius, _prism(solid), not solid.closed, solid.slots)
+        slots = tuple((slot, first) for slot, (first, _) in zip(solid.slots, known, strict=True))
+        return _Entry(start, end, middle, radius, _prism(solid), not solid.closed, slots)
+
+    def _texture(self, texture: NDArray[np.uint8] | None) -> tuple[int, NDArray[np.uint16]]:
+        """Number of a texture, and its rows where it is new: all sizes of a shape share it."""
+        if texture is None or id(texture) in self._textures:
+            return self._textures.get(id(texture), 0), np.zeros((0, 3), np.uint16)
+        rows = texture_rows(texture)
+        self._textures[id(texture)] = first = self._texels + 1
+        self._texels += len(rows)
+        self._kept.append(texture)  # or its id might be another's one day
+        if self._texels > MOST_TEXELS:
+            raise DataError("too many texels for one renderer", expected=f"≤ {MOST_TEXELS:,}", found=self._texels)
+        return first, rows
 
 
 class Packed(NamedTuple):
@@ -227,11 +250,13 @@ def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
         ).astype(np.float32),
         solid.vertices.astype(np.float32),
         (faces + start[1]).astype(np.int32),
+        (np.zeros((len(faces), 6)) if solid.uv is None else solid.uv[tree.order].reshape(-1, 6)).astype(np.float32),
+        np.zeros((0, 3), np.uint16),
     )
 
 
 def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
-    looks = [_look(slot, o.color, o.material) for slot in entry.slots]
+    looks = [_look(slot, texture, o.color, o.material) for slot, texture in entry.slots]
     return (
         *o.position,
         math.cos(o.yaw),
@@ -249,10 +274,10 @@ def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _look(slot: Slot, color: str, material: str) -> tuple[float, ...]:
-    """A look's columns: those of a slot on an object of that colour and material."""
+def _look(slot: Slot, texture: int, color: str, material: str) -> tuple[float, ...]:
+    """A look's columns: those of a slot, with its texture, on an object of that colour and material."""
     tint, matter = slot.look(linear(COLORS[color]), MATERIALS[material])
-    look = (*tint, matter.metallic, matter.roughness**2, matter.specular)
+    look = (*tint, matter.metallic, matter.roughness**2, matter.specular, texture)
     return look + (0.0,) * (col.LOOK - len(look))
 
 

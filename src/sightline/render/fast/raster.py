@@ -53,7 +53,7 @@ def raster(meshes: Meshes, bodies: Bodies, eye: Eye, size: tuple[int, int], env:
     faces = np.full((height, width), -1, np.int32)
     depth, normals = np.empty((height, width), np.float32), np.zeros((height, width, 3), np.float32)
     amodal, sums = np.zeros((n, height, width), np.bool_), np.zeros((n, 2), np.float64)
-    _raster(*meshes[1:], *bodies, *eye, env, ids, depth, normals, amodal, sums, faces, parts)
+    _raster(*meshes[1:4], *bodies, *eye, env, ids, depth, normals, amodal, sums, faces, parts)
     return Surfaces(ids, depth, normals, amodal, sums, faces, parts)
 
 

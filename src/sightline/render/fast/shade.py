@@ -41,6 +41,7 @@ from sightline.render.fast.raster import Surfaces
 from sightline.render.fast.rays import BY_PI, ONE, ZERO, everything
 from sightline.render.fast.settings import RenderPlan
 from sightline.render.fast.surroundings import is_plain
+from sightline.render.fast.textures import lay_textures
 from sightline.render.tones import TONES
 
 F32 = NDArray[np.float32]
@@ -123,6 +124,9 @@ def shade(
     _compose(bodies.rows, env, cam, *view, state.light, state.mirror, state.glints, state.colour)
     if sky is not None:
         state.colour[np.isnan(seen.depth)] = sky
+    if len(meshes.texels):
+        textured = (meshes.tris, meshes.uv, meshes.texels, bodies.rows, cam)
+        lay_textures(*textured, *faced[:3], state.light, state.colour)
     if bits:
         same &= (state.colour == old.colour).all(axis=2)
     _smooth_edges(*scene, env, plan.inside, cam, *view, same, state.colour, state.final, old.final)
