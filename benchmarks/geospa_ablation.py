@@ -24,7 +24,7 @@ from geospa import source_of
 
 SPLITS = ("val_default", "val_shape", "val_op", "val_kitchen")
 GLANCES = 5
-KEPT = 49_152
+KEPT = 40_960
 SEEDS = (0, 1)
 OURS = {
     "size": "tiny",
@@ -296,8 +296,8 @@ def main() -> None:
     parser.add_argument(
         "--canonical", type=int, default=16, help="canonical views of each object of the first world"
     )
-    parser.add_argument("--jobs", type=int, default=3, help="trainings that share the card")
-    parser.add_argument("--workers", type=int, default=4, help="processes that place scenes, for each of them")
+    parser.add_argument("--jobs", type=int, default=4, help="trainings that share the card")
+    parser.add_argument("--workers", type=int, default=3, help="processes that place scenes, for each of them")
     parser.add_argument("--deadline", type=float, default=10**6, help="stop after so many seconds")
     parser.add_argument("--until", type=float, help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -205,7 +205,7 @@ def beyond(told: dict[str, Any]) -> str:
         "more weight on directions between an object and what it holds": plan.get("near", 3.0) != 1.0,
         "pictures changed at random": bool(plan["augmentation"]),
         worlds: bool(told.get("also")),
-        "a second view in half of the training": len(plan["views"]) > 1,
+        f"a second view in {100 * (1 - plan.get('fewer_views', 0.4)):.0f} % of the steps": len(plan["views"]) > 1,
         f"{glances} glances at a scene": glances > 1,
         "thresholds by predicate, chosen on other scenes of val_default": any(told.get("thresholds", {}).values()),
         "another optimiser and schedule, and a network that differs in details": not plan["size"].startswith(
