@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reference import fits_oracle as oracle
 from sightline.errors import ConfigError
 from sightline.geometry.footprints import hull
+from sightline.worlds import fits, load_world, solid
 from sightline.worlds.fits import (
     TOLERANCE,
     can_contain,
@@ -297,3 +298,20 @@ def test_agrees_with_geospa(
     assert found.triple_agreement() >= triples
     if relation == "contain":  # whatever GeoSpa finds room for, so do we
         assert not (found.judged & (found.triples == 1) & (found.triple_margins < -TOLERANCE)).any()
+
+
+def test_plain_answers_are_those_of_the_margin() -> None:
+    """What areas and boxes side by side decide, the search for the widest gap decides the same way."""
+    rng = np.random.default_rng(4)
+    outlines = [solid(name).outline for name in load_world("geospa/invented").solids()]
+    regions = [s.cavity.outline for name in load_world("geospa/invented").solids() if (s := solid(name)).cavity]
+    told: list[bool] = []
+    while len(told) < 24:
+        region = (regions if len(told) % 2 else outlines)[rng.integers(len(regions))]
+        one, two = (outlines[i] for i in rng.integers(len(outlines), size=2))
+        plain = fits._plain_fit(region, one, two)
+        if plain is None or min(fits._together(region, [part]) for part in (one, two)) < -fits.TOLERANCE:
+            continue
+        assert plain == (fits._together(region, [one, two]) >= -fits.TOLERANCE), (region, one, two)
+        told.append(plain)
+    assert 4 < sum(told) < 20

@@ -257,19 +257,27 @@ def room(outer: Footprint, body: Footprint) -> tuple[float, float]:
     (0.171597924, 0.785398163)
     """
     mirrored = outer.kind != POLYGON and body.kind != POLYGON  # then the first quarter tells all
-    values = np.full(_STEPS, -np.inf)
-    for i in range(_STEPS // 4 + 1 if mirrored else _STEPS):
-        values[i] = _clearance(outer, body, i * _STEP)
+    values = _clearances(outer, body, _STEPS // 4 + 1 if mirrored else _STEPS)
     return max(_best_turn(outer, body, i * _STEP) for i in _peaks(values))
 
 
+@kernel
+def _clearances(outer: Footprint, body: Footprint, count: int) -> Floats:
+    """The clearance at the first `count` turns of the ring, −inf at the others."""
+    values = np.full(_STEPS, -np.inf)
+    for i in range(count):
+        values[i] = _clearance(outer, body, i * _STEP)
+    return values
+
+
+@kernel
 def _best_turn(outer: Footprint, body: Footprint, turn: float) -> tuple[float, float]:
     """The local maximum of the clearance near `turn`: value and turn."""
     value, step = _clearance(outer, body, turn), _STEP / 2.0
     while step > 1e-10:
-        new, there = max((_clearance(outer, body, t), t) for t in (turn - step, turn + step))
-        if new > value:
-            value, turn = new, there
+        less, more = _clearance(outer, body, turn - step), _clearance(outer, body, turn + step)
+        if max(less, more) > value:
+            value, turn = (more, turn + step) if more >= less else (less, turn - step)
         else:
             step /= 2.0
     return value, turn

@@ -21,6 +21,8 @@ from sightline.worlds.placement import place
 from sightline.worlds.poses import PlacementRules
 from sightline.worlds.solids import Floats
 from sightline.worlds.spec import LightSpec, World
+from sightline.worlds.surroundings import PLAIN, Surroundings
+from sightline.worlds.surroundings_spec import NOTHING_AROUND, SurroundingsSpec
 
 _AROUND = (1 << 16,)
 _CAMERAS = (1 << 17,)
@@ -51,11 +53,9 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     (shaking,) = sequence.spawn(1)
     shake = np.random.default_rng(shaking)
     size = world.resolution
-    apart = np.random.default_rng(np.random.SeedSequence(sequence.entropy, spawn_key=_CAMERAS))
-    stands = [
-        camera.stand(world.jitter, size, apart if isinstance(camera, DrawnCameraSpec) else shake)
-        for camera in world.cameras
-    ]
+    drawn = _drawn(world)
+    apart = _stream(sequence, _CAMERAS) if drawn else shake
+    stands = [c.stand(world.jitter, size, apart if i in drawn else shake) for i, c in enumerate(world.cameras)]
     shots = tuple(Shot(c.name, stand.held, size) for c, stand in zip(world.cameras, stands, strict=True))
     lights = tuple(_light(light, world.jitter, shake) for light in world.lights)
     rules = _rules(world, stands)
@@ -68,7 +68,6 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     for camera, stand in zip(world.cameras, stands, strict=True):
         _check_outside(camera.name, stand.eye, objects, f"scene {index} of seed {seed}")
     left, behind = directions(stands[0].level)
-    around = np.random.default_rng(np.random.SeedSequence(sequence.entropy, spawn_key=_AROUND))
     return Layout(
         world=world.name,
         seed=seed,
@@ -83,7 +82,7 @@ def arrange(world: World, seed: int, index: int) -> Layout:
         behind=behind,
         containment=world.containment,
         category=category,
-        surroundings=world.surroundings.draw(around),
+        surroundings=_surroundings(world.surroundings, sequence),
     )
 
 
@@ -99,6 +98,21 @@ def _part(world: World, rng: np.random.Generator) -> tuple[str, World]:
 def _parts(world: World) -> tuple[list[float], list[tuple[str, World]]]:
     parts = [(category.name, world.of_category(category)) for category in world.categories]
     return list(accumulate(category.weight for category in world.categories)), parts
+
+
+@lru_cache(maxsize=64)
+def _drawn(world: World) -> tuple[int, ...]:
+    """Which cameras are drawn."""
+    return tuple(i for i, camera in enumerate(world.cameras) if isinstance(camera, DrawnCameraSpec))
+
+
+def _stream(sequence: np.random.SeedSequence, key: tuple[int, ...]) -> np.random.Generator:
+    """Random numbers apart from all others of the scene."""
+    return np.random.default_rng(np.random.SeedSequence(sequence.entropy, spawn_key=key))
+
+
+def _surroundings(spec: SurroundingsSpec, sequence: np.random.SeedSequence) -> Surroundings:
+    return PLAIN if spec == NOTHING_AROUND else spec.draw(_stream(sequence, _AROUND))
 
 
 @lru_cache(maxsize=256)
@@ -136,7 +150,7 @@ def _light(light: LightSpec, factor: float, rng: np.random.Generator) -> Light:
 
 def _rules(world: World, stands: Sequence[CameraStand]) -> PlacementRules:
     """What poses must respect: the original camera and drawn ones see each object, and no object reaches these."""
-    drawn = [i for i, camera in enumerate(world.cameras) if isinstance(camera, DrawnCameraSpec)]
+    drawn = _drawn(world)
     asked = {i: getattr(world.cameras[i], "in_view", None) or world.in_view for i in {0, *drawn}}
     x0, x1, y0, y1 = (float(end) for side in world.area for end in side)
     width, height = map(float, world.resolution)

@@ -28,6 +28,9 @@ STEP = math.radians(5.0)
 BITE = 0.005
 """A rim counts as support only this far from its inner edge, metres."""
 
+_SLACK = 1e-6
+"""Metres: far above rounding, so that what is refused early would be refused in full."""
+
 _PLACES = 5
 """Places along each side that an object is tried at on another."""
 
@@ -152,7 +155,16 @@ def perches(supporter: str, item: str, stability: float) -> Floats:
     host, guest = body(supporter), body(item)
     if not len(host.top) or not can_support(supporter, item):
         return np.zeros((0, 3))
-    return _perches(host, guest, stability)
+    return _perches(host, guest, stability, _ENOUGH)
+
+
+@lru_cache(maxsize=65536)
+def carries(supporter: str, item: str, stability: float) -> bool:
+    """Whether there are any `perches`: the first is found sooner than all."""
+    host, guest = body(supporter), body(item)
+    if not len(host.top) or not can_support(supporter, item):
+        return False
+    return len(_perches(host, guest, stability, 1)) > 0
 
 
 @kernel
@@ -170,20 +182,24 @@ def _turns(host: Body, guest: Body, clearance: float) -> Floats:
 
 
 @kernel
-def _perches(host: Body, guest: Body, stability: float) -> Floats:
-    poses = round(2.0 * math.pi / STEP) * _PLACES * _PLACES
-    perches = np.empty((_ENOUGH, 3))
+def _perches(host: Body, guest: Body, stability: float, enough: int) -> Floats:
+    turns, places = round(2.0 * math.pi / STEP), _PLACES * _PLACES
+    rooms = np.empty((turns, 4))
+    for k in range(turns):
+        rooms[k] = _room(host, guest, k * STEP)
+    poses = turns * places
+    perches = np.empty((enough, 3))
     n = 0
     footing = np.empty((footing_rows(host, guest), 2))
     for k in range(poses):
         pose = k * _STRIDE % poses
-        turn, place = pose // (_PLACES * _PLACES) * STEP, pose % (_PLACES * _PLACES)
+        turn, place = pose // places * STEP, pose % places
         u, v = place // _PLACES * 2.0 / (_PLACES - 1) - 1.0, place % _PLACES * 2.0 / (_PLACES - 1) - 1.0
-        fits, x, y = on_top(host, guest, turn, u, v)
+        fits, x, y = _in_room(rooms[pose // places], u, v)
         if fits and stands(host, guest, turn, x, y, stability, footing) > 0:
             perches[n, 0], perches[n, 1], perches[n, 2] = turn, u, v
             n += 1
-            if n == _ENOUGH:
+            if n == enough:
                 break
     return perches[:n].copy()
 
@@ -197,20 +213,51 @@ def footing_rows(host: Body, guest: Body) -> int:
 @kernel
 def on_top(host: Body, guest: Body, turn: float, u: float, v: float) -> tuple[bool, float, float]:
     """Whether the turned item fits the box around the top; and its place, u and v in [−1, 1] from edge to edge."""
+    return _in_room(_room(host, guest, turn), u, v)
+
+
+@kernel
+def _room(host: Body, guest: Body, turn: float) -> Floats:
+    """Where the turned item may be in the box around the top: least x, most x, least y, most y."""
     c, s = math.cos(turn), math.sin(turn)
+    room = np.empty(4)
     # Along a direction of the supporter the item reaches as far as along that direction turned back.
-    low_x = -reach(host.top, len(host.top), -1.0, 0.0) + reach(guest.outline, len(guest.outline), -c, s)
-    high_x = reach(host.top, len(host.top), 1.0, 0.0) - reach(guest.outline, len(guest.outline), c, -s)
-    low_y = -reach(host.top, len(host.top), 0.0, -1.0) + reach(guest.outline, len(guest.outline), -s, -c)
-    high_y = reach(host.top, len(host.top), 0.0, 1.0) - reach(guest.outline, len(guest.outline), s, c)
+    room[0] = -reach(host.top, len(host.top), -1.0, 0.0) + reach(guest.outline, len(guest.outline), -c, s)
+    room[1] = reach(host.top, len(host.top), 1.0, 0.0) - reach(guest.outline, len(guest.outline), c, -s)
+    room[2] = -reach(host.top, len(host.top), 0.0, -1.0) + reach(guest.outline, len(guest.outline), -s, -c)
+    room[3] = reach(host.top, len(host.top), 0.0, 1.0) - reach(guest.outline, len(guest.outline), s, c)
+    return room
+
+
+@kernel
+def _in_room(room: Floats, u: float, v: float) -> tuple[bool, float, float]:
+    low_x, high_x, low_y, high_y = room
     x = 0.5 * (low_x + high_x + u * (high_x - low_x))
     y = 0.5 * (low_y + high_y + v * (high_y - low_y))
     return low_x <= high_x + 1e-9 and low_y <= high_y + 1e-9, x, y
 
 
 @kernel
+def _all_behind(by: Floats, x: float, y: float, reach: float) -> bool:
+    """Whether a disc lies behind all sides; a negative reach shrinks them."""
+    for i in range(len(by)):  # noqa: SIM110 - numba has no generators here
+        if by[i, 0] * x + by[i, 1] * y + reach > by[i, 2]:
+            return False
+    return True
+
+
+@kernel
 def stands(host: Body, guest: Body, turn: float, x: float, y: float, stability: float, footing: Floats) -> int:
     """Write the hull of the contact, in the supporter's frame; its number of corners, 0 where the item falls."""
+    c, s = math.cos(turn), math.sin(turn)
+    mx = c * guest.com[0] - s * guest.com[1] + x
+    my = s * guest.com[0] + c * guest.com[1] + y
+    margin = stability * guest.grip
+    # Most poses are refused here: the middle is beside the top, or all of the item over the hollow.
+    if not _all_behind(host.top_sides, mx, my, margin - _SLACK):
+        return 0
+    if len(host.cavity) > 0 and _all_behind(host.cavity_sides, x, y, guest.radius + _SLACK):
+        return 0
     rows = len(footing)
     base, shared, spare = np.empty_like(guest.base), np.empty((rows, 2)), np.empty((rows, 2))
     turned(guest.base, turn, x, y, base)
@@ -220,7 +267,4 @@ def stands(host: Body, guest: Body, turn: float, x: float, y: float, stability: 
     else:
         for i in range(n):
             footing[i, 0], footing[i, 1] = shared[i, 0], shared[i, 1]
-    c, s = math.cos(turn), math.sin(turn)
-    mx = c * guest.com[0] - s * guest.com[1] + x
-    my = s * guest.com[0] + c * guest.com[1] + y
-    return n if holds(footing, n, mx, my, stability * guest.grip) else 0
+    return n if holds(footing, n, mx, my, margin) else 0

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import product
 from typing import Final, Literal
 
 from sightline.errors import ConfigError
@@ -36,6 +37,7 @@ TOLERANCE: Final = 1e-6
 """Metres by which a thing may be too large and still fit."""
 
 _SLACK = 1e-8  # walls move out by this much of their size, lest rounding turns a tie into an empty room
+_CLEARLY = 1e-5  # metres: areas this near to a tie say nothing
 _KINDS: Final = {"box": clearance.BOX, "ellipse": clearance.ELLIPSE, "polygon": clearance.POLYGON}
 _KEPT = 1 << 17
 
@@ -48,7 +50,7 @@ def can_contain(container: str, item: str, beside: str | None = None) -> bool:
     >>> can_contain("cube_container:medium", "cube:small", beside="cube:medium")
     False
     """
-    return contain_margin(container, item, beside) >= -TOLERANCE
+    return _holds(solid(container), solid(item), None if beside is None else solid(beside))
 
 
 def can_support(supporter: str, item: str, beside: str | None = None, *, footprints: Footprints = "boxes") -> bool:
@@ -57,7 +59,7 @@ def can_support(supporter: str, item: str, beside: str | None = None, *, footpri
     >>> can_support("cylinder", "cube"), can_support("cylinder", "cube", footprints="true")
     (True, False)
     """
-    return support_margin(supporter, item, beside, footprints=footprints) >= -TOLERANCE
+    return _carries(solid(supporter), solid(item), None if beside is None else solid(beside), footprints)
 
 
 def contain_margin(container: str, item: str, beside: str | None = None) -> float:
@@ -79,6 +81,65 @@ def support_margin(
     """
     second = None if beside is None else solid(beside)
     return supports_fit(solid(supporter), solid(item), second, footprints=footprints)
+
+
+@lru_cache(maxsize=_KEPT)
+def _holds(container: Solid, item: Solid, beside: Solid | None) -> bool:
+    if beside is not None and container.cavity is not None:
+        if min(contains_fit(container, item), contains_fit(container, beside)) < -TOLERANCE:
+            return False
+        fit = _plain_fit(container.cavity.outline, item.outline, beside.outline)
+        if fit is not None:
+            return fit
+    return contains_fit(container, item, beside) >= -TOLERANCE
+
+
+@lru_cache(maxsize=_KEPT)
+def _carries(supporter: Solid, item: Solid, beside: Solid | None, footprints: Footprints) -> bool:
+    if beside is not None:
+        alone = (supports_fit(supporter, thing, footprints=footprints) for thing in (item, beside))
+        if min(alone) < -TOLERANCE:
+            return False
+        outlines = (supporter.outline, item.outline, beside.outline)
+        fit = _plain_fit(*(map(boxed, outlines) if footprints == "boxes" else outlines))
+        if fit is not None:
+            return fit
+    return supports_fit(supporter, item, beside, footprints=footprints) >= -TOLERANCE
+
+
+def _plain_fit(region: Outline, one: Outline, two: Outline) -> bool | None:
+    """Whether two outlines fit a region together, where that is plain to see; None where it must be worked out.
+
+    They do not if their areas are clearly more than the region's; they do if their boxes, side by side, lie about
+    its middle.
+    """
+    if _area(one) + _area(two) > _area(region) + _CLEARLY * sum(region.half):
+        return False
+    for (a, b), (c, d) in product(*((o.half, o.half[::-1]) for o in (one, two))):
+        for half in ((a + c, max(b, d)), (max(a, c), b + d)):
+            if _has_box(region, half[0] - _SLACK, half[1] - _SLACK):
+                return True
+    return None
+
+
+def _area(outline: Outline) -> float:
+    a, b = outline.half
+    if outline.kind == "polygon":
+        corners = outline.points
+        turns = (x * v - u * y for (x, y), (u, v) in zip(corners, (*corners[1:], corners[0]), strict=True))
+        return sum(turns) / 2.0
+    return (4.0 if outline.kind == "box" else math.pi) * a * b
+
+
+def _has_box(region: Outline, a: float, b: float) -> bool:
+    """Whether a box with these half extents about the middle lies in a region."""
+    if region.kind == "box":
+        return a <= region.half[0] and b <= region.half[1]
+    if region.kind == "ellipse":
+        return (a / region.half[0]) ** 2 + (b / region.half[1]) ** 2 <= 1.0
+    edges = list(zip(region.points, (*region.points[1:], region.points[0]), strict=True))
+    corners = ((-a, -b), (a, -b), (a, b), (-a, b))
+    return all((u - x) * (q - y) >= (v - y) * (p - x) for (x, y), (u, v) in edges for p, q in corners)
 
 
 @lru_cache(maxsize=_KEPT)

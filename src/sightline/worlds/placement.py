@@ -19,7 +19,7 @@ from itertools import accumulate
 import numpy as np
 
 from sightline.errors import ConfigError
-from sightline.worlds.bodies import body, perches, turns_within
+from sightline.worlds.bodies import body, carries, perches, turns_within
 from sightline.worlds.company import ShapeSets, shape_sets
 from sightline.worlds.layout import How, Placed
 from sightline.worlds.poses import (
@@ -208,7 +208,7 @@ class _Scene:
         ]
         hollow = [(i, host) for i, host in free if world.containment and not self.carries[i]]
         holders = [i for i, host in hollow if len(turns_within(host, solid, world.clearance))]
-        return holders, [i for i, host in free if len(perches(host, solid, world.stability))]
+        return holders, [i for i, host in free if carries(host, solid, world.stability)]
 
     def _on_table(self, kind: ObjectKind, rng: np.random.Generator, wrong: np.ndarray) -> bool:
         rules = self._zoned(self.zones[kind.shape], rng)

@@ -299,6 +299,10 @@ class World:
     containment: bool = True
     settings: Mapping[str, Any] = field(repr=False, compare=False)
 
+    def __hash__(self) -> int:
+        """Of what tells worlds apart most often: they are looked up with every scene, and are large."""
+        return hash((self.name, self.stream, self.shapes))
+
     def solids(self) -> tuple[str, ...]:
         """Names of all solids a scene may hold, shapes first, then sizes.
 
