@@ -17,6 +17,7 @@ from sightline.worlds.shapes import SHAPES, SIZES, register, solid
 from sightline.worlds.solids import Slot, Solid
 
 SIZE = (60, 40)
+OPAQUE = [name for name in MATERIALS if name != "glass"]
 ORIGINAL = (10.41, -9.79, 6.62)
 LIGHTS = (
     Light("key", (5.86, -3.88, 3.29), 1.0, 420.0),
@@ -35,7 +36,7 @@ def painted(shape: str, name: str, *, kept: float = 1.0) -> Solid:
         Slot("body"),
         Slot("trim", (0.8, 0.7, 0.1), MATERIALS["metal"]),
         Slot("tyre", (0.02, 0.02, 0.02)),
-        Slot("knob", None, MATERIALS["plastic"]),
+        Slot("pane", (0.7, 0.8, 0.9), MATERIALS["glass"]),
     )
     faces, normals = made.faces[low], made.normals[low]
     return replace(
@@ -133,7 +134,7 @@ def things(draw: st.DrawFn, shapes: Sequence[str] = SHAPES) -> Placed:
     """Any object anywhere on the table or a little above it; it may stand in another."""
     shape = f"{draw(st.sampled_from(shapes))}:{draw(st.sampled_from(list(SIZES)))}"
     place = (draw(numbers(-2.5, 2.5)), draw(numbers(-2.5, 2.5)), draw(st.one_of(st.just(0.0), numbers(0.0, 1.5))))
-    color, material = draw(st.sampled_from(list(COLORS))), draw(st.sampled_from(list(MATERIALS)))
+    color, material = draw(st.sampled_from(list(COLORS))), draw(st.sampled_from(OPAQUE))
     return Placed(shape, color, material, place, draw(numbers(-math.pi, math.pi)))
 
 

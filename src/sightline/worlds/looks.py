@@ -52,11 +52,13 @@ class Material:
         metallic: 1 reflects everything in its own colour, 0 is diffuse with a clear coat.
         roughness: Of the reflection, 0 mirror … 1 matte; the width of the GGX lobe is its square.
         specular: Reflectance of the coat seen head-on; a metal has its colour instead.
+        transmission: Share of the light that goes straight through, tinted, as through a thin pane; below 1.
     """
 
     metallic: float
     roughness: float
     specular: float
+    transmission: float = 0.0
 
 
 MATERIALS: Final[dict[str, Material]] = {
@@ -65,6 +67,7 @@ MATERIALS: Final[dict[str, Material]] = {
     "satin": Material(metallic=1.0, roughness=0.5, specular=0.0),
     "pearl": Material(metallic=0.5, roughness=0.4, specular=0.04),
     "plastic": Material(metallic=0.0, roughness=0.25, specular=0.06),
+    "glass": Material(metallic=0.0, roughness=0.1, specular=0.04, transmission=0.9),
 }
 """The first two as in CLEVR and GeoSpa: matte, and shiny."""
 

@@ -26,6 +26,9 @@ TABLE_METRES = 200.0
 FAR_METRES = 2000.0
 SENSOR_MM = 32.0
 AROUND = "around"
+MOST_CLEAR = 0.95
+"""Transmission of glass at most, as in the fast back end."""
+
 CENTRE_PX = 0.01
 """Width of the pixel filter when one sample must hit the pixel's centre."""
 
@@ -279,11 +282,26 @@ def coated(name: str, look: Job, texture: str | None = None) -> Any:
     inputs["Roughness"].default_value = look["roughness"]
     inputs["IOR"].default_value = 1.5
     inputs["Specular IOR Level"].default_value = look["specular"] / 0.08
+    if look["transmission"] > 0.0:
+        see_through(material, look)
     if texture is not None:
         image = material.node_tree.nodes.new("ShaderNodeTexImage")
         image.image = bpy.data.images[texture]
         material.node_tree.links.new(image.outputs["Color"], inputs["Base Color"])
     return material
+
+
+def see_through(material: Any, look: Job) -> None:
+    """Add what lies behind a thin pane, tinted, to a material, and take as much from its own colour."""
+    clear = min(look["transmission"], MOST_CLEAR)
+    nodes, links = material.node_tree.nodes, material.node_tree.links
+    own, out = nodes["Principled BSDF"], nodes["Material Output"]
+    own.inputs["Base Color"].default_value = (*((1.0 - clear) * c for c in look["color"]), 1.0)
+    behind, both = nodes.new("ShaderNodeBsdfTransparent"), nodes.new("ShaderNodeAddShader")
+    behind.inputs["Color"].default_value = (*(clear * c for c in look["color"]), 1.0)
+    links.new(own.outputs["BSDF"], both.inputs[0])
+    links.new(behind.outputs["BSDF"], both.inputs[1])
+    links.new(both.outputs["Shader"], out.inputs["Surface"])
 
 
 def lamp(light: Job) -> Any:
@@ -341,6 +359,7 @@ def passes(folder: Path) -> dict[str, NDArray[Any]]:
     cycles.filter_width = CENTRE_PX
     layer = bpy.context.view_layer
     layer.use_pass_object_index = layer.use_pass_z = layer.use_pass_normal = True
+    layer.pass_alpha_threshold = 0.0  # panes too
     wanted = {"ids": "IndexOB", "depth": "Depth", "normals": "Normal"}
     _compositor(folder, wanted)
     scene.render.use_compositing = True

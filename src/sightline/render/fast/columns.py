@@ -27,6 +27,7 @@ RED, GREEN, BLUE = 0, 1, 2  # linear
 METAL = 3
 LOBE = 4  # width of the lobe: roughness squared
 COAT = 5  # reflectance
+GLASS = 7  # above 0: of what is behind it is seen so much, times the colour
 TEXTURE = 6  # 1 + the row of `texels` where the texture begins; 0: none
 
 # env, row 0: where its other rows are, and what the lamps light.

@@ -26,6 +26,7 @@ from sightline.errors import ConfigError
 from sightline.kernels import keep
 from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import fill_covered, table_cell
+from sightline.render.fast.glass import behind_glass
 from sightline.render.fast.jit import STAMP
 from sightline.render.fast.pack import Packed, Pool, check_camera, eye, packed
 from sightline.render.fast.pixels import (
@@ -166,6 +167,8 @@ class CudaRenderer:
         )
         views = (batch.bodies, batch.env, batch.cams, batch.skies, room["faces"])
         _compose[everywhere](tris, *textured, *views, *seen, *lights, *drawn, *listed, level + 1)
+        if batch.glass:
+            _glass[everywhere](*scene, batch.env, *lit, plan.points, plan.numbers, batch.cams, *seen, *drawn)
         _edges[BLOCKS, THREADS](
             *scene, batch.env, plan.inside, batch.cams, room["parts"], room["normals"], *drawn, *listed, level + 1
         )
@@ -425,6 +428,29 @@ def _compose(
     if on_edge(parts[view], depth[view], normals[view], y, x):
         work[cuda.atomic.add(counts, level, 1)] = at
     else:
+        _write(image, tones, view, y, x, r, g, b)
+
+
+@_walk
+def _glass(
+    nodes, tris, bodies, env, lit, lit_by, points, numbers, cams, parts, depth, normals, colour, tones, image
+):
+    """Add what is seen through glass to the pixels that show some."""
+    at = cuda.grid(1)
+    if at >= parts.size:
+        return
+    height, width = parts.shape[1], parts.shape[2]
+    view, y, x = at // (height * width), at // width % height, at % width
+    mine, k = bodies[view], body_of(parts[view, y, x])
+    if k < 0 or mine[k, look_of(parts[view, y, x]) + col.GLASS] <= ZERO:
+        return
+    ground = (lit[view], lit_by[view])
+    r, g, b = behind_glass(
+        nodes, tris, mine, env[view], *ground, points, numbers, cams[view], everything(mine), y, x
+    )
+    r, g, b = r + colour[view, y, x, 0], g + colour[view, y, x, 1], b + colour[view, y, x, 2]
+    colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
+    if not on_edge(parts[view], depth[view], normals[view], y, x):
         _write(image, tones, view, y, x, r, g, b)
 
 

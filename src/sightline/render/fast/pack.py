@@ -32,6 +32,9 @@ I32 = NDArray[np.int32]
 MOST_FACES = (1 << 21) - 1
 """Triangles of a pool at most: eight times their number is exact in float32."""
 
+MOST_CLEAR = 0.95
+"""Transmission of glass at most; the rest is its own matte colour."""
+
 MOST_TEXELS = 1 << 24
 """Rows of a pool's textures at most: their numbers are exact in float32."""
 
@@ -174,6 +177,7 @@ class Packed(NamedTuple):
         skies: (B, H, W, 3) float32, radiance of skies that are pictures, NaN for others; (0, …) where none is.
         size: (width, height) in pixels.
         shapes: Solids of the pool that made the rows; they mean nothing to a pool with others.
+        glass: Whether any of the bodies has glass.
     """
 
     bodies: F32
@@ -182,6 +186,12 @@ class Packed(NamedTuple):
     skies: F32
     size: tuple[int, int]
     shapes: tuple[str, ...]
+    glass: bool
+
+
+def has_glass(bodies: F32) -> bool:
+    """Whether some part of the bodies in these rows is of glass."""
+    return bool(bodies[..., col.LOOKS + col.GLASS :: col.LOOK].any())
 
 
 def packed(pool: Pool, layouts: Sequence[Layout], views: Sequence[str], half: float) -> list[Packed]:
@@ -192,7 +202,10 @@ def packed(pool: Pool, layouts: Sequence[Layout], views: Sequence[str], half: fl
     bodies = _stacked([pool.bodies(layout).rows for layout in layouts])
     around = _stacked([environment(layout, half) for layout in layouts])
     skies = [_skies(layouts, view, size) for view, (_, size) in zip(views, seen, strict=True)]
-    return [Packed(bodies, around, *s[:1], sky, s[1], pool.shapes) for s, sky in zip(seen, skies, strict=True)]
+    glass = has_glass(bodies)
+    return [
+        Packed(bodies, around, *s[:1], sky, s[1], pool.shapes, glass) for s, sky in zip(seen, skies, strict=True)
+    ]
 
 
 def _seen(layouts: Sequence[Layout], view: str) -> tuple[F32, tuple[int, int]]:
@@ -266,7 +279,8 @@ def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
         1.0,
         entry.start[0],
         entry.end[0],
-        *entry.prism,
+        # Light goes through a prism's panes, which the prism itself does not know.
+        *((0.0,) * 8 if any(look[col.GLASS] for look in looks) else entry.prism),
         entry.sheet,
         *chain.from_iterable(looks),
         *(0.0,) * (col.LOOK * (col.SLOTS - len(looks))),
@@ -277,8 +291,9 @@ def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:
 def _look(slot: Slot, texture: int, color: str, material: str) -> tuple[float, ...]:
     """A look's columns: those of a slot, with its texture, on an object of that colour and material."""
     tint, matter = slot.look(linear(COLORS[color]), MATERIALS[material])
-    look = (*tint, matter.metallic, matter.roughness**2, matter.specular, texture)
-    return look + (0.0,) * (col.LOOK - len(look))
+    clear = min(matter.transmission, MOST_CLEAR)
+    r, g, b = (c * (1.0 - clear) for c in tint)
+    return r, g, b, matter.metallic, matter.roughness**2, matter.specular, texture, clear / (1.0 - clear)
 
 
 def eye(shot: Shot) -> Eye:

@@ -141,7 +141,7 @@ def nearest(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
 
 @small
 def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
-    """One body's hierarchy: (t, face, u, v) of the nearest meeting, or of any; t = reach where there is none."""
+    """One body's hierarchy: (t, face, u, v) of the nearest meeting, or of any but clear glass; t = reach: none."""
     ox, oy, oz, dx, dy = _turned(bodies, k, ox, oy, oz, dx, dy)
     ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
     best, face = reach, -1
@@ -160,9 +160,12 @@ def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
         for f in range(leaf >> 3, (leaf >> 3) + (leaf & 7)):
             t, u, v = _meet(tris, f, ox, oy, oz, dx, dy, dz)
             if ZERO < t < best:
-                best, face, bu, bv = t, f, u, v
                 if any_will_do:
-                    return best, face, bu, bv
+                    look = look_at(tris, f)
+                    if bodies[k, look + col.GLASS] * bodies[k, look + col.GREEN] > HALF:
+                        continue
+                    return t, f, u, v
+                best, face, bu, bv = t, f, u, v
         node += 1
     return best, face, bu, bv
 

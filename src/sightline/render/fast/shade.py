@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from sightline.kernels import is_kept
 from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import fill_covered, table_cell
+from sightline.render.fast.glass import lay_glass
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.pack import Bodies, Meshes
+from sightline.render.fast.pack import Bodies, Meshes, has_glass
 from sightline.render.fast.pixels import (
     BETWEEN,
     UNKNOWN,
@@ -127,6 +128,8 @@ def shade(
     if len(meshes.texels):
         textured = (meshes.tris, meshes.uv, meshes.texels, bodies.rows, cam)
         lay_textures(*textured, *faced[:3], state.light, state.colour)
+    if has_glass(bodies.rows):
+        lay_glass(*scene, env, *ground, plan.points, plan.numbers, cam, seen.parts, state.colour)
     if bits:
         same &= (state.colour == old.colour).all(axis=2)
     _smooth_edges(*scene, env, plan.inside, cam, *view, same, state.colour, state.final, old.final)

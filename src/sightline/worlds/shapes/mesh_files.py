@@ -110,7 +110,8 @@ def _slot(part: Any, path: Path) -> Slot:
     else:
         metal, rough = 0.0, float(np.sqrt(2.0 / (2.0 + max(float(found.glossiness or 0.0), 0.0))))
         base = np.array(linear((255 * base[0], 255 * base[1], 255 * base[2])))
-    material = Material(metallic=metal, roughness=max(rough, 0.05), specular=SPECULAR)
+    clear = 0.0 if tint is None or len(tint) < 4 else 1.0 - float(tint[3]) / 255.0
+    material = Material(metal, max(rough, 0.05), SPECULAR, min(clear, 0.9))
     name = str(getattr(found, "name", None) or "body")
     if image is None or getattr(part.visual, "uv", None) is None:
         return Slot(name, _triple(base), material)
