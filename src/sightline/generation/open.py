@@ -90,7 +90,7 @@ class Remaker:
         """Draw a view's geometry again; a DataError where the scene cannot be made again as it was."""
         maker, layout = self._remade(scene)
         shot = next(shot for shot in layout.shots if shot.name == view_id)
-        return maker.renderer.frame(layout, shot, shade=False)
+        return maker.outline(layout, shot)
 
     def _remade(self, scene: Scene) -> tuple[SceneMaker, Layout]:
         from sightline.generation.scene import scene_maker

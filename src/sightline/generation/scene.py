@@ -17,10 +17,12 @@ from sightline.generation.recipe import DatasetRecipe, located
 from sightline.render.blender import BlenderRenderer
 from sightline.render.fast import FastRenderer, Settings
 from sightline.render.frames import Frame
+from sightline.render.sensor import taken
 from sightline.render.truth import DEPTH_TOLERANCE, across_relations, scene_relations, sightings, view_relations
 from sightline.scenes import Object, Relation, Scene, View
 from sightline.store import Blobs
 from sightline.store.encodings import round_trip
+from sightline.variations import Jpeg
 from sightline.worlds import World, arrange, relations, world_from
 from sightline.worlds.layout import Layout, Placed, Shot
 from sightline.worlds.shapes import solid, split_name
@@ -91,8 +93,17 @@ def object_from(placed: Placed, name: str) -> Object:
 
 
 def bare_view(shot: Shot) -> View:
-    """The view without pixels."""
-    return View(shot.name, size=shot.size, camera=shot.camera)
+    """The view without pixels; one whose lens bends has no camera, for ours are straight."""
+    bends = shot.sensor is not None and shot.sensor.distortion != 0.0
+    return View(shot.name, size=shot.size, camera=None if bends else shot.camera)
+
+
+def as_taken(shot: Shot, frame: Frame) -> Frame:
+    """The view as the sensor of its shot takes it, JPEG included."""
+    if shot.sensor is None:
+        return frame
+    seen, quality = taken(frame, shot.sensor), round(shot.sensor.jpeg)
+    return replace(seen, image=Jpeg(quality).pixels(seen.image)) if quality and seen.image is not None else seen
 
 
 def in_memory(shot: Shot, frame: Frame, classes: tuple[str, ...] = ()) -> View:
@@ -142,10 +153,18 @@ class SceneMaker:
 
     def frames(self, layouts: Iterable[Layout], views: Sequence[str]) -> Iterator[list[Frame]]:
         """Render those views of many layouts, one list a layout."""
-        if isinstance(self.renderer, BlenderRenderer):
-            return self.renderer.stream(layouts, views)  # one process for all of them
-        renderer = self.renderer
-        return (renderer.frames(layout, views) for layout in layouts)
+        renderer, todo = self.renderer, list(layouts)
+        if isinstance(renderer, BlenderRenderer):
+            drawn = renderer.stream(todo, views)  # one process for all of them
+        else:
+            drawn = (renderer.frames(layout, views) for layout in todo)
+        for layout, frames in zip(todo, drawn, strict=True):
+            shots = {shot.name: shot for shot in layout.shots}
+            yield [as_taken(shots[frame.view], frame) for frame in frames]
+
+    def outline(self, layout: Layout, shot: Shot) -> Frame:
+        """A view without a picture, as its sensor takes it."""
+        return as_taken(shot, self.renderer.frame(layout, shot, shade=False))
 
     def scenes(self, start: int, stop: int, blobs: Blobs) -> Iterator[Scene]:
         """Make the scenes of a run of indices; their pixels go to disk as they come."""
@@ -169,7 +188,7 @@ class SceneMaker:
         """A scene and its first view without a picture: a partner that another shard holds."""
         layout = self.layout(index)
         shot = next(shot for shot in layout.shots if shot.name == self.recipe.views[0])
-        return layout, self.renderer.frame(layout, shot, shade=False)
+        return layout, self.outline(layout, shot)
 
     @staticmethod
     def _across(here: tuple[Layout, Frame], other: tuple[Layout, Frame]) -> tuple[Relation, ...]:
@@ -184,7 +203,7 @@ class SceneMaker:
         """Frames without pictures, for truth alone."""
         for layout in layouts:
             shots = {shot.name: shot for shot in layout.shots}
-            yield [self.renderer.frame(layout, shots[name], shade=False) for name in self.recipe.views]
+            yield [self.outline(layout, shots[name]) for name in self.recipe.views]
 
     def _stored(self, shot: Shot, frame: Frame, blobs: Blobs) -> View:
         if self.recipe.image is None:
@@ -212,7 +231,7 @@ class SceneMaker:
         """
         reduced = layout.without(*gone)
         shots = [shot for name in self.recipe.views for shot in layout.shots if shot.name == name]
-        frames = [self.renderer.frame(reduced, shot, shade=False) for shot in shots]
+        frames = [self.outline(reduced, shot) for shot in shots]
 
         def view_of(shot: Shot, frame: Frame) -> View:
             depth, form = frame.depth, self.recipe.depth
@@ -261,7 +280,8 @@ class CounterfactualLoader:
 
     @cached_property
     def _pixels(self) -> NDArray[Any]:
-        image = self.maker.renderer.counterfactual(self.layout, self.shot, *self.gone).image
+        frame = self.maker.renderer.counterfactual(self.layout, self.shot, *self.gone)
+        image = as_taken(self.shot, frame).image
         form = self.maker.recipe.image
         assert image is not None
         assert form is not None

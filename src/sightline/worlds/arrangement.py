@@ -16,9 +16,10 @@ from sightline.geometry.footprints import holds
 from sightline.scenes.types import Camera
 from sightline.worlds.bodies import body
 from sightline.worlds.cameras import CameraStand, DrawnCameraSpec, moved
-from sightline.worlds.layout import Layout, Light, Placed, Point, Shot
+from sightline.worlds.layout import Layout, Light, Placed, Point, Sensor, Shot
 from sightline.worlds.placement import place
 from sightline.worlds.poses import PlacementRules
+from sightline.worlds.sensor import SensorSpec
 from sightline.worlds.solids import Floats
 from sightline.worlds.spec import LightSpec, World
 from sightline.worlds.surroundings import PLAIN, Surroundings
@@ -26,6 +27,7 @@ from sightline.worlds.surroundings_spec import NOTHING_AROUND, SurroundingsSpec
 
 _AROUND = (1 << 16,)
 _CAMERAS = (1 << 17,)
+_SENSORS = (1 << 18,)
 """Key of the stream that ground, walls and sky are drawn from, far from those of objects and jitter."""
 
 _WHOLE = {"whole": 2, "centre": 1, "any": 0}
@@ -56,7 +58,10 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     drawn = _drawn(world)
     apart = _stream(sequence, _CAMERAS) if drawn else shake
     stands = [c.stand(world.jitter, size, apart if i in drawn else shake) for i, c in enumerate(world.cameras)]
-    shots = tuple(Shot(c.name, stand.held, size) for c, stand in zip(world.cameras, stands, strict=True))
+    shots = tuple(
+        Shot(c.name, stand.held, size, _sensor(world.sensor, sequence, i))
+        for i, (c, stand) in enumerate(zip(world.cameras, stands, strict=True))
+    )
     lights = tuple(_light(light, world.jitter, shake) for light in world.lights)
     rules = _rules(world, stands)
     rng = np.random.default_rng(sequence)
@@ -109,6 +114,10 @@ def _drawn(world: World) -> tuple[int, ...]:
 def _stream(sequence: np.random.SeedSequence, key: tuple[int, ...]) -> np.random.Generator:
     """Random numbers apart from all others of the scene."""
     return np.random.default_rng(np.random.SeedSequence(sequence.entropy, spawn_key=key))
+
+
+def _sensor(spec: SensorSpec | None, sequence: np.random.SeedSequence, view: int) -> Sensor | None:
+    return None if spec is None else spec.draw(_stream(sequence, (*_SENSORS, view)))
 
 
 def _surroundings(spec: SurroundingsSpec, sequence: np.random.SeedSequence) -> Surroundings:

@@ -86,12 +86,43 @@ class Light:
 
 
 @dataclass(frozen=True, slots=True)
+class Sensor:
+    """How one view is taken; the defaults change nothing. `render.sensor` applies it.
+
+    Attributes:
+        exposure: Stops: each doubles the light.
+        red: Gain of red against green; `blue` likewise.
+        shot: Standard deviation of the noise at radiance 1; its variance grows with the light.
+        read: Standard deviation of the noise of black, in the unit of radiance.
+        defocus: Radius of the disc that a point becomes, pixels.
+        motion: Length of the line that a point becomes, pixels; along `angle`, degrees counter-clockwise.
+        distortion: A thing at the radius r, in half diagonals, is seen where without it one at r (1 + d r²) were:
+            positive for a barrel, negative for a cushion.
+        jpeg: Quality, 1 to 95; 0 keeps the picture as it is.
+        seed: Of the noise.
+    """
+
+    exposure: float = 0.0
+    red: float = 1.0
+    blue: float = 1.0
+    shot: float = 0.0
+    read: float = 0.0
+    defocus: float = 0.0
+    motion: float = 0.0
+    angle: float = 0.0
+    distortion: float = 0.0
+    jpeg: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Shot:
-    """A view to be taken: its name, camera and size (width, height) in pixels."""
+    """A view to be taken: its name, camera and size (width, height) in pixels, and a sensor if it is not ideal."""
 
     name: str
     camera: Camera
     size: tuple[int, int] = (480, 320)
+    sensor: Sensor | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sightline.typed import OneOf, Value
 from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec
 from sightline.worlds.company import MOST_SETS, too_many
 from sightline.worlds.files import Merged, gather, is_drawn
+from sightline.worlds.sensor import read_sensor
 from sightline.worlds.shapes import SHAPES, register
 from sightline.worlds.surroundings_spec import read_surroundings
 from sightline.worlds.world import (
@@ -41,7 +42,7 @@ ORIGINAL = "original"
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 _AROUND: Final = ("ground", "walls", "sky")
-_LISTS: Final = ("attributes", "zones", "categories")
+_LISTS: Final = ("attributes", "zones", "categories", "sensor")
 _READ_APART: Final = ("shapes", "cameras", "lights", "cooccurrence", "meshes", "stream", *_LISTS, *_AROUND)
 """Fields whose values depend on other fields."""
 
@@ -95,6 +96,7 @@ def _world(merged: Merged) -> World:
         stream=stream,
         attributes=tuple((_shape(n, v, names), v.read(ShapeLooks)) for n, v in _optional(whole["attributes"])),
         zones=tuple(_zone(n, v, names) for n, v in _optional(whole["zones"])),
+        sensor=read_sensor(whole["sensor"]),
         categories=tuple(_category(n, v, names) for n, v in _optional(whole["categories"])),
         settings={**merged.values, "split": merged.split, "stream": stream},
     )

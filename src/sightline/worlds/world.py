@@ -10,6 +10,7 @@ from sightline.typed import Above, As, Least, OneOf, Unfit
 from sightline.worlds.cameras import CameraSpec, Drawn, DrawnCameraSpec, InView, distribution
 from sightline.worlds.layout import MOST_OBJECTS, Point
 from sightline.worlds.looks import COLORS, MATERIALS, Identity, linear
+from sightline.worlds.sensor import SensorSpec
 from sightline.worlds.shapes import SIZES
 from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.solids import Cavity, Outline, Slot, Solid
@@ -253,6 +254,7 @@ class World:
         stream: Worlds with different streams share no scene, no camera and no light, even with the same seed: a
             text, by default the world's name, or one of GeoSpa's numbers.
         table: Albedo of the ground where no region lies; `ambient` is the radiance of a uniform sky.
+        sensor: What stored pictures are taken by; None: an ideal camera.
         surroundings: Regions of the ground, walls and sky.
         jitter: Factor on the jitter of all cameras and lights.
         resolution: Width and height in pixels.
@@ -294,6 +296,7 @@ class World:
     cameras: tuple[CameraSpec | DrawnCameraSpec, ...]
     lights: tuple[LightSpec, ...]
     cooccurrence: Cooccurrence | None = None
+    sensor: SensorSpec | None = None
     surroundings: SurroundingsSpec = NOTHING_AROUND
     depth_tolerance: Size
     containment: bool = True
