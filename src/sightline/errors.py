@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +58,18 @@ def shown(found: object) -> str:
     except (ValueError, RecursionError):  # a number of thousands of digits, a list in a list in a list…
         text = f"a huge {type(found).__name__}"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+
+
+@contextmanager
+def naming(place: Path | None) -> Iterator[None]:
+    """Let errors about what a file or folder holds name it, where they name none."""
+    try:
+        yield
+    except DataError as error:
+        if error.file is not None or place is None:
+            raise
+        facts = {name: getattr(error, name) for name in ("row", "field", "expected", "found")}
+        raise DataError(error.problem, file=place, **facts) from error
 
 
 class PictureError(DataError):

@@ -129,6 +129,8 @@ def spoil(folder: Path, rng: Random) -> list[str]:
 
 def _fit_manifest(folder: Path, before: str, file: Path) -> bool:
     """Write a table's new size and sha256 where the old ones stood, as somebody who means harm would."""
+    if not file.is_file():  # gone, a folder, or a link to a device
+        return False
     try:
         data, manifest = file.read_bytes(), folder / "data" / "dataset.json"
         told = json.loads(manifest.read_text())

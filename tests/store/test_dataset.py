@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -353,3 +357,30 @@ def test_other_columns_are_an_error_even_where_the_bytes_are_right(stored: Datas
     dataset = _retell(stored, lambda told: told["shards"][1]["files"].update(objects=entry))  # type: ignore[index]
     with pytest.raises(DataError, match=r"objects/00001\.parquet, shape: shard has the wrong columns"):
         list(dataset)
+
+
+def test_unsound_rows_are_told_where_they_break_what_is_made_of_them(stored: Dataset) -> None:
+    """The tables are whole and the manifest fits them, but they contradict each other; found by make fuzz."""
+    file = stored.path / "objects" / "00001.parquet"
+    pl.read_parquet(file).with_columns(object_id=pl.lit("nobody")).write_parquet(file)
+
+    def fit(told: dict[str, Any]) -> None:
+        data = file.read_bytes()
+        told["shards"][1]["files"]["objects"] = {"bytes": len(data), "sha256": sha256(data).hexdigest()}
+
+    spoilt = _retell(stored, fit)
+
+    def broken() -> object:
+        raise IndexError("no such object")
+
+    with pytest.raises(DataError, match="row 00001: fingerprint does not fit"):
+        spoilt.memo("made", broken)
+    sound = Dataset.from_tables(tables_from_scenes(plain_scenes(2)))
+    with pytest.raises(IndexError, match="no such object"):  # then the fault is not the data's
+        sound.memo("made", broken)
+    with pytest.raises(DataError, match=re.escape(f"{stored.path}, row s1: wrong")):
+        stored.memo("made", partial(_raise, DataError("wrong", row="s1")))
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -11,9 +11,16 @@ from sightline.cli.console import AllowOutside, Json, err, out, print_json
 from sightline.errors import ConfigError
 
 
+def listing() -> str:
+    """What the help ends with: the formats that can be written."""
+    from sightline.store.formats import FORMATS
+
+    return f"Formats: {', '.join(sorted(name for name, one in FORMATS.items() if one.write is not None))}."
+
+
 def command(
     format_or_data: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="2.5vrd, clevr, coco, voc or yolo; left out with --format.")
+        str, typer.Argument(metavar="FORMAT", help="One of those listed below; left out with --format.")
     ],
     data: Annotated[
         Path | None, typer.Argument(help="A Sightline dataset, or a folder or file of a known format.")
@@ -38,9 +45,11 @@ def command(
     if chosen.write is None:
         raise ConfigError(f"{chosen.name} can be read but not written")
     opened = open_dataset(place, allow_outside=allow_outside)
-    tables = opened.tables()
-    chosen.write(tables, to, **({"blobs": opened.blobs} if chosen.photos_out else {}))
-    if lost := chosen.left_out(tables):
+    with opened.faults_told():
+        tables = opened.tables()
+        chosen.write(tables, to, **({"blobs": opened.blobs} if chosen.photos_out else {}))
+        lost = chosen.left_out(tables)
+    if lost:
         err.print(f"note: {chosen.name} has no place for these, left out: {', '.join(lost)}")
     if json:
         print_json({"written": str(to), "format": chosen.name})

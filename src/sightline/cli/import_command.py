@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from sightline.store import Dataset, Tables
 
 
+def listing() -> str:
+    """What the help ends with: the formats that can be read."""
+    from sightline.store.formats import FORMATS
+
+    return f"Formats: {', '.join(sorted(FORMATS))}."
+
+
 def command(
     source: Annotated[Path, typer.Argument(help="File or folder to import.")],
     to: Annotated[Path, typer.Option("--out", help="Folder of the new dataset.")],
     format_name: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="2.5vrd, ade20k, clevr, coco, coco-panoptic, coco-results, cocoa, openimages, photos, voc, "
-            "vrd, vsr or yolo; recognised if not given.",
-        ),
+        str, typer.Option("--format", help="One of those listed below; recognised if not given.")
     ] = "",
     images: Annotated[Path | None, typer.Option(help="Folder of the photos; they are copied in.")] = None,
     instances: Annotated[

@@ -67,27 +67,29 @@ def command(
     from sightline.store import open_dataset
     from sightline.store.selection import Selection
 
-    made = contact_sheet(
-        open_dataset(data, allow_outside=allow_outside),
-        to,
-        overlay=overlay,
-        scenes=scenes,
-        ids=_words(ids),
-        split=split,
-        views=_words(view),
-        columns=columns,
-        width=width,
-        wanted=Selection(
-            tuple(_words(category)),
-            tuple(_words(relation)),
-            tuple(_words(flag)),
-            (min_boxes, max_boxes),
-            (min_size, max_size),
-            search,
-            sort,
-            reverse,
-        ),
-    )
+    opened = open_dataset(data, allow_outside=allow_outside)
+    with opened.faults_told():
+        made = contact_sheet(
+            opened,
+            to,
+            overlay=overlay,
+            scenes=scenes,
+            ids=_words(ids),
+            split=split,
+            views=_words(view),
+            columns=columns,
+            width=width,
+            wanted=Selection(
+                tuple(_words(category)),
+                tuple(_words(relation)),
+                tuple(_words(flag)),
+                (min_boxes, max_boxes),
+                (min_size, max_size),
+                search,
+                sort,
+                reverse,
+            ),
+        )
     if json:
         print_json(made.to_dict())
         return

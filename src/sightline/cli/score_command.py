@@ -49,8 +49,11 @@ def command(
         classes=check_entity,
         window=BoxWindow(first, second) if first or second else None,
     )
+    if scores.nothing:
+        err.print(f"note: {scores.nothing}")
     if json:
         print_json(scores.to_dict())
+    if json or scores.nothing:
         return
     heads = ("relationship", "label", "precision", "recall", "F1", "95 %", "F1 by scene")
     printed = table(f"{exam}: {predictions}, {protocol} protocol", *heads)

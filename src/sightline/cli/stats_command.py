@@ -38,13 +38,14 @@ def command(
     if to is not None and to.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"the page is a .html file, not {to.name!r}")
     opened = open_dataset(data)
-    contents = contents_of(opened)
-    rated = has_pairs(opened)
-    sized = contents.box_shares is not None
-    if rated and not sized:
-        err.print("note: the labels of pairs are not described, since the sizes of the images are unknown")
-    description = describe_dataset(opened) if rated and sized else None
-    splits = _by_split(opened, contents)
+    with opened.faults_told():
+        contents = contents_of(opened)
+        rated = has_pairs(opened)
+        sized = contents.box_shares is not None
+        if rated and not sized:
+            err.print("note: the labels of pairs are not described, since the sizes of the images are unknown")
+        description = describe_dataset(opened) if rated and sized else None
+        splits = _by_split(opened, contents)
     written: list[str] = []
     if to is not None:
         made = datetime.now(UTC).isoformat(timespec="seconds")

@@ -18,13 +18,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, naming
 from sightline.exams.base import Candidate, Name, options_of
 from sightline.exams.card import KINDS, CardContext, CardOptions, cell, has_scene, unknown_scene, value_words
 from sightline.exams.records_reader import RecordsReader
 from sightline.exams.registry import exam_of_run
 from sightline.exams.run import Run
-from sightline.exams.scoring import RunResult, naming, score_records
+from sightline.exams.scoring import RunResult, score_records
 from sightline.plain import plain
 from sightline.show.chart import SMALL, WIDTH, DotRow, dot_domain, dot_intervals
 from sightline.show.page import ExamPart, Example, Figure, FigureRow, Page, Section

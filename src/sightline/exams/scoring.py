@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError, naming
 from sightline.exams.base import Exam, Measures, Name, options_of
 from sightline.exams.run import Asking, Run, RunRecords, local_time, require_alike, tell_apart
 from sightline.plain import plain
@@ -138,18 +136,6 @@ class RunResult:
 
     def __str__(self) -> str:
         return "\n\n".join(str(table) for table in score_tables({self.name: self.scores}))
-
-
-@contextmanager
-def naming(place: Path | None) -> Iterator[None]:
-    """Let errors about what records hold name their file or folder, where they name none."""
-    try:
-        yield
-    except DataError as error:
-        if error.file is not None or place is None:
-            raise
-        facts = {name: getattr(error, name) for name in ("row", "field", "expected", "found")}
-        raise DataError(error.problem, file=place, **facts) from error
 
 
 def _measures(exam: Exam[Any], records: RunRecords, data: OpenData) -> Iterator[Measures]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -10,16 +11,17 @@ from typing import Any, Literal, Self, TypeVar, overload
 
 import polars as pl
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError, DataError, SightlineError, naming
 from sightline.scenes import Scene
 from sightline.store.blobs import PREFIX, Blobs
+from sightline.store.check import check_tables
 from sightline.store.convert import by_scene, scenes_from_tables
 from sightline.store.fingerprint import Fingerprint, fingerprint
 from sightline.store.formats import detect
 from sightline.store.manifest import MANIFEST, PARTIAL, Manifest, ShardInfo, is_dataset, read_manifest
 from sightline.store.schema import LATER, PIXELS, SCHEMA_VERSION, SCHEMAS
 from sightline.store.shards import DiskShard, MemoryShard, read_shard
-from sightline.store.tables import Tables
+from sightline.store.tables import POLARS_ERRORS, Tables
 
 OnError = Literal["raise", "skip"] | Callable[[DataError], None]
 """What to do about a damaged shard: raise its error, pass over it, or tell a function and pass over it."""
@@ -28,6 +30,9 @@ Completed = Callable[[Scene], Scene]
 """Gives a scene what is not on disk but can be made again: counterfactuals, normals."""
 
 T = TypeVar("T")
+
+_BROKEN = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError, *POLARS_ERRORS)
+"""What rows that contradict each other may raise in code that relies on them."""
 
 
 class Dataset:
@@ -136,9 +141,27 @@ class Dataset:
     def memo(self, key: Hashable, make: Callable[[], T]) -> T:
         """What was derived from this dataset under that key; made on first use, and kept while it is open."""
         if key not in self._memo:
-            self._memo[key] = make()
+            with self.faults_told():
+                self._memo[key] = make()
         value: T = self._memo[key]
         return value
+
+    @contextmanager
+    def faults_told(self) -> Iterator[None]:
+        """Around what is made of the rows: where unsound ones break it, tell the first thing wrong with them.
+
+        Errors that name no file name the folder. Nothing is looked at unless something fails.
+        """
+        try:
+            with naming(self.path):
+                yield
+        except (SightlineError, *_BROKEN) as error:
+            named = getattr(error, "file", None)
+            if named is None or not Path(named).is_relative_to(self.path):
+                for fault in (*self.verify(), *check_tables(self.tables())):
+                    with naming(self.path):
+                        raise fault from None
+            raise
 
     def __len__(self) -> int:
         return sum(part.scenes for part in self._parts)

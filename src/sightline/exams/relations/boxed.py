@@ -229,16 +229,19 @@ class BoxRange:
     low: float
     high: float
 
+    def values(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The attribute of n boxes."""
+        if self.attribute == "area":
+            return geometry.area(boxes)
+        return geometry.centre(boxes)[..., 1 if self.attribute == "vertical" else 0]
+
     def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which of n boxes lie in the range.
 
         >>> BoxRange("vertical", 0, 0.5).holds(np.array([[0, 0, 1, 0.8], [0, 0, 1, 1.0]]))
         array([ True, False])
         """
-        if self.attribute == "area":
-            value = geometry.area(boxes)
-        else:
-            value = geometry.centre(boxes)[..., 1 if self.attribute == "vertical" else 0]
+        value = self.values(boxes)
         inside: NDArray[np.bool_] = (value >= self.low) & (value < self.high)
         return inside
 
@@ -257,3 +260,16 @@ class BoxWindow:
             if span is not None:
                 inside &= span.holds(boxes)
         return inside
+
+    def nothing_left(self, truth: BoxedPairs) -> str:
+        """What to say where no pair of the truth lies in the window, either way round; else nothing."""
+        ends = (truth.boxes_a, truth.boxes_b)
+        if not len(truth) or (self.keeps(*ends) | self.keeps(*ends[::-1])).any():
+            return ""
+        asked = []
+        for number, span in zip(("first", "second"), (self.first, self.second), strict=True):
+            if span is not None:
+                values = np.concatenate([span.values(boxes) for boxes in ends])
+                there = f"there is {values.min():.3g} to {values.max():.3g}"
+                asked.append(f"{number} box: {span.attribute} {span.low:g} to {span.high:g}, {there}")
+        return f"the window leaves no pair to score ({'; '.join(asked)})"

@@ -62,12 +62,14 @@ class FileScores:
         rows: Occlusion 0…3 and all, then distance 0…3 and all.
         outcomes: `MatchOutcome` name → depth judgements; both directions of every pair.
         unseen: Predictions on image pairs that have no truth, or outside the window; never looked at.
+        nothing: Where the window leaves no pair, that it does, and which values there are.
     """
 
     protocol: Protocol
     rows: tuple[FileRow, ...]
     outcomes: Mapping[str, int]
     unseen: int
+    nothing: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Values for JSON: ``rows`` has the evaluator's own columns, ``intervals`` ours."""
@@ -110,6 +112,7 @@ def score_files(
     blocks = scoring_truth_blocks(objects, truth, entities=classes), prediction_blocks(predictions)
     pairs = boxed_blocks(*blocks, classes=classes)
     give_back()
+    nothing = window.nothing_left(pairs[0]) if window is not None else ""
     match: dict[str, Any] = {"threshold": iou, "classes": classes, "window": window}
     occlusion = count_boxed(*pairs, protocol, "occlusion", **match)
     give_back()
@@ -120,7 +123,7 @@ def score_files(
     how: dict[str, Any] = {"protocol": protocol, "resamples": resamples, "seed": seed}
     rows = [*_rows("occlusion", occlusion, **how), *_rows("depth", depth, **how)]
     outcomes = {outcome.name.lower(): number for outcome, number in depth.outcomes.items()}
-    return FileScores(protocol, tuple(rows), outcomes, depth.n_unseen)
+    return FileScores(protocol, tuple(rows), outcomes, depth.n_unseen, nothing)
 
 
 def _refuse_unmatched(

@@ -185,7 +185,7 @@ class TuringExam(Exam[TuringItem]):
         if isinstance(source, WrittenStreams):
             written = {"test": source.test.id, "epsilon": source.epsilon, "vocabulary": source.vocabulary.name}
             return written | {"withhold": self.withhold, "deadline": self.deadline}
-        words = dump_vocabulary(source.vocabulary)
+        words = data.memo((self, "words"), lambda: dump_vocabulary(source.vocabulary))
         return {name: getattr(self, name) for name in _PLAIN} | {
             "assumptions": asdict(self.options.assumptions),
             "vocabulary": source.vocabulary.name,
