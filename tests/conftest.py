@@ -9,8 +9,14 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -36,6 +42,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Shuffle the tests of a bounded run, so that each leaves out others; all workers have the same seed."""
     if config.getoption("--fuzz-seconds") is not None:
         random.Random(str(config.getoption("--hypothesis-seed"))).shuffle(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the renderer once, before there are several processes that would each do it, half a minute long."""
+    if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
+        draw = "from sightline.generation import generate; generate('geospa/train', 'd', scenes=1, size=(48, 32))"
+        with TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-c", draw], cwd=folder, capture_output=True, check=False)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -73,3 +88,17 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("generated") / "d"
     generate("geospa/train", folder, scenes=6, views=["original", "top"], seed=5, size=(96, 64), canonical=2)
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, started once; a test opens pages of its own and closes them."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium on the path")
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=program, args=arguments)
+        yield chromium
+        chromium.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,17 @@ from sightline.cli.demo_command import SPLITS, show_predicates
 from sightline.exams.predicates.exam import BASELINES
 
 
-def test_the_shipped_network_and_all_baselines_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = show_predicates(tmp_path / "data", tmp_path / "runs", scenes=2)
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path], str]:
+    """The folder of the demo's exams, their runs, and what was printed."""
+    out, printed = tmp_path_factory.mktemp("demo") / "demo-out", StringIO()
+    with redirect_stdout(printed):
+        runs = show_predicates(out / "predicates", out / "runs", scenes=2)
+    return out, runs, printed.getvalue()
+
+
+def test_the_shipped_network_and_all_baselines_take_it(demo: tuple[Path, list[Path], str], tmp_path: Path) -> None:
+    out, runs, printed = demo
     assert len(set(runs)) == len(SPLITS)
     page = report(runs, tmp_path / "card.html", attention=True, model="sornet", resamples=100)
     assert len(page.parts) == len(SPLITS)
@@ -29,18 +40,19 @@ def test_the_shipped_network_and_all_baselines_take_it(tmp_path: Path, capsys: p
         assert made["focus"] == "sornet"
         assert all(run["status"] == "finished" and run["items"] == 2 for run in made["runs"])
     assert "data:image" in (tmp_path / "card.html").read_text()
-    printed = capsys.readouterr().out
     for words in ("generate geospa/val_op", "exam predicates", "--model sornet"):
         assert words in printed
-    assert len([*tmp_path.glob("runs/*/predicates/*/manifest.json")]) == len(SPLITS) * (1 + len(BASELINES))
+    assert len([*out.glob("runs/*/predicates/*/manifest.json")]) == len(SPLITS) * (1 + len(BASELINES))
 
 
 def test_the_demo_ends_in_one_card(
-    simulated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    demo: tuple[Path, list[Path], str],
+    simulated: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    out = tmp_path / "demo-out"
+    out, small, _ = demo
     sightline.examine("size", simulated, "relations", out=out / "runs" / "labels", baselines=False)
-    small = show_predicates(out / "predicates", out / "runs", scenes=2)
     monkeypatch.setattr(demo_command, "show_labels", lambda *_: out / "runs" / "labels")
     monkeypatch.setattr(demo_command, "show_predicates", lambda *_: small[:1])
     monkeypatch.setattr(demo_command, "show_turing", lambda *_: (small[1], out / "story.png"))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from show.parsed_page import Parsed
 from sightline.exams.base import Candidate
@@ -123,33 +120,26 @@ def check_same_words(page: Page) -> None:
             assert markdown_text(sentence) in text
 
 
-def check_in_browser(page: Page, folder: Path, scheme: str = "light") -> None:
+def check_in_browser(browser: Any, page: Page, folder: Path, scheme: str = "light") -> None:
     """On a phone nothing scrolls sideways, no picture is broken, nothing is asked for and nothing goes wrong."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on the path")
     html = page.write(folder)[0]
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=arguments)
-        view = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
-        asked: list[str] = []
-        problems: list[str] = []
-        view.on("request", lambda request: asked.append(request.url))
-        view.on("console", lambda message: problems.append(message.text))
-        view.on("dialog", lambda dialog: problems.append(dialog.message))
-        view.goto(html.as_uri())
-        view.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        wide, inner = view.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        broken = view.evaluate("[...document.images].filter(i => !i.complete || !i.naturalWidth).length")
-        marks = view.evaluate(
-            "[...new Set([...document.querySelectorAll('.legend span')].map(one => {"
-            " const s = getComputedStyle(one);"
-            " return [s.color, s.backgroundColor, s.borderTopStyle].join() }))].length"
-        )
-        picture = view.screenshot(full_page=True)
-        browser.close()
+    view = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    asked: list[str] = []
+    problems: list[str] = []
+    view.on("request", lambda request: asked.append(request.url))
+    view.on("console", lambda message: problems.append(message.text))
+    view.on("dialog", lambda dialog: problems.append(dialog.message))
+    view.goto(html.as_uri())
+    view.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    wide, inner = view.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    broken = view.evaluate("[...document.images].filter(i => !i.complete || !i.naturalWidth).length")
+    marks = view.evaluate(
+        "[...new Set([...document.querySelectorAll('.legend span')].map(one => {"
+        " const s = getComputedStyle(one);"
+        " return [s.color, s.backgroundColor, s.borderTopStyle].join() }))].length"
+    )
+    picture = view.screenshot(full_page=True)
+    view.close()
     assert wide <= inner == 390
     assert broken == 0
     assert marks == (4 if page.parts[0].examples_legend else 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -215,17 +214,6 @@ SHIFTED = """() => new Promise((done) => {
 })"""
 CUT = """() => [...document.querySelectorAll(".scroll")].map((box) =>
   [box.scrollWidth > box.clientWidth + 1, box.nextElementSibling.matches(".more:not([hidden])")])"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Any:
-    playwright = pytest.importorskip("playwright.sync_api")
-    if shutil.which("chromium") is None:
-        pytest.skip("no chromium on the path")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.mark.browser

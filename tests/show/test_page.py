@@ -144,19 +144,6 @@ def test_a_value_that_a_template_misses_is_an_error() -> None:
         render_part("sightline.exams.turing", "legend.html.j2")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Any:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-def chromium_path() -> str | None:
-    return next((path for path in ("/usr/bin/chromium", "/usr/bin/google-chrome") if Path(path).exists()), None)
-
-
 @pytest.mark.browser
 def test_filters_choose_what_is_shown(browser: Any, tmp_path: Path) -> None:
     html, _, _ = page().write(tmp_path)

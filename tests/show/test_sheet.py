@@ -324,9 +324,9 @@ def test_long_pages_are_linked(data: Dataset, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.browser
-def test_layers_are_turned_on_and_off_by_keyboard(data: Dataset, tmp_path: Path, chromium: Any) -> None:
+def test_layers_are_turned_on_and_off_by_keyboard(data: Dataset, tmp_path: Path, browser: Any) -> None:
     made = contact_sheet(data, tmp_path / "s.html", scenes=1)
-    tab = chromium.new_page()
+    tab = browser.new_page()
     tab.goto(made.files[0].as_uri())
     layer = {name: tab.locator(f"g.{name}").first for name in ("boxes", "masks", "ids", "relations")}
     assert layer["boxes"].is_visible()
@@ -342,19 +342,6 @@ def test_layers_are_turned_on_and_off_by_keyboard(data: Dataset, tmp_path: Path,
     assert layer["relations"].is_visible()
     assert layer["ids"].is_visible()  # arrows need ends
     tab.close()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on the path")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 def look() -> Callable[..., Any]:
@@ -537,9 +524,9 @@ def test_labels_of_a_crowd_are_short_and_none_lies_on_another(photos: Dataset) -
 
 
 @pytest.mark.browser
-def test_a_page_is_searched_filtered_and_sorted(photos: Dataset, tmp_path: Path, chromium: Any) -> None:
+def test_a_page_is_searched_filtered_and_sorted(photos: Dataset, tmp_path: Path, browser: Any) -> None:
     page = contact_sheet(photos, tmp_path / "s.html").files[0].as_uri()
-    tab = chromium.new_page()
+    tab = browser.new_page()
     errors: list[str] = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto(page)
@@ -580,7 +567,7 @@ def test_a_page_is_searched_filtered_and_sorted(photos: Dataset, tmp_path: Path,
     tab.fill("[name=boxes]", "9")
     assert shown() == ""
     assert tab.get_by_text("No view fits.").is_visible()
-    again = chromium.new_page()  # the address holds the state
+    again = browser.new_page()  # the address holds the state
     again.goto(state)
     assert again.locator("article:visible h2").all_text_contents() == ["photo/0"]
     assert again.input_value("[name=category]") == "dog"
@@ -594,8 +581,8 @@ def test_a_page_is_searched_filtered_and_sorted(photos: Dataset, tmp_path: Path,
 
 
 @pytest.mark.browser
-def test_names_in_a_crowd_show_one_at_a_time(photos: Dataset, tmp_path: Path, chromium: Any) -> None:
-    tab = chromium.new_page(viewport={"width": 1300, "height": 900})
+def test_names_in_a_crowd_show_one_at_a_time(photos: Dataset, tmp_path: Path, browser: Any) -> None:
+    tab = browser.new_page(viewport={"width": 1300, "height": 900})
     tab.goto(contact_sheet(photos, tmp_path / "s.html", ids=["photo/2"]).files[0].as_uri())
     labels = tab.locator("[data-label]")
     assert labels.count() == 30
@@ -617,9 +604,9 @@ def test_names_in_a_crowd_show_one_at_a_time(photos: Dataset, tmp_path: Path, ch
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1300, 400])
 def test_views_of_a_row_fill_it_and_are_equally_high(
-    photos: Dataset, tmp_path: Path, chromium: Any, width: int
+    photos: Dataset, tmp_path: Path, browser: Any, width: int
 ) -> None:
-    tab = chromium.new_page(viewport={"width": width, "height": 900})
+    tab = browser.new_page(viewport={"width": width, "height": 900})
     tab.goto(contact_sheet(photos, tmp_path / "s.html").files[0].as_uri())
     places = [one.bounding_box() for one in tab.locator(".canvas").all()]
     rows: dict[int, list[float]] = {}

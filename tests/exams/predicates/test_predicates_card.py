@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 import pytest
 
@@ -276,5 +277,7 @@ def test_attention_of_a_model_without_any(data: Dataset, tmp_path: Path) -> None
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_phone_has_no_sideways_scroll_and_asks_nobody(page: Page, tmp_path: Path, scheme: str) -> None:
-    check_in_browser(page, tmp_path, scheme)
+def test_phone_has_no_sideways_scroll_and_asks_nobody(
+    browser: Any, page: Page, tmp_path: Path, scheme: str
+) -> None:
+    check_in_browser(browser, page, tmp_path, scheme)

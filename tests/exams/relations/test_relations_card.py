@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -226,5 +227,5 @@ def test_how_many_are_shown(three: list[Run], data: Dataset) -> None:
 
 
 @pytest.mark.browser
-def test_phone_has_no_sideways_scroll_and_asks_nobody(page: Page, tmp_path: Path) -> None:
-    check_in_browser(page, tmp_path)
+def test_phone_has_no_sideways_scroll_and_asks_nobody(browser: Any, page: Page, tmp_path: Path) -> None:
+    check_in_browser(browser, page, tmp_path)

@@ -288,5 +288,5 @@ def test_the_command_makes_the_streams_again(
 
 
 @pytest.mark.browser
-def test_phone_has_no_sideways_scroll_and_asks_nobody(page: Page, tmp_path: Path) -> None:
-    check_in_browser(page, tmp_path)
+def test_phone_has_no_sideways_scroll_and_asks_nobody(browser: Any, page: Page, tmp_path: Path) -> None:
+    check_in_browser(browser, page, tmp_path)

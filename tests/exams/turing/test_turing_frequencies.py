@@ -50,7 +50,7 @@ def some_questions(case: Case, seed: int, most: int = 40) -> list[Question]:
     return [questions[i] for i in order]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(cases(images=12, steps=8), assumptions(), st.integers(1, 6), st.sampled_from([0.0, 0.5]), st.integers(0, 9))
 def test_any_history_under_any_assumptions(
     case: Case, made: Assumptions, min_support: int, smoothing: float, seed: int

@@ -156,7 +156,7 @@ def test_unspoilt_files_are_sound(tmp_path: Path, name: str) -> None:
     assert check_tables(Tables.concat(named(name).read(path))) == []
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(spoilt())
 def test_spoilt_files_are_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[str, dict[str, bytes]]
