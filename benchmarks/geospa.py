@@ -363,7 +363,7 @@ def learned_from(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def summary(counts: Any) -> str:
-    """Scene accuracy of all, spatial and geometric predicates, and scene-all accuracy, in percent."""
+    """Scene accuracy of all (with half its 95 % interval), spatial and geometric predicates; scene-all; percent."""
     import numpy as np
 
     from sightline.exams.predicates.counts import TN, TP
@@ -373,7 +373,8 @@ def summary(counts: Any) -> str:
     each = 100.0 * (right / asked).mean(axis=0)
     whole = 100.0 * (right == asked).all(axis=1).mean()
     parts = "/".join(f"{value:.1f}" for value in each[4:])
-    three = f"all {each.mean():.2f} spatial {each[:4].mean():.2f} geometric {each[4:].mean():.2f}"
+    spread = 196.0 * (right / asked).mean(axis=1).std() / np.sqrt(len(counts))
+    three = f"all {each.mean():.2f} ± {spread:.2f} spatial {each[:4].mean():.2f} geometric {each[4:].mean():.2f}"
     return f"{three} ({parts}) whole {whole:.1f}"
 
 

@@ -160,7 +160,7 @@ def nearest_to(shape: str) -> tuple[float, str]:
 
 
 def test_what_shapes_share_is_measured_closely() -> None:
-    for shape in (*HELD_OUT, *INVENTED):
+    for shape in (*HELD_OUT, *INVENTED[::4], *(name for name, form in RECIPES.items() if not upright_stack(form))):
         assert held_out(shape).sum() * CELL == pytest.approx(1.0, abs=0.015), shape
     square, disc = filled("cube"), by_profile(solid("cylinder"), 1.0 / np.cbrt(np.pi / 4 * 0.9**3), 0.0)
     side, wide = 1.0, np.cbrt(4.0 / np.pi)  # a cube, and a cylinder as wide as high, of volume 1

@@ -153,8 +153,8 @@ RECIPES: Final[dict[str, Form]] = {
     "hexa_tumbler": Form(6, 1.2, 1.2, ((0.0, 0.86), (2.7, 1.0)), ("ellipse", 0.8, 0.8, 2.4)),
     "octa_pail": Form(8, 2.2, 2.2, ((0.0, 0.7), (1.7, 1.0)), ("ellipse", 1.35, 1.35, 1.5)),
     "basin": Form("ellipse", 3.4, 3.4, ((0.0, 0.72), (0.9, 1.0)), ("ellipse", 2.3, 2.3, 0.75)),
-    "mortar": Form("ellipse", 1.9, 1.9, ((0.0, 0.55), (1.9, 1.0)), ("ellipse", 0.95, 0.95, 1.6)),
-    "peg": Form("ellipse", 0.8, 0.8, _upright(1.9)),
+    "mortar": Form("ellipse", 1.9, 1.9, ((0.0, 0.5), (1.5, 1.0)), ("ellipse", 0.95, 0.95, 1.25)),
+    "peg": Form("ellipse", 0.8, 0.8, ((0.0, 0.8), (0.9, 0.8), (0.9, 1.0), (1.8, 1.0))),
     "goblet": Form(
         "ellipse",
         1.7,
