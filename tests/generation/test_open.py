@@ -154,3 +154,27 @@ def test_opening_costs_no_renderer() -> None:
     code = "import sys, sightline; sightline.open; print({'numba', 'sightline.worlds'} & set(sys.modules))"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == "set()"
+
+
+def test_stuff_is_kept_where_the_world_says_a_ground_and_made_elsewhere(small: Dataset, tmp_path: Path) -> None:
+    generate("street", tmp_path / "d", scenes=2, size=(96, 64), seed=1)
+    stored = Dataset.open(tmp_path / "d")
+    assert stored.verify() == []
+    opened = sightline.open(tmp_path / "d")
+    for plain, scene in zip(stored, opened, strict=True):
+        view = scene.views[0]
+        assert view.stuff_classes == ("sky", "grass", "sidewalk", "road", "building")
+        stuff, ids = plain.views[0].stuff(), view.ids()
+        np.testing.assert_array_equal(stuff == 0, ids > 0)  # stuff and things cover the picture
+        assert {"sidewalk", "road"} <= {view.stuff_classes[number - 1] for number in np.unique(stuff[stuff > 0])}
+        fewer = scene.without("0")
+        assert fewer.views[0].stuff_classes == view.stuff_classes
+        np.testing.assert_array_equal(fewer.views[0].stuff() == 0, fewer.views[0].ids() > 0)
+        same = fewer.views[0].stuff() == stuff
+        assert same[ids != 1].all()
+        assert not same[ids == 1].all()
+    scene = next(iter(sightline.open(small.path)))
+    assert Dataset.open(small.path).scan("views").collect()["stuff"].null_count() == 12
+    for view in scene.views:
+        assert view.stuff_classes == ("sky", "table")
+        np.testing.assert_array_equal(view.stuff(), np.where(view.ids() > 0, 0, 2))

@@ -13,6 +13,8 @@ from reference.ray_casting import cast
 from sightline.render.blender import BlenderRenderer, status
 from sightline.render.blender.jobs import BlenderSettings
 from sightline.render.blender.process import render
+from sightline.render.fast import FastRenderer
+from sightline.worlds import arrange, load_world
 from sightline.worlds.layout import Layout, Light
 from sightline.worlds.shapes import solid
 
@@ -108,3 +110,18 @@ def test_frames_join_both_back_ends(place: Path) -> None:
         assert frame.image is not None
         assert frame.image.shape == (SIZE[1], SIZE[0], 3)
         assert (frame.ids != seen.ids).sum() <= 1
+
+
+def test_both_back_ends_show_the_same_ground_walls_and_sky(place: Path) -> None:
+    street = replace(load_world("street"), resolution=(120, 80))
+    layout = replace(arrange(street, 1, 3), objects=())
+    view = layout.shots[0]
+    [[cycles]] = BlenderRenderer(samples=64, environment=place).stream([layout], [view.name])
+    fast = FastRenderer().frame(layout, view)
+    assert fast.image is not None
+    assert cycles.image is not None
+    np.testing.assert_array_equal(cycles.stuff, fast.stuff)
+    assert len(np.unique(fast.stuff)) == 5
+    for number in np.unique(fast.stuff):
+        off = (fast.image.astype(float) - cycles.image)[fast.stuff == number]
+        assert 10 * np.log10(255**2 / np.mean(off**2)) > 32, layout.surroundings.classes[number - 1]

@@ -120,8 +120,9 @@ def _write_around(
         walls = [_wall(wall) for wall in layout.surroundings.walls]
         stored[i]["around"] = {"file": file, "half": _BAKED_METRES, "walls": walls}
         for shot, view in zip(shots, stored[i]["shots"], strict=True):
-            view["around"] = f"seen{number}.npy"
-            np.save(folder / view["around"], seen_around(layout, shot))
+            view["around"] = f"seen{number}.npz"
+            albedo, behind = seen_around(layout, shot, TABLE_METRES / 4)
+            np.savez(folder / view["around"], albedo=albedo, behind=behind)
             number += 1
 
 

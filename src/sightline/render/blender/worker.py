@@ -251,13 +251,13 @@ def seen_by_camera(tree: Any, other: Any, target: Any) -> None:
 
 
 def show_around(file: Path) -> None:
-    """Put a view's picture of its surroundings where camera rays look it up."""
-    image = add_radiance(np.load(file))
-    scene = bpy.context.scene
-    trees = [scene.world.node_tree, *(m.node_tree for m in bpy.data.materials if m.node_tree)]
-    for tree in trees:
-        if AROUND in tree.nodes:
-            tree.nodes[AROUND].image = image
+    """Put a view's pictures of its surroundings where camera rays look them up."""
+    with np.load(file) as arrays:
+        albedo, behind = add_radiance(arrays["albedo"]), add_radiance(arrays["behind"])
+    for material in bpy.data.materials:
+        if AROUND in material.node_tree.nodes:
+            material.node_tree.nodes[AROUND].image = albedo
+    bpy.context.scene.world.node_tree.nodes[AROUND].image = behind
 
 
 def add_radiance(pixels: Floats) -> Any:

@@ -9,6 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.render.fast import columns as col
 from sightline.render.fast.environment import environment
 from sightline.render.fast.jit import device
 from sightline.render.fast.pack import camera_row, eye
@@ -21,17 +22,29 @@ F32 = NDArray[np.float32]
 
 _SKY = (64, 128)
 _GROUND = 1024
+_OPEN, _DISTANT = 1, 2  # pixels of the sky, and of ground far away
 
 
-def seen_around(layout: Layout, shot: Shot) -> F32:
-    """What a view would see without its objects, (H, W, 3): albedo of ground and walls, radiance of the sky."""
-    seen = np.empty((shot.size[1], shot.size[0], 3), np.float32)
-    sky = np.zeros(seen.shape[:2], np.bool_)
-    _fill_seen(environment(layout, 1.0), camera_row(eye(shot)), seen, sky)
-    picture = seen_sky(layout, shot, *np.nonzero(sky))
+def seen_around(layout: Layout, shot: Shot, far: float) -> tuple[F32, F32]:
+    """What a view would see without its objects: albedo of ground and walls, and radiance behind, (H, W, 3) each.
+
+    Where the one ends within a pixel the other goes on: albedo is drawn out by a pixel, and the sky stands behind
+    everything but the ground farther away than `far` metres, which is there as lit by the sky alone.
+    """
+    env, size = environment(layout, 1.0), (shot.size[1], shot.size[0])
+    albedo, behind = np.zeros((*size, 3), np.float32), np.empty((*size, 3), np.float32)
+    kind = np.empty(size, np.uint8)
+    _fill_seen(env, camera_row(eye(shot)), np.float32(far), albedo, behind, kind)
+    picture = seen_sky(layout, shot, *np.nonzero(kind != _DISTANT))
     if picture is not None:
-        seen[sky] = picture
-    return seen
+        behind[kind != _DISTANT] = picture
+    open_sky = kind == _OPEN
+    for axis, step in ((0, -1), (0, 1), (1, -1), (1, 1)):
+        beside, shown = np.roll(albedo, step, axis), np.roll(kind, step, axis) != _OPEN
+        taken = open_sky & shown
+        albedo[taken] = beside[taken]
+        open_sky &= ~taken
+    return albedo, behind
 
 
 def baked_ground(layout: Layout, half: float) -> F32:
@@ -49,20 +62,24 @@ def baked_sky(layout: Layout) -> F32:
 
 
 @device
-def _fill_seen(env, cam, seen, sky):
-    height, width, _ = seen.shape
+def _fill_seen(env, cam, far, albedo, behind, kind):
+    height, width, _ = albedo.shape
     for y in range(height):
         for x in range(width):
             dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
             reach = FAR
             if dz < np.float32(-1e-6):
-                reach = -cam[15] / dz
-            reach, part = before_wall(env, cam[13], cam[14], cam[15], dx, dy, dz, reach)
-            sky[y, x] = reach >= FAR
-            if sky[y, x]:
-                seen[y, x, 0], seen[y, x, 1], seen[y, x, 2] = sky_radiance(env, dx, dy, dz)
-            else:
-                seen[y, x, 0], seen[y, x, 1], seen[y, x, 2] = seen_albedo(env, cam, part, reach, y, x)
+                reach = -cam[col.EYE_Z] / dz
+            reach, part = before_wall(env, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
+            kind[y, x] = _OPEN if reach >= FAR else 0
+            behind[y, x, 0], behind[y, x, 1], behind[y, x, 2] = sky_radiance(env, dx, dy, dz)
+            if reach < FAR:
+                r, g, b = seen_albedo(env, cam, part, reach, y, x)
+                albedo[y, x, 0], albedo[y, x, 1], albedo[y, x, 2] = r, g, b
+                if part == 0 and reach > far:
+                    kind[y, x] = _DISTANT
+                    behind[y, x, 0], behind[y, x, 1] = r * env[0, col.SKY_RED], g * env[0, col.SKY_GREEN]
+                    behind[y, x, 2] = b * env[0, col.SKY_BLUE]
 
 
 @device
