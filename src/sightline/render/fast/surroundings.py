@@ -220,7 +220,13 @@ def stuff_map(env: F32, cam: F32, parts: NDArray[np.int32], depth: F32) -> NDArr
 @device
 def _fill_stuff(env, cam, parts, depth, stuff):
     height, width = parts.shape
+    plain, table = is_plain(env) and env[0, col.WALLS_END] == env[0, col.REGIONS_END], int(env[0, col.TABLE_CLASS])
     for y in range(height):
+        if plain:  # without a branch for every pixel: most worlds are, and geometry is cheap
+            for x in range(width):
+                ground = depth[y, x] == depth[y, x]  # not NaN
+                stuff[y, x] = (parts[y, x] < col.SLOTS) * (SKY_CLASS + ground * (table - SKY_CLASS))
+            continue
         for x in range(width):
             stuff[y, x] = stuff_at(env, cam, parts[y, x], depth[y, x], y, x)
 
