@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import io
 import math
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -32,7 +33,10 @@ from sightline.show.raster import measure, raster
 from sightline.show.sheet import panel
 from sightline.show.svg import text_line
 from sightline.worlds import Layout, Placed, Shot, arrange, load_world, solid, world_from
-from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN
+from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN, register
+from sightline.worlds.shapes.meshes import load_mesh
+from sightline.worlds.solids import Slot
+from toy_car import toy_car
 
 DOCS = Path(__file__).resolve().parents[1]
 OUT = DOCS / "_static" / "worlds"
@@ -189,6 +193,30 @@ def invented_shapes() -> Image.Image:
     return grid([tile(portrait([one], 150), name, text=13) for one, name in zip(things, names, strict=True)], 10)
 
 
+def painted() -> Image.Image:
+    """A toy car of our own, in paint that is drawn scene by scene, glass, rubber, metal and a texture."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = {"paint": Slot("paint")}
+        register(load_mesh(toy_car(Path(folder) / "car.glb"), height=1.0, up="z", name="toy_car", slots=own))
+    cars = (
+        ("red", "plastic", 0.4, -0.6, 0.9),
+        ("blue", "metal", -2.0, 1.0, -0.5),
+        ("yellow", "rubber", 1.3, 2.4, 2.4),
+    )
+    objects = [Placed("toy_car", color, made, (x, y, 0.0), yaw) for color, made, x, y, yaw in cars]
+    objects += [
+        Placed("bottle:small", "green", "glass", (-1.5, -1.2, 0.0), 0.0),
+        Placed("glass", "white", "glass", (2.2, 0.2, 0.0), 0.0),
+        Placed("can:small", "orange", "metal", (-0.9, -1.9, 0.0), 0.0),
+    ]
+    size = (960, 640)
+    pose = look_at((6.4, -7.4, 3.6), (0.1, 0.1, 0.4), (0.0, 0.0, 1.0))
+    camera = Camera((1450.0, 0.0, 480.0, 0.0, 1450.0, 320.0, 0.0, 0.0, 1.0), tuple(pose.ravel().tolist()))
+    base = scene_of("kitchen", 0)
+    layout = replace(base, objects=tuple(objects), shots=(Shot("original", camera, size),))
+    return tile(picture(layout, fine=True))
+
+
 def look_alikes() -> Image.Image:
     """The first scenes of look-alikes, as they are trained on."""
     from sightline.training.sornet.layouts import PlacedScenes
@@ -259,6 +287,7 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "look_alikes": look_alikes,
     "kitchen": lambda: sheet("kitchen"),
     "context": lambda: sheet("context/train"),
+    "painted": painted,
     "cameras": cameras,
     "overlays": layers,
     "counterfactual": counterfactual,

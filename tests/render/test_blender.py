@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import fast_layouts  # noqa: F401 - it registers painted shapes
 import numpy as np
 import pytest
 from blender_layouts import SIZE, made_layout, shot
@@ -15,7 +16,8 @@ from sightline.render.blender.jobs import BlenderSettings
 from sightline.render.blender.process import render
 from sightline.render.fast import FastRenderer
 from sightline.worlds import arrange, load_world
-from sightline.worlds.layout import Layout, Light
+from sightline.worlds.layout import Layout, Light, Placed
+from sightline.worlds.looks import LINEAR
 from sightline.worlds.shapes import solid
 
 pytestmark = pytest.mark.blender
@@ -45,6 +47,28 @@ def test_passes_are_what_rays_hit(place: Path) -> None:
         for i in range(len(layout.objects)):
             alone, _, _ = cast(replace(layout, objects=layout.objects[i : i + 1]), view)
             assert ((alone == 1) != seen.amodal[i]).sum() <= 1
+
+
+def test_painted_and_open_things(place: Path) -> None:
+    """Open surfaces from both sides, and panes as what is nearest; each part in its own colour."""
+    things = (
+        Placed("open_box", "red", "rubber", (0.8, -0.6, 0.0), 0.4),
+        Placed("painted_mug", "blue", "rubber", (-1.0, 1.0, 0.0), 2.0),
+        Placed("sign", "blue", "rubber", (-0.8, -1.4, 0.0), 0.5),
+    )
+    layout = replace(made_layout(), objects=things, shots=(shot("near", (5.0, -4.5, 4.0), focal=50.0),))
+    [seen] = BlenderRenderer(environment=place).passes(layout)
+    ids, _, normals = cast(layout, layout.shots[0])
+    same = ids == seen.ids
+    assert (~same).sum() <= 1
+    assert (np.abs(seen.normals - normals).max(axis=-1)[same] > 6e-3).sum() <= 3
+    light, [fast] = _seen(layout, place, 16), FastRenderer().frames(layout)
+    assert fast.image is not None
+    shown = LINEAR[fast.image]
+    for i in range(1, 4):
+        mine = fast.ids == i
+        drawn, expected = shown[mine].mean(axis=0), light[mine].mean(axis=0)
+        assert drawn / drawn.sum() == pytest.approx(expected / expected.sum(), abs=0.1), i
 
 
 def test_shapes_of_ones_own(place: Path) -> None:

@@ -23,6 +23,7 @@ PANES = 6
 """Panes one behind the other that are seen through."""
 
 _QUARTER = np.float32(0.25)
+_LYING = np.float32(1e-3)  # a pane this little above the ground lies on it and is not told from it
 _SAMPLES = 4
 
 
@@ -34,13 +35,14 @@ def _through(nodes, tris, bodies, env, lit, lit_by, points, numbers, cam, mask, 
     dx, dy, dz = dx * scale, dy * scale, dz * scale
     px, py, pz = cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z]
     red = green = blue = ONE
-    panes = 0
+    panes, others = 0, mask
     while panes < PANES:
         reach = FAR
         if dz < np.float32(-1e-5):
-            reach = -pz / dz
+            reach = (_LYING - pz) / dz
         t, k, face, _, _ = nearest(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, reach)
         if k < 0:
+            others = START
             break
         look = look_at(tris, face)
         clear = bodies[k, look + col.GLASS]
@@ -54,7 +56,7 @@ def _through(nodes, tris, bodies, env, lit, lit_by, points, numbers, cam, mask, 
     if panes == 0:  # beside the pane, at its edge
         return 0, ZERO, ZERO, ZERO
     depth = numbers[col.MIRROR_DEPTH]
-    r, g, b, _ = path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, START, depth)
+    r, g, b, _ = path(nodes, tris, bodies, env, lit, lit_by, points, others, px, py, pz, dx, dy, dz, START, depth)
     return panes, red * r, green * g, blue * b
 
 
