@@ -15,6 +15,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,11 @@ def triangles(layout: Layout) -> int:
 
 
 def ten_scenes() -> list[Layout]:
-    """The first ten scenes of the kitchen world with at least 10,000 triangles."""
-    world = load_world(WORLD)
+    """The first ten scenes of the kitchen world with at least 10,000 triangles.
+
+    Of the stream that the kitchen shared with `geospa/train` once, so that figures stay comparable.
+    """
+    world = replace(load_world(WORLD), stream=0)
     found: list[Layout] = []
     index = 0
     while len(found) < SCENES:
