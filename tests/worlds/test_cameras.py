@@ -208,6 +208,8 @@ WHERE = "azimuth: 0, elevation: 10, distance: 5, field_of_view: 40"
             ".azimuth",
             "neither a number nor a range",
         ),
+        ("azimuth: [0, .inf], elevation: 5, distance: 5, field_of_view: 40", ".azimuth", "neither a number"),
+        (f"azimuth: {10**12}, elevation: 5, distance: 5, field_of_view: 40", ".azimuth", "neither a number"),
         ("azimuth: [9, 1], elevation: 5, distance: 5, field_of_view: 40", ".azimuth", "not a range"),
         ("azimuth: {values: []}, elevation: 5, distance: 5, field_of_view: 40", ".azimuth", "no list of values"),
         (

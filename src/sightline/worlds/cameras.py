@@ -17,6 +17,7 @@ from sightline.worlds.layout import Point
 
 InView = Literal["whole", "centre", "any"]
 
+_LARGEST: Final = 1e9
 _RANGE: Final = "a number, [low, high], or {values: [such…], weights: […]}"
 
 
@@ -48,7 +49,7 @@ class Distribution:
 
 
 def _number(said: Any) -> float:
-    if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):
+    if isinstance(said, bool) or not isinstance(said, int | float) or not -_LARGEST <= said <= _LARGEST:
         raise Unfit("neither a number nor a range", _RANGE)
     return float(said)
 
