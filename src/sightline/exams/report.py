@@ -73,7 +73,8 @@ def report_card(
     parts, examples = [], []
     for key, context in zip(keys, contexts, strict=True):
         alone = Counter(c.exam.name for c in contexts)[context.exam.name] == 1
-        with naming(Path(os.path.commonpath([result.run.folder.resolve() for result in context.results]))):
+        place = Path(os.path.commonpath([result.run.folder.resolve() for result in context.results]))
+        with context.data.faults_told(), naming(place):
             shown = [replace(example, exam=key) for example in _examples(context)]
             parts.append(_part(key, context, shown, alone=alone))
         examples += shown
