@@ -92,6 +92,7 @@ def test_averaging_is_of_radiance() -> None:
         half.astype(np.float32),
         np.zeros((0, 4, 4), np.bool_),
         np.zeros(0),
+        np.zeros((4, 4), np.uint8),
         half,
     )
     assert patch(frame).tolist() == [[[124, 124, 124]]]  # sRGB of 0.8 times a quarter

@@ -17,7 +17,17 @@ from reference import ray_casting
 from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import COVERED, bounced, frame_of, table_bounce, table_light
 from sightline.render.fast.environment import environment
-from sightline.render.fast.lamplight import direct, fresnel, ggx, glance, in_shaft, seen_share, sheen
+from sightline.render.fast.lamplight import (
+    direct,
+    fresnel,
+    ggx,
+    glance,
+    in_shaft,
+    kept_again,
+    mirrored_share,
+    seen_share,
+    sheen,
+)
 from sightline.render.fast.mirrors import glint, mirrored, path, visible_normal
 from sightline.render.fast.pack import Pool
 from sightline.render.fast.settings import Settings
@@ -26,7 +36,7 @@ from sightline.worlds.layout import Layout, Light
 from sightline.worlds.shapes import solid
 
 PLAN = Settings().plan()
-FINE = Settings(shadow_most=1024, dome=4096, mirror=400, glint_points=4096).plan()
+FINE = Settings(shadow_most=1024, dome=4096, mirror_most=400, glint_points=4096).plan()
 NUMBERS = Settings()
 HALF = NUMBERS.map_half
 I32 = np.int32
@@ -243,8 +253,17 @@ def test_ggx_and_fresnel(alpha: float, one: Any, other: Any) -> None:
 
 
 def bounce(scene: Scene, point: Any, normal: Any, dome: Any) -> tuple[np.ndarray, int]:
-    r, g, b, touched = bounced(
-        *scene.solids, scene.env, scene.lit, scene.lit_by, dome, scene.mask, *f32(point, normal)
+    dark = f32(0.0, 1.0)
+    (r, g, b), _, touched = bounced(
+        *scene.solids,
+        scene.env,
+        scene.lit,
+        scene.lit_by,
+        dome,
+        *f32(1.0, 0.0),
+        scene.mask,
+        tuple(f32(point, normal, normal)),
+        *dark,
     )
     return np.array((r, g, b)), touched
 
@@ -279,9 +298,10 @@ def test_the_map_goes_on_under_objects() -> None:
     filled = 0
     for i, j in np.argwhere(covered):
         around = np.s_[i - 1 : i + 2, j - 1 : j + 2]
-        beside = ground.light[around][~covered[around]]
+        beside = ground.raw[around][~covered[around]]
         if len(beside):
-            assert ground.light[i, j] == pytest.approx(beside.mean(axis=0), rel=1e-5)
+            lamps, thrown = beside.mean(axis=0).reshape(2, 3)
+            assert ground.light[i, j] == pytest.approx(np.concatenate((lamps + thrown, thrown)), rel=1e-5)
             filled += 1
     assert filled > 20
 
@@ -368,9 +388,14 @@ def mirror(scene: Scene, point: Any, normal: Any, view: Any, *, start: int = 0, 
         (0, col.LOOKS, *f32(point, normal, view)),
         start,
         I32(count),
+        I32(count),
         I32(4),
     )
-    return np.array((r, g, b))
+    # The oracles know light that one microfacet mirrors.
+    cosine = float(np.dot(unit(*normal), unit(*view)))
+    look = scene.rows[0, col.LOOKS :]
+    again = [float(kept_again(*f32(c, look[col.LOBE], cosine))) for c in look[col.RED : col.METAL]]
+    return np.array((r, g, b)) / again
 
 
 def white(scene: Scene, *, alpha: float, body: int = 0) -> Scene:
@@ -445,6 +470,7 @@ def test_mirrors_in_a_row() -> None:
         scene.rows[0, col.LOOKS + col.RED : col.LOOKS + col.METAL],
         scene.rows[1, col.LOOKS + col.RED : col.LOOKS + col.METAL],
     ) = (0.5, 0.25, 1.0), (0.8, 1.0, 0.1)
+    scene.rows[:, col.LOOKS + col.LOBE] = 1e-4
 
     def colour(rise: float, depth: int) -> np.ndarray:
         r, g, b, touched = path(
@@ -453,6 +479,7 @@ def test_mirrors_in_a_row() -> None:
             scene.lit,
             scene.lit_by,
             FINE.points,
+            FINE.lobe,
             scene.mask,
             *f32((0.0, 0.0, 0.2), unit(0, 1, rise)),
             0,
@@ -465,8 +492,8 @@ def test_mirrors_in_a_row() -> None:
         scene.rows[0, col.LOOKS + col.RED : col.LOOKS + col.METAL].astype(float),
     )
     assert colour(3.0, 4) == pytest.approx((1, 1, 1, 0))  # over both
-    assert colour(0.8, 4) == pytest.approx((*first, 2))  # one
-    assert colour(0.35, 4) == pytest.approx((*(first * second), 3))  # one, then the other
+    assert colour(0.8, 4) == pytest.approx((*first, 2), abs=2e-3)  # one
+    assert colour(0.35, 4) == pytest.approx((*(first * second), 3), abs=2e-3)  # one, then the other
     assert colour(0.1, 2) == pytest.approx((0, 0, 0, 3))  # deeper than is followed
 
 
@@ -478,24 +505,25 @@ def test_the_image_of_a_lamp(alpha: float, ahead: float) -> None:
     scene = white(Scene(layout_of([thing("cube", 0.0, 0.0, metal=True)], lights=(light,))), alpha=alpha)
     point, view = np.array((0.0, 0.0, 0.902)), unit(3.0 + 5 * ahead, 0.4, 4.098)
     truth = oracle.highlight(light, point, UP, view, alpha)
-    total, edge = sheen(scene.env, 1, FINE.points, I32(4096), *f32(alpha, point, UP, view))
+    total, edge = sheen(scene.env, 1, FINE.points, 0, I32(4096), *f32(alpha, point, UP, view))
     radiance = light.power / (math.pi * light.size**2)
-    assert float(total) * radiance == pytest.approx(truth, rel=0.03)
+    assert float(total) * radiance == pytest.approx(truth, rel=0.06)  # four points where they agree
     assert 0 <= edge <= total
     r, g, b, touched = glint(
         *scene.solids,
         scene.env,
         PLAN.points,
         scene.mask & ~1,
+        (0, col.LOOKS, *f32(point, UP, view)),
+        np.float32(alpha),
         0,
-        col.LOOKS,
-        *f32(point, UP, view, alpha),
         I32(16),
         0,
         I32(4),
     )
     assert touched == 0
     assert r == g == b
+    r /= kept_again(*f32(1.0, alpha, view[2]))
     assert r == pytest.approx(truth, rel=0.25, abs=0.1 * radiance)
 
 
@@ -503,9 +531,29 @@ def test_a_hidden_lamp_makes_no_highlight() -> None:
     light = Light("lamp", (-3.0, 0.0, 5.0), 1.0, 100.0)
     lid = thing("rectangle:large", -1.0, 0.0, 1.6)
     scene = white(Scene(layout_of([thing("cube", 0.0, 0.0, metal=True), lid], lights=(light,))), alpha=0.0625)
-    where = f32((0.0, 0.0, 0.902), UP, unit(3, 0, 4.1), 0.0625)
-    *shown, touched = glint(*scene.solids, scene.env, PLAN.points, 0b10, 0, col.LOOKS, *where, I32(16), 0, I32(4))
+    place, alpha = (0, col.LOOKS, *f32((0.0, 0.0, 0.902), UP, unit(3, 0, 4.1))), np.float32(0.0625)
+    tried = (place, alpha, 0, I32(16), 0, I32(4))
+    *shown, touched = glint(*scene.solids, scene.env, PLAN.points, 0b10, *tried)
     assert shown == [0, 0, 0]
     assert touched == 0b10
-    *shown, _ = glint(*scene.solids, scene.env, PLAN.points, 0, 0, col.LOOKS, *where, I32(16), 0, I32(4))
+    *shown, _ = glint(*scene.solids, scene.env, PLAN.points, 0, *tried)
     assert min(shown) > 1.0
+
+
+@pytest.mark.parametrize("alpha", [0.16, 0.25, 0.49])
+@pytest.mark.parametrize("cosine", [0.35, 0.7, 1.0])
+def test_fitted_shares_of_the_lobe(alpha: float, cosine: float) -> None:
+    """What a coat mirrors of an even sky, and what microfacets give back of a white metal's, by many rays."""
+    rng = np.random.default_rng(0)
+    view = np.array((math.sqrt(1 - cosine**2), 0.0, cosine))
+    kept, edges = [], []
+    for u, v in rng.random((4000, 2)):
+        half = np.array(visible_normal(*f32(alpha, view, u, v)))
+        across = float(half @ view)
+        out = 2 * across * half[2] - cosine
+        kept.append(2 * out / (out + math.sqrt(out**2 * (1 - alpha**2) + alpha**2)) if out > 0 else 0.0)
+        edges.append((1 - across) ** 5)
+    once = float(np.mean(kept))
+    assert float(kept_again(*f32(1.0, alpha, cosine))) == pytest.approx(1 / once, rel=0.06)
+    coat = float(np.mean([k * (0.04 + 0.96 * e) for k, e in zip(kept, edges, strict=True)]))
+    assert float(mirrored_share(*f32(0.04, alpha, cosine))) == pytest.approx(coat, abs=0.025)

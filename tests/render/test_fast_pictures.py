@@ -226,13 +226,15 @@ def test_sky_alone() -> None:
             inner &= (np.roll(frame.normals, step, axis) == frame.normals).all(axis=2)
     tops = [inner & (frame.ids == i) & (frame.normals[..., 2] > 0.99) for i in (1, 2)]
     assert all(t.sum() > 5 for t in tops)
-    assert light[tops[0]].mean(axis=0) == pytest.approx(albedo * sky, abs=0.004)
+    coat = light[tops[0]].mean(axis=0) - albedo * sky  # mirrors a little of the sky and keeps that from the colour
+    assert (coat[albedo < 0.5] > 0.0).all()
+    assert np.abs(coat).max() < 0.025
     assert light[tops[1]].mean(axis=0) == pytest.approx(albedo * sky, abs=0.01)  # and a little of the edge term
     sides = inner & (frame.ids == 1) & (frame.normals[..., 2] < 0.01)
     assert sides.sum() > 5
     # Half sky, half a table of albedo 0.5 that its own shadow darkens.
-    assert (light[sides].mean(axis=0) < 0.75 * albedo * sky).all()
-    assert (light[sides].mean(axis=0) > 0.6 * albedo * sky).all()
+    share = (light[sides].mean(axis=0) / (albedo * sky))[albedo > 0.5]  # the coat shows on dark colours
+    assert ((share > 0.6) & (share < 0.75)).all()
 
 
 @pytest.mark.parametrize("factor", [2.0, 3.0])
@@ -282,7 +284,9 @@ def test_a_shadow_falls_away_from_the_lamp() -> None:
 
 def test_edges_mix_the_two_sides() -> None:
     """No colour comes in that is not beside the pixel; off the edges nothing changes."""
-    layout, renderer = made_layout(SMALL), FastRenderer()
+    made, renderer = made_layout(SMALL), FastRenderer()
+    # Bent metal is looked at anew on its edges, so it may bring a highlight in.
+    layout = replace(made, objects=tuple(replace(o, material="rubber") for o in made.objects))
     for view in layout.shots:
         renderer.frame(layout, view)
         worked = renderer._worked[layout, view]
@@ -337,7 +341,7 @@ def by_default(preset: str, size: tuple[int, int]) -> np.ndarray:
         {"lattice": 1},  # light in every pixel
         {"lattice": 2},
         {"lattice": 8},
-        {"mirror": 1},  # as few rays as there can be, one kind at a time
+        {"mirror_first": 1, "mirror_most": 1},  # as few rays as there can be, one kind at a time
         {"mirror_depth": 1},
         {"dome": 1},
         {"table_dome": 1},
@@ -348,7 +352,7 @@ def by_default(preset: str, size: tuple[int, int]) -> np.ndarray:
         {"map_cells": 2},
         {"map_cells": 108, "map_half": 9.0},  # further out
         {"tolerance": 0.0},
-        {"shadow_first": 32, "shadow_most": 64, "dome": 128, "mirror": 8, "glint_points": 64},  # many
+        {"shadow_first": 32, "shadow_most": 64, "dome": 128, "mirror_most": 8, "glint_points": 64},  # many
     ],
 )
 def test_settings_run_and_stay_close(changed: dict[str, float]) -> None:

@@ -8,16 +8,19 @@ out, as in the reference.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.lamplight import direct, glance, lamp_factor
+from sightline.render.fast.lamplight import direct, ggx, glance, hidden_share, lamp_factor, mirrored_share
 from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, START, TWO, ZERO, look_at, nearest, normal_at
 from sightline.render.fast.surroundings import ground_colour, lamps_end, sky_radiance
 
 _APART2 = np.float32(0.0144)
 _BOUNCED = np.int64(3)  # channel of the lit map
+_TURNS = np.float32(2.0 * math.pi / 9.0)
 
 COVERED = 1 << 62
 """Set in `touched` of a cell of the lit map that lies under an object; bodies have the bits below."""
@@ -77,12 +80,28 @@ def frame_of(nx, ny, nz):
     return ONE + sign * nx * nx * a, sign * b, -sign * nx, b, sign + ny * ny * a, -ny
 
 
-@device
-def bounced(nodes, tris, bodies, env, lit, lit_by, dome, mask, px, py, pz, nx, ny, nz):
-    """Irradiance from the sky and from what lies around, one bounce: (r, g, b, touched).
+@small
+def around(env, x, y, nz):
+    """Mean radiance that reaches a surface over (x, y) from sky and ground, nothing in between: (r, g, b)."""
+    up = HALF * (ONE + nz)
+    sr, sg, sb = env[0, col.SKY_RED], env[0, col.SKY_GREEN], env[0, col.SKY_BLUE]
+    cr, cg, cb = ground_colour(env, x, y)
+    return (
+        up * sr + (ONE - up) * cr * (sr + env[0, col.BARE_RED]),
+        up * sg + (ONE - up) * cg * (sg + env[0, col.BARE_GREEN]),
+        up * sb + (ONE - up) * cb * (sb + env[0, col.BARE_BLUE]),
+    )
 
-    Metal gives nothing back here: light it throws on matte surfaces (caustics) is left out, as in the reference.
+
+@device
+def bounced(nodes, tris, bodies, env, lit, lit_by, dome, c, s, mask, place, coat, alpha):
+    """What comes from the sky and from what lies around, one bounce: irradiance, radiance in a coat, touched.
+
+    `place` is a point, the normal and the direction to the eye; the dome is turned by the angle of cosine c and
+    sine s; the coat has that reflectance and a broad lobe. Metal gives nothing back here: light it throws on matte
+    surfaces (caustics) is left out, as in the reference.
     """
+    px, py, pz, nx, ny, nz, vx, vy, vz = place
     near = START
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1:
@@ -91,22 +110,37 @@ def bounced(nodes, tris, bodies, env, lit, lit_by, dome, mask, px, py, pz, nx, n
             # Too small a part of the sky to matter: decided body by body, so others may come and go.
             if r * r >= _APART2 * (cx * cx + cy * cy + cz * cz) and (nx * cx + ny * cy + nz * cz > -r):
                 near |= 1 << k
-    table = nz < np.float32(0.999)
-    if near == 0 and not table:
-        return (env[0, col.SKY_RED] * PI, env[0, col.SKY_GREEN] * PI, env[0, col.SKY_BLUE] * PI, 0)
+    if near == 0 and nz > np.float32(0.999) and coat <= ZERO:
+        sky = (env[0, col.SKY_RED] * PI, env[0, col.SKY_GREEN] * PI, env[0, col.SKY_BLUE] * PI)
+        return sky, (ZERO, ZERO, ZERO), 0
+    nv = max(nx * vx + ny * vy + nz * vz, np.float32(1e-3))
+    red = green = blue = shiny_red = shiny_green = shiny_blue = weight = ZERO
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
-    red = green = blue = ZERO
     touched, count = 0, dome.shape[0]
     for i in range(count):
-        a, b, c = dome[i, 0], dome[i, 1], dome[i, 2]
-        dx, dy, dz = a * tx + b * bx + c * nx, a * ty + b * by + c * ny, a * tz + b * bz + c * nz
+        a, b, up = c * dome[i, 0] - s * dome[i, 1], s * dome[i, 0] + c * dome[i, 1], dome[i, 2]
+        dx, dy, dz = a * tx + b * bx + up * nx, a * ty + b * by + up * ny, a * tz + b * bz + up * nz
         r, g, bl, met = matte_radiance(nodes, tris, bodies, env, lit, lit_by, near, mask, px, py, pz, dx, dy, dz)
         red += r
         green += g
         blue += bl
         touched |= met
+        if coat > ZERO:
+            hx, hy, hz = vx + dx, vy + dy, vz + dz
+            nh = (nx * hx + ny * hy + nz * hz) / math.sqrt(hx * hx + hy * hy + hz * hz)
+            share = ggx(alpha, nh) * hidden_share(alpha, nv, up)
+            shiny_red += share * r
+            shiny_green += share * g
+            shiny_blue += share * bl
+            weight += share
     scale = PI / np.float32(count)
-    return red * scale, green * scale, blue * scale, touched
+    # The few directions say what the coat mirrors, the fitted share how much of it.
+    shiny = mirrored_share(coat, alpha, nv) / weight if coat > ZERO else ZERO
+    return (
+        (red * scale, green * scale, blue * scale),
+        (shiny_red * shiny, shiny_green * shiny, shiny_blue * shiny),
+        touched,
+    )
 
 
 @device
@@ -130,26 +164,39 @@ def matte_radiance(nodes, tris, bodies, env, lit, lit_by, near, mask, px, py, pz
         return ZERO, ZERO, ZERO, touched
     nx, ny, nz = normal_at(tris, bodies, k, face, u, v, dx, dy, dz)
     qx, qy, qz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
-    r, g, b, met = glance(nodes, tris, bodies, env, mask, qx, qy, qz, nx, ny, nz)
+    r, g, b, met = matte_light(nodes, tris, bodies, env, mask, k, look, qx, qy, qz, nx, ny, nz)
+    return r * matte, g * matte, b * matte, touched | met
+
+
+@device
+def matte_light(nodes, tris, bodies, env, mask, k, look, px, py, pz, nx, ny, nz):
+    """Radiance of body k's look at a point, as a matte surface seen after a bounce: (r, g, b, touched)."""
+    r, g, b, touched = glance(nodes, tris, bodies, env, mask, px, py, pz, nx, ny, nz)
+    ar, ag, ab = around(env, px, py, nz)
     return (
-        (r / PI + env[0, col.SKY_RED]) * bodies[k, look + col.RED] * matte,
-        (g / PI + env[0, col.SKY_GREEN]) * bodies[k, look + col.GREEN] * matte,
-        (b / PI + env[0, col.SKY_BLUE]) * bodies[k, look + col.BLUE] * matte,
-        touched | met,
+        (r / PI + ar) * bodies[k, look + col.RED],
+        (g / PI + ag) * bodies[k, look + col.GREEN],
+        (b / PI + ab) * bodies[k, look + col.BLUE],
+        touched,
     )
 
 
 @device
 def table_cell(nodes, tris, bodies, env, lit, lit_by, points, wide, numbers, mask, i, j):
-    """Work out one cell of the lit map: all its light, and the part of it that bounced."""
+    """Work out one cell of the ground by itself: light from the lamps in channels 0 to 2, bounced in 3 to 5."""
     half = env[0, col.MAP_HALF]
     step = TWO * half / np.float32(lit.shape[0])
     x, y = (np.float32(j) + HALF) * step - half, (np.float32(i) + HALF) * step - half
     first, most = numbers[col.TABLE_FIRST], numbers[col.TABLE_MOST]
     r, g, b, touched = direct(nodes, tris, bodies, env, points, mask, x, y, OFFSET, ZERO, ZERO, ONE, first, most)
+    # Cells beside each other look along other directions, so that their mean has seen many.
+    turn = _TURNS * np.float32((i % 3) * 3 + j % 3)
+    place = (x, y, OFFSET, ZERO, ZERO, ONE, ZERO, ZERO, ONE)
     # Rays from the table never meet it again, so this does not read the map.
-    ir, ig, ib, met = bounced(nodes, tris, bodies, env, lit, lit_by, wide, mask, x, y, OFFSET, ZERO, ZERO, ONE)
-    lit[i, j, 0], lit[i, j, 1], lit[i, j, 2] = r + ir, g + ig, b + ib
+    (ir, ig, ib), _, met = bounced(
+        nodes, tris, bodies, env, lit, lit_by, wide, math.cos(turn), math.sin(turn), mask, place, ZERO, ONE
+    )
+    lit[i, j, 0], lit[i, j, 1], lit[i, j, 2] = r, g, b
     lit[i, j, 3], lit[i, j, 4], lit[i, j, 5] = ir, ig, ib
     lit_by[i, j] = touched | met
     # One by one: where something stands on an object, either could be the first that a ray upwards meets.
@@ -161,18 +208,28 @@ def table_cell(nodes, tris, bodies, env, lit, lit_by, points, wide, numbers, mas
 
 
 @device
-def fill_covered(lit, lit_by, i, j):
-    """Give a cell under an object the mean of the open cells around it: the map is read between cells."""
-    if not lit_by[i, j] & COVERED:
-        return
-    cells, found = lit.shape[0], 0
+def smooth_cell(raw, raw_by, lit, lit_by, i, j):
+    """Write a cell of the lit map: all its light, and the bounced part of it, which is a mean of the cells around.
+
+    A cell under an object has the mean of the open cells around it in all its light: the map is read between cells.
+    """
+    cells = raw.shape[0]
+    covered = raw_by[i, j] & COVERED
+    open_cells = ZERO
+    lit_by[i, j] = covered
+    for c in range(6):
+        lit[i, j, c] = ZERO
     for v in range(max(0, i - 1), min(cells, i + 2)):
         for u in range(max(0, j - 1), min(cells, j + 2)):
-            lit_by[i, j] |= lit_by[v, u]  # also of a covered one, which is open without its cover
-            if lit_by[v, u] & COVERED:
+            lit_by[i, j] |= raw_by[v, u] & ~COVERED  # also of a covered one, which is open without its cover
+            if raw_by[v, u] & COVERED:
                 continue
+            open_cells += ONE
             for c in range(6):
-                lit[i, j, c] = lit[v, u, c] if found == 0 else lit[i, j, c] + lit[v, u, c]
-            found += 1
-    for c in range(6):
-        lit[i, j, c] /= np.float32(max(found, 1))
+                # What an open cell differs by, so that even light stays what it is to the last bit.
+                lit[i, j, c] += raw[v, u, c] if covered else raw[v, u, c] - raw[i, j, c]
+    scale = ONE / max(open_cells, ONE)
+    for c in range(3, 6):
+        lit[i, j, c] = lit[i, j, c] * scale + (ZERO if covered else raw[i, j, c])
+    for c in range(3):
+        lit[i, j, c] = (lit[i, j, c] * scale if covered else raw[i, j, c]) + lit[i, j, 3 + c]

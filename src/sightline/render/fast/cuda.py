@@ -25,9 +25,10 @@ from numba import config, cuda
 from sightline.errors import ConfigError
 from sightline.kernels import keep
 from sightline.render.fast import columns as col
-from sightline.render.fast.ambient import fill_covered, table_cell
+from sightline.render.fast.ambient import smooth_cell, table_cell
 from sightline.render.fast.glass import behind_glass
 from sightline.render.fast.jit import STAMP
+from sightline.render.fast.mirrors import is_shiny
 from sightline.render.fast.pack import Packed, Pool, check_camera, eye, packed
 from sightline.render.fast.pixels import (
     BETWEEN,
@@ -140,8 +141,9 @@ class CudaRenderer:
         everywhere = (_blocks(room["ids"].size), THREADS)
         cells_each = (_blocks(batch.bodies.shape[0] * cells * cells), THREADS)
         room["counts"][:] = 0
-        _light_table[cells_each](*scene, batch.env, plan.points, plan.wide, plan.numbers, *lit)
-        _fill_table[cells_each](*lit)
+        raw = (room["raw"], room["raw_by"])
+        _light_table[cells_each](*scene, batch.env, plan.points, plan.wide, plan.numbers, *raw)
+        _smooth_table[cells_each](*raw, *lit)
         seen = (room["parts"], room["depth"], room["normals"])
         faced = (room["parts"], room["faces"], room["depth"], room["normals"])
         _geometry[everywhere](*scene, batch.env, batch.cams, *faced, room["ids"], room["stuff"], room["how"])
@@ -168,10 +170,12 @@ class CudaRenderer:
         views = (batch.bodies, batch.env, batch.cams, batch.skies, room["faces"])
         _compose[everywhere](tris, *textured, *views, *seen, *lights, *drawn, *listed, level + 1)
         if batch.glass:
-            _glass[everywhere](*scene, batch.env, *lit, plan.points, plan.numbers, batch.cams, *seen, *drawn)
-        _edges[BLOCKS, THREADS](
-            *scene, batch.env, plan.inside, batch.cams, room["parts"], room["normals"], *drawn, *listed, level + 1
-        )
+            _glass[everywhere](
+                *scene, batch.env, *lit, plan.points, plan.lobe, plan.numbers, batch.cams, *seen, *drawn
+            )
+        samples = (plan.points, plan.lobe, plan.inside, plan.numbers, batch.cams)
+        shown = (room["parts"], room["normals"], room["light"])
+        _edges[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *drawn, *listed, level + 1)
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"], room["stuff"])
 
     def images(self, layouts: Sequence[Layout], view: str = "original") -> NDArray[np.uint8]:
@@ -200,8 +204,8 @@ class CudaRenderer:
                 "image": ((*shape, 3), np.uint8),
                 "work": ((math.prod(shape),), np.int32),
                 "counts": ((16,), np.int32),
-                "lit": ((shape[0], cells, cells, 6), np.float32),
-                "lit_by": ((shape[0], cells, cells), np.int64),
+                **dict.fromkeys(("raw", "lit"), ((shape[0], cells, cells, 6), np.float32)),
+                **dict.fromkeys(("raw_by", "lit_by"), ((shape[0], cells, cells), np.int64)),
             }
             self._room = {shape: {name: cuda.device_array(*kind) for name, kind in kinds.items()}}
         return self._room[shape]
@@ -219,12 +223,12 @@ def _light_table(nodes, tris, bodies, env, points, wide, numbers, lit, lit_by):
 
 
 @_walk
-def _fill_table(lit, lit_by):
+def _smooth_table(raw, raw_by, lit, lit_by):
     at = cuda.grid(1)
     cells = lit.shape[1]
     if at < lit.shape[0] * cells * cells:
         view = at // (cells * cells)
-        fill_covered(lit[view], lit_by[view], at // cells % cells, at % cells)
+        smooth_cell(raw[view], raw_by[view], lit[view], lit_by[view], at // cells % cells, at % cells)
 
 
 @_walk
@@ -325,14 +329,14 @@ def _light(
 
 @_walk
 def _metal(bodies, parts, work, counts, level):
-    """List the pixels that show metal."""
+    """List the pixels that mirror shapes."""
     at = cuda.grid(1)
     height, width = parts.shape[1], parts.shape[2]
     if at < parts.size:
         view = at // (height * width)
         part = parts[view, at // width % height, at % width]
         k = body_of(part)
-        if k >= 0 and bodies[view, k, look_of(part) + col.METAL] > ZERO:
+        if k >= 0 and is_shiny(bodies[view], k, look_of(part)):
             work[cuda.atomic.add(counts, level, 1)] = at
 
 
@@ -425,7 +429,7 @@ def _compose(
         tr, tg, tb = texture_light(tris, uv, texels, mine, cam, k, look, faces[view], depth[view], lit, y, x)
         r, g, b = r + tr, g + tg, b + tb
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
-    if on_edge(parts[view], depth[view], normals[view], y, x):
+    if on_edge(parts[view], depth[view], normals[view], mine, y, x):
         work[cuda.atomic.add(counts, level, 1)] = at
     else:
         _write(image, tones, view, y, x, r, g, b)
@@ -433,7 +437,7 @@ def _compose(
 
 @_walk
 def _glass(
-    nodes, tris, bodies, env, lit, lit_by, points, numbers, cams, parts, depth, normals, colour, tones, image
+    nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cams, parts, depth, normals, colour, tones, image
 ):
     """Add what is seen through glass to the pixels that show some."""
     at = cuda.grid(1)
@@ -446,22 +450,59 @@ def _glass(
         return
     ground = (lit[view], lit_by[view])
     r, g, b = behind_glass(
-        nodes, tris, mine, env[view], *ground, points, numbers, cams[view], everything(mine), y, x
+        nodes, tris, mine, env[view], *ground, points, lobe, numbers, cams[view], everything(mine), y, x
     )
     r, g, b = r + colour[view, y, x, 0], g + colour[view, y, x, 1], b + colour[view, y, x, 2]
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
-    if not on_edge(parts[view], depth[view], normals[view], y, x):
+    if not on_edge(parts[view], depth[view], normals[view], mine, y, x):
         _write(image, tones, view, y, x, r, g, b)
 
 
 @_walk
-def _edges(nodes, tris, bodies, env, inside, cams, parts, normals, colour, tones, image, work, counts, level):
+def _edges(
+    nodes,
+    tris,
+    bodies,
+    env,
+    lit,
+    lit_by,
+    points,
+    lobe,
+    inside,
+    numbers,
+    cams,
+    parts,
+    normals,
+    light,
+    colour,
+    tones,
+    image,
+    work,
+    counts,
+    level,
+):
     height, width = parts.shape[1], parts.shape[2]
+    plan = (points, lobe, inside, numbers)
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
         at = work[i]
         view, y, x = at // (height * width), at // width % height, at % width
-        r, g, b = edge_colour(
-            nodes, tris, bodies[view], env[view], inside, cams[view], parts[view], normals[view], colour[view], y, x
+        mine, cam = bodies[view], cams[view]
+        shown, lights, colours = (parts[view], normals[view]), light[view], colour[view]
+        r, g, b, _ = edge_colour(
+            nodes,
+            tris,
+            mine,
+            env[view],
+            lit[view],
+            lit_by[view],
+            plan,
+            cam,
+            everything(mine),
+            *shown,
+            lights,
+            colours,
+            y,
+            x,
         )
         _write(image, tones, view, y, x, r, g, b)
 

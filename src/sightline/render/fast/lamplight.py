@@ -15,12 +15,15 @@ import numpy as np
 
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.rays import FAINT, HALF, ONE, PI, QUARTERS, START, ZERO, blocker
+from sightline.render.fast.rays import FAINT, HALF, NONE, ONE, PI, QUARTERS, START, ZERO, blocker
 from sightline.render.fast.surroundings import lamps_end
 
 _QUARTER = np.float32(0.25)
 _SLACK = np.float32(1.05)
-_BROAD = np.float32(0.25)
+_UNEVEN = np.float32(2.0)
+
+BROAD = np.float32(0.25)
+"""Lobes wider than this show no shapes: what they mirror is worked out where light is, not pixel by pixel."""
 
 
 @small
@@ -106,6 +109,29 @@ def hidden_share(alpha, nv, nl):
 
 
 @small
+def mirrored_share(f0, alpha, nv):
+    """Share of light from everywhere that a surface of that reflectance mirrors towards a direction.
+
+    A fit to the integral of the lobe (Lazarov); what is mirrored is missing in the matte light below a coat.
+    """
+    rough = math.sqrt(alpha)
+    scale = ONE - rough
+    edge = min(scale * scale, np.float32(2.0) ** (np.float32(-9.28) * nv)) * scale
+    edge += np.float32(0.0425) - np.float32(0.0275) * rough
+    low = np.float32(1.04) - np.float32(0.572) * rough - np.float32(1.04) * edge
+    high = np.float32(0.022) * rough - np.float32(0.04) + np.float32(1.04) * edge
+    return min(max(f0 * low + high, ZERO), ONE)
+
+
+@small
+def kept_again(f0, alpha, nv):
+    """How much brighter a surface is for the light that leaves it only after several microfacets; a fit."""
+    lost = alpha * alpha * (np.float32(1.35) + np.float32(1.6) * (ONE - nv))
+    lost = min(lost, np.float32(0.32))
+    return ONE + f0 * lost / (ONE - lost)
+
+
+@small
 def fresnel(f0, vh):
     """Schlick's reflectance."""
     m = ONE - vh
@@ -113,24 +139,36 @@ def fresnel(f0, vh):
     return f0 + (ONE - f0) * m2 * m2 * m
 
 
-@device
-def sheen(env, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
-    """Mirrored light of lamp i over `count` of its points, for reflectance 1 and for Fresnel's edge term alone.
+@small
+def sheen(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
+    """Mirrored light of lamp i, for reflectance 1 and for Fresnel's edge term alone.
 
-    Fresnel is linear in the reflectance seen head-on, so the two sums do for all colours.
+    Fresnel is linear in the reflectance seen head-on, so the two sums do for all colours. The lamp's image is made
+    of the middles of its quarters, and where those differ much of `count` of its points, from `shown` on; `shown`
+    below 0 leaves it at the quarters.
     """
-    total = edge = ZERO
+    total, edge, low, high = _image(env, i, points, NONE, QUARTERS, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+    if shown >= 0 and alpha <= BROAD and high > _UNEVEN * low and total * env[i, col.LAMP_RED] >= FAINT:
+        total, edge, _, _ = _image(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+    return total, edge
+
+
+@device
+def _image(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
+    """The sums of `sheen` over points of lamp i, and the least and the most that one of them gave."""
+    total = edge = high = ZERO
+    low = np.float32(1e9)
     nv = max(nx * vx + ny * vy + nz * vz, np.float32(1e-3))
-    if alpha > _BROAD:
-        count = min(count, 4)  # a broad highlight does not show the lamp's shape
     for j in range(count):
-        su, sv = points[j, 0], points[j, 1]
-        if count == 4:  # the middles of its quarters: the first points of the plan are its corners
-            su, sv = HALF if j & 1 else -HALF, HALF if j & 2 else -HALF
+        su, sv = HALF if j & 1 else -HALF, HALF if j & 2 else -HALF
+        if shown >= 0:
+            at = (shown + j) % points.shape[0]
+            su, sv = points[at, 0], points[at, 1]
         dx, dy, dz = to_lamp(env, i, px, py, pz, su, sv)
         nl = nx * dx + ny * dy + nz * dz
         there = -(env[i, col.FACING_X] * dx + env[i, col.FACING_Y] * dy + env[i, col.FACING_Z] * dz)
         if nl <= ZERO or there <= ZERO:
+            low = ZERO
             continue
         r2 = dx * dx + dy * dy + dz * dz
         inverse = ONE / math.sqrt(r2)
@@ -141,10 +179,9 @@ def sheen(env, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
         amount = ggx(alpha, nh) * hidden_share(alpha, nv, nl) * nl * there * inverse / r2
         total += amount
         edge += amount * fresnel(ZERO, vh)
-        if j == 0 and amount * env[i, col.LAMP_RED] * env[i, col.AREA] < FAINT * np.float32(0.1):
-            break
+        low, high = min(low, amount), max(high, amount)
     weight = env[i, col.AREA] / np.float32(count)
-    return total * weight, edge * weight
+    return total * weight, edge * weight, low, high
 
 
 @device
@@ -173,7 +210,7 @@ def direct_coated(
         green += amount * env[i, col.LAMP_GREEN]
         blue += amount * env[i, col.LAMP_BLUE]
         if coat > ZERO and share > ZERO:
-            total, edge = sheen(env, i, points, QUARTERS, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+            total, edge = sheen(env, i, points, NONE, QUARTERS, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
             amount = share * (coat * (total - edge) + edge)
             shiny_red += amount * env[i, col.LAMP_RED]
             shiny_green += amount * env[i, col.LAMP_GREEN]

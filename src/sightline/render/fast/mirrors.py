@@ -1,4 +1,4 @@
-"""What metal mirrors: the lamps, and everything else.
+"""What metal and coats mirror: the lamps, and everything else.
 
 Device functions; `touched` as in `lamplight`.
 """
@@ -12,13 +12,14 @@ import math
 import numpy as np
 
 from sightline.render.fast import columns as col
-from sightline.render.fast.ambient import frame_of, table_light
+from sightline.render.fast.ambient import frame_of, matte_light, table_light
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.lamplight import glance, seen_share, sheen
+from sightline.render.fast.lamplight import BROAD, glance, kept_again, seen_share, sheen
 from sightline.render.fast.rays import (
     FAINT,
     FAR,
     HALF,
+    NONE,
     OFFSET,
     ONE,
     PI,
@@ -32,19 +33,44 @@ from sightline.render.fast.rays import (
 )
 from sightline.render.fast.surroundings import before_wall, ground_colour, lamps_end, sky_radiance, wall_of
 
-_SOFT = np.float32(0.2)
+_SOFT = np.float32(0.15)
+_DIM = np.float32(0.02)
+_EVEN = np.float32(0.1)
+
+
+@small
+def is_shiny(bodies, k, look):
+    """Whether a look mirrors shapes: metal, or a coat whose lobe is not too broad for that."""
+    if bodies[k, look + col.METAL] > ZERO:
+        return True
+    return bodies[k, look + col.COAT] > ZERO and bodies[k, look + col.LOBE] <= BROAD
+
+
+@small
+def reflectance(bodies, k, look):
+    """Reflectance of a look seen head-on: of the metal's colour and of the coat, by how much of each there is."""
+    metal = bodies[k, look + col.METAL]
+    coat = (ONE - metal) * bodies[k, look + col.COAT]
+    return (
+        coat + metal * bodies[k, look + col.RED],
+        coat + metal * bodies[k, look + col.GREEN],
+        coat + metal * bodies[k, look + col.BLUE],
+    )
 
 
 @device
-def glint(
-    nodes, tris, bodies, env, points, mask, k, look, px, py, pz, nx, ny, nz, vx, vy, vz, alpha, count, turn, rays
-):
-    """Radiance of the lamps mirrored towards v by body k's look, its lobe alpha wide: (r, g, b, touched)."""
-    f0, f1, f2 = bodies[k, look + col.RED], bodies[k, look + col.GREEN], bodies[k, look + col.BLUE]
+def glint(nodes, tris, bodies, env, points, mask, place, alpha, shown, count, turn, rays):
+    """Radiance of the lamps mirrored towards v by a lobe alpha wide: (r, g, b, touched).
+
+    `place` as in `mirrored`; `shown` and `count` say which points of a lamp make up its image, `turn` and `rays`
+    which are tried for shadow.
+    """
+    k, look, px, py, pz, nx, ny, nz, vx, vy, vz = place
+    f0, f1, f2 = reflectance(bodies, k, look)
     red = green = blue = ZERO
     touched = 0
     for i in range(1, lamps_end(env)):
-        total, edge = sheen(env, i, points, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+        total, edge = sheen(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
         if total * env[i, col.LAMP_RED] < FAINT:
             continue
         share, met = seen_share(
@@ -54,7 +80,13 @@ def glint(
         red += share * env[i, col.LAMP_RED] * (f0 * (total - edge) + edge)
         green += share * env[i, col.LAMP_GREEN] * (f1 * (total - edge) + edge)
         blue += share * env[i, col.LAMP_BLUE] * (f2 * (total - edge) + edge)
-    return red, green, blue, touched
+    nv = nx * vx + ny * vy + nz * vz
+    return (
+        red * kept_again(f0, alpha, nv),
+        green * kept_again(f1, alpha, nv),
+        blue * kept_again(f2, alpha, nv),
+        touched,
+    )
 
 
 @small
@@ -81,50 +113,72 @@ def visible_normal(alpha, vx, vy, vz, u, v):
     return hx * scale, hy * scale, hz * scale
 
 
-@device
-def mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, place, start, count, depth):
-    """Radiance of the surroundings mirrored by metal towards v, lamps left to `glint`: (r, g, b, touched).
-
-    `place` is the metal's body k, the first column of its look, a point of it, the normal there, and v.
-    """
-    k, look, px, py, pz, nx, ny, nz, vx, vy, vz = place
-    alpha = bodies[k, look + col.LOBE]
-    f0, f1, f2 = bodies[k, look + col.RED], bodies[k, look + col.GREEN], bodies[k, look + col.BLUE]
+@small
+def drawn_mirror(alpha, nx, ny, nz, vx, vy, vz, u, v):
+    """A direction drawn from the lobe that mirrors towards v: (dx, dy, dz, share kept, Fresnel's edge term)."""
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
     lx, ly = vx * tx + vy * ty + vz * tz, vx * bx + vy * by + vz * bz
     lz = max(vx * nx + vy * ny + vz * nz, np.float32(1e-3))
-    red = green = blue = ZERO
-    touched = 0
-    for i in range(start, start + count):
-        hx, hy, hz = visible_normal(alpha, lx, ly, lz, lobe[i, 0], lobe[i, 1])
-        vh = lx * hx + ly * hy + lz * hz
-        rx, ry, rz = TWO * vh * hx - lx, TWO * vh * hy - ly, TWO * vh * hz - lz
-        if rz <= ZERO:
-            continue
-        a2 = alpha * alpha
+    hx, hy, hz = visible_normal(alpha, lx, ly, lz, u, v)
+    vh = lx * hx + ly * hy + lz * hz
+    rx, ry, rz = TWO * vh * hx - lx, TWO * vh * hy - ly, TWO * vh * hz - lz
+    m, a2 = ONE - vh, alpha * alpha
+    kept = ZERO
+    if rz > ZERO:
         kept = TWO * rz / (rz + math.sqrt(rz * rz * (ONE - a2) + a2))  # masking of the way out, G1
-        dx, dy, dz = rx * tx + ry * bx + rz * nx, rx * ty + ry * by + rz * ny, rx * tz + ry * bz + rz * nz
-        m = ONE - vh
-        edge = m * m * m * m * m
-        r, g, b, met = path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, i, depth)
-        red += kept * r * (f0 + (ONE - f0) * edge)
-        green += kept * g * (f1 + (ONE - f1) * edge)
-        blue += kept * b * (f2 + (ONE - f2) * edge)
-        touched |= met
-    scale = ONE / np.float32(count)
-    return red * scale, green * scale, blue * scale, touched
+    dx, dy, dz = rx * tx + ry * bx + rz * nx, rx * ty + ry * by + rz * ny, rx * tz + ry * bz + rz * nz
+    return dx, dy, dz, kept, m * m * m * m * m
 
 
 @device
-def path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, turn, depth):
+def mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, place, start, first, most, depth):
+    """Radiance of the surroundings mirrored towards v, lamps left to `glint`: (r, g, b, touched).
+
+    By `first` rays where they agree, else by `most`, with the numbers of `lobe` from `start` on. `place` is the
+    body k, the first column of its look, a point of it, the normal there, and v.
+    """
+    k, look, px, py, pz, nx, ny, nz, vx, vy, vz = place
+    alpha = bodies[k, look + col.LOBE]
+    f0, f1, f2 = reflectance(bodies, k, look)
+    red = green = blue = high = ZERO
+    low = FAR
+    touched, taken = 0, 0
+    for i in range(start, start + most):
+        if taken == first and high - low <= _EVEN * high:
+            break
+        taken += 1
+        dx, dy, dz, kept, edge = drawn_mirror(alpha, nx, ny, nz, vx, vy, vz, lobe[i, 0], lobe[i, 1])
+        if kept <= ZERO:
+            low = ZERO
+            continue
+        r, g, b, met = path(
+            nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, px, py, pz, dx, dy, dz, i, depth
+        )
+        r = kept * r * (f0 + (ONE - f0) * edge)
+        g = kept * g * (f1 + (ONE - f1) * edge)
+        b = kept * b * (f2 + (ONE - f2) * edge)
+        red, green, blue = red + r, green + g, blue + b
+        low, high = min(low, r + g + b), max(high, r + g + b)
+        touched |= met
+    scale, nv = ONE / np.float32(taken), nx * vx + ny * vy + nz * vz
+    return (
+        red * scale * kept_again(f0, alpha, nv),
+        green * scale * kept_again(f1, alpha, nv),
+        blue * scale * kept_again(f2, alpha, nv),
+        touched,
+    )
+
+
+@device
+def path(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, px, py, pz, dx, dy, dz, turn, depth):
     """What a mirror ray sees, through further mirrors: (r, g, b, touched).
 
-    `turn` numbers the ray, so that the rays of a pixel look for different points of the lamps.
+    `turn` numbers the ray, so that the rays of a pixel try different points of the lamps and go on differently.
     """
     wr = wg = wb = ONE
     red = green = blue = ZERO
     touched = 0
-    for _ in range(depth):
+    for bounce in range(depth):
         reach = FAR
         if dz < np.float32(-1e-5):
             reach = -pz / dz
@@ -151,53 +205,29 @@ def path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy
         touched |= 1 << k
         look = look_at(tris, face)
         nx, ny, nz = normal_at(tris, bodies, k, face, u, v, dx, dy, dz)
-        facing = nx * dx + ny * dy + nz * dz
-        if facing > ZERO:  # a smooth normal that leans away at the rim
+        if nx * dx + ny * dy + nz * dz > ZERO:  # a smooth normal that leans away at the rim
             return red, green, blue, touched
         px, py, pz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
-        if bodies[k, look + col.METAL] < HALF:
-            r, g, b, met = glance(nodes, tris, bodies, env, mask, px, py, pz, nx, ny, nz)
-            # A stand-in for the light that reaches it from the lit table.
-            around = HALF * (ONE - nz) * env[0, col.TABLE_RED]
-            r = r / PI + env[0, col.SKY_RED] + around * env[0, col.BARE_RED]
-            g = g / PI + env[0, col.SKY_GREEN] + around * env[0, col.BARE_GREEN]
-            b = b / PI + env[0, col.SKY_BLUE] + around * env[0, col.BARE_BLUE]
-            return (
-                red + wr * bodies[k, look + col.RED] * r,
-                green + wg * bodies[k, look + col.GREEN] * g,
-                blue + wb * bodies[k, look + col.BLUE] * b,
-                touched | met,
-            )
+        metal = bodies[k, look + col.METAL]
+        if metal < ONE:
+            r, g, b, met = matte_light(nodes, tris, bodies, env, mask, k, look, px, py, pz, nx, ny, nz)
+            matte = ONE - metal
+            red, green, blue = red + wr * matte * r, green + wg * matte * g, blue + wb * matte * b
+            touched |= met
+            if metal <= ZERO:  # what its coat mirrors is left out
+                return red, green, blue, touched
         # A sharp highlight seen in another mirror would come out as speckles: few rays find it.
         soft = max(bodies[k, look + col.LOBE], _SOFT)
-        r, g, b, met = glint(
-            nodes,
-            tris,
-            bodies,
-            env,
-            points,
-            mask,
-            k,
-            look,
-            px,
-            py,
-            pz,
-            nx,
-            ny,
-            nz,
-            -dx,
-            -dy,
-            -dz,
-            soft,
-            QUARTERS,
-            turn,
-            SINGLE,
-        )
+        place = (k, look, px, py, pz, nx, ny, nz, -dx, -dy, -dz)
+        r, g, b, met = glint(nodes, tris, bodies, env, points, mask, place, soft, NONE, QUARTERS, turn, SINGLE)
         red, green, blue, touched = red + wr * r, green + wg * g, blue + wb * b, touched | met
-        dx, dy, dz = dx - TWO * facing * nx, dy - TWO * facing * ny, dz - TWO * facing * nz
-        wr, wg, wb = (
-            wr * bodies[k, look + col.RED],
-            wg * bodies[k, look + col.GREEN],
-            wb * bodies[k, look + col.BLUE],
+        i = (turn * 5 + bounce * 11 + 3) % lobe.shape[0]
+        dx, dy, dz, kept, edge = drawn_mirror(
+            bodies[k, look + col.LOBE], nx, ny, nz, -dx, -dy, -dz, lobe[i, 0], lobe[i, 1]
         )
+        f0, f1, f2 = reflectance(bodies, k, look)
+        wr, wg = wr * kept * (f0 + (ONE - f0) * edge), wg * kept * (f1 + (ONE - f1) * edge)
+        wb *= kept * (f2 + (ONE - f2) * edge)
+        if max(max(wr, wg), wb) < _DIM:
+            break
     return red, green, blue, touched

@@ -15,9 +15,23 @@ import numpy as np
 from sightline.render.fast import columns as col
 from sightline.render.fast.ambient import bounced, table_bounce
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.lamplight import direct, direct_coated
-from sightline.render.fast.mirrors import glint, mirrored
-from sightline.render.fast.rays import BY_PI, FAR, HALF, OFFSET, ONE, PI, START, ZERO, nearest, normal_at, part_of
+from sightline.render.fast.lamplight import direct, direct_coated, mirrored_share
+from sightline.render.fast.mirrors import glint, is_shiny, mirrored
+from sightline.render.fast.rays import (
+    BY_PI,
+    FAR,
+    HALF,
+    OFFSET,
+    ONE,
+    PI,
+    QUARTERS,
+    SINGLE,
+    START,
+    ZERO,
+    nearest,
+    normal_at,
+    part_of,
+)
 from sightline.render.fast.settings import PATTERN
 from sightline.render.fast.surroundings import before_wall, ray, seen_albedo, sky_radiance
 from sightline.render.tones import PER_RADIANCE, TONES
@@ -29,6 +43,8 @@ _CREASE = np.float32(0.9)
 _BENT = np.float32(2e-3)
 _STEP = np.float32(0.1)
 _NEARBY = np.float32(0.05)
+_EVEN = np.float32(0.15)
+_FLAT = np.float32(0.9997)
 _DARK = np.float32(1e-3)
 _STEPS, _LAST_STEP = np.float32(PER_RADIANCE), np.float32(len(TONES) - 1)
 
@@ -70,12 +86,18 @@ def _looked_at(cam, surface):
     return dx, dy, dz, px, py, pz
 
 
+@small
+def eye_from(dx, dy, dz):
+    """Unit direction back along a ray."""
+    back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
+    return dx * back, dy * back, dz * back
+
+
 @device
 def arriving(nodes, tris, bodies, env, lit, lit_by, points, dome, numbers, cam, mask, surface):
     """Irradiance of a pixel's surface: (r, g, b, touched).
 
-    The image of the lamps in a matte object's coat is broad, so it is worked out here too, as the irradiance that
-    would give the same radiance.
+    What a broad coat mirrors is worked out here too, as the irradiance that would give the same radiance.
     """
     part, face, _, nx, ny, nz, _, _ = surface
     k, look = body_of(part), look_of(part)
@@ -84,75 +106,58 @@ def arriving(nodes, tris, bodies, env, lit, lit_by, points, dome, numbers, cam, 
         first, most = numbers[col.SHADOW_FIRST], numbers[col.SHADOW_MOST]
         r, g, b, touched = direct(nodes, tris, bodies, env, points, mask, px, py, pz, nx, ny, nz, first, most)
         if part > 0:  # of ground and sky alone: what objects keep off a wall is little, and few rays would show
-            ir, ig, ib, met = bounced(nodes, tris, bodies, env, lit, lit_by, dome, START, px, py, pz, nx, ny, nz)
+            place = (px, py, pz, nx, ny, nz, nx, ny, nz)
+            (ir, ig, ib), _, met = bounced(
+                nodes, tris, bodies, env, lit, lit_by, dome, ONE, ZERO, START, place, ZERO, ONE
+            )
         else:
             ir, ig, ib, met = table_bounce(lit, lit_by, env, px, py)
         return r + ir, g + ig, b + ib, touched | met
     others = without_self(tris, mask, k, face)
-    back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
-    vx, vy, vz = dx * back, dy * back, dz * back
+    vx, vy, vz = eye_from(dx, dy, dz)
     coat, lobe = bodies[k, look + col.COAT], bodies[k, look + col.LOBE]
+    matte = ONE - mirrored_share(coat, lobe, nx * vx + ny * vy + nz * vz)
+    if is_shiny(bodies, k, look):
+        coat = ZERO
     first, most = numbers[col.OBJECTS_FIRST], numbers[col.OBJECTS_MOST]
     r, g, b, cr, cg, cb, touched = direct_coated(
         nodes, tris, bodies, env, points, others, px, py, pz, nx, ny, nz, vx, vy, vz, coat, lobe, first, most
     )
-    ir, ig, ib, met = bounced(nodes, tris, bodies, env, lit, lit_by, dome, others, px, py, pz, nx, ny, nz)
+    place = (px, py, pz, nx, ny, nz, vx, vy, vz)
+    (ir, ig, ib), (sr, sg, sb), met = bounced(
+        nodes, tris, bodies, env, lit, lit_by, dome, ONE, ZERO, others, place, coat, lobe
+    )
     return (
-        r + ir + cr * PI / max(bodies[k, look + col.RED], _DARK),
-        g + ig + cg * PI / max(bodies[k, look + col.GREEN], _DARK),
-        b + ib + cb * PI / max(bodies[k, look + col.BLUE], _DARK),
+        (r + ir) * matte + (cr + sr) * PI / max(bodies[k, look + col.RED], _DARK),
+        (g + ig) * matte + (cg + sg) * PI / max(bodies[k, look + col.GREEN], _DARK),
+        (b + ib) * matte + (cb + sb) * PI / max(bodies[k, look + col.BLUE], _DARK),
         touched | met,
     )
 
 
 @device
 def sparkling(nodes, tris, bodies, env, points, numbers, cam, mask, surface):
-    """The image of the lamps in a pixel's metal: (r, g, b, touched)."""
+    """The image of the lamps in a pixel's metal or coat: (r, g, b, touched)."""
     part, face, _, nx, ny, nz, _, _ = surface
     k, look = body_of(part), look_of(part)
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
-    back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
-    vx, vy, vz = dx * back, dy * back, dz * back
+    place = (k, look, px, py, pz, nx, ny, nz, *eye_from(dx, dy, dz))
     others = without_self(tris, mask, k, face)
     lobe, count, rays = bodies[k, look + col.LOBE], numbers[col.GLINT_POINTS], numbers[col.GLINT_RAYS]
-    return glint(
-        nodes,
-        tris,
-        bodies,
-        env,
-        points,
-        others,
-        k,
-        look,
-        px,
-        py,
-        pz,
-        nx,
-        ny,
-        nz,
-        vx,
-        vy,
-        vz,
-        lobe,
-        count,
-        START,
-        rays,
-    )
+    return glint(nodes, tris, bodies, env, points, others, place, lobe, START, count, START, rays)
 
 
 @device
 def mirroring(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, mask, surface):
-    """The image of everything else in a pixel's metal, this pixel's share of the rays: (r, g, b, touched)."""
+    """The image of everything else there, this pixel's share of the rays: (r, g, b, touched)."""
     part, face, _, nx, ny, nz, y, x = surface
     k, look = body_of(part), look_of(part)
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
-    back = -ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
-    vx, vy, vz = dx * back, dy * back, dz * back
+    place = (k, look, px, py, pz, nx, ny, nz, *eye_from(dx, dy, dz))
     others = without_self(tris, mask, k, face)
-    count, depth = numbers[col.MIRROR_RAYS], numbers[col.MIRROR_DEPTH]
-    start = (y % PATTERN * PATTERN + x % PATTERN) * count
-    place = (k, look, px, py, pz, nx, ny, nz, vx, vy, vz)
-    return mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, others, place, start, count, depth)
+    first, most, depth = numbers[col.MIRROR_FIRST], numbers[col.MIRROR_MOST], numbers[col.MIRROR_DEPTH]
+    start = (y % PATTERN * PATTERN + x % PATTERN) * most
+    return mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, others, place, start, first, most, depth)
 
 
 @small
@@ -218,10 +223,9 @@ def composed(parts, depth, normals, bodies, env, cam, light, mirror, glints, y, 
     r = matte * light[y, x, 0] * bodies[k, look + col.RED]
     g = matte * light[y, x, 1] * bodies[k, look + col.GREEN]
     b = matte * light[y, x, 2] * bodies[k, look + col.BLUE]
-    if metal > ZERO:
+    if is_shiny(bodies, k, look):
         mr, mg, mb = _mean_mirror(parts, normals, mirror, y, x)
-        r, g = r + metal * (mr + glints[y, x, 0]), g + metal * (mg + glints[y, x, 1])
-        b += metal * (mb + glints[y, x, 2])
+        r, g, b = r + mr + glints[y, x, 0], g + mg + glints[y, x, 1], b + mb + glints[y, x, 2]
     return r, g, b
 
 
@@ -245,26 +249,43 @@ def _mean_mirror(parts, normals, mirror, y, x):
 
 
 @small
-def on_edge(parts, depth, normals, y, x):
-    """Whether a pixel differs from one beside it in its part, in its normal, or by a step in depth."""
+def on_edge(parts, depth, normals, bodies, y, x):
+    """Whether a pixel differs from one beside it in its part, in its normal, or by a step in depth.
+
+    A mirror image turns twice as fast as the normal, so a shiny surface is bent sooner.
+    """
     height, width = parts.shape
     part = parts[y, x]
+    crease = _CREASE
+    if part >= col.SLOTS and is_shiny(bodies, body_of(part), look_of(part)):
+        crease = _ALIKE
     for i in range(4):
         v = min(max(y + (i == 0) - (i == 1), 0), height - 1)
         u = min(max(x + (i == 2) - (i == 3), 0), width - 1)
         if parts[v, u] != part:
             return True
         if part >= col.SLOTS:
-            if _cosine(normals, y, x, v, u) < _CREASE:
+            if _cosine(normals, y, x, v, u) < crease:
                 return True
             if abs(depth[v, u] - depth[y, x]) > _STEP:
                 return True
     return False
 
 
+@small
+def _is_bare_mirror(bodies, k, look):
+    """Whether a look mirrors shapes and shows nothing that is laid over it pixel by pixel."""
+    laid = bodies[k, look + col.TEXTURE] > ZERO or bodies[k, look + col.GLASS] > ZERO
+    return is_shiny(bodies, k, look) and not laid
+
+
 @device
-def edge_colour(nodes, tris, bodies, env, inside, cam, parts, normals, colour, y, x):
-    """Look again at several positions of a pixel and give each the colour of the like-most pixel around it."""
+def edge_colour(nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, normals, light, colour, y, x):
+    """Look again at several positions of a pixel: (r, g, b, touched).
+
+    Each is given the colour of the like-most pixel around it, but on bent shiny surfaces a mirror image of its own.
+    """
+    points, lobe, inside, numbers = plan
     height, width = parts.shape
     mask = START
     for v in range(max(0, y - 1), min(height, y + 2)):
@@ -272,15 +293,19 @@ def edge_colour(nodes, tris, bodies, env, inside, cam, parts, normals, colour, y
             if parts[v, u] >= col.SLOTS:
                 mask |= 1 << body_of(parts[v, u])
     red = green = blue = ZERO
-    count = inside.shape[0]
+    low, high = FAR, ZERO
+    touched, count, taken = 0, inside.shape[0], 0
     for i in range(count):
+        if 3 * i == count and high - low < _EVEN * high:
+            break
+        taken += 1
         sx, sy = np.float32(x) + inside[i, 0], np.float32(y) + inside[i, 1]
         dx, dy, dz = ray(cam, sx, sy)
         reach = FAR
         if dz < np.float32(-1e-6):
             reach = -cam[col.EYE_Z] / dz
         reach, part = before_wall(env, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
-        _, k, face, fu, fv = nearest(
+        t, k, face, fu, fv = nearest(
             nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
         )
         nx, ny, nz = ZERO, ZERO, ONE
@@ -288,11 +313,50 @@ def edge_colour(nodes, tris, bodies, env, inside, cam, parts, normals, colour, y
             nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv, dx, dy, dz)
             part = part_of(tris, k, face)
         v, u = _likeliest(parts, normals, y, x, sy - HALF, sx - HALF, part, nx, ny, nz)
-        red += colour[v, u, 0]
-        green += colour[v, u, 1]
-        blue += colour[v, u, 2]
-    scale = ONE / np.float32(count)
-    return red * scale, green * scale, blue * scale
+        flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
+        if k < 0 or parts[v, u] != part or flat or not _is_bare_mirror(bodies, k, look_of(part)):
+            r, g, b = colour[v, u, 0], colour[v, u, 1], colour[v, u, 2]
+            red, green, blue = red + r, green + g, blue + b
+            low, high = min(low, r + g + b), max(high, r + g + b)
+            continue
+        look = look_of(part)
+        px = cam[col.EYE_X] + t * dx + OFFSET * nx
+        py = cam[col.EYE_Y] + t * dy + OFFSET * ny
+        pz = cam[col.EYE_Z] + t * dz + OFFSET * nz
+        place = (k, look, px, py, pz, nx, ny, nz, *eye_from(dx, dy, dz))
+        others = without_self(tris, every, k, face)
+        start = (y * 7 + x * 3 + i * 5) % lobe.shape[0]
+        mr, mg, mb, met = mirrored(
+            nodes,
+            tris,
+            bodies,
+            env,
+            lit,
+            lit_by,
+            points,
+            lobe,
+            others,
+            place,
+            start,
+            SINGLE,
+            SINGLE,
+            numbers[col.MIRROR_DEPTH],
+        )
+        touched |= met
+        turn, shown = np.int64(i), np.int64(4 * i)
+        alpha = bodies[k, look + col.LOBE]
+        gr, gg, gb, met = glint(
+            nodes, tris, bodies, env, points, others, place, alpha, shown, QUARTERS, turn, SINGLE
+        )
+        touched |= met
+        matte = (ONE - bodies[k, look + col.METAL]) * BY_PI
+        r = matte * light[v, u, 0] * bodies[k, look + col.RED] + mr + gr
+        g = matte * light[v, u, 1] * bodies[k, look + col.GREEN] + mg + gg
+        b = matte * light[v, u, 2] * bodies[k, look + col.BLUE] + mb + gb
+        red, green, blue = red + r, green + g, blue + b
+        low, high = min(low, r + g + b), max(high, r + g + b)
+    scale = ONE / np.float32(taken)
+    return red * scale, green * scale, blue * scale, touched
 
 
 @small

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from sightline.kernels import is_kept
 from sightline.render.fast import columns as col
-from sightline.render.fast.ambient import fill_covered, table_cell
+from sightline.render.fast.ambient import smooth_cell, table_cell
 from sightline.render.fast.glass import lay_glass
 from sightline.render.fast.jit import device, small
+from sightline.render.fast.mirrors import is_shiny
 from sightline.render.fast.pack import Bodies, Meshes, has_glass
 from sightline.render.fast.pixels import (
     BETWEEN,
@@ -50,8 +51,15 @@ I64 = NDArray[np.int64]
 
 
 class Ground(NamedTuple):
-    """The lit map of the table: `light` (c, c, 6) irradiance, then the bounced part of it, and `touched` (c, c)."""
+    """The lit map of the table.
 
+    Attributes:
+        raw: (c, c, 6) irradiance of each cell by itself, from lamps and bounced; `raw_touched` (c, c).
+        light: (c, c, 6) irradiance, then the bounced part of it, a mean over the cells around; `touched` (c, c).
+    """
+
+    raw: F32
+    raw_touched: I64
     light: F32
     touched: I64
 
@@ -64,7 +72,7 @@ class State(NamedTuple):
         mirror: (H, W, 3) radiance in metal; `mirror_touched` (H, W).
         glints: (H, W, 3) image of the lamps; `glints_touched` (H, W).
         colour: (H, W, 3) radiance of the pixel's middle.
-        final: (H, W, 3) radiance of the pixel.
+        final: (H, W, 3) radiance of the pixel; `final_touched` (H, W) of its samples, on edges.
     """
 
     light: F32
@@ -76,21 +84,24 @@ class State(NamedTuple):
     glints_touched: I64
     colour: F32
     final: F32
+    final_touched: I64
 
 
 def _new_state(height: int, width: int) -> State:
     """Make the empty arrays of a view."""
     light, mirror, glints, colour, final = (np.zeros((height, width, 3), np.float32) for _ in range(5))
-    touched, mirror_touched, glints_touched = (np.zeros((height, width), np.int64) for _ in range(3))
+    touched, mirror_touched, glints_touched, final_touched = (np.zeros((height, width), np.int64) for _ in range(4))
     how = np.zeros((height, width), np.uint8)
-    return State(light, touched, how, mirror, mirror_touched, glints, glints_touched, colour, final)
+    return State(light, touched, how, mirror, mirror_touched, glints, glints_touched, colour, final, final_touched)
 
 
 def light_table(
     meshes: Meshes, bodies: Bodies, env: F32, plan: RenderPlan, cells: int, old: Ground | None, gone: Sequence[int]
 ) -> Ground:
     """The lit map; cells of `old` that no body of `gone` touched are taken over."""
-    ground = Ground(np.zeros((cells, cells, 6), np.float32), np.zeros((cells, cells), np.int64))
+    raw, light = (np.zeros((cells, cells, 6), np.float32) for _ in range(2))
+    raw_touched, touched = (np.zeros((cells, cells), np.int64) for _ in range(2))
+    ground = Ground(raw, raw_touched, light, touched)
     _light_table((meshes.nodes, meshes.tris, bodies.rows), env, plan, ground, old or ground, _bits(gone))
     return ground
 
@@ -129,10 +140,11 @@ def shade(
         textured = (meshes.tris, meshes.uv, meshes.texels, bodies.rows, cam)
         lay_textures(*textured, *faced[:3], state.light, state.colour)
     if has_glass(bodies.rows):
-        lay_glass(*scene, env, *ground, plan.points, plan.numbers, cam, seen.parts, state.colour)
+        lay_glass(*scene, env, *ground[2:], plan.points, plan.lobe, plan.numbers, cam, seen.parts, state.colour)
     if bits:
         same &= (state.colour == old.colour).all(axis=2)
-    _smooth_edges(*scene, env, plan.inside, cam, *view, same, state.colour, state.final, old.final)
+    lights = (state.light, state.colour, state.final, state.final_touched)
+    _smooth_edges(scene, env, ground, plan, cam, view, same, lights, (old.final, old.final_touched), bits)
     _encode(state.final, TONES, image)
     return image, state
 
@@ -149,28 +161,28 @@ def _bits(gone: Sequence[int]) -> int:
 @device
 def _light_table(scene, env, plan, ground, before, bits):
     nodes, tris, bodies = scene
-    lit, lit_by = ground
-    old, old_by = before
+    raw, raw_by, lit, lit_by = ground
+    old, old_by, _, _ = before
     cells = lit.shape[0]
     mask = everything(bodies)
     for i in range(cells):
         for j in range(cells):
             if bits and not old_by[i, j] & bits:
                 for c in range(6):
-                    lit[i, j, c] = old[i, j, c]
-                lit_by[i, j] = old_by[i, j]
+                    raw[i, j, c] = old[i, j, c]
+                raw_by[i, j] = old_by[i, j]
                 continue
-            table_cell(nodes, tris, bodies, env, lit, lit_by, plan.points, plan.wide, plan.numbers, mask, i, j)
+            table_cell(nodes, tris, bodies, env, raw, raw_by, plan.points, plan.wide, plan.numbers, mask, i, j)
     for i in range(cells):
         for j in range(cells):
-            fill_covered(lit, lit_by, i, j)
+            smooth_cell(raw, raw_by, lit, lit_by, i, j)
 
 
 @device
 def _light(scene, env, ground, plan, cam, faced, same, state, old, bits):
     # Arrays come in tuples here, once a picture; to take them apart once more for every pixel would cost.
     nodes, tris, bodies = scene
-    lit, lit_by = ground
+    _, _, lit, lit_by = ground
     points, dome, numbers, tolerance = plan.points, plan.dome, plan.numbers, plan.tolerance[0]
     parts, faces, depth, normals = faced
     light, touched, how = state
@@ -256,7 +268,7 @@ def _on_table(parts, light, tolerance, y, x, dy, dx):
 @device
 def _gloss(scene, env, ground, plan, cam, faced, same, state, old, bits):
     nodes, tris, bodies = scene
-    lit, lit_by = ground
+    _, _, lit, lit_by = ground
     points, lobe, numbers = plan.points, plan.lobe, plan.numbers
     parts, faces, depth, normals = faced
     mirror, mirror_by, glints, glints_by = state
@@ -266,7 +278,7 @@ def _gloss(scene, env, ground, plan, cam, faced, same, state, old, bits):
     for y in range(height):
         for x in range(width):
             k, look = body_of(parts[y, x]), look_of(parts[y, x])
-            if k < 0 or bodies[k, look + col.METAL] <= ZERO:
+            if k < 0 or not is_shiny(bodies, k, look):
                 continue
             surface = surface_at(parts, faces, depth, normals, y, x)
             if same[y, x] and not old_glints_by[y, x] & bits:
@@ -307,23 +319,31 @@ def _compose(bodies, env, cam, parts, depth, normals, light, mirror, glints, col
 
 
 @device
-def _smooth_edges(nodes, tris, bodies, env, inside, cam, parts, depth, normals, same, colour, final, old_final):
+def _smooth_edges(scene, env, ground, plan, cam, view, same, state, old, bits):
+    nodes, tris, bodies = scene
+    _, _, lit, lit_by = ground
+    rays = (plan.points, plan.lobe, plan.inside, plan.numbers)
+    parts, depth, normals = view
+    light, colour, final, final_by = state
+    old_final, old_by = old
     height, width = parts.shape
+    every = everything(bodies)
     for y in range(height):
         for x in range(width):
             inner = 0 < y < height - 1 and 0 < x < width - 1
             around = (
                 parts[y, x] | parts[y - 1, x] | parts[y + 1, x] | parts[y, x - 1] | parts[y, x + 1] if inner else 1
             )
-            if around == 0 or not on_edge(parts, depth, normals, y, x):
+            if around == 0 or not on_edge(parts, depth, normals, bodies, y, x):
                 for c in range(3):
                     final[y, x, c] = colour[y, x, c]
-            elif _same_around(same, y, x):
+            elif not old_by[y, x] & bits and _same_around(same, y, x):
                 for c in range(3):
                     final[y, x, c] = old_final[y, x, c]
+                final_by[y, x] = old_by[y, x]
             else:
-                final[y, x, 0], final[y, x, 1], final[y, x, 2] = edge_colour(
-                    nodes, tris, bodies, env, inside, cam, parts, normals, colour, y, x
+                final[y, x, 0], final[y, x, 1], final[y, x, 2], final_by[y, x] = edge_colour(
+                    nodes, tris, bodies, env, lit, lit_by, rays, cam, every, parts, normals, light, colour, y, x
                 )
 
 
