@@ -14,6 +14,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from sightline.store.formats import FORMATS
+
 Cli = Callable[..., Any]
 Frame = pl.DataFrame
 
@@ -533,3 +535,18 @@ def test_what_gives_out_is_told_in_one_sentence(
     assert done.code == 2
     assert done.err.startswith(says)
     assert len(done.err.splitlines()) == 1
+
+
+def test_an_export_that_lacks_something_names_the_data(cli: Cli, simulated: Path, tmp_path: Path) -> None:
+    refused = cli("export", "voc", simulated, "--out", tmp_path / "o")
+    assert_refused(refused, f"{simulated}, row ", "VOC needs the image size")
+    assert not (tmp_path / "o").exists()
+
+
+def test_help_lists_the_formats(cli: Cli) -> None:
+    for command, names in {
+        "import": [*FORMATS],
+        "export": [name for name, one in FORMATS.items() if one.write is not None],
+    }.items():
+        shown = " ".join(cli(command, "--help").out.split())
+        assert f"Formats: {', '.join(sorted(names))}." in shown

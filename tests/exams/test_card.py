@@ -124,6 +124,14 @@ def test_best_blind_rule_is_the_focus_where_nobody_looks(made_runs: list[Run], d
     assert blind.parts[0].lead[0].startswith("Only blind baselines took the exam; the best, bottom_edge, reaches ")
 
 
+def test_blind_rules_that_are_equally_good_are_all_named(
+    made_runs: list[Run], data: Dataset, tmp_path: Path
+) -> None:
+    twin = run_exam(RelationsExam(), candidate("bottom_edge", "twin"), data, tmp_path / "twin")
+    (lead, *_) = card([*made_runs[:2], twin], data, examples=0).parts[0].lead
+    assert lead.startswith("Only blind baselines took the exam; the best, bottom_edge and twin alike, reach ")
+
+
 def test_summary_and_headline_are_computed(page: Page) -> None:
     scores = {one["label"]: one["scores"]["average"] for one in document(page)["runs"]}
     (row,) = page.summary.rows

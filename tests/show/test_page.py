@@ -15,7 +15,7 @@ from made_page import HOSTILE, MODELS, PIXEL, page
 from show.parsed_page import Parsed
 from sightline.show.markup import markdown_text
 from sightline.show.page import Page, render_part
-from sightline.show.table import Table
+from sightline.show.table import Cell, Row, Table
 
 
 def test_page_is_sound_and_every_link_leads_somewhere() -> None:
@@ -183,3 +183,9 @@ def test_everything_is_visible_without_scripts_and_on_a_phone(browser: Any, tmp_
     tab.goto(html.as_uri())
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
     tab.close()
+
+
+def test_a_long_name_in_a_cell_goes_on_after_an_underscore() -> None:
+    table = Table("t", ("exam", "model"), (Row("depth", (Cell("a_name_<of>"),)),), words=("model",))
+    made = replace(page(), summary=table).to_html()
+    assert "a_<wbr>name_<wbr>&lt;of&gt;" in made

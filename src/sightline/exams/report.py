@@ -73,7 +73,8 @@ def report_card(
     parts, examples = [], []
     for key, context in zip(keys, contexts, strict=True):
         alone = Counter(c.exam.name for c in contexts)[context.exam.name] == 1
-        with naming(Path(os.path.commonpath([result.run.folder.resolve() for result in context.results]))):
+        place = Path(os.path.commonpath([result.run.folder.resolve() for result in context.results]))
+        with context.data.faults_told(), naming(place):
             shown = [replace(example, exam=key) for example in _examples(context)]
             parts.append(_part(key, context, shown, alone=alone))
         examples += shown
@@ -323,8 +324,10 @@ def headline(context: CardContext) -> list[str]:
     if rule is not None and rule.scores.headline:
         lead = "Without a look at any picture," if model else "Only blind baselines took the exam; the best,"
         name, value = rule.scores.headline
-        comma = "" if model else ","
-        sentences.append(f"{lead} {rule.name}{comma} reaches {value_words(value, name)}{_against(model, rule)}.")
+        alike = [r.name for r in context.main if r.finished and r.blind and r.rank == rule.rank]
+        who = f"{', '.join(alike[:-1])} and {alike[-1]} alike" if len(alike) > 1 else rule.name
+        reach = f"{'' if model else ','} {'reach' if len(alike) > 1 else 'reaches'}"
+        sentences.append(f"{lead} {who}{reach} {value_words(value, name)}{_against(model, rule)}.")
     if (shown := model or rule) is not None:
         details = context.exam.details(context, shown)
         sentences += _weakest(shown) if details is None else details

@@ -30,7 +30,7 @@ PICTURES: Final = ("backdrop", "environment")
 SMALL: Final = (16, 32)
 """Rows and columns of the map that lights a scene."""
 
-SUN_METRES: Final = 200.0
+SUN_METRES: Final = 1000.0
 """Distance of the lamp that stands for the sun."""
 
 _BRIGHT: Final = 20.0  # a sun is so many times as bright as the mean of the map

@@ -222,17 +222,15 @@ def _seen(layouts: Sequence[Layout], view: str) -> tuple[F32, tuple[int, int]]:
 
 def _skies(layouts: Sequence[Layout], view: str, size: tuple[int, int]) -> F32:
     """What one view sees of the layouts' skies, where some are pictures."""
-    y, x = (axis.ravel() for axis in np.indices(size[::-1]))
-    seen = [
-        seen_sky(layout, next(s for s in layout.shots if s.name == view), y, x)
-        for layout in layouts
-        if layout.surroundings.sky.kind in PICTURES
-    ]
-    if not seen:
-        return np.zeros((0, 0, 0, 3), np.float32)
-    whole = np.full((len(layouts), *size[::-1], 3), np.nan, np.float32)
     places = [i for i, layout in enumerate(layouts) if layout.surroundings.sky.kind in PICTURES]
-    whole[places] = np.stack([s for s in seen if s is not None]).reshape(-1, *whole.shape[1:])
+    if not places:
+        return np.zeros((0, 0, 0, 3), np.float32)
+    y, x = (axis.ravel() for axis in np.indices(size[::-1]))
+    whole = np.full((len(layouts), *size[::-1], 3), np.nan, np.float32)
+    for i in places:
+        seen = seen_sky(layouts[i], next(s for s in layouts[i].shots if s.name == view), y, x)
+        assert seen is not None
+        whole[i] = seen.reshape(whole.shape[1:])
     return whole
 
 
