@@ -46,11 +46,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the renderer once, before there are several processes that would each do it, half a minute long."""
+    """Compile what most tests need once, before there are several processes that would each do it for a minute."""
     if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
-        draw = "from sightline.generation import generate; generate('geospa/train', 'd', scenes=1, size=(48, 32))"
         with TemporaryDirectory() as folder:
-            subprocess.run([sys.executable, "-c", draw], cwd=folder, capture_output=True, check=False)
+            for words in (
+                "generate geospa/train --scenes 8 --size 48x32 --out d",
+                "turing write d --halves --questions 2 --min-support 1 --out t",
+            ):
+                command = [sys.executable, "-m", "sightline", *words.split()]
+                subprocess.run(command, cwd=folder, capture_output=True, check=False)
 
 
 @pytest.hookimpl(tryfirst=True)
