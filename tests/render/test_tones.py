@@ -10,8 +10,10 @@ import pytest
 from fast_layouts import layout_of, shot
 
 from sightline.render.blender import BlenderRenderer, renderer
+from sightline.render.fast import FastRenderer
 from sightline.render.fast.shade import _encode
 from sightline.render.tones import EXPOSURE, RADIANCES, TONES, WHITE, displayed, encoded
+from sightline.worlds import arrange, load_world
 
 
 def test_every_byte_is_reached_and_undone() -> None:
@@ -68,3 +70,14 @@ def test_blenders_radiance_goes_through_the_same_curve(monkeypatch: pytest.Monke
     layout = layout_of([], shot((0.0, -6.0, 6.0), size=(8, 6)))
     [frame] = BlenderRenderer().frames(layout)
     np.testing.assert_array_equal(frame.image, encoded(light))
+
+
+@pytest.mark.parametrize("world", ["geospa/train", "geospa/val_op", "geospa/invented", "kitchen"])
+def test_pictures_are_not_clipped(world: str) -> None:
+    """Before, the bright middle of the table alone was white in one pixel of ten."""
+    fast = FastRenderer()
+    for index in (1, 2):
+        frame = fast.frames(arrange(load_world(world), 77, index), ["original"])[0]
+        assert frame.image is not None
+        assert (frame.image >= 254).all(axis=2).mean() < 0.001
+        assert (frame.image[frame.ids > 0] == 255).any(axis=1).mean() <= 0.01

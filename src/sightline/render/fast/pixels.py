@@ -296,7 +296,7 @@ def edge_colour(nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, 
     low, high = FAR, ZERO
     touched, count, taken = 0, inside.shape[0], 0
     for i in range(count):
-        if 3 * i == count and high - low < _EVEN * high:
+        if 2 * i == count and high - low < _EVEN * high:
             break
         taken += 1
         sx, sy = np.float32(x) + inside[i, 0], np.float32(y) + inside[i, 1]

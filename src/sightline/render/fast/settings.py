@@ -31,7 +31,7 @@ class Settings:
         glint_points: Points of a lamp that make up its image.
         lattice: Pixels between the points where light is always worked out; a power of two.
         tolerance: Relative difference up to which light between such points is interpolated.
-        edge_samples: Samples of a pixel on an edge.
+        edge_samples: Samples of a pixel on an edge; half of them where those agree.
         map_cells: Cells along a side of the lit map of the table; `map_half` its half side, metres.
     """
 
@@ -50,7 +50,7 @@ class Settings:
     glint_points: int = 16
     lattice: int = 4
     tolerance: float = 0.1
-    edge_samples: int = 9
+    edge_samples: int = 12
     map_cells: int = 48
     map_half: float = 4.5
 
