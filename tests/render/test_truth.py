@@ -26,7 +26,7 @@ def frame_of(surfaces: np.ndarray) -> Frame:
     mean = np.where(inside, total / np.maximum(amodal.sum(axis=(1, 2)), 1), np.nan)
     depth = np.where(nearest > 0, surfaces.min(axis=0), np.nan).astype(np.float32)
     normals = np.zeros((*depth.shape, 3), np.float32)
-    return Frame("original", nearest, depth, normals, amodal, mean)
+    return Frame("original", nearest, depth, normals, amodal, mean, (nearest == 0).astype(np.uint8))
 
 
 @st.composite

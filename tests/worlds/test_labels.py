@@ -160,7 +160,8 @@ def test_whatever_was_put_somewhere_could_be_put_there(scenes: list[Layout]) -> 
             can = "can_contain" if placed.how == IN else "can_support"
             assert (placed.parent, can, k) in relations(before), before
             moves += 1
-    assert moves >= 3
+    odds = load_world(scenes[0].world).placement
+    assert moves >= 3 or odds.contained + odds.supported == 0  # in the street everything stands on the ground
 
 
 def test_nothing_goes_round_in_a_circle(scenes: list[Layout]) -> None:

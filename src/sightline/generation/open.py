@@ -69,8 +69,10 @@ class Remaker:
         view = replace(view, load_normals=partial(self.normals, scene, view.id))
         if view.load_stuff is not None:
             return view
-        # A world without a ground of its own: sky and table follow from the geometry.
-        return replace(view, stuff_classes=(SKY, TABLE), load_stuff=partial(self.stuff, scene, view.id))
+        # A world without a ground of its own: sky and table follow from the geometry, and no dataset keeps them.
+        load_stuff = partial(self.stuff, scene, view.id)
+        load_stuff.ref = None  # type: ignore[attr-defined]
+        return replace(view, stuff_classes=(SKY, TABLE), load_stuff=load_stuff)
 
     def without(self, scene: Scene, object_ids: Sequence[str]) -> Scene:
         """The scene without the objects; a DataError where it cannot be made again as it was."""

@@ -26,7 +26,7 @@ def displayed(radiance: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Light that a display gives for a radiance: in [0, 1], before sRGB encodes it.
 
     >>> displayed(np.array([0.0, 0.5, 1.0, 2.0, 16.0])).round(3)
-    array([0.   , 0.4  , 0.688, 0.846, 1.   ])
+    array([0.   , 0.4  , 0.688, 0.845, 1.   ])
     """
     light = EXPOSURE * np.clip(radiance, 0.0, WHITE)
     over = np.maximum(light - _KNEE, 0.0) / (1.0 - _KNEE)

@@ -60,6 +60,7 @@ def tables_in_parts(scenes: Iterable[Scene], size: int, *, blobs: Blobs | None =
 
 def _view_row(scene: Scene, view: View, blobs: Blobs | None) -> Row:
     camera = view.camera and {"k": list(view.camera.k), "world_to_camera": list(view.camera.world_to_camera)}
+    stuff = _reference(scene, "stuff", view.load_stuff, blobs)
     return (
         scene.id,
         scene.split,
@@ -71,19 +72,22 @@ def _view_row(scene: Scene, view: View, blobs: Blobs | None) -> Row:
         _dump(scene.id, "camera", camera),
         _reference(scene, "depth", view.load_depth, blobs),
         _reference(scene, "ids", view.load_ids, blobs),
-        _reference(scene, "stuff", view.load_stuff, blobs),
-        None if view.load_stuff is None else list(view.stuff_classes),
+        stuff,
+        None if stuff is None else list(view.stuff_classes),
         scene.category or None,
     )
 
 
 def _reference(scene: Scene, kind: Kind, loader: Callable[[], Any] | None, blobs: Blobs | None) -> str | None:
+    """Where the pixels of a view lie; a loader whose `ref` is None makes them anew, and nothing is kept."""
     if loader is None:
         return None
-    ref: str | None = getattr(loader, "ref", None)
-    if ref is None and blobs is None:
+    if hasattr(loader, "ref"):
+        ref: str | None = loader.ref
+        return ref
+    if blobs is None:
         raise ConfigError(f"scene {scene.id} holds its {kind} only in memory: give blobs to keep it in")
-    return ref if ref is not None or blobs is None else blobs.put_array(kind, loader())
+    return blobs.put_array(kind, loader())
 
 
 def _object_row(scene_id: str, thing: Object) -> Row:

@@ -50,7 +50,7 @@ def shape_sets(weights: Sequence[float], kinds: int, factors: Mapping[tuple[int,
         factors: (shape, other shape) with the factor of the pair, the lower index first; 1 for pairs not listed.
 
     >>> shape_sets([1, 1, 1, 1], 2, {(0, 1): 8.0}).steps.round(3)  # 0 with 1, 2, 3; 1 with 2, 3; 2 with 3
-    array([0.333, 0.417, 0.5  , 0.583, 0.667, 1.   ])
+    array([0.293, 0.396, 0.5  , 0.604, 0.707, 1.   ])
     """
     count = comb(len(weights), kinds)
     flat = np.fromiter((i for chosen in combinations(range(len(weights)), kinds) for i in chosen), np.int64)
