@@ -2,7 +2,8 @@
 
 ``PYTHONPATH=src python benchmarks/geospa.py throughput`` measures the network's training and the whole way with
 placing and drawing; ``… train NAME --out DIR`` trains one of the plans below, resumes it where it was interrupted,
-and writes what it answered: counts a scene, from which ``docs/pages/geospa_page.py`` makes docs/results/geospa.md.
+and writes what it answered: counts a scene, from which ``docs/pages/geospa_page.py`` makes docs/results/geospa.md;
+``… examine NAME --weights FILE --glances 3`` asks trained weights again.
 Needs torch, Lightning, safetensors, numpy, numba with numba-cuda and yaml.
 """
 
@@ -37,6 +38,7 @@ EXAMINE_S, SAVE_S = 65, 8
 """Seconds to leave for the examination, and for saving a training that is not done."""
 EDITION = 2
 """Of the pictures: the first were lit otherwise."""
+RESULTS = Path("docs/results/geospa")
 BEGUN = time.time()
 
 
@@ -140,6 +142,7 @@ PLANS = {
         also="geospa/vessels",
         crowded=0.3,
         alike=0.2,
+        glances=2,
         kept=40960,
         fresh=20,
         augmented="light",
@@ -176,7 +179,7 @@ ALSO_CANONICAL = 8
 def train(name: str, out: Path, args: argparse.Namespace) -> None:
     import torch
 
-    from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
+    from sightline.models.nets.checkpoints import load_checkpoint
     from sightline.models.nets.sornet import Sornet
     from sightline.plain import plain
     from sightline.training.fit import fit
@@ -218,16 +221,38 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
         return
     net, about = load_checkpoint(done.weights, Sornet)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
-    thresholds = chosen_thresholds(net, workers, min(CHOSEN_BY, args.scenes), named.glances)
-    say(name, "thresholds", thresholds)
-    if named.ship:
-        (args.results / f"{name}.safetensors").write_bytes(
-            dump_checkpoint(net, {**about, "glances": named.glances, "thresholds": thresholds}, half=True)
-        )
     facts = {"plan": plain(plan), "world": named.world, "kept": named.kept, "about": named.about}
     facts |= {name: getattr(named, name) for name in ("also", "turns", "crowded", "alike", "glances", "fresh")}
-    facts |= {"seconds": spent, "steps": done.steps, "thresholds": thresholds}
-    examine(net, name, args.results, workers, args.scenes, facts)
+    conclude(net, about, name, args, facts | {"seconds": spent, "steps": done.steps})
+
+
+def conclude(net: Any, about: dict[str, Any], name: str, args: argparse.Namespace, facts: dict[str, Any]) -> None:
+    """Choose thresholds, write the weights where they ship, and examine."""
+    from sightline.models.nets.checkpoints import dump_checkpoint
+
+    thresholds = chosen_thresholds(net, args.workers, min(CHOSEN_BY, args.scenes), facts["glances"])
+    say(name, "thresholds", thresholds)
+    if PLANS[name].ship:
+        (args.results / f"{name}.safetensors").write_bytes(
+            dump_checkpoint(net, {**about, "glances": facts["glances"], "thresholds": thresholds}, half=True)
+        )
+    examine(net, name, args.results, args.workers, args.scenes, facts | {"thresholds": thresholds})
+
+
+def examine_again(name: str, args: argparse.Namespace) -> None:
+    """Examine weights that were trained before, with another number of glances; what is told of them stays."""
+    import numpy as np
+    import torch
+
+    from sightline.models.nets.checkpoints import load_checkpoint
+    from sightline.models.nets.sornet import Sornet
+
+    with np.load(RESULTS / f"{name}.npz") as kept:
+        facts = json.loads(str(kept["told"]))
+    net, about = load_checkpoint(args.weights, Sornet)
+    args.results.mkdir(parents=True, exist_ok=True)
+    net = net.to("cuda" if torch.cuda.is_available() else "cpu")
+    conclude(net, about, name, args, facts | {"glances": args.glances or PLANS[name].glances})
 
 
 def source_of(named: Named, plan: Any, workers: int) -> Any:
@@ -500,10 +525,12 @@ def measured(size: str, views: int, batch: int, precision: str, compiled: str) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("throughput", "train"), help="nothing: only tell what there is")
+    parser.add_argument("what", nargs="?", choices=("throughput", "train", "examine"), help="nothing: only tell")
     parser.add_argument("names", nargs="*", help="plans: " + ", ".join(PLANS))
     parser.add_argument("--out", type=Path, default=Path("geospa-out"))
-    parser.add_argument("--results", type=Path, default=Path("docs/results/geospa"))
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--weights", type=Path, help="examine: the checkpoint")
+    parser.add_argument("--glances", type=int, help="examine: at a scene, instead of the plan's")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--deadline", type=float, help="choose the steps so that all is done after so many seconds")
     parser.add_argument("--more", type=float, default=0.0, help="seconds of training that further calls will add")
@@ -519,7 +546,10 @@ def main() -> None:
     if args.what == "throughput":
         throughput(args)
     for name in args.names:
-        train(name, args.out, args)
+        if args.what == "examine":
+            examine_again(name, args)
+        else:
+            train(name, args.out, args)
 
 
 if __name__ == "__main__":

@@ -24,11 +24,13 @@ views an object had (16 here), and which epoch was kept (the last step here). Si
 network and differs in these details; it is not the published one."""
 
 STEPS = """Each step adds one thing of ours and keeps the others; networks of 8 million weights, one view,
-{images:,} images each ({share:.1%} of GeoSpa's {epochs} epochs) of {kept:,} scenes drawn once, two seeds; then
-the mean gain over the step before on the same scenes, with a 95 % interval by scene. *Our optimiser, schedule,
-batch and network*: Muon with a rate that rises and falls, 256 scenes a step, bf16, a running mean of the weights,
-directions between a thing and what it holds counting thrice, and the details in which `tiny` differs from the
-published network. A training so short ranks the parts; it says nothing about where {epochs} epochs would end."""
+{images:,} images each ({share:.1%} of GeoSpa's {epochs} epochs) of {kept:,} scenes drawn once, two seeds where two
+figures stand (the card's time was up before the second seed of the other steps, and before the step with invented
+shapes); then the mean gain over the step before on the same scenes, with a 95 % interval by scene. *Our optimiser,
+schedule, batch and network*: Muon with a rate that rises and falls, 256 scenes a step, bf16, a running mean of the
+weights, directions between a thing and what it holds counting thrice, and the details in which `tiny` differs
+from the published network. A training so short ranks the parts; it says nothing about where {epochs} epochs would
+end."""
 
 
 def ablation_part(folder: Path) -> Iterator[str]:

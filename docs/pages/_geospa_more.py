@@ -20,8 +20,8 @@ def curves_part(results: Results, write: bool) -> Iterator[str]:
         return
     yield "## A few scenes of the unknown"
     yield wrapped(
-        """The shipped network, fine-tuned on the first scenes of a world it was not trained on, asked about others
-        of that world."""
+        """The network that shipped before (`tiny`), on pictures lit as they were before, fine-tuned on the first
+        scenes of a world it was not trained on, asked about others of that world."""
     )
     for name, told in results.curves.items():
         plan = told["plan"]
@@ -65,9 +65,10 @@ def blender_part(file: Path) -> Iterator[str]:
     scenes = f"{told['scenes']} scenes of `{told['world']}` (seed {told['seed']})"
     yield wrapped(
         f"""A first look at the gap between renderers: {scenes}, drawn by the fast back end and by
-        Cycles ({told["samples"]} samples, {finish}), views and query patches alike. The shipped
-        network, two views. Difference: Blender minus fast on the same scenes, in points, with a paired
-        interval; p by sign flips, Holm-corrected over the eight predicates."""
+        Cycles ({told["samples"]} samples, {finish}), views and query patches alike. The network
+        that shipped before (`tiny`), on pictures lit as they were before, two views. Difference: Blender minus fast
+        on the same scenes, in points, with a paired interval; p by sign flips, Holm-corrected over the
+        eight predicates."""
     )
     rows = {
         row["name"].strip(): [
