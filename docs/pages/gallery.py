@@ -116,7 +116,7 @@ def overlays(layout: Layout, panels: Sequence[str], width: int, *, fine: bool = 
 
 def hero() -> Image.Image:
     """One scene of docs/howto/breakfast.yaml: the picture, and four things that are known of it."""
-    layout = scene_of(BREAKFAST, 6, (960, 640))
+    layout = scene_of(BREAKFAST, 0, (960, 640))
     mug = next(i for i, o in enumerate(layout.objects) if o.shape.startswith("mug"))
     small = ((960 - GAP) // 2, (640 - GAP) // 2)
     seen = overlays(layout, ("masks", "masks+amodal", "depth"), small[0], fine=True)
