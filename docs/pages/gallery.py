@@ -288,6 +288,8 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "look_alikes": look_alikes,
     "kitchen": lambda: sheet("kitchen"),
     "context": lambda: sheet("context/train"),
+    "street": lambda: sheet("street"),
+    "room": lambda: sheet("room"),
     "painted": painted,
     "cameras": cameras,
     "overlays": layers,

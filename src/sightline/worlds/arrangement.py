@@ -25,10 +25,9 @@ from sightline.worlds.spec import LightSpec, World
 from sightline.worlds.surroundings import PLAIN, Surroundings
 from sightline.worlds.surroundings_spec import NOTHING_AROUND, SurroundingsSpec
 
-_AROUND = (1 << 16,)
-_CAMERAS = (1 << 17,)
-_SENSORS = (1 << 18,)
-"""Key of the stream that ground, walls and sky are drawn from, far from those of objects and jitter."""
+_AROUND, _CAMERAS, _SENSORS = (1 << 16,), (1 << 17,), (1 << 18,)
+"""Keys of the streams that ground, walls and sky, drawn cameras and sensors come from, far from those of objects and
+jitter."""
 
 _WHOLE = {"whole": 2, "centre": 1, "any": 0}
 
