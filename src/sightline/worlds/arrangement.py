@@ -26,8 +26,7 @@ from sightline.worlds.surroundings import PLAIN, Surroundings
 from sightline.worlds.surroundings_spec import NOTHING_AROUND, SurroundingsSpec
 
 _AROUND, _CAMERAS, _SENSORS = (1 << 16,), (1 << 17,), (1 << 18,)
-"""Keys of the streams that ground, walls and sky, drawn cameras and sensors come from, far from those of objects and
-jitter."""
+"""Keys of the streams of surroundings, drawn cameras and sensors, far from those of objects and jitter."""
 
 _WHOLE = {"whole": 2, "centre": 1, "any": 0}
 
