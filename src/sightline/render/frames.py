@@ -1,8 +1,9 @@
-"""One drawn view: picture, ids, depth, normals and masks, as every back end gives them."""
+"""One drawn view: picture, ids, depth, normals and masks, as every back end gives them; pictures between pixels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,3 +33,22 @@ class Frame:
     mean_depth: NDArray[np.float64] = field(repr=False)
     stuff: NDArray[np.uint8] = field(repr=False)
     image: NDArray[np.uint8] | None = field(default=None, repr=False)
+
+
+def between_pixels(
+    picture: NDArray[Any], row: NDArray[Any], column: NDArray[Any], *, wrap: bool = False
+) -> NDArray[Any]:
+    """Read a picture, (H, W, C), between its pixels, whose centres are at whole numbers here.
+
+    Beyond the edge it is the edge's; columns go on at the other side where they wrap.
+
+    >>> between_pixels(np.array([[[0.0], [2.0]]]), np.array([0.0]), np.array([0.25])).tolist()
+    [[0.5]]
+    """
+    height, width = picture.shape[:2]
+    r, c = np.floor(row).astype(int), np.floor(column).astype(int)
+    v, u = (row - r)[..., None], (column - c)[..., None]
+    top, bottom = np.clip(r, 0, height - 1), np.clip(r + 1, 0, height - 1)
+    left, right = (c % width, (c + 1) % width) if wrap else (np.clip(c, 0, width - 1), np.clip(c + 1, 0, width - 1))
+    upper = picture[top, left] * (1 - u) + picture[top, right] * u
+    return np.asarray(upper * (1 - v) + (picture[bottom, left] * (1 - u) + picture[bottom, right] * u) * v)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.render.frames import Frame
+from sightline.render.frames import Frame, between_pixels
 from sightline.render.tones import RADIANCES, encoded
 from sightline.worlds.layout import Sensor
 
@@ -69,21 +69,10 @@ def _bent(frame: Frame, distortion: float) -> Frame:
         amodal=amodal,
         mean_depth=np.where(amodal.any(axis=(1, 2)), frame.mean_depth, np.nan),
         stuff=frame.stuff[at],
-        image=None if frame.image is None else encoded(_between(RADIANCES[frame.image], rows - 0.5, columns - 0.5)),
+        image=None
+        if frame.image is None
+        else encoded(between_pixels(RADIANCES[frame.image], rows - 0.5, columns - 0.5)),
     )
-
-
-def _between(light: Light, rows: Light, columns: Light) -> Light:
-    """Light at places between pixels, whose centres are at whole numbers here; beyond the edge it is the edge's."""
-    height, width = light.shape[:2]
-    rows, columns = np.clip(rows, 0, height - 1), np.clip(columns, 0, width - 1)
-    r, c = np.minimum(rows.astype(np.intp), height - 2), np.minimum(columns.astype(np.intp), width - 2)
-    r, c = np.maximum(r, 0), np.maximum(c, 0)
-    below, right = np.minimum(r + 1, height - 1), np.minimum(c + 1, width - 1)
-    v, u = (rows - r)[..., None], (columns - c)[..., None]
-    upper, lower = light[r, c] * (1 - u) + light[r, right] * u, light[below, c] * (1 - u) + light[below, right] * u
-    mixed: Light = upper * (1 - v) + lower * v
-    return mixed
 
 
 def _disc(radius: float) -> Taps:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
+from sightline.render.frames import between_pixels
 from sightline.render.radiance import read_radiance
 from sightline.render.tones import RADIANCES
 from sightline.worlds.layout import Layout, Light, Shot
@@ -148,7 +149,7 @@ def seen_sky(layout: Layout, shot: Shot, y: NDArray[Any], x: NDArray[Any]) -> F3
     azimuth = np.arctan2(rays[:, 1], rays[:, 0]) - sky.turn
     row = (0.5 - np.arctan2(rays[:, 2], np.hypot(rays[:, 0], rays[:, 1])) / math.pi) * height - 0.5
     column = (0.5 - azimuth / (2.0 * math.pi)) * width - 0.5
-    return np.asarray(_between(seen, row, column, wrap=True) * np.float32(sky.strength), np.float32)
+    return np.asarray(between_pixels(seen, row, column, wrap=True) * np.float32(sky.strength), np.float32)
 
 
 def _photo_at(sky: Sky, size: tuple[int, int], y: NDArray[Any], x: NDArray[Any]) -> F32:
@@ -158,18 +159,7 @@ def _photo_at(sky: Sky, size: tuple[int, int], y: NDArray[Any], x: NDArray[Any])
     step = min(width / size[0], height / size[1])
     row = (y + 0.5 - size[1] / 2) * step + height / 2 - 0.5
     column = (x + 0.5 - size[0] / 2) * step + width / 2 - 0.5
-    return np.asarray(_between(photo, row, column, wrap=False) * np.float32(sky.strength), np.float32)
-
-
-def _between(picture: F32, row: NDArray[Any], column: NDArray[Any], *, wrap: bool) -> NDArray[Any]:
-    """A picture between its pixels; columns go on at the other side where they wrap."""
-    height, width = picture.shape[:2]
-    r, c = np.floor(row).astype(int), np.floor(column).astype(int)
-    v, u = (row - r)[:, None], (column - c)[:, None]
-    top, bottom = np.clip(r, 0, height - 1), np.clip(r + 1, 0, height - 1)
-    left, right = (c % width, (c + 1) % width) if wrap else (np.clip(c, 0, width - 1), np.clip(c + 1, 0, width - 1))
-    upper = picture[top, left] * (1 - u) + picture[top, right] * u
-    return np.asarray(upper * (1 - v) + (picture[bottom, left] * (1 - u) + picture[bottom, right] * u) * v)
+    return np.asarray(between_pixels(photo, row, column, wrap=False) * np.float32(sky.strength), np.float32)
 
 
 @lru_cache(maxsize=8)
