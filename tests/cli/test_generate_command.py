@@ -77,6 +77,7 @@ def test_a_world_file(tmp_path: Path) -> None:
         (["nothing.yaml"], "no world file nothing.yaml"),
         (["geospa/train", "--size", "big"], "--size 'big': expected width and height"),
         (["geospa/train", "--format", "gif"], "unknown image format 'gif'"),
+        (["geospa/train", "--sensor", "x"], "unknown sensor 'x'; there are none, phone, webcam"),
     ],
 )
 def test_bad_options(tmp_path: Path, words: list[str], problem: str) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from sightline.errors import DataError
+from sightline.errors import ConfigError, DataError
 from sightline.generation import generate
+from sightline.generation.scene import as_taken
 from sightline.render.fast import FastRenderer
 from sightline.render.frames import Frame
 from sightline.render.sensor import bending, exposed, taken
 from sightline.render.tones import RADIANCES, encoded
 from sightline.render.truth import tight_box
-from sightline.worlds import World, arrange, load_world
+from sightline.worlds import World, arrange, load_world, world_from
 from sightline.worlds.layout import Sensor
 from sightline.worlds.sensor import PRESETS
 
@@ -207,6 +209,36 @@ def test_what_cannot_be_is_refused(tmp_path: Path, text: str, field: str, words:
     with pytest.raises(DataError, match=words) as caught:
         written(tmp_path, f"shapes: [cube]\n{text}\n")
     assert caught.value.field == field
+
+
+def test_a_sensor_chosen_with_generate_changes_pictures_and_no_truth(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"scenes": 2, "size": (96, 64)}
+    made = {
+        sensor: generate("geospa/train", tmp_path / str(sensor), **asked, sensor=sensor)
+        for sensor in (None, "none", "phone")
+    }
+    assert made["none"].fingerprint == made[None].fingerprint
+    assert made["none"].recipe == made[None].recipe
+    assert made["phone"].fingerprint != made[None].fingerprint
+    assert made["phone"].truth_fingerprint == made[None].truth_fingerprint
+    assert made["phone"].recipe is not None
+    assert made["phone"].recipe["settings"]["sensor"] == "phone"
+    train = load_world("geospa/train")
+    world = world_from(train.name, {**train.settings, "resolution": [96, 64], "sensor": "phone"})
+    for index, (seen, ideal) in enumerate(zip(made["phone"], made[None], strict=True)):
+        layout = arrange(world, 0, index)
+        taken_by_phone = as_taken(layout.shots[0], FastRenderer().frame(layout, layout.shots[0]))
+        assert (seen.views[0].image() == taken_by_phone.image).all()
+        assert np.abs(seen.views[0].image().astype(int) - ideal.views[0].image()).mean() > 1
+
+
+def test_a_sensor_chosen_with_generate_replaces_the_worlds_own(tmp_path: Path) -> None:
+    written(tmp_path, SENSOR)
+    [ideal] = generate(tmp_path / "taken.yaml", tmp_path / "d", scenes=1, sensor="none")
+    assert ideal.views[0].camera is not None
+    with pytest.raises(ConfigError, match="unknown sensor 'phon', did you mean 'phone'"):
+        generate("geospa/train", tmp_path / "e", scenes=1, sensor="phon")
+    assert not (tmp_path / "e").exists()
 
 
 def test_none_is_no_sensor(tmp_path: Path) -> None:

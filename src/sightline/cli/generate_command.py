@@ -41,6 +41,9 @@ def command(
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Compare depth across scenes 2m and 2m + 1, as between two photos.")
     ] = False,
+    sensor: Annotated[
+        str | None, typer.Option(help="Take pictures by none (ideal), phone or webcam; by default the world's.")
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option(help="Begin anew where the folder holds other or more generated scenes.")
     ] = False,
@@ -75,6 +78,7 @@ def command(
             renderer=renderer,
             canonical=canonical,
             pairs=pairs,
+            sensor=sensor,
             overwrite=overwrite,
             workers=workers,
             progress=on_progress,

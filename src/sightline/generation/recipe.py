@@ -15,10 +15,13 @@ from sightline import __version__, files
 from sightline.errors import ConfigError, DataError
 from sightline.files import atomic_write
 from sightline.generation.open import KIND
+from sightline.hints import hint
 from sightline.render.fast import Settings
 from sightline.store.encodings import FORMS
 from sightline.store.manifest import SHAPES
 from sightline.worlds import World
+from sightline.worlds.sensor import NONE as NO_SENSOR
+from sightline.worlds.sensor import PRESETS as SENSORS
 from sightline.worlds.shapes import solid
 from sightline.worlds.shapes.baked import save_solids
 
@@ -99,13 +102,17 @@ def recipe_for(
     canonical: int = 0,
     *,
     pairs: bool = False,
+    sensor: str | None = None,
 ) -> tuple[DatasetRecipe, bytes]:
     """Check what is asked for; give the recipe, and the bytes of the world's own meshes, for `save_meshes`.
 
     Raises:
-        ConfigError: A view, form or renderer that there is not, or a number out of range.
+        ConfigError: A view, sensor, form or renderer that there is not, or a number out of range.
     """
     settings, meshes = bake_meshes(world.settings)
+    if sensor is not None:
+        settings.pop("sensor", None)
+        settings |= _chosen_sensor(sensor)
     if size is not None:
         settings["resolution"] = list(parse_size(size) if isinstance(size, str) else size)
     for what, number in (("seed", seed), ("start", start), ("canonical", canonical)):
@@ -136,6 +143,14 @@ def recipe_for(
         pairs,
     )
     return recipe, meshes
+
+
+def _chosen_sensor(name: str) -> dict[str, str]:
+    """Give the setting of a world that names a sensor; the ideal camera is none, as where nothing is said."""
+    known = (NO_SENSOR, *SENSORS)
+    if name not in known:
+        raise ConfigError(f"unknown sensor {name!r}{hint(name, known)}")
+    return {} if name == NO_SENSOR else {"sensor": name}
 
 
 def parse_size(text: str, option: str = "size") -> tuple[int, int]:

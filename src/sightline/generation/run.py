@@ -86,6 +86,7 @@ def generate(
     settings: Mapping[str, Any] | None = None,
     canonical: int = 0,
     pairs: bool = False,
+    sensor: str | None = None,
     overwrite: bool = False,
     workers: int | None = 0,
     progress: Progress | None = None,
@@ -114,6 +115,7 @@ def generate(
         canonical: Canonical views to keep of every distinct object, see `canonical_of`; more may be added later.
         pairs: Make scenes 2m and 2m + 1 partners and say of their objects which is closer to its camera; see
             `render.truth.across_label`. A scene whose partner is not in the set has none.
+        sensor: What pictures are taken by instead of the world's: ``none``, an ideal camera; ``phone``, ``webcam``.
         overwrite: Begin anew where the folder holds more scenes, or scenes that another recipe made.
         workers: Processes; 0 works in this one, None takes one a core where there is enough to do. With processes
             a script must guard its entry with ``if __name__ == "__main__"``.
@@ -139,6 +141,7 @@ def generate(
         render=settings,
         canonical=canonical,
         pairs=pairs,
+        sensor=sensor,
     )
     count = default_workers(recipe, scenes) if workers is None else workers
     folder = cache_folder(recipe, scenes) if out is None else Path(out).resolve()
