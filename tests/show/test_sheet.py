@@ -126,6 +126,43 @@ def test_depth_is_coloured_from_near_to_far() -> None:
     assert (flat == ramp()[0]).all()  # one distance is no division by zero
 
 
+def with_stuff() -> Scene:
+    """The scene with sky over road, and no objects in either."""
+    made = scene(0)
+    ground = np.where(np.arange(SIZE[1])[:, None] < 80, 1, 3).astype(np.uint8) * np.ones(SIZE, np.uint8).T
+    for seen in made.seen_in("original"):
+        ground[masks.decode(seen.visible_mask or b"", SIZE[1], SIZE[0])] = 0
+    view = replace(made.views[0], stuff_classes=("sky", "grass", "road"), load_stuff=lambda: ground)
+    return replace(made, views=(view,), sightings=made.seen_in("original"))
+
+
+def test_stuff_is_washed_in_the_colours_of_its_classes_and_named() -> None:
+    made = with_stuff()
+    shown = frame_of(made, made.views[0], stuff=True)
+    assert [region.category for region in shown.stuff] == ["sky", "road"]  # grass is not to be seen
+    sky, road = (np.array(tuple(bytes.fromhex(region.colour[1:]))) for region in shown.stuff)
+    picture = np.asarray(panel(shown, ["stuff"], SIZE[0])).astype(int)
+    assert np.abs(picture[70, 10] - (0.4 * GREY + 0.6 * sky)).max() <= 2
+    assert np.abs(picture[140, 200] - (0.4 * GREY + 0.6 * road)).max() <= 2
+    assert (picture[80, 130] == GREY).all()  # an object
+    chips = picture[6:22, :110]
+    for colour in (sky, road):  # the legend is in full colour
+        assert (np.abs(chips - colour).max(axis=2) <= 2).sum() > 100
+    assert not frame_of(made, made.views[0]).has("stuff")  # not traced unless asked for
+    narrow = np.asarray(panel(shown, ["stuff"], 60)).astype(int)
+    assert (np.abs(narrow[24:] - road).max(axis=2) <= 2).sum() > 50  # without room a name goes to the next line
+
+
+def test_stuff_has_a_panel_and_a_layer_of_its_own(tmp_path: Path) -> None:
+    data = write_scenes([with_stuff()], tmp_path / "d")
+    assert ("stuff",) in contact_sheet(data, tmp_path / "s.png", width=96).panels
+    text = contact_sheet(data, tmp_path / "s.html", overlay="stuff").files[0].read_text()
+    assert 'id="on-stuff" checked' in text
+    assert re.search(r'<g class="stuff"><path d="[^"]+" fill="#[0-9a-f]{6}"', text)
+    assert "#on-stuff:checked) g.stuff" in text
+    assert "<title>road</title>" in text
+
+
 def test_arrows_follow_the_relation() -> None:
     """An occluded 1–0 is drawn 0 → 1: its head, wider than its line, is at 1."""
     made = scene(0)

@@ -16,7 +16,7 @@ def command(
     overlay: Annotated[
         str,
         typer.Option(
-            help="boxes, masks, amodal, depth, relations, ids or none; a comma begins another panel, "
+            help="boxes, masks, amodal, depth, stuff, relations, ids or none; a comma begins another panel, "
             "a plus lays another over the same one. By default what the data has."
         ),
     ] = "",
@@ -62,7 +62,7 @@ def command(
     allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
-    """Draw scenes onto a contact sheet: pictures with boxes, masks, hidden parts, depth and relations."""
+    """Draw scenes onto a contact sheet: pictures with boxes, masks, hidden parts, depth, ground and relations."""
     from sightline.show.sheet import contact_sheet
     from sightline.store import open_dataset
     from sightline.store.selection import Selection

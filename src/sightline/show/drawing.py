@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from sightline.show.frame import Arrow, Box, DrawnObject, ImageFrame, Point
+from sightline.show.frame import Arrow, Box, DrawnObject, ImageFrame, Point, StuffRegion
 from sightline.show.outlines import Loop
 from sightline.show.raster import data_uri, ramp
 from sightline.show.svg import GROUND, MUTED, RULE, element, hover, number, rect, text_line, text_width
@@ -23,6 +23,7 @@ LAYERS: Final = {
     "masks": "visible masks",
     "amodal": "hidden parts",
     "depth": "depth",
+    "stuff": "ground, walls and sky",
     "relations": "relations",
     "ids": "ids",
     "none": "picture",
@@ -51,6 +52,7 @@ def layers(frame: ImageFrame, names: Collection[str] = LAYERS, *, live: bool = F
     bounds = (0.0, 0.0, *frame.size)
     spots = spread([o.spot for o in frame.objects], bounds, frame.arrows)
     draw: dict[str, Callable[[], Iterable[str]]] = {
+        "stuff": lambda: _stuff(frame.stuff, frame.size),
         "masks": lambda: map(_mask, range(len(frame.objects)), frame.objects),
         "amodal": lambda: map(_amodal, frame.objects),
         "boxes": lambda: _boxes(frame, bounds, live=live),
@@ -240,6 +242,21 @@ def scale_bar(span: Point, size: Point) -> str:
     near = text_line(left, top - 5, f"near {span[0]:.1f} m", size=11, fill=MUTED)
     far = text_line(left + wide, top - 5, f"far {span[1]:.1f} m", size=11, fill=MUTED, anchor="end")
     return ground + bar + near + far
+
+
+def _stuff(regions: Sequence[StuffRegion], size: Point) -> Iterator[str]:
+    """Regions in the colours of their classes, and at the top left the names of the classes on their colours."""
+    for region in regions:
+        wash = {"fill": region.colour, "fill_opacity": 0.6, "fill_rule": "evenodd"}
+        yield element("path", hover(region.category), d=path(region.outline), **wash)
+    x, y = 6.0, 6.0
+    for region in regions:
+        text = region.category.replace("_", " ")
+        wide, high = chip_size(text)
+        if x > 6.0 and x + wide > size[0] - 6:
+            x, y = 6.0, y + high + 3
+        yield chip((x, y), text, region.colour, edge=DARK)
+        x += wide + 4
 
 
 def _mask(number: int, o: DrawnObject) -> str:

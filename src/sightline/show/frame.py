@@ -26,6 +26,10 @@ _COLOURS = "ff635c 40a9ff ffc42e 40ce91 c581ff ff8c42 2ed6d6 ff80bc a6d640 8e9cf
 PALETTE: Final = tuple(f"#{colour}" for colour in _COLOURS.split())
 """Of objects: far apart on grey ground, all light enough for dark ink on them; after twelve they come again."""
 
+_STUFF_COLOURS = "7cc4ee 7fb45a d8b98a 8d84b5 c46f63 5fae9f d9cf6e a97fa0 8c98a4"
+STUFF: Final = tuple(f"#{colour}" for colour in _STUFF_COLOURS.split())
+"""Of ground, walls and sky, by class: duller than those of objects."""
+
 ARROWS: Final = {
     "contains": "#ffc42e",
     "supports": "#40ce91",
@@ -78,6 +82,14 @@ class DrawnObject:
     flags: frozenset[str] = frozenset()
 
 
+class StuffRegion(NamedTuple):
+    """All that one class of ground, wall or sky covers of a view: its name, colour and outline."""
+
+    category: str
+    colour: str
+    outline: tuple[Loop, ...]
+
+
 class Area(NamedTuple):
     """A mask, (H, W) bool, of which every pixel stands for `step` × `step` pixels of the picture."""
 
@@ -110,6 +122,7 @@ class ImageFrame:
         fractions: Whether boxes were given in fractions of the image, so that their shares of it are known.
         image: HWC uint8, or None; of a very large picture fewer pixels than `size` says.
         depth: HW metres, or None; likewise.
+        stuff: Ground, walls and sky that can be seen, in the order of their classes; where they were asked for.
         arrows: Relations to draw.
         others: Relations that are not drawn: predicate → how many.
         notes: What went wrong with its pictures.
@@ -127,6 +140,7 @@ class ImageFrame:
     split: str = ""
     notes: tuple[str, ...] = ()
     fractions: bool = False
+    stuff: tuple[StuffRegion, ...] = field(default=(), repr=False)
 
     def has(self, layer: str) -> bool:
         """Whether there is anything for a layer to show."""
@@ -135,6 +149,7 @@ class ImageFrame:
             "masks": any(o.visible for o in self.objects),
             "amodal": any(o.amodal for o in self.objects),
             "depth": self.depth is not None,
+            "stuff": bool(self.stuff),
             "relations": bool(self.arrows),
             "ids": any(o.spot for o in self.objects),
             "none": True,
@@ -151,8 +166,13 @@ class ImageFrame:
 
     def scaled(self, scale: float, left: float = 0.0, top: float = 0.0) -> ImageFrame:
         """The frame in a drawing's units, its top left corner moved to (left, top)."""
-        size = (self.size[0] * scale, self.size[1] * scale)
-        return replace(self, size=size, objects=tuple(_scaled(o, scale, (left, top)) for o in self.objects))
+        corner = (left, top)
+        return replace(
+            self,
+            size=(self.size[0] * scale, self.size[1] * scale),
+            objects=tuple(_scaled(o, scale, corner) for o in self.objects),
+            stuff=tuple(r._replace(outline=_moved(r.outline, scale, corner)) for r in self.stuff),
+        )
 
 
 def _scaled(o: DrawnObject, scale: float, corner: Point) -> DrawnObject:
@@ -161,10 +181,14 @@ def _scaled(o: DrawnObject, scale: float, corner: Point) -> DrawnObject:
     return replace(
         o,
         box=o.box and (left + x0 * scale, top + y0 * scale, left + x1 * scale, top + y1 * scale),
-        visible=tuple(loop * scale + corner for loop in o.visible),
-        amodal=tuple(loop * scale + corner for loop in o.amodal),
+        visible=_moved(o.visible, scale, corner),
+        amodal=_moved(o.amodal, scale, corner),
         spot=o.spot and (left + o.spot[0] * scale, top + o.spot[1] * scale),
     )
+
+
+def _moved(loops: Sequence[Loop], scale: float, corner: Point) -> tuple[Loop, ...]:
+    return tuple(loop * scale + corner for loop in loops)
 
 
 def frame_of_boxes(
@@ -189,13 +213,16 @@ def frame_of_boxes(
     return replace(bare, objects=tuple(objects))
 
 
-def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = False) -> ImageFrame:
+def frame_of(
+    scene: Scene, view: View | str | None = None, *, depth: bool = False, stuff: bool = False
+) -> ImageFrame:
     """Load a view's pixels and trace its masks; a picture that cannot be read is left out and told in the notes.
 
     Args:
         scene: The scene with its sightings.
         view: One of its views or the id of one; by default the first.
         depth: Whether to load the depth map too.
+        stuff: Whether to trace the regions of its stuff map too.
     """
     view = scene.view(view) if isinstance(view, str) else view or scene.views[0]
     notes: list[str] = []
@@ -203,6 +230,7 @@ def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = Fals
     metres, _ = _pixels(view.load_depth, notes) if depth else (None, None)
     sightings = scene.seen_in(view.id)
     size = view.size or full
+    regions, drawn_in = _pixels(view.load_stuff, notes) if stuff else (None, None)
     ids, mapped = (None, None) if any(s.visible_mask for s in sightings) else _pixels(view.load_ids, notes)
     shown = _extent(view, sightings) if size is None else (float(size[0]), float(size[1]))
     seen = {s.object_id: s for s in sightings}
@@ -227,6 +255,16 @@ def frame_of(scene: Scene, view: View | str | None = None, *, depth: bool = Fals
         scene.split,
         tuple(notes),
         view.units == "normalised",
+        () if regions is None or drawn_in is None else _regions(regions, drawn_in, view.stuff_classes),
+    )
+
+
+def _regions(stuff: NDArray[Any], size: tuple[int, int], classes: Sequence[str]) -> tuple[StuffRegion, ...]:
+    step = -(-size[0] // stuff.shape[1])
+    return tuple(
+        StuffRegion(name, STUFF[i % len(STUFF)], _traced(Area(stuff == i + 1, step)))
+        for i, name in enumerate(classes)
+        if (stuff == i + 1).any()
     )
 
 
@@ -238,6 +276,7 @@ def has_layer(scene: Scene, view: View, layer: str) -> bool:
         "masks": any(s.visible_mask for s in sightings) or view.load_ids is not None,
         "amodal": any(s.amodal_mask for s in sightings),
         "depth": view.load_depth is not None,
+        "stuff": view.load_stuff is not None,
         "relations": bool(_arrows(scene, view.id)[0]),
     }[layer]
 

@@ -40,7 +40,7 @@ ACROSS: Final = 2080
 STRETCH: Final = 2.0
 """Height over width of the tallest panel; a picture that is taller stands in it smaller."""
 
-_USUAL: Final = (("boxes",), ("masks", "amodal"), ("depth",), ("relations",))
+_USUAL: Final = (("boxes",), ("masks", "amodal"), ("depth",), ("stuff",), ("relations",))
 _SAMPLE: Final = 8
 _TOP: Final = 34
 _LINE: Final = 18
@@ -109,7 +109,7 @@ def contact_sheet(
     Args:
         data: Any dataset; views without a picture are drawn on a blank.
         out: ``*.png``, or ``*.html`` for a page on which layers can be turned on and off.
-        overlay: See `panels`; by default whatever there is among boxes, masks, depth and relations.
+        overlay: See `panels`; by default whatever there is among boxes, masks, depth, stuff and relations.
         scenes: How many, from the first.
         ids: Show these scenes instead.
         split: Of one split only.
@@ -143,12 +143,12 @@ def contact_sheet(
         return _views(some if ids else islice(some, scenes), views, data.path)
 
     plan = SheetPlan(given or _usual(chosen()), width, columns, data.source or data.path.name, subtitle)
-    depth = any("depth" in names for names in plan.panels) or kind != ".png"
+    layered = {name: kind != ".png" or any(name in names for names in plan.panels) for name in ("depth", "stuff")}
     drawn: list[tuple[str, tuple[str, ...]]] = []  # scene and notes of every view
 
     def frames() -> Iterator[ImageFrame]:
         for scene, view in chosen():
-            frame = frame_of(scene, view, depth=depth)
+            frame = frame_of(scene, view, **layered)
             drawn.append((frame.scene, frame.notes))
             yield frame
 
@@ -259,7 +259,7 @@ def _base(
         return coloured.resize(size, Image.Resampling.BILINEAR), ""
     if frame.image is not None:
         picture = Image.fromarray(frame.image).resize(size, Image.Resampling.LANCZOS)
-        if {"masks", "amodal"} & set(names):  # almost without colour, so that the masks' colours are their own
+        if {"masks", "amodal", "stuff"} & set(names):  # almost without colour, so that those laid over show
             picture = Image.blend(picture, picture.convert("L").convert("RGB"), 0.85)
         return picture, ""
     ground = rect(0.5, 0.5, size[0] - 1, size[1] - 1, fill=GROUND, stroke=RULE)
