@@ -26,12 +26,21 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         "geospa.html",
         "kitchen.png",
         "kitchen.html",
+        "street.png",
+        "street.html",
+        "room.png",
+        "room.html",
+        "phone.png",
         "counterfactual.png",
         "canonical.png",
         "geospa-stats.html",
     }
     assert len(json.loads((tmp_path / "worlds" / "geospa.scenes.json").read_text())["scenes"]) == 3
     assert [len(sightline.open(tmp_path / "worlds" / name)) for name in ("geospa", "kitchen")] == [3, 1]
+    streets = sightline.open(tmp_path / "worlds" / "street")
+    assert any(relation.object_scene for scene in streets for relation in scene.relations)
+    ideal, phone = np.split(decode("image", tmp_path / "worlds" / "phone.png").astype(int), 2, axis=1)
+    assert 1 < np.abs(ideal - phone).mean() < 60  # the same room, taken otherwise
     pictures = decode("image", tmp_path / "worlds" / "counterfactual.png")
     before, after, marked = np.split(pictures, 3, axis=1)
     assert (before != after).any()
@@ -39,6 +48,10 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     printed = capsys.readouterr().out
     for word in (
         "generate geospa/train",
+        "generate street --scenes 2 --views original --pairs",
+        "--sensor phone",
+        "across two streets: ",
+        "--overlay none,boxes,stuff",
         "look ",
         "check ",
         "export clevr",
@@ -54,7 +67,7 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert Run.open(folder).status == "finished"
     write_index(tmp_path / "index.html", seen)
     page = (tmp_path / "index.html").read_text()
-    assert page.count("<img ") == 4
+    assert page.count("<img ") == 7
     assert 'href="worlds/geospa.html"' in page
 
 

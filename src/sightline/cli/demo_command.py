@@ -82,11 +82,13 @@ def say(*words: object) -> None:
     out.print(f"\n$ sightline {' '.join(filter(None, map(str, words)))}", style="bold")
 
 
-def generate_scenes(world: str, to: Path, scenes: int, size: str, *, views: str, canonical: int = 0) -> None:
+def generate_scenes(
+    world: str, to: Path, scenes: int, size: str, *, views: str = "original", **options: Any
+) -> None:
     """Generate a dataset anew, and show the command."""
-    more = ["--canonical", canonical] if canonical else []
+    more = [f"--{name}" if value is True else f"--{name} {value}" for name, value in options.items()]
     say("generate", world, "--scenes", scenes, "--views", views, *more, "--size", size, "--overwrite --out", to)
-    generate_command.command(world, to, scenes, views, size=size, canonical=canonical, overwrite=True)
+    generate_command.command(world, to, scenes, views, size=size, overwrite=True, **options)
 
 
 def show_labels(stored: Path, runs: Path, source: Path, workers: int) -> Path:
@@ -139,8 +141,8 @@ def show_turing(
     from sightline.exams.turing.exam import TuringExam
 
     learned, asked, story = to / "train", to / "test", to / "story.png"
-    generate_scenes("geospa/train", learned, train, "96x64", views="original")
-    generate_scenes("geospa/val_default", asked, scenes, size, views="original")
+    generate_scenes("geospa/train", learned, train, "96x64")
+    generate_scenes("geospa/val_default", asked, scenes, size)
     data = sightline.open(asked)
     image = next(iter(data)).id
     say("turing ask", asked, "--train", learned, "--image", image, "--save", story)

@@ -28,7 +28,7 @@ _MOST_STATEMENTS: Final = 6
 def show_worlds(
     to: Path, runs: Path, scenes: int = 24, size: str = "480x320"
 ) -> tuple[Path, list[tuple[str, Path]]]:
-    """Generate two small datasets, look at them, take an object away, export them, let the rules take the exams.
+    """Generate small datasets, look at them, take an object away, export them, let the rules take the exams.
 
     Returns the folder of the runs, and what there is to see: a line about it, and the file.
     """
@@ -36,8 +36,12 @@ def show_worlds(
 
     geospa, kitchen = to / "geospa", to / "kitchen"
     generate_scenes("geospa/train", geospa, scenes, size, views="original,top", canonical=2)
-    generate_scenes("kitchen", kitchen, scenes // 3, size, views="original")
-    seen = [*_look(geospa, "relations"), *_look(kitchen, "depth")]
+    generate_scenes("kitchen", kitchen, scenes // 3, size)
+    seen = [
+        *_look(geospa, "none,boxes,masks+amodal,relations"),
+        *_look(kitchen, "none,boxes,masks+amodal,depth"),
+        *_surroundings(to, -(-scenes // 8), size),
+    ]
     for data in (geospa, kitchen):
         say("check", data)
         check_command.command(data)
@@ -89,10 +93,25 @@ def _look_of(thing: Object) -> str:
     return " ".join(thing.attributes[key] for key in ("size", "color", "material"))
 
 
-def _look(data: Path, overlay: str) -> list[tuple[str, Path]]:
+def _surroundings(to: Path, scenes: int, size: str) -> list[tuple[str, Path]]:
+    """Generate streets, compared pair by pair, and rooms; take the first room with a phone as well."""
+    import sightline
+
+    street, room, phone = to / "street", to / "room", to / "room-phone"
+    generate_scenes("street", street, scenes + scenes % 2, size, pairs=True)
+    generate_scenes("room", room, scenes, size)
+    generate_scenes("room", phone, 1, size, sensor="phone")
+    seen = [one for data in (street, room) for one in _look(data, "none,boxes,stuff")]
+    across = Counter(r.predicate for scene in sightline.open(street) for r in scene.relations if r.object_scene)
+    out.print(f"across two streets: {', '.join(f'{n} {word}' for word, n in across.most_common())}")
+    images = [next(iter(sightline.open(data))).views[0].image() for data in (room, phone)]
+    atomic_write(to / "phone.png", encode("image", np.concatenate(images, axis=1))[0])
+    return [*seen, ("room: an ideal picture, and one as a phone takes it", to / "phone.png")]
+
+
+def _look(data: Path, panels: str) -> list[tuple[str, Path]]:
     """Contact sheets: a picture of a few scenes, a page of all with every layer."""
     sheet, page = data.with_suffix(".png"), data.with_suffix(".html")
-    panels = f"none,boxes,masks+amodal,{overlay}"
     say("look", data, "--scenes 8 --width 320 --overlay", panels, "--out", sheet)
     look_command.command(data, sheet, panels, scenes=8, width=320)
     say("look", data, "--out", page)
