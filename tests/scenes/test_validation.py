@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from sightline.errors import DataError
-from sightline.scenes import Object, Relation, Scene, Sighting, View, validate
+from sightline.scenes import Landmark, Object, Relation, Scene, Sighting, View, Viewpoint, validate
 
 SCENE = Scene(
     id="s",
@@ -16,6 +17,10 @@ SCENE = Scene(
     sightings=(Sighting("v", "a", (0.1, 0.1, 0.5, 0.5)), Sighting("v", "b", (0.2, 0.4, 0.9, 0.9))),
     relations=(Relation("a", "b", "depth", "closer", ("closer", "closer", "same")),),
 )
+
+
+def posed(viewpoint: Viewpoint | None, *landmarks: Landmark) -> dict[str, object]:
+    return {"sightings": (Sighting("v", "a", (0, 0, 1, 1), viewpoint=viewpoint, landmarks=landmarks),)}
 
 
 def test_a_whole_scene_comes_back_unchanged() -> None:
@@ -33,6 +38,15 @@ def test_a_whole_scene_comes_back_unchanged() -> None:
         ({"sightings": (Sighting("v", "a", (0, 0.6, 1, 0.5)),)}, "reversed or empty"),  # upside down
         ({"sightings": (Sighting("v", "a", (0, 0, 1, 1.01)),)}, "leaves the image"),  # out of range
         ({"sightings": (Sighting("v", "a", (0, 0, 1, float("nan"))),)}, "not finite"),  # NaN
+        (posed(Viewpoint(0.0, 91.0)), "elevation is not within"),  # beyond the pole
+        (posed(Viewpoint(0.0, float("nan"))), "viewpoint is not finite"),  # NaN
+        (posed(Viewpoint(0.0, 0.0, -1.0)), "distance is below 0"),  # negative distance
+        (posed(Viewpoint(0.0, 0.0, 1.0, 0.0, (1.0, 2.0), focal=0.0)), "focal length"),  # no focal length
+        (posed(Viewpoint(0.0, 0.0, coarse=(1.0,))), "not two numbers"),  # type: ignore[arg-type] # one angle
+        (posed(None, Landmark("tail", None, None)), "visible landmark tail has no place"),  # no place
+        (posed(None, Landmark("tail", 0.1, math.inf)), "tail is not finite"),  # at infinity
+        (posed(None, *[Landmark("tail", 0.1, 0.1)] * 2), "tail stands twice"),  # doubled
+        (posed(None, Landmark("tail", 0, 0, "lost")), "is lost, not one of visible"),  # type: ignore[arg-type]
         ({"relations": (Relation("a", "z", "depth", "closer"),)}, "unknown object"),  # dangling end
         (
             {"relations": (Relation("a", "b", "depth", "same", view="w"),)},
@@ -46,6 +60,11 @@ def test_a_whole_scene_comes_back_unchanged() -> None:
 def test_a_broken_scene_is_named(change: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message):
         validate(replace(SCENE, **change), file="f.json")  # type: ignore[arg-type]
+
+
+def test_a_viewpoint_may_be_coarse_and_a_hidden_landmark_without_a_place() -> None:
+    tail = Landmark("tail", None, None, "self_occluded")
+    validate(replace(SCENE, **posed(Viewpoint(200.0, 5.0, coarse=(200.0, 5.0)), tail)))  # type: ignore[arg-type]
 
 
 def test_an_end_in_another_scene_is_not_looked_for_here() -> None:

@@ -20,8 +20,9 @@ def _numbers(n: int) -> st.SearchStrategy[tuple[float, ...]]:
 
 
 CAMERAS = st.builds(Camera, _numbers(9), _numbers(12))
-VIEWPOINTS = st.builds(Viewpoint, NUMBERS, NUMBERS, NUMBERS, st.none() | NUMBERS)
-LANDMARKS = st.builds(Landmark, TEXTS, NUMBERS, NUMBERS, STATES)
+PAIRS = st.none() | st.tuples(NUMBERS, NUMBERS)
+VIEWPOINTS = st.builds(Viewpoint, *[NUMBERS] * 4, PAIRS, NUMBERS, NUMBERS, PAIRS, st.none() | NUMBERS)
+LANDMARKS = st.builds(Landmark, TEXTS, st.none() | NUMBERS, st.none() | NUMBERS, STATES)
 
 
 def _view(view_id: str) -> st.SearchStrategy[View]:

@@ -191,6 +191,20 @@ TABLES = tables_from_scenes([_scene()])
         (altered(TABLES, "objects", "category", NULL), "objects.category: value is missing"),
         (altered(TABLES, "relations", "subject", NULL), "relations.subject: value is missing"),
         (altered(TABLES, "views", "camera", pl.lit("{")), "views.camera: not JSON"),
+        (altered(TABLES, "sightings", "viewpoint", pl.lit("[]")), "sightings.viewpoint: not a viewpoint"),
+        (
+            altered(TABLES, "sightings", "viewpoint", pl.lit('{"azimuth":1}')),
+            "sightings.viewpoint: not a viewpoint",
+        ),
+        (
+            altered(TABLES, "sightings", "viewpoint", pl.lit('{"azimuth":1,"elevation":-91}')),
+            "sightings.viewpoint: elevation is not within",
+        ),
+        (altered(TABLES, "sightings", "landmarks", pl.lit("[1]")), "landmarks: not a list of landmarks"),
+        (
+            altered(TABLES, "sightings", "landmarks", pl.lit('[{"name":"tail","x":null,"y":2}]')),
+            "landmarks: visible landmark tail has no place",
+        ),
         (altered(TABLES, "objects", "scene_id", pl.lit("t")), "row t, objects.scene_id: rows of a scene"),
         (
             Tables.concat(

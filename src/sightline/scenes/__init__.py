@@ -1,8 +1,9 @@
 """The one data model: Scene, View, Object, Sighting, Relation. No I/O here."""
 
+from sightline.geometry.viewpoints import Viewpoint
 from sightline.scenes.labels import ASPECTS, NO_MAJORITY, REVERSE, Depth, Occlusion, words
-from sightline.scenes.types import Camera, Landmark, Object, Relation, Scene, Sighting, View, Viewpoint
-from sightline.scenes.validation import validate
+from sightline.scenes.types import Camera, Landmark, LandmarkState, Object, Relation, Scene, Sighting, View
+from sightline.scenes.validation import landmarks_fault, validate, viewpoint_fault
 
 __all__ = [
     "ASPECTS",
@@ -11,6 +12,7 @@ __all__ = [
     "Camera",
     "Depth",
     "Landmark",
+    "LandmarkState",
     "Object",
     "Occlusion",
     "Relation",
@@ -18,6 +20,8 @@ __all__ = [
     "Sighting",
     "View",
     "Viewpoint",
+    "landmarks_fault",
     "validate",
+    "viewpoint_fault",
     "words",
 ]

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
+from sightline.geometry.viewpoints import Viewpoint
 
 Units = Literal["pixels", "normalised"]
 Box = tuple[float, float, float, float]
 Loader = Callable[[], NDArray[Any]]
+LandmarkState = Literal["visible", "self_occluded", "occluded", "truncated", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +129,19 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A named point of an object in a view: pixels, and whether it can be seen."""
+    """A named point of an object in a view.
+
+    Attributes:
+        name: ``left_front_wheel``.
+        x: Pixels; `y` likewise. None where the source gives no place, as PASCAL3D+ of what is not visible.
+        state: ``self_occluded`` behind another part of the same object, which is decided first; ``occluded`` by
+            another object; ``truncated`` outside the image; ``unknown`` where the object has no such point.
+    """
 
     name: str
-    x: float
-    y: float
-    state: Literal["visible", "self_occluded", "occluded", "truncated", "unknown"] = "visible"
-
-
-@dataclass(frozen=True, slots=True)
-class Viewpoint:
-    """How an object is turned towards the camera: degrees, azimuth 0 = front (PASCAL3D+); metres."""
-
-    azimuth: float
-    elevation: float
-    theta: float
-    distance: float | None = None
+    x: float | None
+    y: float | None
+    state: LandmarkState = "visible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ class Sighting:
         occluded_fraction: Hidden share of the amodal mask, in [0, 1].
         flags: Facts of the source: ``group``, ``truncated``, ``occluded``, ``depiction``, ``inside``…
         landmarks: Named points.
-        viewpoint: Turn towards the camera.
+        viewpoint: Where the camera stands, seen from the object, and the object in the picture (PASCAL3D+).
     """
 
     view_id: str

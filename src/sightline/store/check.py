@@ -12,7 +12,8 @@ import polars as pl
 
 from sightline.documents import parse_json
 from sightline.errors import DataError
-from sightline.scenes import ASPECTS, words
+from sightline.scenes import ASPECTS, landmarks_fault, viewpoint_fault, words
+from sightline.store.convert import landmarks_from, viewpoint_from
 from sightline.store.schema import UNITS
 from sightline.store.tables import Tables
 from sightline.text import counted
@@ -26,7 +27,7 @@ _REQUIRED = {
     "sightings": ("scene_id", "view_id", "object_id", "x0", "y0", "x1", "y1"),
     "relations": ("scene_id", "subject", "object", "aspect"),
 }
-_JSON = (("views", "camera"), ("objects", "attributes"), ("sightings", "landmarks"), ("sightings", "viewpoint"))
+_JSON = (("views", "camera"), ("objects", "attributes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +244,31 @@ def _json(tables: Tables) -> Iterator[Fault]:
     yield _fault("pose is not a 4×4 matrix", "objects.pose", tables.objects, numbers != 16, numbers, "16 numbers")
 
 
+def _poses(tables: Tables) -> Iterator[Fault]:
+    for column, fault_of in (("viewpoint", _viewpoint_fault), ("landmarks", _landmarks_fault)):
+        texts = tables.sightings.select(column).drop_nulls().unique(maintain_order=True).to_series()
+        faults: dict[str, list[str]] = {}
+        for text in texts:
+            if fault := fault_of(text):
+                faults.setdefault(fault, []).append(text)
+        for fault, wrong in faults.items():
+            yield _fault(fault, f"sightings.{column}", tables.sightings, pl.col(column).is_in(wrong))
+
+
+def _viewpoint_fault(text: str) -> str | None:
+    try:
+        return viewpoint_fault(viewpoint_from(text))
+    except (TypeError, ValueError, AttributeError, RecursionError):
+        return "not a viewpoint"
+
+
+def _landmarks_fault(text: str) -> str | None:
+    try:
+        return landmarks_fault(landmarks_from(text))
+    except (TypeError, ValueError, RecursionError):
+        return "not a list of landmarks"
+
+
 def _is_json(text: str) -> bool:
     try:
         parse_json(text, "")
@@ -260,4 +286,5 @@ _RULES: tuple[Callable[[Tables], Iterator[Fault]], ...] = (
     _labels,
     _pairs,
     _json,
+    _poses,
 )

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from sightline.errors import DataError
+from sightline.geometry.viewpoints import azimuth_bins
 from sightline.plain import plain
 from sightline.store.dataset import Dataset
 from sightline.store.tables import Tables, box_share
@@ -244,8 +245,8 @@ def _viewpoints(stored: pl.Series) -> dict[int, int]:
     if not stored.len():
         return {}
     azimuths = np.array([_object(text, "viewpoint", azimuth=float)["azimuth"] for text in stored], dtype=np.float64)
-    places = np.round(azimuths / 45).astype(int) % len(AZIMUTHS)
-    return dict(zip(AZIMUTHS, np.bincount(places, minlength=len(AZIMUTHS)).tolist(), strict=True))
+    bins = azimuth_bins(azimuths[np.isfinite(azimuths)], len(AZIMUTHS))
+    return dict(zip(AZIMUTHS, np.bincount(bins, minlength=len(AZIMUTHS)).tolist(), strict=True))
 
 
 def _object(text: str, field: str, **needed: type) -> dict[str, Any]:

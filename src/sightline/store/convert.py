@@ -253,6 +253,22 @@ def _object(row: Row) -> Object:
 
 def _sighting(row: Row) -> Sighting:
     view_id, object_id, x0, y0, x1, y1, visible, amodal, hidden, flags, landmarks, viewpoint = row
-    points = tuple(Landmark(**p) for p in json.loads(landmarks)) if landmarks else ()
-    turn, box = Viewpoint(**json.loads(viewpoint)) if viewpoint else None, (x0, y0, x1, y1)
+    points = landmarks_from(landmarks) if landmarks else ()
+    turn, box = viewpoint_from(viewpoint) if viewpoint else None, (x0, y0, x1, y1)
     return Sighting(view_id, object_id, box, visible, amodal, hidden, frozenset(flags), points, turn)
+
+
+def landmarks_from(text: str) -> tuple[Landmark, ...]:
+    """Read the landmarks of a sighting from their JSON; TypeError or ValueError where it is none."""
+    return tuple(Landmark(**point) for point in json.loads(text))
+
+
+def viewpoint_from(text: str) -> Viewpoint:
+    """Read the viewpoint of a sighting from its JSON; TypeError or ValueError where it is none.
+
+    >>> viewpoint_from('{"azimuth": 30, "elevation": 5, "principal": [4.0, 5.0]}').principal
+    (4.0, 5.0)
+    """
+    fields = json.loads(text)
+    pairs = {name: tuple(fields[name]) for name in ("principal", "coarse") if fields.get(name) is not None}
+    return Viewpoint(**{**fields, **pairs})
