@@ -248,3 +248,31 @@ def jittered(labels: Path, path: Path) -> Path:
 
 def lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_score_viewpoint(cli: Cli, tmp_path: Path) -> None:
+    box = [10, 10, 50, 40]
+    truth = [
+        {"image": "a", "class": "car", "box": box, "azimuth": 10.0, "difficult": False},
+        {"image": "b", "class": "car", "box": box, "azimuth": 100.0, "difficult": False},
+        {"image": "b", "class": "bottle", "box": box, "azimuth": None, "difficult": True},
+    ]
+    said = [{"score": 1.0, **{k: row[k] for k in ("image", "class", "box", "azimuth")}} for row in truth]
+    said[1]["azimuth"] = 280.0
+    for name, rows in (("t", truth), ("d", said)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    words = ["score", "viewpoint", "--truth", tmp_path / "t.json", "--detections", tmp_path / "d.json"]
+    told = cli(*words, "--views", "4,24", "--difficult", "remove", "--inclusive", "--json").json
+    car = {"ap": 1.0, "avp": {"4": 0.75, "24": 0.75}}  # the first is right, the second not: (1 + 1/2) / 2
+    bottle = {"ap": None, "avp": {"4": None, "24": None}}
+    assert told == {"bottle": bottle, "car": car, "mean": {**car, "without_bottle": car}}
+    assert list(cli(*words, "--json").json["car"]["avp"]) == ["4", "8", "16", "24"]
+    printed = cli(*words, "--within", "20", "--rotation", "30", "--intervals", "--difficult", "ignore").out
+    assert "AVP, 24 views" in printed
+    assert "AVP, 20°" in printed
+    assert "[" in printed
+    assert cli(*words, "--views", "4,x").code == cli(*words, "--views", "0").code == 2
+    (tmp_path / "d.json").write_text(json.dumps([said[0] | {"score": None}]))
+    failed = cli(*words, "--json")
+    assert (failed.code, failed.out) == (2, "")
+    assert "d.json, row 1, score" in failed.err

@@ -42,7 +42,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to s
 AllowOutside = Annotated[
     bool, typer.Option("--allow-outside", help="Follow links and paths that lead out of the data's folder.")
 ]
-ExamName = Annotated[Literal["relations"], typer.Argument(help="Which exam.")]
 ProtocolName = Annotated[
     Literal["default", "paper", "official"],
     typer.Option(

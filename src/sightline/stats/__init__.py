@@ -12,7 +12,7 @@ from sightline.stats.agreement import (
 from sightline.stats.bootstrap import Statistic, bootstrap
 from sightline.stats.consistency import OrderedPairs, rate, symmetry, transitivity
 from sightline.stats.intervals import Interval, intervals, macro_intervals
-from sightline.stats.matching import BoxSet, match, overlap, rank_boxes
+from sightline.stats.matching import BoxSet, match, match_best, overlap, rank_boxes
 from sightline.stats.paired import Comparison, Comparisons, compare, holm, holm_by_family
 from sightline.stats.ranked import (
     PrecisionRecall,
@@ -50,6 +50,7 @@ __all__ = [
     "leave_one_out_counts",
     "macro_intervals",
     "match",
+    "match_best",
     "overlap",
     "rank",
     "rank_boxes",

@@ -1,7 +1,8 @@
-"""Match detections to what is there, as COCO's evaluator does, and rank them.
+"""Match detections to what is there, as COCO's evaluator or as PASCAL's does, and rank them.
 
-Each detection takes, in falling order of score, the best free object whose overlap reaches the threshold. Objects
-to be ignored (crowds, objects outside the size range) are taken last, and their detections count as nothing.
+COCO: each detection takes, in falling order of score, the best free object whose overlap reaches the threshold;
+objects to be ignored (crowds, objects outside the size range) are taken last, their detections count as nothing.
+PASCAL: each detection goes to the object it overlaps most, and is wrong where another went there before.
 """
 
 from __future__ import annotations
@@ -102,6 +103,45 @@ def match(
         taken[matched, d] = best[matched]
         free[rows[matched], best[matched]] = stays[best[matched]]
     return taken
+
+
+def match_best(
+    detected: BoxSet, objects: BoxSet, *, threshold: float = 0.5, inclusive: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Match by PASCAL's rule: (N,) object of the same image that each box overlaps most, (N,) whether it is first.
+
+    The object is −1 where no overlap reaches the threshold; of equally good ones it is the first. A detection is
+    first where none before it, in the order given, went to the same object.
+
+    Args:
+        detected: N boxes.
+        objects: What is there.
+        threshold: Lowest overlap, reached by equality.
+        inclusive: Boxes hold whole pixels, their last column and row included: sides are one pixel longer.
+
+    >>> there = BoxSet(np.array([0]), np.array([[0.0, 0, 10, 10]]))
+    >>> said = BoxSet(np.array([0, 0, 1]), np.array([[0.0, 0, 10, 5], [0, 0, 10, 9], [0, 0, 10, 10]]))
+    >>> [found.tolist() for found in match_best(said, there)]
+    [[0, 0, -1], [True, False, False]]
+    """
+    longer = np.array([0.0, 0.0, 1.0, 1.0]) * inclusive
+    in_image = np.argsort(objects.image, kind="stable")
+    begin, end = (np.searchsorted(objects.image[in_image], detected.image, side) for side in ("left", "right"))
+    many = end - begin
+    of = np.repeat(np.arange(len(many)), many)
+    where = in_image[np.arange(len(of)) - np.repeat(np.cumsum(many) - many - begin, many)]
+    one, other = detected.box[of] + longer, objects.box[where] + longer
+    shared = boxes.intersection(one, other)
+    whole = boxes.area(one) + boxes.area(other) - shared
+    ratio = np.divide(shared, whole, out=np.zeros_like(shared), where=shared > 0)
+    order = np.lexsort((-ratio, of))  # stable: of equally good objects the first
+    top = order[np.unique(of[order], return_index=True)[1]]
+    top = top[ratio[top] >= threshold]
+    taken = np.full(len(many), -1)
+    taken[of[top]] = where[top]
+    first = np.zeros(len(many), dtype=bool)
+    first[np.unique(taken, return_index=True)[1]] = True
+    return taken, first & (taken >= 0)
 
 
 def rank_boxes(

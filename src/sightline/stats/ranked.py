@@ -36,6 +36,10 @@ class Ranking:
         hit: (T, N) whether the detection found a positive of its own.
         counted: (T, N) False where the detection is ignored: neither a hit nor a false alarm.
         positives: (C,) what there was to find in each cluster.
+        credit: (T, N) hits that count for precision, where not all do (a viewpoint must be right too); recall
+            counts all hits.
+        normal: Precision is that of as many positives as this (Hoiem's normalised precision); None for the true
+            number.
     """
 
     score: Floats
@@ -43,10 +47,13 @@ class Ranking:
     hit: NDArray[np.bool_]
     counted: NDArray[np.bool_]
     positives: Floats
+    credit: NDArray[np.bool_]
+    normal: float | None = None
 
     def at(self, thresholds: Sequence[int]) -> Ranking:
         """Keep some of the T thresholds, by index."""
-        return replace(self, hit=self.hit[list(thresholds)], counted=self.counted[list(thresholds)])
+        rows = list(thresholds)
+        return replace(self, hit=self.hit[rows], counted=self.counted[rows], credit=self.credit[rows])
 
     @property
     def speaks(self) -> NDArray[np.bool_]:
@@ -62,6 +69,7 @@ def rank(
     positives: NDArray[Any],
     *,
     ignored: NDArray[Any] | None = None,
+    credit: NDArray[Any] | None = None,
 ) -> Ranking:
     """Sort detections by falling score; equal scores stay in the order given, as in COCO's evaluator.
 
@@ -71,6 +79,7 @@ def rank(
         hit: (N,) or (T, N) whether the detection found a positive of its own.
         positives: (C,) number of positives of each cluster.
         ignored: Like `hit`; an ignored detection counts as nothing.
+        credit: Like `hit`; hits that count for precision, by default all.
 
     >>> ranking = rank(np.array([0.3, 0.9]), np.array([0, 1]), np.array([True, False]), np.array([1, 0]))
     >>> ranking.score.tolist(), ranking.hit.tolist()
@@ -78,17 +87,19 @@ def rank(
     """
     given, of, hits = np.asarray(score, dtype=np.float64), np.asarray(cluster), np.atleast_2d(np.asarray(hit, bool))
     left_out = np.zeros_like(hits) if ignored is None else np.atleast_2d(np.asarray(ignored, bool))
+    credited = hits if credit is None else np.atleast_2d(np.asarray(credit, bool))
     amount = np.asarray(positives, dtype=np.float64)
-    shapes = [x.shape for x in (given, of, hits, left_out)]
-    if given.ndim != 1 or shapes[1:] != [given.shape, (len(hits), *given.shape), (len(hits), *given.shape)]:
-        raise ConfigError(f"score, cluster, hit and ignored differ in shape: {shapes}")
+    shapes = [x.shape for x in (given, of, hits, left_out, credited)]
+    if given.ndim != 1 or shapes[1:] != [given.shape, *[(len(hits), *given.shape)] * 3]:
+        raise ConfigError(f"score, cluster, hit, ignored and credit differ in shape: {shapes}")
     if not np.isfinite(given).all():
         raise DataError("a score is no number", row=int(np.flatnonzero(~np.isfinite(given))[0]))
     if len(of) and not 0 <= of.min() <= of.max() < len(amount):
         raise ConfigError(f"a cluster index lies outside 0…{len(amount) - 1}")
     order = np.argsort(-given, kind="stable")
     counted = ~left_out[:, order]
-    return Ranking(given[order], of[order].astype(np.int64), hits[:, order] & counted, counted, amount)
+    hits = hits[:, order] & counted
+    return Ranking(given[order], of[order].astype(np.int64), hits, counted, amount, credited[:, order] & hits)
 
 
 @dataclass(frozen=True)
@@ -97,7 +108,7 @@ class PrecisionRecall:
 
     Attributes:
         score: (P,) falling; the point is that of all detections down to this one.
-        precision: (P,) hits among counted detections so far.
+        precision: (P,) hits that count for it among counted detections so far.
         recall: (P,) hits so far among all positives; NaN without a positive.
     """
 
@@ -119,10 +130,20 @@ def curve(ranking: Ranking, *, threshold: int = 0) -> PrecisionRecall:
     ([1.0, 0.5, 0.67], [0.5, 0.5, 1.0])
     """
     counted = ranking.counted[threshold]
-    hits = np.cumsum(ranking.hit[threshold][counted], dtype=np.float64)
+    hits, credit = (np.cumsum(of[threshold][counted], dtype=np.float64) for of in (ranking.hit, ranking.credit))
+    said, positives = np.arange(1.0, len(hits) + 1), ranking.positives.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        recall = hits / ranking.positives.sum()
-    return PrecisionRecall(ranking.score[counted], hits / np.arange(1, len(hits) + 1), recall)
+        recall = hits / positives
+    return PrecisionRecall(ranking.score[counted], _precision(ranking, credit, hits, said, positives), recall)
+
+
+def _precision(ranking: Ranking, credit: Floats, hits: Floats, said: Floats, positives: Floats) -> Floats:
+    """Precision of `said` detections with so many hits and credited ones; 0 where nothing was said."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if ranking.normal is not None:
+            scale = ranking.normal / positives
+            credit, said = credit * scale, hits * scale + (said - hits)
+        return np.where(said > 0, credit / said, 0.0)
 
 
 def average_precision(ranking: Ranking, weights: NDArray[Any] | None = None, *, points: Points = "coco") -> Floats:
@@ -146,9 +167,10 @@ def average_precision(ranking: Ranking, weights: NDArray[Any] | None = None, *, 
     for t, (hit, counted) in enumerate(zip(ranking.hit, ranking.counted, strict=True)):
         at = np.flatnonzero(hit)  # precision is highest, and recall grows, at hits alone
         hits = np.cumsum(times_of[:, at], axis=1)
-        alarms = np.cumsum(times_of * counted, axis=1)[:, at]
+        said = np.cumsum(times_of * counted, axis=1)[:, at]
+        credit = np.cumsum(times_of[:, at] * ranking.credit[t, at], axis=1)
+        precision = _precision(ranking, credit, hits, said, positives[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
-            precision = np.where(alarms > 0, hits / alarms, 0.0)
             recall = hits / positives[:, None]
         envelope = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
         if points != "all":  # each hit stands for the recalls first reached by it
@@ -306,4 +328,6 @@ def _both(a: Ranking, b: Ranking) -> Ranking:
     score, positives = np.concatenate([a.score, b.score]), np.concatenate([a.positives, b.positives])
     cluster = np.concatenate([a.cluster, b.cluster + len(a.positives)])
     ignored = ~np.hstack([a.counted, b.counted])
-    return rank(score, cluster, np.hstack([a.hit, b.hit]), positives, ignored=ignored)
+    credit = np.hstack([a.credit, b.credit])
+    both = rank(score, cluster, np.hstack([a.hit, b.hit]), positives, ignored=ignored, credit=credit)
+    return replace(both, normal=a.normal)
