@@ -1,4 +1,4 @@
-"""Which shapes there are, by name: ``cube:small``; without a size, medium."""
+"""Which shapes there are, by name: ``cube:small``, ``cad/car/sedan#17``; without a size, medium."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.hints import hint
+from sightline.worlds.cad import CAD
 from sightline.worlds.looks import SIZES, split_name
 from sightline.worlds.shapes import invented
 from sightline.worlds.shapes.baked import load_solids
@@ -105,6 +106,10 @@ class Catalogue:
         return self._made[name]
 
     def _build(self, shape: str, name: str, factor: float) -> Solid:
+        if shape.startswith("cad/"):
+            from sightline.worlds.cad.model import build  # it stands on this package
+
+            return scaled(build(shape), name, factor)
         if shape in self._own:
             return scaled(self._own[shape], name, factor)
         if shape in GEOSPA:
@@ -113,7 +118,7 @@ class Catalogue:
             return invented.build(shape, name, SCENE_SCALE * factor)
         if shape in KITCHEN:
             return scaled(_kitchen()[f"{shape}:medium"], name, factor)
-        raise ConfigError(f"unknown shape {shape!r}{hint(shape, self.shapes)}")
+        raise ConfigError(f"unknown shape {shape!r}{hint(shape, (*self.shapes, *CAD))}")
 
 
 def _geospa(shape: str, name: str, scale: float) -> Solid:

@@ -17,7 +17,7 @@ from sightline.worlds.shapes.baked import load_solids
 from sightline.worlds.shapes.mesh_files import read_triangles
 from sightline.worlds.shapes.prisms import Indices, Mesh
 from sightline.worlds.shapes.repair import merged, repaired
-from sightline.worlds.shapes.surfaces import Surface, crease_normals, flat_top, level, polygon, symmetry
+from sightline.worlds.shapes.surfaces import crease_normals, flat_top, level, polygon, symmetry
 from sightline.worlds.solids import Cavity, Floats, Outline, Slot, Solid, Triple
 
 UP: Final[dict[str, Literal["y", "z"]]] = {".obj": "z", ".glb": "y", ".stl": "z", ".off": "z"}
@@ -94,7 +94,9 @@ def load_mesh(
     low, high = turned.min(axis=0), turned.max(axis=0)
     shift = -np.array((*(low + high)[:2] / 2.0, low[2]))
     factor = size if height is None else size / float(high[2] - low[2])
-    made = _solid(f"{name or path.stem}:medium", Surface((turned + shift) * factor, whole.faces), cavity, path)
+    vertices = (turned + shift) * factor
+    mesh = Mesh(vertices, whole.faces, crease_normals(vertices, whole.faces))
+    made = standing(f"{name or path.stem}:medium", mesh, path, cavity)
     points = {key: (np.array(point) @ turn.T + shift) * factor for key, point in (landmarks or {}).items()}
     made = replace(
         made,
@@ -159,19 +161,23 @@ def _baked(path: Path, name: str) -> Solid:
     return solids[name]
 
 
-def _solid(name: str, surface: Surface, cavity: Cavity | None, path: Path) -> Solid:
-    vertices, faces = surface
+def standing(name: str, mesh: Mesh, source: str | Path, cavity: Cavity | None = None) -> Solid:
+    """Make a solid of a mesh that stands on z = 0, centred; measure its outline, its base and, if flat, its top.
+
+    Raises:
+        DataError: The mesh, from `source`, has nothing to stand on.
+    """
+    vertices = mesh.vertices
     outline = polygon(vertices[:, :2])
     bases = (polygon(vertices[level(vertices, 0.0, foot), :2]) for foot in FEET)
     base = next((region for region in bases if len(region.points) > 2), None)
     if base is None:
-        raise DataError("touches the table in a point or a line", file=path, expected="a base to stand on")
-    top, height = _top(vertices, faces, area(outline.polygon())), float(vertices[:, 2].max())
+        raise DataError("touches the table in a point or a line", file=source, expected="a base to stand on")
+    top, height = _top(vertices, mesh.faces, area(outline.polygon())), float(vertices[:, 2].max())
     if cavity is not None:
         if cavity.depth >= height or (np.array(cavity.outline.half) >= outline.half).any():
             raise ConfigError(f"the cavity is larger than the mesh, {2 * np.array(outline.half)} × {height:g} m")
         top = top or outline
-    mesh = Mesh(vertices, faces, crease_normals(vertices, faces))
     return mesh.solid(name, outline=outline, base=base, top=top, height=height, cavity=cavity)
 
 

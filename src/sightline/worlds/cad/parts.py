@@ -1,0 +1,421 @@
+"""Closed painted parts that CAD models are put together from: boxes, lofts, tubes, lathes, slabs, wheels.
+
+Lengths are the maker's own, usually metres; z is up and the front looks along −y. Every part is a closed surface of
+its own that faces outwards; parts of a model may reach into each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sightline.worlds.shapes.prisms import Indices, cap
+from sightline.worlds.shapes.surfaces import CREASE, Surface, unit, volume
+from sightline.worlds.solids import Floats, Triple
+
+Axis = Literal["x", "y", "z"]
+
+ORIGIN: Final[Triple] = (0.0, 0.0, 0.0)
+
+WELD: Final = 1e-6
+"""Points this close, relative to the part, are one."""
+
+_PLANES: Final[dict[Axis, tuple[int, int, int]]] = {"x": (1, 2, 0), "y": (0, 2, 1), "z": (0, 1, 2)}
+"""Where the two coordinates of a plane and the one across it go."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One closed surface in one look.
+
+    Attributes:
+        slot: Key of `model.LOOKS`: ``paint``, ``glass``.
+        vertices: (V, 3) float64.
+        faces: (F, 3) int64, counter-clockwise seen from outside.
+        crease: Degrees: faces that meet at less run smoothly into one another.
+    """
+
+    slot: str
+    vertices: Floats
+    faces: Indices
+    crease: float = CREASE
+
+    def bent(self, change: Callable[[Floats], Floats]) -> Part:
+        """Deform it: `change` takes and gives (V, 3) points, and keeps inside and outside."""
+        return replace(self, vertices=change(self.vertices.copy()))
+
+    def moved(self, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Part:
+        """Shift it."""
+        return replace(self, vertices=self.vertices + np.array((x, y, z)))
+
+    def turned(self, axis: Axis, degrees: float, about: Triple = ORIGIN) -> Part:
+        """Turn it about an axis through a point, by the right-hand rule."""
+        a, b, _ = _PLANES[axis]
+        angle = math.radians(-degrees if axis == "y" else degrees)  # from x to z is a left turn about y
+        c, s = math.cos(angle), math.sin(angle)
+        away = self.vertices - about
+        turned = away.copy()
+        turned[:, a], turned[:, b] = c * away[:, a] - s * away[:, b], s * away[:, a] + c * away[:, b]
+        return replace(self, vertices=turned + about)
+
+    def scaled(self, x: float, y: float | None = None, z: float | None = None) -> Part:
+        """Grow it about the origin, by one factor or three; all above 0."""
+        return replace(self, vertices=self.vertices * (x, x if y is None else y, x if z is None else z))
+
+    def mirrored(self) -> Part:
+        """Its image on the other side of x = 0."""
+        return replace(self, vertices=self.vertices * (-1.0, 1.0, 1.0), faces=self.faces[:, ::-1])
+
+
+def both(*parts: Part) -> list[Part]:
+    """Parts with their images on the other side of x = 0."""
+    return [*parts, *(part.mirrored() for part in parts)]
+
+
+def loft(slot: str, rings: ArrayLike, *, closed: bool = False, crease: float = CREASE) -> Part:
+    """Close the surface through (k, n, 3) rings, each a loop of n points.
+
+    The first and the last ring are filled, unless the last is joined to the first (`closed`, a torus). A ring may
+    shrink to a point.
+
+    >>> square = np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)])
+    >>> part = loft("paint", [square, square + (0, 0, 2)])
+    >>> part.faces.shape, volume(Surface(part.vertices, part.faces))
+    ((12, 3), 8.0)
+    """
+    points = np.asarray(rings, np.float64)
+    k, n = points.shape[:2]
+    ids = np.arange(k * n).reshape(k, n)
+    low, high = (ids, np.roll(ids, -1, axis=0)) if closed else (ids[:-1], ids[1:])
+    low_next, high_next = np.roll(low, -1, axis=1), np.roll(high, -1, axis=1)
+    faces = [
+        np.stack((low, low_next, high_next), -1).reshape(-1, 3),
+        np.stack((low, high_next, high), -1).reshape(-1, 3),
+    ]
+    if not closed:
+        faces += [ids[0][_fill(points[0])][:, ::-1], ids[-1][_fill(points[-1])]]
+    return _welded(slot, points.reshape(-1, 3), np.concatenate(faces), crease)
+
+
+def slab(slot: str, grid: ArrayLike, thickness: float, *, crease: float = CREASE) -> Part:
+    """Thicken a (k, n, 3) grid of points to both sides: a pane, a fender, a panel that follows another surface."""
+    points = np.asarray(grid, np.float64)
+    along, across = np.gradient(points, axis=0), np.gradient(points, axis=1)
+    shift = unit(np.cross(along, across)) * (thickness / 2.0)
+    k, n = points.shape[:2]
+    front = np.arange(k * n).reshape(k, n)
+    a, b, c, d = front[:-1, :-1], front[1:, :-1], front[1:, 1:], front[:-1, 1:]
+    sheet = np.concatenate((np.stack((a, b, c), -1).reshape(-1, 3), np.stack((a, c, d), -1).reshape(-1, 3)))
+    rim = np.concatenate((front[:-1, 0], front[-1, :-1], front[:0:-1, -1], front[0, :0:-1]))
+    after, behind = np.roll(rim, -1), k * n
+    wall = np.concatenate(
+        (np.column_stack((rim, rim + behind, after + behind)), np.column_stack((rim, after + behind, after)))
+    )
+    vertices = np.concatenate((points + shift, points - shift)).reshape(-1, 3)
+    return _welded(slot, vertices, np.concatenate((sheet, sheet[:, ::-1] + behind, wall)), crease)
+
+
+def patch(corners: ArrayLike, n: int = 2, m: int = 2) -> Floats:
+    """Lay an (n, m, 3) grid between four corners in a row: n points from the first to the second."""
+    a, b, c, d = np.asarray(corners, np.float64)
+    u, v = np.linspace(0.0, 1.0, n)[:, None, None], np.linspace(0.0, 1.0, m)[None, :, None]
+    grid: Floats = (1 - v) * ((1 - u) * a + u * b) + v * ((1 - u) * d + u * c)
+    return grid
+
+
+def box(slot: str, size: Triple, at: Triple = ORIGIN, *, edge: float = 0.0, steps: int = 2) -> Part:
+    """Make a box of that size about `at`; `edge` is the radius of its edges, one step a chamfer.
+
+    >>> box("wood", (1, 2, 3)).faces.shape
+    (12, 3)
+    """
+    x, y, z = (side / 2.0 for side in size)
+    reach = min(edge, 0.999 * min(x, y, z))
+    if reach <= 0.0:
+        corners = np.array([(-x, -y), (x, -y), (x, y), (-x, y)])
+        return loft(slot, [_at(corners, -z), _at(corners, z)]).moved(*at)
+    tilt = np.linspace(0.0, np.pi / 2.0, steps + 1)
+    lower = [_at(rounded(x - reach, y - reach, reach * s, steps), -z + reach * (1 - c)) for s, c in _cycle(tilt)]
+    upper = [ring * (1, 1, -1) for ring in lower[::-1]]
+    return loft(slot, [*lower, *upper], crease=50.0).moved(*at)
+
+
+def extrude(
+    slot: str, profile: ArrayLike, low: float, high: float, axis: Axis = "x", *, edge: float = 0.0, steps: int = 2
+) -> Part:
+    """Draw a polygon of any form along an axis, from `low` to `high`, its two rims rounded by `edge`.
+
+    The profile has (y, z) along x, (x, z) along y and (x, y) along z.
+    """
+    loop = np.asarray(profile, np.float64)
+    loop = loop if _area(loop) > 0.0 else loop[::-1]
+    reach = min(edge, 0.49 * (high - low))
+    tilt = np.linspace(0.0, np.pi / 2.0, steps + 1) if reach > 0.0 else np.array([np.pi / 2.0])
+    ends = [(inset(loop, reach * (1 - s)), reach * (1 - c)) for s, c in _cycle(tilt)]
+    rings = [_at(ring, low + rise) for ring, rise in ends] + [_at(ring, high - rise) for ring, rise in ends[::-1]]
+    order = np.argsort(_PLANES[axis])
+    return loft(slot, np.asarray(rings)[..., order], crease=50.0 if reach > 0.0 else CREASE)
+
+
+def lathe(
+    slot: str,
+    profile: ArrayLike,
+    at: Triple = ORIGIN,
+    axis: Axis = "z",
+    *,
+    sides: int = 24,
+    closed: bool = False,
+    crease: float = CREASE,
+) -> Part:
+    """Turn a line of (radius, height) points about an axis; `closed`: the line is a loop, and the part a ring."""
+    radius, height = np.asarray(profile, np.float64).T
+    turn = 2.0 * np.pi * np.arange(sides) / sides
+    loops = np.stack(
+        (radius[:, None] * np.cos(turn), radius[:, None] * np.sin(turn), np.repeat(height[:, None], sides, 1)), -1
+    )
+    return loft(slot, loops[..., np.argsort(_PLANES[axis])], closed=closed, crease=crease).moved(*at)
+
+
+def cylinder(
+    slot: str,
+    radius: float,
+    length: float,
+    at: Triple = ORIGIN,
+    axis: Axis = "z",
+    *,
+    sides: int = 24,
+    edge: float = 0.0,
+) -> Part:
+    """Make a cylinder about `at`, along an axis, its rims chamfered by `edge`."""
+    half, cut = length / 2.0, min(edge, 0.49 * length, 0.9 * radius)
+    outline = [(radius, -half), (radius, half)]
+    if cut > 0.0:
+        outline = [(radius - cut, -half), (radius, cut - half), (radius, half - cut), (radius - cut, half)]
+    return lathe(slot, outline, at, axis, sides=sides, crease=max(CREASE, 400.0 / sides))
+
+
+def ring(
+    slot: str, radius: float, tube_radius: float, at: Triple = ORIGIN, axis: Axis = "x", *, sides: int = 32
+) -> Part:
+    """Make a torus: a ring of round stuff."""
+    turn = 2.0 * np.pi * np.arange(8) / 8
+    circle = np.column_stack((radius + tube_radius * np.cos(turn), tube_radius * np.sin(turn)))
+    return lathe(slot, circle, at, axis, sides=sides, closed=True, crease=60.0)
+
+
+def ellipsoid(slot: str, radii: Triple, at: Triple = ORIGIN, *, sides: int = 16, rows: int = 8) -> Part:
+    """Make an ellipsoid with those radii about `at`."""
+    tilt = np.linspace(-np.pi / 2.0, np.pi / 2.0, rows + 1)
+    line = np.column_stack((np.cos(tilt), np.sin(tilt)))
+    line[[0, -1], 0] = 0.0
+    return lathe(slot, line, sides=sides, crease=50.0).scaled(*radii).moved(*at)
+
+
+def tube(
+    slot: str,
+    path: ArrayLike,
+    radius: float | Sequence[float],
+    *,
+    sides: int = 8,
+    flat: float = 1.0,
+    closed: bool = False,
+) -> Part:
+    """Draw a round bar along (k, 3) points, its radius one or one a point; `flat` squeezes it across its bends.
+
+    A straight bar has its flat side towards z where it can.
+    """
+    points = np.asarray(path, np.float64)
+    around = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
+    ahead = unit(around if closed else np.gradient(points, axis=0))
+    first = np.array((0.0, 0.0, 1.0)) if abs(ahead[0, 2]) < 0.9 else np.array((0.0, 1.0, 0.0))
+    turn = 2.0 * np.pi * (np.arange(sides) + 0.5) / sides
+    radii = np.broadcast_to(np.asarray(radius, np.float64), len(points))
+    rings = []
+    for point, forward, r in zip(points, ahead, radii, strict=True):
+        first = unit(first - (first @ forward) * forward)  # the frame turns as little as it can
+        second = np.cross(forward, first)
+        rings.append(point + r * (flat * np.cos(turn)[:, None] * first + np.sin(turn)[:, None] * second))
+    return loft(slot, rings, closed=closed, crease=max(50.0, 400.0 / sides))
+
+
+def wheel(
+    radius: float,
+    width: float,
+    at: Triple,
+    *,
+    rim: float = 0.68,
+    spokes: int = 5,
+    tyre: str = "tyre",
+    metal: str = "metal",
+    sides: int = 24,
+    faces: Sequence[float] = (1.0,),
+) -> list[Part]:
+    """Make a road wheel whose axle runs along x: tyre, rim, hub, and spokes on the faces towards +x and −x (−1).
+
+    `rim` is its radius in those of the tyre.
+    """
+    half, inner = width / 2.0, rim * radius
+    shoulder = [(0.86, 1.0), (0.97, 0.8), (1.0, 0.4)]
+    profile = [(inner, -0.9 * half), *((f * radius, -s * half) for f, s in shoulder)]
+    profile += [(f * radius, s * half) for f, s in shoulder[::-1]] + [(inner, 0.9 * half)]
+    lip = [(inner * 1.04, -0.98 * half), (inner * 1.04, 0.98 * half), (inner * 0.9, 0.9 * half)]
+    lip += [(inner * 0.88, 0.5 * half), (inner * 0.88, -0.5 * half), (inner * 0.9, -0.9 * half)]
+    parts = [
+        lathe(tyre, profile, at, "x", sides=sides, closed=True, crease=40.0),
+        lathe(metal, lip, at, "x", sides=sides, closed=True),
+        cylinder("dark", inner * 0.95, width * 0.5, at, "x", sides=sides),
+        cylinder(metal, inner * 0.24, width * 0.9, at, "x", sides=12, edge=0.05 * width),
+    ]
+    long = inner * 0.8
+    for i in range(spokes):
+        for side in faces:
+            bar = box(metal, (0.14 * width, 0.26 * inner, long), (side * 0.34 * width, 0.0, 0.52 * inner))
+            parts.append(bar.turned("x", 360.0 * i / spokes).moved(*at))
+    return parts
+
+
+def wire_wheel(
+    radius: float, tyre_radius: float, at: Triple, *, spokes: int = 18, hub: float = 0.035, sides: int = 32
+) -> list[Part]:
+    """Make a wheel with wire spokes whose axle runs along x: round tyre, thin rim, hub; lengths as `radius`."""
+    felly = radius - 2.0 * tyre_radius
+    parts = [
+        ring("tyre", radius - tyre_radius, tyre_radius, at, "x", sides=sides),
+        lathe(
+            "metal",
+            [(felly + r * tyre_radius, h * tyre_radius) for r, h in ((0, -0.8), (0.7, -0.8), (0.7, 0.8), (0, 0.8))],
+            at,
+            "x",
+            sides=sides,
+            closed=True,
+        ),
+        cylinder("metal", 0.5 * hub, 2.0 * hub, at, "x", sides=10),
+    ]
+    thick = max(0.004 * radius / 0.34, 0.0025)
+    for i in range(spokes):
+        lean, side = math.radians(360.0 * i / spokes), (-1.0) ** i
+        start = lean + side * 0.25
+        near = (side * hub * 0.8, 0.45 * hub * math.sin(start), 0.45 * hub * math.cos(start))
+        far = (0.0, (felly + tyre_radius * 0.2) * math.sin(lean), (felly + tyre_radius * 0.2) * math.cos(lean))
+        parts.append(tube("metal", [near, far], thick, sides=4).moved(*at))
+    return parts
+
+
+def rounded(x: float, y: float, radius: float, steps: int = 3) -> Floats:
+    """Points of the rectangle of half sides x and y grown by `radius`, counter-clockwise, (4 steps + 4, 2)."""
+    turn = np.linspace(0.0, np.pi / 2.0, steps + 1)
+    quarters = []
+    for i, (sx, sy) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
+        angle = turn + i * np.pi / 2.0
+        quarters.append(np.column_stack((sx * x + radius * np.cos(angle), sy * y + radius * np.sin(angle))))
+    return np.concatenate(quarters)
+
+
+def superellipse(x: float, y: float, power: float, points: int = 24) -> Floats:
+    """Points of |u/x|^p + |v/y|^p = 1, counter-clockwise: 2 an ellipse, larger a rounded rectangle; (points, 2)."""
+    turn = 2.0 * np.pi * (np.arange(points) + 0.5) / points
+    c, s = np.cos(turn), np.sin(turn)
+    reach = (np.abs(c) ** power + np.abs(s) ** power) ** (-1.0 / power)
+    return np.column_stack((x * reach * c, y * reach * s))
+
+
+def smooth(points: ArrayLike, per: int = 4) -> Floats:
+    """Draw a round line through points of any dimension: `per` steps from one to the next (Catmull–Rom)."""
+    p = np.asarray(points, np.float64)
+    before = np.concatenate((2 * p[:1] - p[1:2], p, 2 * p[-1:] - p[-2:-1]))
+    t = np.arange(per)[:, None] / per
+    lines = [
+        0.5 * (2 * b + (c - a) * t + (2 * a - 5 * b + 4 * c - d) * t**2 + (3 * b - a - 3 * c + d) * t**3)
+        for a, b, c, d in zip(before, before[1:], before[2:], before[3:], strict=False)
+    ]
+    return np.concatenate((*lines, p[-1:]))
+
+
+def arc(centre: tuple[float, float], radius: float, start: float, end: float, steps: int = 8) -> Floats:
+    """Points of a circle from one angle to another, degrees, (steps + 1, 2)."""
+    turn = np.radians(np.linspace(start, end, steps + 1))
+    return np.column_stack((centre[0] + radius * np.cos(turn), centre[1] + radius * np.sin(turn)))
+
+
+def inset(loop: Floats, by: float) -> Floats:
+    """Move the sides of a counter-clockwise polygon inwards, corners along their mitres of at most thrice that."""
+    if by == 0.0:
+        return loop
+    edge = unit(np.roll(loop, -1, axis=0) - loop)
+    before = np.roll(edge, 1, axis=0)
+    inward = np.column_stack((-edge[:, 1], edge[:, 0])) + np.column_stack((-before[:, 1], before[:, 0]))
+    mitre: Floats = loop + by * inward / np.maximum((inward**2).sum(axis=1, keepdims=True) / 2.0, 0.2)
+    return mitre
+
+
+def _cycle(tilt: Floats) -> Iterable[tuple[float, float]]:
+    return zip(np.sin(tilt).tolist(), np.cos(tilt).tolist(), strict=True)
+
+
+def _at(loop: Floats, height: float) -> Floats:
+    return np.column_stack((loop, np.full(len(loop), height)))
+
+
+def _area(loop: Floats) -> float:
+    x, y = loop.T
+    return float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2.0)
+
+
+def _welded(slot: str, vertices: Floats, faces: Indices, crease: float) -> Part:
+    """The part with one vertex a place, without faces that have shrunk to a line, facing out."""
+    low = vertices.min(axis=0)
+    cells = np.round((vertices - low) / (WELD * float((vertices - low).max()))).astype(np.int64)
+    keys = (cells[:, 0] << 42) | (cells[:, 1] << 21) | cells[:, 2]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    faces = which[faces]
+    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+    if volume(Surface(vertices[first], faces)) < 0.0:
+        faces = faces[:, ::-1]
+    return Part(slot, vertices[first], faces, crease)
+
+
+def _fill(loop: Floats) -> Indices:
+    """Triangles inside a loop in space, by numbers of its points; none where it has shrunk to a point."""
+    apart = np.linalg.norm(loop - np.roll(loop, 1, axis=0), axis=1)
+    size = float(np.ptp(loop, axis=0).max())
+    kept = np.flatnonzero(apart > WELD * size) if size > 0.0 else np.zeros(0, np.int64)
+    if len(kept) < 3:
+        return np.zeros((0, 3), np.int64)
+    corners = loop[kept]
+    normal = np.cross(corners, np.roll(corners, -1, axis=0)).sum(axis=0)
+    u, v = np.delete(np.arange(3), np.argmax(np.abs(normal)))
+    flat = corners[:, [u, v]]
+    flat = flat if _area(flat) > 0.0 else flat * (-1.0, 1.0)
+    edge = np.roll(flat, -1, axis=0) - flat
+    before = np.roll(edge, 1, axis=0)
+    bend = before[:, 0] * edge[:, 1] - before[:, 1] * edge[:, 0]
+    return kept[cap(np.arange(len(flat))) if (bend >= -1e-12 * size * size).all() else _ears(flat)]
+
+
+def _ears(loop: Floats) -> Indices:
+    """Triangles of a simple polygon, counter-clockwise: cut off the best-formed ear again and again."""
+    left = list(range(len(loop)))
+    faces = []
+    while len(left) > 3:
+        ids = np.array(left)
+        a, b, c = loop[np.roll(ids, 1)], loop[ids], loop[np.roll(ids, -1)]
+        size = _crossed(b - a, c - a)
+        quality = size / (((b - a) ** 2).sum(1) + ((c - b) ** 2).sum(1) + ((a - c) ** 2).sum(1))
+        for i in np.argsort(-quality, kind="stable"):
+            others = np.delete(loop[ids], [i - 1, i, (i + 1) % len(ids)], axis=0)
+            sides = ((a[i], b[i]), (b[i], c[i]), (c[i], a[i]))
+            if not np.all([_crossed(q - p, others - p) >= 0.0 for p, q in sides], axis=0).any():
+                break
+        faces.append((left[i - 1], left[i], left[(i + 1) % len(left)]))
+        del left[i]
+    return np.array([*faces, left])
+
+
+def _crossed(u: Floats, v: Floats) -> Floats:
+    turn: Floats = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+    return turn
