@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import AllowOutside, Json, counted, err, out, print_json
+from sightline.cli.console import AllowOutside, Json, counted, err, out, print_json, table
 from sightline.errors import DataError, PictureError
 
 if TYPE_CHECKING:
     from sightline.store import Dataset, Tables
+    from sightline.worlds.shapes.library import LibraryShape
+    from sightline.worlds.shapes.sources import ShapeSource
 
 
 def listing() -> str:
     """What the help ends with: the formats that can be read."""
     from sightline.store.formats import FORMATS
+    from sightline.worlds.shapes.sources import SOURCES
 
-    return f"Formats: {', '.join(sorted(FORMATS))}."
+    return f"Formats: {', '.join(sorted(FORMATS))}; shapes for worlds: {', '.join(SOURCES)}."
 
 
 def command(
     source: Annotated[Path, typer.Argument(help="File or folder to import.")],
-    to: Annotated[Path, typer.Option("--out", help="Folder of the new dataset.")],
+    to: Annotated[Path, typer.Option("--out", help="Folder of the new dataset, or of the shape library.")],
     format_name: Annotated[
         str, typer.Option("--format", help="One of those listed below; recognised if not given.")
     ] = "",
@@ -40,10 +43,15 @@ def command(
     allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
-    """Read a dataset of another format, check every row, and store it as Parquet."""
+    """Read a dataset of another format, check every row, and store it as Parquet; or models, as a shape library."""
     from sightline.store import write
     from sightline.store.formats import pick
+    from sightline.worlds.shapes.sources import source_of
 
+    models = source_of(source, format_name)
+    if models is not None:
+        _import_shapes(models, source, to, overwrite=overwrite, json=json)
+        return
     chosen = pick(source, format_name)
     options: dict[str, Any] = {
         k: v for k, v in (("instances", instances), ("images", images), ("split", split)) if v
@@ -74,6 +82,30 @@ def command(
         err.print(f"note: {note}")
     rows = ", ".join(counted(count, name.removesuffix("s")) for name, count in counts.items())
     out.print(f"{to}: {counted(len(data), 'scene')} ({rows}), fingerprint {data.fingerprint[:12]}")
+
+
+def _import_shapes(models: ShapeSource, source: Path, to: Path, *, overwrite: bool, json: bool) -> None:
+    """Write a shape library and tell what is in it."""
+    from sightline.worlds.shapes.library import write_library
+
+    shapes = write_library(to, models.read(source), overwrite=overwrite)
+    if not shapes:
+        raise DataError("there is no model in it", file=source, expected=models.describe)
+    by_category: dict[str, list[LibraryShape]] = {}
+    for shape in shapes:
+        by_category.setdefault(shape.category, []).append(shape)
+    if json:
+        facts = {"library": str(to), "format": models.name, "models": len(shapes), "shapes": shapes}
+        print_json(facts)
+        return
+    printed = table(f"{counted(len(shapes), 'model')} in {to}", "category", "models", "open", "faces", "landmarks")
+    for category, members in by_category.items():
+        faces, points = (
+            f"{min(counts):,} … {max(counts):,}"
+            for counts in ([m.faces for m in members], [len(m.landmarks) for m in members])
+        )
+        printed.add_row(category, str(len(members)), str(sum(not m.closed for m in members)), faces, points)
+    out.print(printed)
 
 
 def _some(

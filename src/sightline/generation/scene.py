@@ -25,6 +25,7 @@ from sightline.store.encodings import round_trip
 from sightline.variations import Jpeg
 from sightline.worlds import World, arrange, relations, world_from
 from sightline.worlds.layout import Layout, Placed, Shot
+from sightline.worlds.looks import category_of
 from sightline.worlds.shapes import solid, split_name
 from sightline.worlds.surroundings_spec import NOTHING_AROUND
 
@@ -75,7 +76,7 @@ def id_of(layout: Layout) -> str:
 
 
 def object_from(placed: Placed, name: str) -> Object:
-    """A placed thing as an object: its category is the shape's name, whatever the size.
+    """A placed thing as an object: its category is the shape's, whatever the size.
 
     >>> mug = Placed("cube:small", "red", "metal", (0.0, 0.0, 0.0), math.pi / 2)
     >>> object_from(mug, "0").attributes["rotation"]
@@ -89,7 +90,7 @@ def object_from(placed: Placed, name: str) -> Object:
         "rotation": repr(round(math.degrees(placed.yaw), 6) % 360.0),  # degrees
         "height": repr(round(solid(placed.shape).height, 9)),  # metres
     }
-    return Object(name, shape, attributes, tuple(placed.pose().ravel().tolist()), f"{shape}:{size}")
+    return Object(name, category_of(shape), attributes, tuple(placed.pose().ravel().tolist()), f"{shape}:{size}")
 
 
 def bare_view(shot: Shot) -> View:

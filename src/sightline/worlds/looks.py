@@ -86,6 +86,16 @@ def split_name(name: str) -> tuple[str, str]:
     return shape, size
 
 
+def category_of(shape: str) -> str:
+    """Category of a shape: the middle of three parts, else its own name.
+
+    >>> category_of("pascal3d/bus/2"), category_of("cad/car/sedan#17"), category_of("cube")
+    ('bus', 'car', 'cube')
+    """
+    parts = shape.split("/")
+    return parts[1] if len(parts) == 3 else shape
+
+
 def linear(rgb: tuple[float, float, float]) -> tuple[float, float, float]:
     """8-bit sRGB as linear light in [0, 1].
 

@@ -7,7 +7,7 @@ box. Outlines are convex and seen from above.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -158,3 +158,19 @@ class Solid:
             raise DataError("wrong number of slots", expected=f"1 … {MOST_SLOTS}", found=len(self.slots))
         if self.paint.shape != (len(self.faces),) or (self.paint >= len(self.slots)).any():
             raise DataError("paint does not fit the solid", expected="a slot for every face", found=self.name)
+
+
+def scaled(solid: Solid, name: str, factor: float) -> Solid:
+    """The solid grown about the middle of its base, under another name."""
+    cavity = solid.cavity
+    return replace(
+        solid,
+        name=name,
+        vertices=solid.vertices * np.float32(factor),
+        outline=solid.outline.scaled(factor),
+        base=solid.base.scaled(factor),
+        top=None if solid.top is None else solid.top.scaled(factor),
+        height=solid.height * factor,
+        cavity=None if cavity is None else Cavity(cavity.outline.scaled(factor), cavity.depth * factor),
+        landmarks={name: (x * factor, y * factor, z * factor) for name, (x, y, z) in solid.landmarks.items()},
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,12 +12,14 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from sightline.errors import ConfigError, DataError
+from sightline.hints import hint
 from sightline.typed import OneOf, Value
 from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec
 from sightline.worlds.company import MOST_SETS, too_many
 from sightline.worlds.files import Merged, gather, is_drawn
 from sightline.worlds.sensor import read_sensor
 from sightline.worlds.shapes import SHAPES, register
+from sightline.worlds.shapes.library import members, read_library, shape_file, with_members
 from sightline.worlds.surroundings_spec import read_surroundings
 from sightline.worlds.world import (
     Cooccurrence,
@@ -39,7 +41,7 @@ __all__ = ["ORIGINAL", "CameraSpec", "LightSpec", "Odds", "World", "load_world",
 ORIGINAL = "original"
 """The camera that left, right, front and behind belong to; every world has it."""
 
-_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_NAME = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+){0,2}")
 
 _AROUND: Final = ("ground", "walls", "sky")
 _LISTS: Final = ("attributes", "zones", "categories", "sensor")
@@ -79,6 +81,8 @@ def _world(merged: Merged) -> World:
     for key in ("shapes", "cameras", "lights", "meshes"):
         if key not in merged.values:
             raise DataError("field is missing", file=whole.file, field=key)
+    merged = _with_libraries(merged, whole["meshes"])
+    whole = Value(merged.values, merged.file_of)
     own = _own_shapes(whole["meshes"])
     shapes = _weights(whole["shapes"], (*SHAPES, *own))
     stream = merged.name if whole["stream"].value is None else _stream(whole["stream"])
@@ -141,6 +145,42 @@ def _check_sets(world: World, kinds: Value) -> None:
         most = min(most if world.kinds else world.objects[1], world.objects[1], shapes)
         if any(too_many(shapes, k) for k in range(most + 1)):
             kinds.fail(f"there are more than {MOST_SETS:,} sets of {most} out of {shapes} shapes", "fewer kinds")
+
+
+def _with_libraries(merged: Merged, meshes: Value) -> Merged:
+    """The values with the shapes of libraries one by one, in place of the libraries' and their categories' names.
+
+    Only shapes that are used are among its meshes then.
+    """
+    folders = {
+        name: value
+        for name, value in _said(meshes)
+        if isinstance(value.value, Mapping) and Path(str(value.value.get("file"))).is_dir()
+    }
+    if not folders:
+        return merged
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, value in folders.items():
+        value.only(("file", "scale", "height"))
+        groups |= members(read_library(value["file"].read(str)), name)
+    values = dict(merged.values)
+    for key in ("shapes", "attributes", "zones", "categories", "cooccurrence"):
+        values[key] = with_members(values.get(key), groups, shared=key == "shapes")
+    used = {name for name in _names_of(values["shapes"]) if name.partition("/")[0] in folders}
+    for name in sorted(used - groups.keys()):
+        meshes[name.partition("/")[0]].fail(f"the library has no shape {name!r}{hint(name, groups)}")
+    own = {name: mesh for name, mesh in merged.values["meshes"].items() if name not in folders}
+    origins = dict(merged.origins)
+    for name in sorted(used):
+        alias, _, rest = name.partition("/")
+        said = folders[alias]
+        own[name] = {**said.value, "file": str(shape_file(said.value["file"], rest))}
+        origins[f"meshes.{name}"] = said.file
+    return replace(merged, values={**values, "meshes": own}, origins=origins)
+
+
+def _names_of(shapes: Any) -> list[str]:
+    return [name for name in shapes if isinstance(name, str)] if isinstance(shapes, list | tuple | dict) else []
 
 
 def _own_shapes(meshes: Value) -> tuple[str, ...]:

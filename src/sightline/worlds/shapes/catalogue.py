@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Final, Literal
 
@@ -17,7 +17,7 @@ from sightline.worlds.looks import SIZES, split_name
 from sightline.worlds.shapes import invented
 from sightline.worlds.shapes.baked import load_solids
 from sightline.worlds.shapes.prisms import container, prism
-from sightline.worlds.solids import Cavity, Outline, Solid
+from sightline.worlds.solids import Cavity, Outline, Solid, scaled
 
 SCENE_SCALE: Final = 0.5
 """Metres of the scene to GeoSpa's model unit."""
@@ -136,22 +136,6 @@ def _geospa(shape: str, name: str, scale: float) -> Solid:
 @functools.cache
 def _kitchen() -> dict[str, Solid]:
     return load_solids(KITCHEN_FILE)
-
-
-def scaled(solid: Solid, name: str, factor: float) -> Solid:
-    """The solid grown about the middle of its base, under another name."""
-    cavity = solid.cavity
-    return replace(
-        solid,
-        name=name,
-        vertices=solid.vertices * np.float32(factor),
-        outline=solid.outline.scaled(factor),
-        base=solid.base.scaled(factor),
-        top=None if solid.top is None else solid.top.scaled(factor),
-        height=solid.height * factor,
-        cavity=None if cavity is None else Cavity(cavity.outline.scaled(factor), cavity.depth * factor),
-        landmarks={name: (x * factor, y * factor, z * factor) for name, (x, y, z) in solid.landmarks.items()},
-    )
 
 
 def _same(a: Solid, b: Solid) -> bool:

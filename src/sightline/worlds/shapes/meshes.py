@@ -14,11 +14,11 @@ from sightline.errors import ConfigError, DataError
 from sightline.geometry.footprints import area
 from sightline.hints import hint
 from sightline.worlds.shapes.baked import load_solids
-from sightline.worlds.shapes.mesh_files import read_triangles
+from sightline.worlds.shapes.mesh_files import Triangles, read_triangles
 from sightline.worlds.shapes.prisms import Indices, Mesh
 from sightline.worlds.shapes.repair import merged, repaired
 from sightline.worlds.shapes.surfaces import crease_normals, flat_top, level, polygon, symmetry
-from sightline.worlds.solids import Cavity, Floats, Outline, Slot, Solid, Triple
+from sightline.worlds.solids import Cavity, Floats, Outline, Slot, Solid, Triple, scaled
 
 UP: Final[dict[str, Literal["y", "z"]]] = {".obj": "z", ".glb": "y", ".stl": "z", ".off": "z"}
 """File kinds that are read, and which axis of theirs points up; glTF fixes y, the others leave it open."""
@@ -75,38 +75,61 @@ def load_mesh(
     """
     path = Path(path)
     if path.suffix.lower() == BAKED:
-        return _baked(path, f"{name or path.stem}:medium")
+        return _baked(path, f"{name or path.stem}:medium", height, scale)
     if path.suffix.lower() not in UP:
         raise DataError("unknown kind of mesh file", file=path, expected=", ".join(UP), found=path.suffix)
-    if height is not None and scale != 1.0:
-        raise ConfigError("give a mesh either a height or a scale, not both")
-    size = scale if height is None else height
-    if not 0.0 < size < math.inf:
-        raise ConfigError(f"the size of a mesh must be positive, not {size}")
+    _check_size(height, scale)
+    turn = _matrix(rotate) @ _about_z(FRONTS[front]) @ _upright(up or UP[path.suffix.lower()])
     read = read_triangles(path)
+    made = solid_of(
+        read, name or path.stem, path, height=height, scale=scale, turn=turn, cavity=cavity, landmarks=landmarks
+    )
+    return replace(made, slots=_chosen(read.slots, slots)) if slots else made
+
+
+def solid_of(
+    read: Triangles,
+    name: str,
+    path: Path,
+    *,
+    height: float | None = None,
+    scale: float = 1.0,
+    turn: Floats | None = None,
+    cavity: Cavity | None = None,
+    landmarks: Mapping[str, Triple] | None = None,
+) -> Solid:
+    """Triangles as a solid in medium size, repaired, turned by a rotation matrix and stood on its base."""
     surface, kept = merged(read.vertices, read.faces)
     if not len(surface.faces) or np.ptp(surface.vertices, axis=0).min() <= 1e-6 * np.ptp(surface.vertices):
-        raise DataError("the mesh is flat", file=path, expected="a surface that encloses some room")
+        raise DataError("the mesh is flat", file=path, expected="a surface that encloses some room", found=name)
     whole, closed = repaired(surface)
     paint, uv = _followed(surface.faces, whole.faces, read.paint[kept], None if read.uv is None else read.uv[kept])
-    turn = _matrix(rotate) @ _about_z(FRONTS[front]) @ _upright(up or UP[path.suffix.lower()])
+    turn = np.eye(3) if turn is None else turn
     turned = whole.vertices @ turn.T
     low, high = turned.min(axis=0), turned.max(axis=0)
     shift = -np.array((*(low + high)[:2] / 2.0, low[2]))
-    factor = size if height is None else size / float(high[2] - low[2])
+    factor = scale if height is None else height / float(high[2] - low[2])
     vertices = (turned + shift) * factor
     mesh = Mesh(vertices, whole.faces, crease_normals(vertices, whole.faces))
-    made = standing(f"{name or path.stem}:medium", mesh, path, cavity)
+    made = standing(f"{name}:medium", mesh, path, cavity)
     points = {key: (np.array(point) @ turn.T + shift) * factor for key, point in (landmarks or {}).items()}
     made = replace(
         made,
-        slots=_chosen(read.slots, slots or {}),
+        slots=read.slots,
         paint=paint.astype(np.uint8),
         uv=None if uv is None else uv.astype(np.float32),
         landmarks={key: (float(x), float(y), float(z)) for key, (x, y, z) in points.items()},
         closed=closed,
     )
     return replace(made, symmetry=symmetry(made))
+
+
+def _check_size(height: float | None, scale: float) -> None:
+    if height is not None and scale != 1.0:
+        raise ConfigError("give a mesh either a height or a scale, not both")
+    size = scale if height is None else height
+    if not 0.0 < size < math.inf:
+        raise ConfigError(f"the size of a mesh must be positive, not {size}")
 
 
 def _followed(before: Indices, after: Indices, paint: Indices, uv: Floats | None) -> tuple[Indices, Floats | None]:
@@ -154,11 +177,16 @@ def _upright(up: str) -> Floats:
     return np.eye(3) if up == "z" else np.array([(1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)])
 
 
-def _baked(path: Path, name: str) -> Solid:
+def _baked(path: Path, name: str, height: float | None, scale: float) -> Solid:
+    """A saved solid: by its name, or by the name without the first part, which a world gives to a library."""
+    _check_size(height, scale)
     solids = load_solids(path)
-    if name not in solids:
+    own = next((known for known in (name, name.partition("/")[2]) if known in solids), None)
+    if own is None:
         raise DataError("no such solid in the file", file=path, expected=", ".join(solids), found=name)
-    return solids[name]
+    saved = solids[own]
+    factor = scale if height is None else height / saved.height
+    return saved if own == name and factor == 1.0 else scaled(saved, name, factor)
 
 
 def standing(name: str, mesh: Mesh, source: str | Path, cavity: Cavity | None = None) -> Solid:
