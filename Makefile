@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUN := .venv/.sightline
 DEV := .venv/.sightline-dev
 
-.PHONY: all demo test fuzz lint bench docs clean
+.PHONY: all demo test fuzz truth lint bench docs clean
 
 all: $(DEV)
 
@@ -53,6 +53,10 @@ fuzz: $(DEV)
 	  echo "run $$run of $(FUZZ_RUNS), SEED=$$seed: nothing found, $$(( $$(date +%s) - begun )) s"; \
 	  seed=$$(( (seed + 1) % 4294967296 )); \
 	done
+
+# The truth of generated scenes against ray casting and judging anew, some five minutes; `make test` has a few scenes of it.
+truth: $(DEV)
+	$(BIN)/python tests/reference/check_truth.py
 
 lint: $(DEV)
 	$(BIN)/ruff check
