@@ -110,13 +110,15 @@ def bounced(nodes, tris, bodies, env, lit, lit_by, dome, c, s, mask, place, coat
             # Too small a part of the sky to matter: decided body by body, so others may come and go.
             if r * r >= _APART2 * (cx * cx + cy * cy + cz * cz) and (nx * cx + ny * cy + nz * cz > -r):
                 near |= 1 << k
-    if near == 0 and nz > np.float32(0.999) and coat <= ZERO:
+    level = nz > np.float32(0.999) and coat <= ZERO
+    if near == 0 and level:
         sky = (env[0, col.SKY_RED] * PI, env[0, col.SKY_GREEN] * PI, env[0, col.SKY_BLUE] * PI)
         return sky, (ZERO, ZERO, ZERO), 0
     nv = max(nx * vx + ny * vy + nz * vz, np.float32(1e-3))
     red = green = blue = shiny_red = shiny_green = shiny_blue = weight = ZERO
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
-    touched, count = 0, dome.shape[0]
+    # Without what is near a level surface has the mean of the sky, to which few directions only come close.
+    touched, count = near if level and env[0, col.SKY_KIND] != ZERO else START, dome.shape[0]
     for i in range(count):
         a, b, up = c * dome[i, 0] - s * dome[i, 1], s * dome[i, 0] + c * dome[i, 1], dome[i, 2]
         dx, dy, dz = a * tx + b * bx + up * nx, a * ty + b * by + up * ny, a * tz + b * bz + up * nz
