@@ -35,6 +35,7 @@ from sightline.render.fast.surroundings import before_wall, ground_colour, lamps
 
 _SOFT = np.float32(0.15)
 _DIM = np.float32(0.02)
+_LONE = np.float32(3.0)
 _EVEN = np.float32(0.1)
 
 
@@ -134,13 +135,14 @@ def drawn_mirror(alpha, nx, ny, nz, vx, vy, vz, u, v):
 def mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, place, start, first, most, depth):
     """Radiance of the surroundings mirrored towards v, lamps left to `glint`: (r, g, b, touched).
 
-    By `first` rays where they agree, else by `most`, with the numbers of `lobe` from `start` on. `place` is the
-    body k, the first column of its look, a point of it, the normal there, and v.
+    By `first` rays where they agree, else by `most`, with the numbers of `lobe` from `start` on. Of those the
+    brightest counts at most `_LONE` times the next: a highlight that few rays find would come out as a dot. `place`
+    is the body k, the first column of its look, a point of it, the normal there, and v.
     """
     k, look, px, py, pz, nx, ny, nz, vx, vy, vz = place
     alpha = bodies[k, look + col.LOBE]
     f0, f1, f2 = reflectance(bodies, k, look)
-    red = green = blue = high = ZERO
+    red = green = blue = high = second = top_red = top_green = top_blue = ZERO
     low = FAR
     touched, taken = 0, 0
     for i in range(start, start + most):
@@ -158,8 +160,13 @@ def mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, place, s
         g = kept * g * (f1 + (ONE - f1) * edge)
         b = kept * b * (f2 + (ONE - f2) * edge)
         red, green, blue = red + r, green + g, blue + b
-        low, high = min(low, r + g + b), max(high, r + g + b)
+        low, second = min(low, r + g + b), max(second, min(high, r + g + b))
+        if r + g + b > high:
+            high, top_red, top_green, top_blue = r + g + b, r, g, b
         touched |= met
+    if taken > first and high > _LONE * second:
+        over = _LONE * second / high - ONE
+        red, green, blue = red + over * top_red, green + over * top_green, blue + over * top_blue
     scale, nv = ONE / np.float32(taken), nx * vx + ny * vy + nz * vz
     return (
         red * scale * kept_again(f0, alpha, nv),

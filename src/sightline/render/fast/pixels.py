@@ -231,20 +231,24 @@ def composed(parts, depth, normals, bodies, env, cam, light, mirror, glints, y, 
 
 @small
 def _mean_mirror(parts, normals, mirror, y, x):
-    """The mirror image averaged over the square of pixels that share out its rays, as far as the surface goes."""
+    """The mirror image averaged around a pixel, as far as the surface goes; nearer pixels count more.
+
+    The weights fall so that each of the pixels that share out the rays counts alike, and no square shows.
+    """
     height, width = parts.shape
     red = green = blue = weight = ZERO
-    reach = PATTERN // 2
+    reach = PATTERN - 1
     for v in range(max(0, y - reach), min(height, y + reach + 1)):
         for u in range(max(0, x - reach), min(width, x + reach + 1)):
             if parts[v, u] != parts[y, x]:
                 continue
             if _cosine(normals, y, x, v, u) < _ALIKE:
                 continue
-            red += mirror[v, u, 0]
-            green += mirror[v, u, 1]
-            blue += mirror[v, u, 2]
-            weight += ONE
+            share = np.float32((PATTERN - abs(v - y)) * (PATTERN - abs(u - x)))
+            red += share * mirror[v, u, 0]
+            green += share * mirror[v, u, 1]
+            blue += share * mirror[v, u, 2]
+            weight += share
     return red / weight, green / weight, blue / weight
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 F32 = NDArray[np.float32]
 
 PATTERN = 3
-"""Mirror rays differ from pixel to pixel in squares of this side and are averaged over such a square."""
+"""Mirror rays differ from pixel to pixel in squares of this side and are averaged over nearly twice that."""
 
 
 @dataclass(frozen=True, slots=True)
