@@ -86,7 +86,7 @@ def test_parts_are_closed_and_have_their_volume(part: Part, expected: float, wit
     assert volume(part) == pytest.approx(expected, rel=within)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.floats(0.3, 2.0), min_size=3, max_size=16), st.floats(0.0, 0.05), st.sampled_from("xyz"))
 def test_any_star_shaped_profile_extrudes(radii: list[float], edge: float, axis: str) -> None:
     turn = 2 * np.pi * np.arange(len(radii)) / len(radii)

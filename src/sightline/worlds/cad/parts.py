@@ -128,8 +128,8 @@ def patch(corners: ArrayLike, n: int = 2, m: int = 2) -> Floats:
     return grid
 
 
-def box(slot: str, size: Triple, at: Triple = ORIGIN, *, edge: float = 0.0, steps: int = 2) -> Part:
-    """Make a box of that size about `at`; `edge` is the radius of its edges, one step a chamfer.
+def box(slot: str, size: Triple, at: Triple = ORIGIN, *, edge: float = 0.0, steps: int = 1) -> Part:
+    """Make a box of that size about `at`; `edge` is the radius of its edges, in so many steps.
 
     >>> box("wood", (1, 2, 3)).faces.shape
     (12, 3)
@@ -216,6 +216,20 @@ def ellipsoid(slot: str, radii: Triple, at: Triple = ORIGIN, *, sides: int = 16,
     return lathe(slot, line, sides=sides, crease=50.0).scaled(*radii).moved(*at)
 
 
+def pod(slot: str, stations: ArrayLike, *, power: float = 2.0, points: int = 16, per: int = 3) -> Part:
+    """Draw a rounded body along y through upright ovals: (y, z of the middle, half width, half height) a row.
+
+    `power` as in `superellipse`; a round line runs through the rows, in `per` steps from one to the next.
+    """
+    y, z, wide, high = smooth(stations, per).T
+    loop = superellipse(1.0, 1.0, power, points)
+    wide, high = np.maximum(wide, 0.0), np.maximum(high, 0.0)
+    rings = [
+        [(u * a, at, middle + v * b) for u, v in loop] for at, middle, a, b in zip(y, z, wide, high, strict=True)
+    ]
+    return loft(slot, rings, crease=60.0)
+
+
 def tube(
     slot: str,
     path: ArrayLike,
@@ -260,13 +274,12 @@ def wheel(
     `rim` is its radius in those of the tyre.
     """
     half, inner = width / 2.0, rim * radius
-    shoulder = [(0.86, 1.0), (0.97, 0.8), (1.0, 0.4)]
+    shoulder = [(0.9, 1.0), (1.0, 0.6)]
     profile = [(inner, -0.9 * half), *((f * radius, -s * half) for f, s in shoulder)]
     profile += [(f * radius, s * half) for f, s in shoulder[::-1]] + [(inner, 0.9 * half)]
-    lip = [(inner * 1.04, -0.98 * half), (inner * 1.04, 0.98 * half), (inner * 0.9, 0.9 * half)]
-    lip += [(inner * 0.88, 0.5 * half), (inner * 0.88, -0.5 * half), (inner * 0.9, -0.9 * half)]
+    lip = [(inner * f, h * half) for f, h in ((1.04, -0.96), (1.04, 0.96), (0.88, 0.8), (0.88, -0.8))]
     parts = [
-        lathe(tyre, profile, at, "x", sides=sides, closed=True, crease=40.0),
+        lathe(tyre, profile, at, "x", sides=sides, closed=True, crease=45.0),
         lathe(metal, lip, at, "x", sides=sides, closed=True),
         cylinder("dark", inner * 0.95, width * 0.5, at, "x", sides=sides),
         cylinder(metal, inner * 0.24, width * 0.9, at, "x", sides=12, edge=0.05 * width),
