@@ -213,6 +213,17 @@ def _shaped(values: list[Any], dims: tuple[int, ...]) -> NDArray[Any]:
     return flat.reshape(dims, order="F")
 
 
+def _brief(value: Any) -> Any:
+    """A value as an error shows it: a few numbers or a text, else what kind of thing it is."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf" and value.size <= 12:
+        return value.tolist()
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return (
+        f"{type(value).__name__} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Struct:
     """One record of a file: a mapping of fields, with the place it stands at.
@@ -239,8 +250,8 @@ class Struct:
     def error(self, name: str, expected: str, problem: str) -> DataError:
         """The error that a field is refused with."""
         found = self.fields.get(name)
-        if found is None:
-            problem = "field is missing"
+        if name not in self:
+            problem, found = "field is missing", None
         return DataError(problem, file=self.file, row=self.row or None, field=name, expected=expected, found=found)
 
     def numbers(self, name: str, count: int | None = None) -> tuple[float, ...]:

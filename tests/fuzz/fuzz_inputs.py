@@ -11,6 +11,7 @@ from typing import Any
 
 import clevr_cases
 import format_cases
+import pascal3d_cases
 import test_ade20k
 import test_coco
 import test_coco_panoptic
@@ -74,7 +75,10 @@ IMPORTS: dict[str, tuple[str, Callable[[Path, Call], object]]] = {
     "coco-panoptic": ("", _laid(test_coco_panoptic.lay)),
     "coco-results": ("/results.json", _laid(test_coco_results.lay)),
     "cocoa": ("", _laid(test_cocoa.lay)),
+    "imagenet3d": ("", _laid(pascal3d_cases.lay_imagenet3d)),
     "openimages": ("", _texts(format_cases.OPENIMAGES)),
+    "pascal3d": ("", _laid(pascal3d_cases.lay)),
+    "pascal3d-poses": ("", _laid(pascal3d_cases.lay_poses)),
     "photos": ("", _photos),
     "voc": ("", _laid(test_voc.lay)),
     "vsr": ("", _laid(test_vsr.lay)),

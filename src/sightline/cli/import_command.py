@@ -22,7 +22,7 @@ def listing() -> str:
     from sightline.store.formats import FORMATS
     from sightline.worlds.shapes.sources import SOURCES
 
-    return f"Formats: {', '.join(sorted(FORMATS))}; shapes for worlds: {', '.join(SOURCES)}."
+    return f"Formats: {', '.join(sorted(FORMATS))}. Shapes for worlds: {', '.join(SOURCES)}."
 
 
 def command(

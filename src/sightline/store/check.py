@@ -21,6 +21,9 @@ from sightline.text import counted
 EDGE_TOLERANCE = 1.0
 """Pixels a box may leave the image by: drawing tools round, and x + width need not add up exactly."""
 
+OUTSIDE_FLAG = "outside"
+"""Flag of a box that leaves the image and is kept all the same, as its source has it."""
+
 _REQUIRED = {
     "views": ("scene_id", "view_id", "units"),
     "objects": ("scene_id", "object_id", "category"),
@@ -157,7 +160,9 @@ def _views(tables: Tables) -> Iterator[Fault]:
 def _boxes(tables: Tables) -> Iterator[Fault]:
     edges = ("x0", "y0", "x1", "y1")
     views = tables.views.select("scene_id", "view_id", "units", "width", "height").unique(["scene_id", "view_id"])
-    seen = tables.sightings.select("scene_id", "view_id", *edges).drop_nulls()
+    seen = tables.sightings.select("scene_id", "view_id", *edges, "flags").drop_nulls(
+        ["scene_id", "view_id", *edges]
+    )
     seen = seen.join(views, on=["scene_id", "view_id"], how="left", maintain_order="left")
     found = pl.format("({}, {}, {}, {})", *edges)
     finite = pl.all_horizontal(pl.col(edges).is_finite())
@@ -173,7 +178,8 @@ def _boxes(tables: Tables) -> Iterator[Fault]:
         & (right <= pl.col("width") + EDGE_TOLERANCE)
         & (bottom <= pl.col("height") + EDGE_TOLERANCE)
     )
-    leaves = (pl.col("units") == "pixels") & finite & order & ~inside
+    kept = pl.col("flags").list.contains(OUTSIDE_FLAG).fill_null(value=False)
+    leaves = (pl.col("units") == "pixels") & finite & order & ~inside & ~kept
     rows = seen.filter(leaves).select(
         "scene_id", found.alias("found"), expected=pl.format("within {} × {} pixels", "width", "height")
     )

@@ -198,6 +198,24 @@ _FORMATS: Final = (
         "voc", "a folder with Annotations/*.xml, maybe JPEGImages and ImageSets", "voc", ("images", "split"), True
     ),
     Format(
+        "pascal3d",
+        "PASCAL3D+'s folder with Annotations/<class>_<source>/*.mat, or .mat files with a record",
+        "pascal3d",
+        ("images", "split"),
+    ),
+    Format(
+        "pascal3d-poses",
+        "CSV files with imgPath, bboxTLX … rotationClass, or a .mat file with rotationData",
+        "pascal3d_poses",
+        ("images", "split"),
+    ),
+    Format(
+        "imagenet3d",
+        "ImageNet3D's folders <class>/*.npz, one of them, or one .npz file with annotations",
+        "imagenet3d",
+        ("images", "split"),
+    ),
+    Format(
         "ade20k",
         "a folder with X.jpg, X.json and a folder X of instance masks for every photo X, at any depth",
         "ade20k",

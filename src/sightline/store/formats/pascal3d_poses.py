@@ -1,0 +1,186 @@
+"""Poses of PASCAL3D+'s objects alone, import only: CSV files of integer degrees, and a .mat file with rotations.
+
+CSV files (``train.csv``, ``val.csv``) have twelve names over rows of nine fields: path of the photo, box (counted
+from 0, both ends included), 0, azimuth, elevation and theta in degrees, wrapped to 0 … 360. Each row is a photo
+with one object; class and source are its folder's (``Images/car_pascal/…``), the split is the file's name.
+
+The .mat file has ``rotationData``, a struct for every object: image, box (counted from 1), flags, and its turn
+twice, as ``euler`` (theta, elevation, azimuth in radians) and as ``rot``, the transposed CAD→camera rotation with
+y up and the camera looking along −z. The two must agree; what is stored are the angles of ``rot``.
+
+Neither tells distances: the viewpoints are angles alone. A box with a negative coordinate is kept and flagged
+``outside``.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path, PureWindowsPath
+from typing import Final
+
+import numpy as np
+
+from sightline.errors import DataError
+from sightline.geometry.viewpoints import Viewpoint, angles, geodesic, rotations
+from sightline.matlab import Struct, is_mat, read_mat
+from sightline.scenes import Object, Scene, Sighting, View
+from sightline.store.convert import tables_in_parts
+from sightline.store.formats.labelled import SCENES_A_PART, text_lines
+from sightline.store.formats.pascal3d import SOURCES
+from sightline.store.formats.pascal3d_records import FLAGS, folded, outside
+from sightline.store.formats.photos import VIEW, find_photos
+from sightline.store.schema import SPLIT_WORDS
+from sightline.store.tables import Tables
+from sightline.text import counted
+
+_HEADER: Final = (
+    "imgPath,bboxTLX,bboxTLY,bboxBRX,bboxBRY,imgKeyptX,imgKeyptY,keyptClass,objClass,azimuthClass,elevationClass,"
+    "rotationClass"
+)
+_FIELDS: Final = 9
+_ROTATIONS: Final = "rotationData"
+_UPRIGHT: Final = np.diag((1.0, -1.0, -1.0))
+_TOLERANCE: Final = 0.5
+"""Degrees by which the two tellings of a turn may differ."""
+
+
+def detect(path: Path) -> bool:
+    """Whether the path is such a file, or a folder with such CSV files."""
+    try:
+        return any(_is_poses(file) for file in _files(Path(path)))
+    except (OSError, DataError):
+        return False
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(file for file in path.glob("*.csv") if _is_poses(file)) if path.is_dir() else [path]
+
+
+def _is_poses(file: Path) -> bool:
+    if file.suffix.lower() == ".csv":
+        with file.open("rb") as stream:
+            return stream.read(len(_HEADER)).decode("utf-8", "replace") == _HEADER
+    return is_mat(file) and _ROTATIONS in read_mat(file, skip=("rot", "euler"))
+
+
+def notes(path: Path) -> list[str]:
+    """How many boxes leave their photo."""
+    rows = [row for file in _files(Path(path)) if file.suffix.lower() == ".csv" for row in _rows(file)]
+    away = sum(min(map(float, fields[1:3])) < 0.0 for _, fields in rows)
+    return [f"{counted(away, 'box', 'boxes')} with negative coordinates kept, flagged outside"] if away else []
+
+
+def read(path: str | Path, *, images: str | Path | None = None, split: str = "") -> Iterator[Tables]:
+    """Read poses, a thousand photos at a time.
+
+    Args:
+        path: A CSV file, a folder of them, or the .mat file.
+        images: Folder of the photos.
+        split: Read only this split; of a .mat file, the split of all.
+
+    Raises:
+        DataError: Naming file, row and field.
+    """
+    photos = {} if images is None else find_photos(images)
+    wanted = SPLIT_WORDS.get(split, split)
+    yield from tables_in_parts(_scenes(Path(path), photos, wanted), SCENES_A_PART)
+
+
+def _scenes(path: Path, photos: dict[str, str], wanted: str) -> Iterator[Scene]:
+    for file in _files(path):
+        if file.suffix.lower() != ".csv":
+            yield from _of_rotations(file, photos, wanted)
+            continue
+        split = SPLIT_WORDS.get(file.stem, file.stem)
+        if not wanted or split == wanted:
+            for row, fields in _rows(file):
+                yield _of_row(file, row, fields, split, photos)
+
+
+def _rows(file: Path) -> Iterator[tuple[int, list[str]]]:
+    lines = text_lines(file)
+    if not lines or lines[0].strip() != _HEADER:
+        raise DataError("not a file of poses", file=file, row=1, expected=_HEADER, found=lines[0] if lines else "")
+    for row, fields in enumerate(csv.reader(lines[1:]), start=2):
+        if len(fields) != _FIELDS:
+            expected = f"{_FIELDS} fields: path, box, 0, azimuth, elevation, theta"
+            raise DataError("wrong number of fields", file=file, row=row, expected=expected, found=len(fields))
+        yield row, fields
+
+
+def _of_row(file: Path, row: int, fields: list[str], split: str, photos: dict[str, str]) -> Scene:
+    place = PureWindowsPath(fields[0])  # either slash
+    category, _, source = place.parent.name.rpartition("_")
+    if not category or source not in SOURCES:
+        expected = "a folder such as car_pascal or car_imagenet"
+        raise DataError(
+            "photo of an unknown class", file=file, row=row, field="imgPath", expected=expected, found=fields[0]
+        )
+    numbers = [_number(file, row, i, fields[i]) for i in (*range(1, 5), 6, 7, 8)]
+    x0, y0, x1, y1 = numbers[:4]
+    box = (x0, y0, x1 + 1.0, y1 + 1.0)
+    if not (x0 <= x1 and y0 <= y1):
+        raise DataError("box is reversed", file=file, row=row, field="box", expected="x1 ≤ x2, y1 ≤ y2", found=box)
+    azimuth, elevation, theta = folded(*numbers[4:])
+    flags = outside(box, None) | ({"outside"} if min(x0, y0) < 0.0 else set())
+    seen = Sighting(VIEW, "1", box, flags=frozenset(flags), viewpoint=Viewpoint(azimuth, elevation, theta=theta))
+    thing = Object("1", category)
+    view = View(VIEW, photos.get(place.stem))
+    return Scene(f"{source}/{place.stem}", split, source, (view,), (thing,), (seen,))
+
+
+def _number(file: Path, row: int, index: int, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        name = ("imgPath", "x1", "y1", "x2", "y2", "0", "azimuth", "elevation", "theta")[index]
+        raise DataError("not a number", file=file, row=row, field=name, expected="a finite number", found=text)
+    return number
+
+
+def _of_rotations(file: Path, photos: dict[str, str], split: str) -> Iterator[Scene]:
+    by_image: dict[str, list[Struct]] = {}
+    for record in Struct(read_mat(file), file).structs(_ROTATIONS):
+        by_image.setdefault(record.text("voc_image_id"), []).append(record)
+    for image, records in by_image.items():
+        source = records[0].text("dataset", "pascal")
+        size = _size(records[0])
+        yield Scene(
+            f"{source}/{image}",
+            split,
+            source,
+            (View(VIEW, photos.get(image), size),),
+            tuple(_rotated_object(r) for r in records),
+            tuple(_rotated_sighting(r, size) for r in records),
+        )
+
+
+def _size(record: Struct) -> tuple[int, int] | None:
+    if "imsize" not in record:
+        return None
+    width, height = record.numbers("imsize", 2)
+    return int(width), int(height)
+
+
+def _rotated_object(record: Struct) -> Object:
+    facts = {"subtype": f"{record.number('subtype'):g}"} if "subtype" in record else {}
+    return Object(f"{record.number('objectInd'):g}", record.text("class"), facts)
+
+
+def _rotated_sighting(record: Struct, size: tuple[int, int] | None) -> Sighting:
+    x0, y0, x1, y1 = record.numbers("bbox", 4)
+    box = (x0 - 1.0, y0 - 1.0, x1, y1)
+    turn = _UPRIGHT @ np.array(record.numbers("rot", 9)).reshape(3, 3)  # read in MATLAB's order: transposed
+    if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-6) or np.linalg.det(turn) < 0.0:
+        record.fail("rot", "a rotation matrix")
+    theta, elevation, azimuth = np.degrees(record.numbers("euler", 3))
+    if not geodesic(turn, rotations(azimuth, elevation, theta)) < _TOLERANCE:
+        record.fail("euler", "theta, elevation and azimuth in radians, the same turn as rot")
+    azimuth, elevation, theta = angles(turn).tolist()
+    flags = {name for name in FLAGS if record.flag(name)} | outside(box, size)
+    viewpoint = Viewpoint(azimuth, elevation, theta=theta)
+    return Sighting(VIEW, f"{record.number('objectInd'):g}", box, flags=frozenset(flags), viewpoint=viewpoint)

@@ -1,0 +1,131 @@
+"""ImageNet3D's files: radians, several objects, and pickles that want more than plain values."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.lib import format as npy
+from pascal3d_cases import annotation, lay_imagenet3d, save_npz
+from test_pascal3d import scenes
+
+from sightline.errors import DataError
+from sightline.store.formats import detect
+from sightline.store.formats.imagenet3d import read_annotations
+
+
+def test_objects_are_read_with_angles_in_radians(tmp_path: Path) -> None:
+    assert detect(lay_imagenet3d(tmp_path)).name == "imagenet3d"
+    (scene,) = scenes(tmp_path, "imagenet3d")
+    assert (scene.id, scene.views[0].size) == ("imagenet3d/n01_1", (640, 480))
+    first, second = scene.sightings
+    assert first.box == (10.0, 20.0, 300.0, 400.0)
+    assert first.flags == {"occluded"}
+    view = first.viewpoint
+    assert view is not None
+    assert (view.azimuth, view.elevation, view.theta) == pytest.approx((90.0, -5.729578, 11.459156))
+    assert (view.distance, view.principal, view.continuous) == (6.0, (150.0, 200.0), True)
+    assert second.viewpoint is not None
+    assert not second.viewpoint.continuous
+    words = {"object_status": "status_partially", "dense": "dense_no", "cad_index": "3"}
+    assert scene.objects[0].attributes == words
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"class": None}, r"row annotations\(2\), class: field is missing"),
+        ({"bbox": np.array([3.0, 2.0])}, "bbox: .*4 numbers"),
+        ({"bbox": np.array([30.0, 2.0, 10.0, 9.0])}, "box is reversed"),
+        ({"azimuth": "north"}, "azimuth: .*a number"),
+        ({"elevation": np.nan}, "elevation: .*finite"),
+    ],
+)
+def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    save_npz(tmp_path / "a.npz", annotation(), annotation(**changes))
+    with pytest.raises(DataError, match=words):
+        scenes(tmp_path / "a.npz", "imagenet3d")
+
+
+class Hostile:
+    """A pickle that would run a command."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.marker}",)
+
+
+def spoilt(path: Path, data: bytes) -> Path:
+    stream = BytesIO()
+    npy.write_array_header_1_0(stream, {"descr": "|O", "fortran_order": False, "shape": (1,)})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("annotations.npy", stream.getvalue() + data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (Hostile(Path("x")), "only arrays and plain values"),
+        ([np.random.default_rng(0)], "only arrays and plain values"),
+        (Path("x"), "only arrays and plain values"),
+        (np.array([1 + 2j]), "numbers and texts"),
+        ({"a": 1j}, "asks for builtins.complex"),
+        ({1, 2}, "holds a set"),
+    ],
+)
+def test_pickles_bring_plain_values_only(tmp_path: Path, value: Any, words: str) -> None:
+    marker = tmp_path / "ran"
+    path = spoilt(tmp_path / "a.npz", pickle.dumps(Hostile(marker) if isinstance(value, Hostile) else value))
+    with pytest.raises(DataError, match=words) as raised:
+        read_annotations(path)
+    assert str(path) in str(raised.value)
+    assert not marker.exists()
+
+
+def test_values_that_stand_in_many_places_are_built_once(tmp_path: Path) -> None:
+    laughs: Any = ["x"]
+    for _ in range(12):
+        laughs = [laughs] * 12
+    assert len(read_annotations(spoilt(tmp_path / "a.npz", pickle.dumps(laughs)))) == 12
+    for _ in range(12):
+        laughs = [laughs]
+    with pytest.raises(DataError, match="deeper"):
+        read_annotations(spoilt(tmp_path / "a.npz", pickle.dumps(laughs)))
+
+
+@given(st.data())
+def test_damage_ends_in_one_error(data: st.DataObject) -> None:
+    from tempfile import TemporaryDirectory
+
+    whole = bytearray(pickle.dumps([annotation(), annotation()]))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    with TemporaryDirectory() as folder:
+        path = spoilt(Path(folder) / "a.npz", bytes(whole))
+        try:
+            scenes(path, "imagenet3d")
+        except DataError as error:
+            text = str(error)
+        else:
+            text = "a.npz"
+    assert text
+
+
+def test_other_archives_are_told(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", other=1)
+    with pytest.raises(DataError, match="no annotations"):
+        read_annotations(tmp_path / "a.npz")
+    (tmp_path / "b.npz").write_bytes(b"PK nonsense")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_annotations(tmp_path / "b.npz")

@@ -1,0 +1,149 @@
+"""Poses alone: CSV files and rotations, made and real."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+from pascal3d_cases import HEADER, lay_poses, structs
+from test_pascal3d import scenes
+
+from sightline.errors import DataError
+from sightline.geometry.viewpoints import azimuth_bins, rotations
+from sightline.store.formats import detect, named
+from sightline.store.formats.pascal3d_poses import notes
+
+COMMONEST = {
+    "bottle": 99,
+    "train": 74,
+    "tvmonitor": 71,
+    "sofa": 66,
+    "bus": 45,
+    "chair": 36,
+    "diningtable": 36,
+    "car": 24,
+    "motorbike": 21,
+    "bicycle": 19,
+    "aeroplane": 19,
+    "boat": 17,
+}
+BELOW = {
+    "aeroplane": 61,
+    "train": 49,
+    "bus": 47,
+    "boat": 36,
+    "bottle": 30,
+    "motorbike": 26,
+    "bicycle": 24,
+    "tvmonitor": 22,
+    "sofa": 16,
+    "car": 14,
+    "chair": 4,
+    "diningtable": 0,
+}
+
+
+def test_rows_become_photos_with_one_object(tmp_path: Path) -> None:
+    assert detect(lay_poses(tmp_path)).name == "pascal3d-poses"
+    found = {s.id: s for s in scenes(tmp_path, "pascal3d-poses")}
+    assert list(found) == ["imagenet/b", "imagenet/c", "pascal/a"]
+    first = found["pascal/a"].sightings[0]
+    assert (first.box, first.flags) == ((3.0, 80.0, 448.0, 220.0), frozenset())
+    assert first.viewpoint is not None
+    assert (first.viewpoint.azimuth, first.viewpoint.elevation, first.viewpoint.theta) == (54.0, -5.0, -4.0)
+    assert not first.viewpoint.continuous
+    assert found["imagenet/b"].sightings[0].flags == {"outside"}
+    assert [s.split for s in found.values()] == ["train", "validation", "train"]
+    assert notes(tmp_path) == ["1 box with negative coordinates kept, flagged outside"]
+    assert [s.id for s in scenes(tmp_path, "pascal3d-poses", split="val")] == ["imagenet/c"]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("Images\\car_pascal\\a.jpg,1,2,3", "row 2: wrong number of fields .*9 fields"),
+        ("Images\\car_pascal\\a.jpg,1,2,3,x,0,1,2,3", "row 2, y2: not a number"),
+        ("Images\\car_pascal\\a.jpg,1,2,3,4,0,nan,2,3", "row 2, azimuth: not a number"),
+        ("Images\\car_pascal\\a.jpg,9,2,3,4,0,1,2,3", "row 2, box: box is reversed"),
+        ("Images\\car\\a.jpg,1,2,3,4,0,1,2,3", "imgPath: photo of an unknown class"),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path: Path, row: str, words: str) -> None:
+    (tmp_path / "train.csv").write_text(f"{HEADER}{row}\n")
+    with pytest.raises(DataError, match=words):
+        scenes(tmp_path / "train.csv", "pascal3d-poses")
+
+
+def turn(**changes: Any) -> dict[str, Any]:
+    theta, elevation, azimuth = 0.1, -0.2, 3.0
+    rot = (np.diag((1.0, -1.0, -1.0)) @ rotations(*np.degrees((azimuth, elevation, theta)))).T
+    whole = {
+        "voc_image_id": "2008_1",
+        "imsize": np.array([[500.0, 375.0]]),
+        "bbox": np.array([[14.0, 148.0, 475.0, 288.0]]),
+        "class": "aeroplane",
+        "rot": rot,
+        "euler": np.array([[theta], [elevation], [azimuth]]),
+        "occluded": 1.0,
+        "truncated": 0.0,
+        "objectInd": 1.0,
+        "dataset": "pascal",
+        "subtype": 7.0,
+    }
+    return {**whole, **changes}
+
+
+def test_rotations_fix_the_angles(tmp_path: Path) -> None:
+    scipy.io.savemat(tmp_path / "t.mat", {"rotationData": structs([turn(), turn(objectInd=3.0)])})
+    assert detect(tmp_path / "t.mat").name == "pascal3d-poses"
+    (scene,) = scenes(tmp_path / "t.mat", "pascal3d-poses")
+    assert [o.id for o in scene.objects] == ["1", "3"]
+    seen = scene.sightings[0]
+    assert seen.flags == {"occluded"}
+    assert seen.viewpoint is not None
+    found = (seen.viewpoint.azimuth, seen.viewpoint.elevation, seen.viewpoint.theta)
+    assert found == pytest.approx(np.degrees((3.0, -0.2, 0.1)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rot": np.ones((3, 3))}, "rot: .*rotation matrix"),
+        ({"rot": np.diag((1.0, 1.0, -1.0))}, "rot: .*rotation matrix"),  # a mirror
+        ({"euler": np.array([[0.1], [-0.2], [1.0]])}, "euler: .*same turn as rot"),
+    ],
+)
+def test_turns_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    scipy.io.savemat(tmp_path / "t.mat", {"rotationData": structs([turn(), turn(**changes)])})
+    with pytest.raises(DataError, match=rf"rotationData\(2\), {words}"):
+        scenes(tmp_path / "t.mat", "pascal3d-poses")
+
+
+@pytest.mark.realdata
+def test_the_real_rotations_are_read(real_data: Path) -> None:
+    found = list(named("pascal3d-poses").read(real_data / "pascal3d" / "aeroplanetrue.mat"))
+    assert sum(part.sightings.height for part in found) == 865  # each with rot and euler of one turn
+    assert sum(part.views.height for part in found) == 670
+
+
+@pytest.mark.realdata
+def test_the_real_poses_have_the_facts_of_the_paper(real_data: Path) -> None:
+    import json
+
+    parts = list(named("pascal3d-poses").read(real_data / "pascal3d"))
+    flags = sum(part.sightings["flags"].list.contains("outside").sum() for part in parts)
+    sources = Counter(s for part in parts for s in part.views.select("source", "split").iter_rows())
+    assert flags == 675
+    assert sources == {("imagenet", "train"): 10646, ("pascal", "train"): 2089, ("imagenet", "validation"): 10488}
+    classes = np.concatenate([part.objects["category"].to_numpy() for part in parts])
+    views = [json.loads(text) for part in parts for text in part.sightings["viewpoint"]]
+    azimuth, elevation = (np.array([view[key] for view in views]) for key in ("azimuth", "elevation"))
+    assert len(views) == 23223
+    for name, share in COMMONEST.items():
+        bins = np.bincount(azimuth_bins(azimuth[classes == name], 8))
+        assert round(100 * bins.max() / bins.sum()) == share, name
+        assert round(100 * (elevation[classes == name] < 0).mean()) == BELOW[name], name
