@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sightline.show.page import ExamPart
     from sightline.store import Dataset
     from sightline.store.contents import Contents
+    from sightline.store.viewpoint_contents import ViewpointContents
 
 
 def command(
@@ -29,11 +30,13 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Count images, categories, boxes, masks, attributes, relations; of rated pairs also the raters' agreement."""
+    """Count images, categories, boxes, relations, viewpoints…; of rated pairs also the raters' agreement."""
     from sightline.exams.relations import describe_dataset, has_pairs
     from sightline.show.contents_page import contents_page, overview, sections
+    from sightline.show.viewpoint_tables import viewpoint_tables
     from sightline.store import open_dataset
     from sightline.store.contents import contents_of
+    from sightline.store.viewpoint_contents import viewpoint_contents
 
     if to is not None and to.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"the page is a .html file, not {to.name!r}")
@@ -46,23 +49,29 @@ def command(
             err.print("note: the labels of pairs are not described, since the sizes of the images are unknown")
         description = describe_dataset(opened) if rated and sized else None
         splits = _by_split(opened, contents)
+        viewed = viewpoint_contents(opened.memo("contents", opened.tables)) if contents.viewpoints else None
     written: list[str] = []
     if to is not None:
         made = datetime.now(UTC).isoformat(timespec="seconds")
         parts = [] if description is None else [_labels(opened)]
+        parts += [] if viewed is None else [_viewpoints(viewed)]
         facts = [("data", str(data)), ("fingerprint", opened.fingerprint[:12])]
         again = shlex.join(["sightline", "stats", str(data), "--out", str(to)])
         title = opened.source or opened.path.name
         page = contents_page(contents, splits, title, made, facts, again, parts)
         written = [str(file) for file in page.write(to)]
     if json:
-        print_json(_document(opened, contents, description) | ({"written": written} if written else {}))
+        more = {} if viewed is None else {"viewpoints": viewed.to_dict()}
+        print_json(_document(opened, contents, description) | more | ({"written": written} if written else {}))
         return
     out.print(str(overview(contents, splits)))
     for section in sections(contents):
         for one in section.tables:
             out.print()
             out.print(str(one))
+    for one in () if viewed is None else viewpoint_tables(viewed):
+        out.print()
+        out.print(str(one))
     if description is not None:
         out.print()
         print_overview(description)
@@ -86,6 +95,15 @@ def _by_split(data: Dataset, contents: Contents) -> dict[str, Contents]:
         split: contents_of(data, views.filter(pl.col("split") == split)["scene_id"].to_list())
         for split in contents.splits
     }
+
+
+def _viewpoints(viewed: ViewpointContents) -> ExamPart:
+    """Objects with viewpoints as a part of the page."""
+    from sightline.show.page import ExamPart, Section
+    from sightline.show.viewpoint_tables import viewpoint_tables
+
+    shown = Section("views", "Viewpoints", content=tuple(viewpoint_tables(viewed)))
+    return ExamPart("viewpoints", "Viewpoints", sections=(shown,), document=viewed.to_dict())
 
 
 def _labels(data: Dataset) -> ExamPart:

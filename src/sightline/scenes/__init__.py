@@ -2,7 +2,17 @@
 
 from sightline.geometry.viewpoints import Viewpoint
 from sightline.scenes.labels import ASPECTS, NO_MAJORITY, REVERSE, Depth, Occlusion, words
-from sightline.scenes.types import Camera, Landmark, LandmarkState, Object, Relation, Scene, Sighting, View
+from sightline.scenes.types import (
+    Camera,
+    Landmark,
+    LandmarkState,
+    Object,
+    Relation,
+    Scene,
+    Sighting,
+    View,
+    occlusion_ratio,
+)
 from sightline.scenes.validation import landmarks_fault, validate, viewpoint_fault
 
 __all__ = [
@@ -21,6 +31,7 @@ __all__ = [
     "View",
     "Viewpoint",
     "landmarks_fault",
+    "occlusion_ratio",
     "validate",
     "viewpoint_fault",
     "words",

@@ -144,6 +144,20 @@ class Landmark:
     state: LandmarkState = "visible"
 
 
+def occlusion_ratio(landmarks: Sequence[Landmark]) -> float:
+    """Share of an object's landmarks that another object or the edge of the picture hides; NaN without any.
+
+    Unknown ones, which the object has not, do not count.
+
+    >>> marks = [Landmark("a", 1, 1), Landmark("b", None, None, "occluded"), Landmark("c", None, None, "unknown")]
+    >>> occlusion_ratio(marks)
+    0.5
+    """
+    known = [mark for mark in landmarks if mark.state != "unknown"]
+    hidden = sum(mark.state in ("occluded", "truncated") for mark in known)
+    return hidden / len(known) if known else float("nan")
+
+
 @dataclass(frozen=True, slots=True)
 class Sighting:
     """An object as it appears in a view.

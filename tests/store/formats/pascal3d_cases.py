@@ -86,6 +86,7 @@ def save(path: Path, *things: dict[str, Any], **changes: Any) -> Path:
 
 def lay(folder: Path) -> Path:
     """PASCAL3D+ in small: a photo in two classes' folders, one of ImageNet, lists of splits."""
+    folder.mkdir(exist_ok=True)
     places = folder / "Annotations"
     person = {"class": "person", "bbox": np.array([[1.0, 1.0, 30.0, 40.0]])}
     bus = thing(**{"class": "bus", "bbox": np.array([[300.0, 100.0, 400.0, 200.0]])})

@@ -13,9 +13,11 @@ from pascal3d_cases import HEADER, lay_poses, structs
 from test_pascal3d import scenes
 
 from sightline.errors import DataError
-from sightline.geometry.viewpoints import azimuth_bins, rotations
+from sightline.geometry.viewpoints import rotations
 from sightline.store.formats import detect, named
 from sightline.store.formats.pascal3d_poses import notes
+from sightline.store.tables import Tables
+from sightline.store.viewpoint_contents import viewpoint_contents
 
 COMMONEST = {
     "bottle": 99,
@@ -132,18 +134,13 @@ def test_the_real_rotations_are_read(real_data: Path) -> None:
 
 @pytest.mark.realdata
 def test_the_real_poses_have_the_facts_of_the_paper(real_data: Path) -> None:
-    import json
-
     parts = list(named("pascal3d-poses").read(real_data / "pascal3d"))
     flags = sum(part.sightings["flags"].list.contains("outside").sum() for part in parts)
     sources = Counter(s for part in parts for s in part.views.select("source", "split").iter_rows())
     assert flags == 675
     assert sources == {("imagenet", "train"): 10646, ("pascal", "train"): 2089, ("imagenet", "validation"): 10488}
-    classes = np.concatenate([part.objects["category"].to_numpy() for part in parts])
-    views = [json.loads(text) for part in parts for text in part.sightings["viewpoint"]]
-    azimuth, elevation = (np.array([view[key] for view in views]) for key in ("azimuth", "elevation"))
-    assert len(views) == 23223
-    for name, share in COMMONEST.items():
-        bins = np.bincount(azimuth_bins(azimuth[classes == name], 8))
-        assert round(100 * bins.max() / bins.sum()) == share, name
-        assert round(100 * (elevation[classes == name] < 0).mean()) == BELOW[name], name
+    found = viewpoint_contents(Tables.concat(parts))
+    assert found is not None
+    assert (found.objects, found.azimuths, found.against_paper()) == (23223, 360, [])  # not the full set
+    assert {name: round(100 * of.commonest) for name, of in found.classes.items()} == COMMONEST
+    assert {name: round(100 * of.below) for name, of in found.classes.items()} == BELOW
