@@ -50,6 +50,13 @@ LANDMARKS = {
     | {"head_top"},
     "tvmonitor": {f"{end}_{at}_{side}" for end in ("front", "back") for at in ("bottom", "top") for side in SIDES},
 }
+ROUND = {f"top_{way}" for way in ("up", "down", *SIDES)}
+ABSENT = {  # what the official models of that form lack too
+    "cad/chair/office": {f"leg_{at}_{side}" for at in ("upper", "lower") for side in SIDES},
+    "cad/diningtable/round": LANDMARKS["diningtable"] - ROUND,
+    **{f"cad/diningtable/{form}": ROUND for form in ("rectangular", "square", "trestle")},
+    **{f"cad/boat/{form}": {"tail"} for form in ("motor", "sailing", "rowing", "ship")},
+}
 CROSSED = {"train": ("tail_",)}  # the official models name the tail's sides as a viewer of the tail has them
 
 
@@ -87,7 +94,7 @@ def test_landmarks_are_on_the_surface_and_left_is_where_the_viewer_of_the_front_
     marks = made.landmarks
     assert set(marks) <= LANDMARKS[category]
     if category != "train":
-        assert set(marks) == LANDMARKS[category]
+        assert set(marks) == LANDMARKS[category] - ABSENT.get(name, set())
     corners = made.vertices[made.faces].astype(np.float64)
     for key, point in marks.items():
         assert _apart(np.array(point), corners) < 1e-5, key

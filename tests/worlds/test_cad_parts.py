@@ -15,6 +15,7 @@ from sightline.worlds.cad.parts import (
     Part,
     both,
     box,
+    cushion,
     cylinder,
     ellipsoid,
     extrude,
@@ -22,6 +23,7 @@ from sightline.worlds.cad.parts import (
     lathe,
     loft,
     patch,
+    post,
     ring,
     rounded,
     slab,
@@ -65,6 +67,9 @@ def shoelace(points: list[tuple[float, float]]) -> float:
         (box("paint", (1, 2, 3)), 6.0, 1e-12),  # plain
         (box("paint", (1, 2, 3), (4, 5, 6), edge=0.2, steps=8), 6.0 - 0.8584 * 0.04 * 4.8, 0.01),  # round edges
         (box("paint", (1, 1, 1), edge=9.0, steps=12), math.pi / 6, 0.02),  # all edge: nearly a ball
+        (cushion("fabric", (1, 2, 0.5), edge=1e-6), 1.0, 1e-4),  # sharp
+        (cushion("fabric", (1, 2, 0.5), edge=1e-6, puff=0.09), 1.0 + 2 * 0.09 * 2 * 4 / 9, 0.02),  # bulging
+        (post("wood", [(0, 0, 0), (1, 0, 2), (0, 0, 3)], [(1, 2), (1, 2), (0.5, 1)]), 4 + 3.5 / 3, 1e-9),  # bent
         (cylinder("metal", 0.5, 2.0, axis="y", sides=96), math.pi / 2, 2e-3),  # along y
         (cylinder("metal", 0.5, 2.0, sides=96, edge=0.01), math.pi / 2, 2e-3),  # chamfered
         (ellipsoid("paint", (1, 2, 3), sides=64, rows=48), 8 * math.pi, 5e-3),  # poles

@@ -11,9 +11,10 @@ random generator that puts closed `parts` together and returns a `Draft`:
         return Draft([body, *lamps], {"head": (0.0, -length / 2, 0.3)})
 
 and is listed in `SUBTYPES`. `parts.py` has the toolbox: `loft` (through rings), `slab` (a pane over a `patch`
-or any grid), `box`, `extrude`, `lathe`, `cylinder`, `ring`, `ellipsoid`, `pod`, `tube`, `wheel`, `wire_wheel`;
-`both` mirrors, and `Part.bent` deforms. `model.LOOKS` has the slots: `paint` takes the object's colour and
-material, the others keep their own. Every listed sub-type must pass tests/worlds/test_cad_models.py:
+or any grid), `box`, `cushion`, `post` (level rectangles along a path), `extrude`, `lathe`, `cylinder`, `ring`,
+`ellipsoid`, `pod`, `tube`, `wheel`, `wire_wheel`; `both` mirrors, and `Part.bent` deforms. `model.LOOKS` has the
+slots: `paint` takes the object's colour and material, the others keep their own. Every listed sub-type must pass
+tests/worlds/test_cad_models.py:
 
 - every part closed (each edge in two faces, once each way), facing out, with a positive volume;
 - 1,500 to 8,000 triangles (bottles and tables may have fewer), at most eight slots;
@@ -30,6 +31,7 @@ SUBTYPES: Final[dict[str, tuple[str, ...]]] = {
     "bicycle": ("city", "road", "mountain", "child"),
     "bus": ("city", "coach", "double_decker", "mini"),
     "car": ("suv", "sedan", "hatchback", "pickup"),
+    "chair": ("dining", "arm", "office", "bar"),
     "motorbike": ("sport", "cruiser", "scooter", "off_road"),
 }
 """Category → its sub-types, each a function in the module of that name."""

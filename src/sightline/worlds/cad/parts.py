@@ -145,6 +145,45 @@ def box(slot: str, size: Triple, at: Triple = ORIGIN, *, edge: float = 0.0, step
     return loft(slot, [*lower, *upper], crease=50.0).moved(*at)
 
 
+def cushion(
+    slot: str, size: Triple, at: Triple = ORIGIN, *, edge: float, corner: float | None = None, puff: float = 0.0
+) -> Part:
+    """Make a soft box about `at`: edges and, in plan, corners of those radii; it bulges up and down by `puff`."""
+    x, y, z = (side / 2.0 for side in size)
+    reach = min(edge, 0.999 * z)
+    turn = min(max(corner or 0.0, reach), 0.999 * min(x, y))
+    tilt = np.linspace(0.0, np.pi / 2.0, 4)
+
+    def loop(cut: float) -> Floats:
+        """The outline moved in by `cut`, with points along its straight sides."""
+        quarters = rounded(x - turn, y - turn, turn - cut, 3).reshape(4, 4, 2)
+        ahead = np.roll(quarters[:, 0], -1, axis=0)[:, None]
+        part = np.array((0.25, 0.5, 0.75))[None, :, None]
+        return np.concatenate((quarters, quarters[:, 3:] * (1 - part) + ahead * part), axis=1).reshape(-1, 2)
+
+    rim = [_at(loop(reach * (1 - c)), z - reach * (1 - s)) for s, c in _cycle(tilt)]
+    inner = [_at(loop(reach) * f, z) for f in (0.8, 0.5, 0.0)]
+    for one in inner:
+        one[:, 2] += puff * (1.0 - (one[:, 0] / x) ** 2) * (1.0 - (one[:, 1] / y) ** 2)
+    upper = [*rim, *inner]
+    return loft(slot, [*(ring * (1, 1, -1) for ring in upper[::-1]), *upper], crease=50.0).moved(*at)
+
+
+def post(slot: str, path: ArrayLike, sizes: ArrayLike, *, edge: float = 0.0, steps: int = 2) -> Part:
+    """Stand level rectangles on (k, 3) points, one over another: legs and posts that taper, lean or curve.
+
+    `sizes` are those along x and y, (2,) for all or (k, 2); `edge` is the radius of the upright edges.
+    """
+    points = np.asarray(path, np.float64)
+    halves = np.broadcast_to(np.asarray(sizes, np.float64) / 2.0, (len(points), 2)).tolist()
+    radii = [min(edge, 0.99 * x, 0.99 * y) for x, y in halves]
+    rings = [
+        _at(rounded(x - r, y - r, r, steps) if r > 0.0 else np.array([(x, y), (-x, y), (-x, -y), (x, -y)]), 0.0) + p
+        for (x, y), r, p in zip(halves, radii, points, strict=True)
+    ]
+    return loft(slot, rings, crease=40.0)
+
+
 def extrude(
     slot: str, profile: ArrayLike, low: float, high: float, axis: Axis = "x", *, edge: float = 0.0, steps: int = 2
 ) -> Part:
