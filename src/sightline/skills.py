@@ -1,25 +1,27 @@
 """What a model may be able to do: the protocols an exam asks for, and the plain data they exchange.
 
-A model is any object with one or more skills (`Relate`, `Predicates`, `Answer`, `Detect`); nothing to inherit. What
-is handed to a skill never contains truth: views come without depth and id maps, pairs without labels.
+A model is any object with one or more skills (`Relate`, `Predicates`, `Answer`, `Detect`, `SeeViewpoint`); nothing
+to inherit. What is handed to a skill never contains truth: views come without depth and id maps, pairs without
+labels.
 
 A model may also have hooks, all of them optional. Where one is given for a single exam (``prepare_turing``), that
 one is called, else the one for all (``prepare``):
 
 - ``check_<exam>(spec)`` or ``check(spec)``: called before anything is written; raise a ModelError where the model
-  could not answer. The spec is a `RelationsSpec`, `QuerySpec` or `TuringSpec`.
+  could not answer. The spec is a `RelationsSpec`, `QuerySpec`, `TuringSpec` or `ViewpointSpec`.
 - ``prepare_<exam>(study)`` or ``prepare(study)``: called before the first question, with what the model may learn
-  from: a `RelationsStudy`, `PredicatesStudy`, `StatementsStudy` or `TuringStudy`.
+  from: a `RelationsStudy`, `PredicatesStudy`, `StatementsStudy`, `TuringStudy` or `ViewpointStudy`.
 - ``facts()``: a dict of JSON values to be kept with the run (weights, chosen margins).
 - ``name`` (str): how tables call the model. ``seed`` (int): kept with the run.
 
 Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views to be shown; whether those that the
 data has will do), ``sees_truth`` (predicates: a baseline that is handed the truth as its study), ``cross_fits``
-(relations, statements: its study has the labels of what is to come, and it promises never to use a cluster's own
-labels to answer about it), ``stored_answers`` (relations: its answers, or what they rest on, are read from files,
-so that it is not asked about changed pictures), ``attention(queries)`` (predicates: where it looks, for the
-report), ``on_truth(asked, truth)`` (Turing: the true answer after each question) and ``seek(scene_id, stream,
-step)`` (Turing: the place of the next question, for a model that reads its answers from a file).
+(relations, statements, viewpoint: its study has the labels of what is to come, and it promises never to use a
+cluster's own labels to answer about it), ``stored_answers`` (relations: its answers, or what they rest on, are
+read from files, so that it is not asked about changed pictures), ``attention(queries)`` (predicates: where it
+looks, for the report), ``on_truth(asked, truth)`` (Turing: the true answer after each question) and
+``seek(scene_id, stream, step)`` (Turing: the place of the next question, for a model that reads its answers from a
+file).
 """
 
 from __future__ import annotations
@@ -108,12 +110,120 @@ class Detections:
         scores: (n,) confidence, higher is surer.
         categories: n class names.
         groups: (n,) True where a box covers a group rather than one object.
+        angles: (n, 3) azimuth, elevation and theta each object is seen from, degrees (see `ViewAngles`); empty for
+            a model that does not say.
     """
 
     boxes: NDArray[np.float64]
     scores: NDArray[np.float64]
     categories: tuple[str, ...]
     groups: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    angles: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+
+    @classmethod
+    def checked(cls, given: object, model: str) -> Detections:
+        """The given detections if they keep the protocol, else a ModelError that says how they do not."""
+        if not isinstance(given, Detections):
+            raise ModelError(f"{model}: detect() must return Detections, not {type(given).__name__}")
+        n = len(given.categories)
+        shapes = {"boxes": (n, 4), "scores": (n,), "groups": (n if len(given.groups) else 0,)}
+        shapes["angles"] = (n if len(given.angles) else 0, 3)
+        try:
+            arrays = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in shapes}
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{model}: detect() returned something else than numbers: {error}") from None
+        if n == 0 and not arrays["boxes"].size:
+            arrays["boxes"] = np.zeros((0, 4))
+        for name, shape in shapes.items():
+            if arrays[name].shape != shape:
+                found = arrays[name].shape
+                raise ModelError(f"{model}: detect() returned {name} of shape {found}, expected {shape}")
+            if not np.isfinite(arrays[name]).all() and name != "angles":
+                raise ModelError(f"{model}: detect() returned {name} that are not finite")
+        groups = arrays["groups"].astype(bool)
+        return cls(arrays["boxes"], arrays["scores"], tuple(given.categories), groups, arrays["angles"])
+
+
+@dataclass(frozen=True, slots=True)
+class BoxedObjects:
+    """Objects of one view, each marked by a box, for a model to say from which side it is seen.
+
+    Attributes:
+        scene_id: The scene.
+        view: The picture, without truth; its id is the scene's, followed by the view's where there are several.
+        boxes: (n, 4) xyxy in fractions of the image; in pixels where nobody knows its size (`view.size` is None).
+        categories: n class names.
+        objects: n ids; empty where the boxes are a model's own.
+    """
+
+    scene_id: str
+    view: View
+    boxes: NDArray[np.float64]
+    categories: tuple[str, ...]
+    objects: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewAngles:
+    """A model's word on the viewpoints of n objects.
+
+    Attributes:
+        angles: (n, 3) azimuth (0 the front, 90 the object's +x side), elevation above it and theta, the turn of the
+            picture, in degrees as in PASCAL3D+; NaN where the model cannot say.
+    """
+
+    angles: NDArray[np.float64]
+
+    @classmethod
+    def checked(cls, given: object, n: int, model: str) -> ViewAngles:
+        """The given answer if it keeps the protocol, else a ModelError that says how it does not."""
+        if not isinstance(given, ViewAngles):
+            raise ModelError(f"{model}: viewpoint() must return ViewAngles, not {type(given).__name__}")
+        try:
+            angles = np.asarray(given.angles, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{model}: viewpoint() returned something else than numbers: {error}") from None
+        if angles.shape != (n, 3):
+            raise ModelError(f"{model}: viewpoint() returned angles of shape {angles.shape}, expected {(n, 3)}")
+        if np.isinf(angles).any():
+            raise ModelError(f"{model}: viewpoint() returned an infinite angle")
+        return cls(angles)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewpointSpec:
+    """What the questions of a viewpoint exam will be about.
+
+    Attributes:
+        scenes: Ids of all pictures to be asked about, as `BoxedObjects.view` has them.
+        categories: All class names in them.
+        objects: Picture → ids of its objects.
+    """
+
+    scenes: tuple[str, ...]
+    categories: tuple[str, ...]
+    objects: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class ViewpointStudy:
+    """Objects with their viewpoints to learn from.
+
+    Attributes:
+        scenes: The scene of each object.
+        categories: Their classes.
+        angles: (n, 3) degrees, as in `ViewAngles`.
+        own: These are the objects to come, for a baseline with ``cross_fits = True``, which promises never to use a
+            scene's own objects to answer about it.
+    """
+
+    scenes: tuple[str, ...]
+    categories: tuple[str, ...]
+    angles: NDArray[np.float64]
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,11 +449,20 @@ class Detect(Protocol):
         """All objects found."""
 
 
-SKILLS: dict[str, type[Relate] | type[Detect] | type[Predicates] | type[Answer]] = {
+@runtime_checkable
+class SeeViewpoint(Protocol):
+    """Skill *viewpoint*: say from which side objects in given boxes are seen."""
+
+    def viewpoint(self, objects: BoxedObjects) -> ViewAngles:
+        """Azimuth, elevation and theta of every object."""
+
+
+SKILLS: dict[str, type[Any]] = {
     "relate": Relate,
     "detect": Detect,
     "predicates": Predicates,
     "answer": Answer,
+    "viewpoint": SeeViewpoint,
 }
 
 

@@ -20,6 +20,7 @@ NEEDS_A_PATH = {
     "predictions",
     "detections",
     "predicate_answers",
+    "viewpoint_answers",
     "answers",
     "vlm",
     "http",

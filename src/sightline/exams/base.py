@@ -26,7 +26,7 @@ from sightline.exams.hooks import call_hook
 from sightline.exams.run_schema import RecordColumn
 from sightline.hints import did_you_mean, hint
 from sightline.plain import plain
-from sightline.stats import Statistic
+from sightline.stats import Groups, Statistic
 from sightline.store.schema import SPLIT_WORDS
 from sightline.text import file_name
 from sightline.typed import Value
@@ -156,6 +156,27 @@ class Measures:
 
 
 @dataclass(frozen=True)
+class RankedMeasures:
+    """Figures that are not counted but ranked over the same independent units: mean AP, median errors.
+
+    Attributes:
+        units: C ids of the units, sorted.
+        groups: What each figure is the mean of, in the order of the names; see `stats.ranked_intervals`.
+        names: M.
+        facts: What JSON tells beside them.
+        proportion: Values lie in [0, 1].
+        detail: Only computed where details are asked for.
+    """
+
+    units: tuple[str, ...]
+    groups: Groups
+    names: tuple[Name, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    proportion: bool = True
+    detail: bool = False
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A model and the words it was asked for by.
 
@@ -233,7 +254,9 @@ class Exam(ABC, Generic[ItemT]):
         """Ask the model about one item; records have the columns truth, answer and right, and the exam's own."""
 
     @abstractmethod
-    def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:
+    def measures(
+        self, records: RunRecords, data: Callable[[], Dataset]
+    ) -> Sequence[Measures] | Sequence[Measures | RankedMeasures]:
         """Count the records of a run.
 
         Args:

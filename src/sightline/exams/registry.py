@@ -17,6 +17,7 @@ EXAMS: Final[Mapping[str, str]] = {
     "predicates": "sightline.exams.predicates.exam:PredicatesExam",
     "turing": "sightline.exams.turing.exam:TuringExam",
     "statements": "sightline.exams.statements:StatementsExam",
+    "viewpoint": "sightline.exams.viewpoint.exam:ViewpointExam",
 }
 """Exams that come with Sightline: name → where the class is; nothing is imported until it is asked for."""
 

@@ -11,11 +11,19 @@ from typing import Any, Final
 import numpy as np
 
 from sightline.errors import ConfigError, naming
-from sightline.exams.base import Exam, Measures, Name, options_of
+from sightline.exams.base import Exam, Measures, Name, RankedMeasures, options_of
 from sightline.exams.run import Asking, Run, RunRecords, local_time, require_alike, tell_apart
 from sightline.plain import plain
 from sightline.show.table import Cell, Row, Table, scored
-from sightline.stats import Comparisons, Interval, compare, holm_by_family, intervals
+from sightline.stats import (
+    Comparisons,
+    Interval,
+    compare,
+    compare_ranked,
+    holm_by_family,
+    intervals,
+    ranked_intervals,
+)
 from sightline.store import Dataset
 from sightline.text import counted
 
@@ -138,7 +146,7 @@ class RunResult:
         return "\n\n".join(str(table) for table in score_tables({self.name: self.scores}))
 
 
-def _measures(exam: Exam[Any], records: RunRecords, data: OpenData) -> Iterator[Measures]:
+def _measures(exam: Exam[Any], records: RunRecords, data: OpenData) -> Iterator[Measures | RankedMeasures]:
     with naming(records.file):
         yield from exam.measures(records, data)
 
@@ -169,11 +177,15 @@ def score_records(
             continue
         merge(facts, measures.facts)
         if measures.names:
-            found = intervals(
-                measures.counts, measures.statistic, resamples=resamples, seed=seed, proportion=measures.proportion
-            )
-            figures |= dict(zip(measures.names, found, strict=True))
+            figures |= dict(zip(measures.names, _estimated(measures, resamples, seed), strict=True))
     return Scores(exam.name, exam.unit, figures, facts)
+
+
+def _estimated(measures: Measures | RankedMeasures, resamples: int, seed: int) -> list[Interval]:
+    how: dict[str, Any] = {"resamples": resamples, "seed": seed, "proportion": measures.proportion}
+    if isinstance(measures, RankedMeasures):
+        return list(ranked_intervals(measures.groups, points="all", **how).values())
+    return intervals(measures.counts, measures.statistic, **how)
 
 
 def merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
@@ -280,10 +292,14 @@ def compare_records(
     return Comparisons(replace(row, p_holm=p) for (_, row), p in pairs), len(asked - compared)
 
 
-def _compared(one: Measures, other: Measures, resamples: int, seed: int) -> list[tuple[Name, Any]]:
+def _compared(
+    one: Measures | RankedMeasures, other: Measures | RankedMeasures, resamples: int, seed: int
+) -> list[tuple[Name, Any]]:
     """Compare the figures that both have, over the units that both have, in the first one's order."""
     if [name.path for name in one.names] != [name.path for name in other.names]:
         raise ConfigError("the two runs cannot be lined up: they were not asked the same")
+    if isinstance(one, RankedMeasures) or isinstance(other, RankedMeasures):
+        return _compared_ranked(one, other, resamples, seed)
     place = {unit: i for i, unit in enumerate(other.units)}
     pairs = [(i, place[unit]) for i, unit in enumerate(one.units) if unit in place]
     rows_a, rows_b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
@@ -291,6 +307,19 @@ def _compared(one: Measures, other: Measures, resamples: int, seed: int) -> list
     counts_a, counts_b = one.counts[rows_a], other.counts[rows_b]
     rows = compare(counts_a, counts_b, one.statistic, labels, resamples=resamples, seed=seed)
     return [(name, row) for name, row in zip(one.names, rows, strict=True) if name.family is not None]
+
+
+def _compared_ranked(
+    one: Measures | RankedMeasures, other: Measures | RankedMeasures, resamples: int, seed: int
+) -> list[tuple[Name, Any]]:
+    if not isinstance(one, RankedMeasures) or not isinstance(other, RankedMeasures) or one.units != other.units:
+        raise ConfigError("the two runs cannot be lined up: they were not asked the same")
+    chosen = [(name, key) for name, key in zip(one.names, one.groups, strict=True) if name.family is not None]
+    groups_a, groups_b = ({key: of.groups[key] for _, key in chosen} for of in (one, other))
+    rows = compare_ranked(groups_a, groups_b, points="all", resamples=resamples, seed=seed)
+    return [
+        (name, replace(row, name=name.compared or name.label)) for (name, _), row in zip(chosen, rows, strict=True)
+    ]
 
 
 def scoring_options(exam: Exam[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ Nothing is imported until it is asked for. A spec is one of::
                                          to the Turing exam may also be .jsonl), or a detections CSV
     path/to/weights.safetensors          a SORNet checkpoint
     weights.safetensors:glances=5        a SORNet checkpoint with options
-    bottom_edge+path/to/detections.csv   the first one relates, the second one detects
+    bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
     vlm:path=folder                      a vision-language model of transformers
     http:url=http://localhost:8000/answer  a model behind a server
 """
@@ -120,6 +120,14 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
         ("statement_majority", "StatementPrior", "the label commoner of other images", "blind", {"by": "all"}),
         ("relation_majority", "StatementPrior", "the same, of statements with that relation", "blind", {}),
     ],
+    ("viewpoint", "baselines.viewpoint"): [
+        ("view_commonest", "ViewPrior", "the commonest of 8 views of the class", "blind", {"by": "commonest"}),
+        ("view_mean", "ViewPrior", "the class's mean direction", "blind", {"by": "mean"}),
+        ("view_uniform", "ViewPrior", "any azimuth, seeded by scene", "blind", {"by": "uniform"}),
+    ],
+    ("viewpoint", "adapters.answers"): [
+        ("viewpoint_answers", "ViewpointAnswers", "viewpoints from a CSV or JSONL; path=PATH", "", {})
+    ],
     ("answer", "adapters.answers"): [
         ("answers", "TuringAnswers", "Turing answers from a CSV or JSONL; path=PATH", "", {})
     ],
@@ -165,9 +173,7 @@ def load(spec: str, wanted: Sequence[str] = ()) -> object:
     """
     parts = _parts(spec)
     if len(parts) == 2:
-        relater: Any = load(parts[0], ("relate",))
-        detector: Any = load(parts[1], ("detect",))
-        return Composite(relater, detector)
+        return Composite(load(parts[0], wanted or ("relate",)), load(parts[1], ("detect",)))
     model = _load_one(spec, wanted)
     if not getattr(model, "name", None):
         with suppress(AttributeError, TypeError):  # frozen or slotted: name_of still knows
@@ -228,7 +234,7 @@ def spec_fingerprint(spec: str, model: object) -> str:
         model: What it stands for.
     """
     parts = _parts(spec)
-    models = [model.relater, model.detector] if isinstance(model, Composite) else [model]
+    models = [model.first, model.detector] if isinstance(model, Composite) else [model]
     hashes = [_fingerprint_one(*pair) for pair in zip(parts, models, strict=True)]
     unknown = [hashed for hashed in hashes if hashed.startswith(UNKNOWN_MODEL)]
     if unknown or len(hashes) == 1:

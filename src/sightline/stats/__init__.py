@@ -15,13 +15,17 @@ from sightline.stats.intervals import Interval, intervals, macro_intervals
 from sightline.stats.matching import BoxSet, match, match_best, overlap, rank_boxes
 from sightline.stats.paired import Comparison, Comparisons, compare, holm, holm_by_family
 from sightline.stats.ranked import (
+    Groups,
     PrecisionRecall,
     Ranking,
+    SortedErrors,
     average_precision,
     compare_ranked,
     curve,
+    median_error,
     rank,
     ranked_intervals,
+    sort_errors,
 )
 
 __all__ = [
@@ -29,11 +33,13 @@ __all__ = [
     "Comparison",
     "Comparisons",
     "DawidSkene",
+    "Groups",
     "HumanCeiling",
     "Interval",
     "OrderedPairs",
     "PrecisionRecall",
     "Ranking",
+    "SortedErrors",
     "Statistic",
     "average_precision",
     "bootstrap",
@@ -51,11 +57,13 @@ __all__ = [
     "macro_intervals",
     "match",
     "match_best",
+    "median_error",
     "overlap",
     "rank",
     "rank_boxes",
     "ranked_intervals",
     "rate",
+    "sort_errors",
     "symmetry",
     "transitivity",
 ]

@@ -56,6 +56,11 @@ class Ranking:
         return replace(self, hit=self.hit[rows], counted=self.counted[rows], credit=self.credit[rows])
 
     @property
+    def n_clusters(self) -> int:
+        """C."""
+        return len(self.positives)
+
+    @property
     def speaks(self) -> NDArray[np.bool_]:
         """(C,) whether the cluster can say something: it has a positive, or a detection that is counted."""
         said = np.bincount(self.cluster[self.counted.any(axis=0)], minlength=len(self.positives)) > 0
@@ -180,12 +185,61 @@ def average_precision(ranking: Ranking, weights: NDArray[Any] | None = None, *, 
     return values
 
 
-Groups = Mapping[str, Sequence[Ranking]]
+@dataclass(frozen=True)
+class SortedErrors:
+    """Errors in rising order, of which the median is the score; made by `sort_errors`.
+
+    Attributes:
+        value: (N,) rising.
+        cluster: (N,) index of each error's cluster, 0…C−1.
+        n_clusters: C.
+    """
+
+    value: Floats
+    cluster: NDArray[np.int64]
+    n_clusters: int
+
+    @property
+    def speaks(self) -> NDArray[np.bool_]:
+        """(C,) whether the cluster has an error."""
+        return np.bincount(self.cluster, minlength=self.n_clusters) > 0
+
+
+def sort_errors(value: NDArray[Any], cluster: NDArray[Any], n_clusters: int) -> SortedErrors:
+    """Sort errors (N,) of clusters (N,), 0…C−1, for their median."""
+    order = np.argsort(value, kind="stable")
+    return SortedErrors(np.asarray(value, np.float64)[order], np.asarray(cluster, np.int64)[order], n_clusters)
+
+
+def median_error(errors: SortedErrors, weights: NDArray[Any] | None = None) -> Floats:
+    """Median error (B, 1), each error counted as often as its cluster; NaN without any.
+
+    >>> errors = sort_errors(np.array([4.0, 1.0, 2.0]), np.array([0, 1, 1]), 2)
+    >>> median_error(errors, np.array([[1, 1], [2, 1]])).tolist()
+    [[2.0], [3.0]]
+    """
+    times = np.ones((1, errors.n_clusters)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not len(errors.value):
+        return np.full((len(times), 1), np.nan)
+    below = np.cumsum(times[:, errors.cluster], axis=1)
+    half = below[:, -1:] / 2
+    first, second = ((of.argmax(axis=1)) for of in (below >= half, below > half))
+    middle = (errors.value[first] + errors.value[second]) / 2
+    return np.where(half[:, 0] > 0, middle, np.nan)[:, None]
+
+
+Groups = Mapping[str, Sequence[Ranking | SortedErrors]]
 """Rankings by the name of the score that averages over them and their thresholds: over classes, say."""
 
 
 def ranked_intervals(
-    groups: Groups, *, points: Points = "coco", level: float = 0.95, resamples: int = 2000, seed: int = 0
+    groups: Groups,
+    *,
+    points: Points = "coco",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    proportion: bool = True,
 ) -> dict[str, Interval]:
     """Estimate mean AP, in [0, 1], of each group of rankings over the same clusters, with intervals by cluster.
 
@@ -198,6 +252,7 @@ def ranked_intervals(
         level: Confidence level.
         resamples: Bootstrap resamples.
         seed: Of the bootstrap.
+        proportion: Values lie in [0, 1]; median errors do not.
 
     >>> flags = np.arange(40) % 3 > 0
     >>> ranking = rank(np.arange(40.0), np.arange(40), flags, np.ones(40))
@@ -211,12 +266,12 @@ def ranked_intervals(
     draws = _draws(n_clusters, groups, resamples, seed)
     values = np.concatenate([statistic(times) for times in draws])
     first_order = _first_order(statistic(np.ones((1, n_clusters)))[0], values, _speaking(groups))
-    spread = first_order.value * (1 - first_order.value)
+    spread = first_order.value * (1 - first_order.value) if proportion else np.zeros_like(first_order.value)
     with np.errstate(divide="ignore", invalid="ignore"):
         seen = (spread > 0) & (first_order.variance > 0)
         judgements = np.where(seen, spread / first_order.variance, first_order.n)
-    trusted = bootstrap_serves(first_order, proportion=True)
-    return dict(zip(groups, limits(first_order, judgements, values, trusted, level, True), strict=True))
+    trusted = bootstrap_serves(first_order, proportion=proportion)
+    return dict(zip(groups, limits(first_order, judgements, values, trusted, level, proportion), strict=True))
 
 
 def compare_ranked(
@@ -267,9 +322,17 @@ def _mean_of(groups: Groups, points: Points) -> Callable[[Floats], Floats]:
     """A function of weights (B, C) that gives the mean AP of each group (B, M), undefined ones left out."""
 
     def mean(weights: Floats) -> Floats:
-        columns = []
+        columns, scored = [], dict[int, Floats]()
         for rankings in groups.values():
-            parts = np.hstack([average_precision(one, weights, points=points) for one in rankings])
+            for one in rankings:  # a class stands in its own group and in that of the mean
+                if id(one) in scored:
+                    continue
+                scored[id(one)] = (
+                    median_error(one, weights)
+                    if isinstance(one, SortedErrors)
+                    else average_precision(one, weights, points=points)
+                )
+            parts = np.hstack([scored[id(one)] for one in rankings])
             known = np.isfinite(parts)
             with np.errstate(invalid="ignore"):
                 columns.append(np.where(known, parts, 0.0).sum(axis=1) / known.sum(axis=1))
@@ -297,7 +360,7 @@ def _draws(n_clusters: int, groups: Groups, resamples: int, seed: int) -> Iterab
 
 def _at_once(n_clusters: int, groups: Groups) -> int:
     """Draws of clusters whose weights of detections fit into memory together."""
-    longest = max((len(one.score) for rankings in groups.values() for one in rankings), default=0)
+    longest = max((len(one.cluster) for rankings in groups.values() for one in rankings), default=0)
     return _WEIGHTS_AT_ONCE * n_clusters // max(longest, n_clusters)
 
 
@@ -307,7 +370,7 @@ def _speaking(groups: Groups) -> NDArray[np.bool_]:
 
 
 def _n_clusters(groups: Groups) -> int:
-    sizes = {len(one.positives) for rankings in groups.values() for one in rankings}
+    sizes = {one.n_clusters for rankings in groups.values() for one in rankings}
     if len(sizes) != 1 or not all(groups.values()):
         raise ConfigError(f"rankings must be there in each group and over the same clusters, not {sorted(sizes)}")
     if sizes == {0}:
@@ -315,14 +378,26 @@ def _n_clusters(groups: Groups) -> int:
     return sizes.pop()
 
 
-def _pooled(groups_a: Groups, groups_b: Groups) -> dict[str, list[Ranking]]:
+def _pooled(groups_a: Groups, groups_b: Groups) -> dict[str, list[Ranking | SortedErrors]]:
     """The detections of both models in one order; those of the second have clusters C…2C−1."""
     if list(groups_a) != list(groups_b) or any(len(groups_a[name]) != len(groups_b[name]) for name in groups_a):
         raise ConfigError("the two models must be compared on the same groups of rankings")
-    return {name: [_both(*pair) for pair in zip(groups_a[name], groups_b[name], strict=True)] for name in groups_a}
+    made: dict[tuple[int, int], Ranking | SortedErrors] = {}
+    for name in groups_a:
+        for pair in zip(groups_a[name], groups_b[name], strict=True):
+            key = id(pair[0]), id(pair[1])
+            made[key] = made[key] if key in made else _both(*pair)
+    return {
+        name: [made[id(a), id(b)] for a, b in zip(groups_a[name], groups_b[name], strict=True)] for name in groups_a
+    }
 
 
-def _both(a: Ranking, b: Ranking) -> Ranking:
+def _both(a: Ranking | SortedErrors, b: Ranking | SortedErrors) -> Ranking | SortedErrors:
+    if isinstance(a, SortedErrors) and isinstance(b, SortedErrors):
+        shifted = np.concatenate([a.cluster, b.cluster + a.n_clusters])
+        return sort_errors(np.concatenate([a.value, b.value]), shifted, a.n_clusters + b.n_clusters)
+    if not isinstance(a, Ranking) or not isinstance(b, Ranking):
+        raise ConfigError("the two models must be compared by the same scores")
     if not np.array_equal(a.positives, b.positives) or len(a.hit) != len(b.hit):
         raise ConfigError("the two models must be compared on the same clusters")
     score, positives = np.concatenate([a.score, b.score]), np.concatenate([a.positives, b.positives])

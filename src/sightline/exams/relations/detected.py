@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.errors import ModelError
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.boxed import BoxedPairs
 from sightline.exams.relations.collection import ClassRules, filter_detections
@@ -95,32 +94,12 @@ def _detect(
     if scene not in detections:
         with model_call(model, "detect"):
             answer = model.detect(view)
-        given = checked_detections(answer, type(model).__name__)
+        given = Detections.checked(answer, type(model).__name__)
         how: dict[str, Any] = {"keep": keep, "categories": given.categories, "classes": rules}
         rows = filter_detections(given.boxes, given.scores, given.groups, **how)
         classes = tuple(given.categories[row] for row in rows)
         detections[scene] = Detections(given.boxes[rows], given.scores[rows], classes)
     return detections[scene]
-
-
-def checked_detections(given: object, model: str) -> Detections:
-    """The given detections if they keep the protocol, else a ModelError that says how they do not."""
-    if not isinstance(given, Detections):
-        raise ModelError(f"{model}: detect() must return Detections, not {type(given).__name__}")
-    n = len(given.categories)
-    shapes = {"boxes": (n, 4), "scores": (n,), "groups": (n if len(given.groups) else 0,)}
-    try:
-        arrays = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in shapes}
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{model}: detect() returned something else than numbers: {error}") from None
-    if n == 0 and not arrays["boxes"].size:
-        arrays["boxes"] = np.zeros((0, 4))
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise ModelError(f"{model}: detect() returned {name} of shape {arrays[name].shape}, expected {shape}")
-        if not np.isfinite(arrays[name]).all():
-            raise ModelError(f"{model}: detect() returned {name} that are not finite")
-    return Detections(arrays["boxes"], arrays["scores"], tuple(given.categories), arrays["groups"].astype(bool))
 
 
 def _truth_rows(item: RelationsItem) -> BoxedPairs:

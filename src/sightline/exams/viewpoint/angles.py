@@ -6,10 +6,12 @@ about the vertical axis, each of 360° / n, after which an object looks the same
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sightline.geometry import azimuth_bins, geodesic, rotations
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -18,29 +20,18 @@ FLIP: Final = 30.0
 """Degrees: an answer is flipped where it is wrong, and right to this angle once it is turned by 180°."""
 
 
-def azimuth_bins(azimuths: NDArray[Any], views: int) -> NDArray[np.int64]:
-    """Number the sections of azimuths in degrees, 0 … views − 1; section 0 is centred on azimuth 0.
-
-    >>> azimuth_bins(np.array([0.0, 44.9, 45.0, 350.0]), 4).tolist()
-    [0, 0, 1, 0]
-    """
-    width = 360.0 / views
-    return np.floor((np.asarray(azimuths, dtype=np.float64) + width / 2) / width).astype(np.int64) % views
-
-
 def same_section(truth: Floats, answer: Floats, symmetry: NDArray[np.int64], views: int) -> Flags:
     """(N,) whether azimuths in degrees lie in one of `views` equal sections, up to the symmetry; False for NaN.
 
     >>> same_section(np.array([10.0, 10.0]), np.array([350.0, 190.0]), np.array([1, 2]), 4).tolist()
     [True, True]
     """
-    known = np.isfinite(truth) & np.isfinite(answer)
+    said = azimuth_bins(answer, views)
+    known = np.isfinite(truth) & (said >= 0)
     right: Flags = known & (symmetry == 0)
-    said = azimuth_bins(np.where(known, answer, 0.0), views)
     for turns in np.unique(symmetry[symmetry > 0]).tolist():
-        of = known & (symmetry == turns)
         for k in range(turns):
-            right |= of & (azimuth_bins(np.where(known, truth, 0.0) + 360.0 * k / turns, views) == said)
+            right |= known & (symmetry == turns) & (azimuth_bins(truth + 360.0 * k / turns, views) == said)
     return right
 
 
@@ -56,13 +47,6 @@ def azimuth_gap(truth: Floats, answer: Floats, symmetry: NDArray[np.int64]) -> F
     return np.where(symmetry == 0, 0.0 * gap, gap)
 
 
-def rotations(angles: Floats) -> Floats:
-    """(N, 3, 3) rotations object → camera of viewpoints (N, 3) in degrees, as the camera of PASCAL3D+ turns."""
-    azimuth, elevation, theta = np.deg2rad(np.asarray(angles, dtype=np.float64)).T
-    tilt = elevation - np.pi / 2
-    return _turn(theta, 2) @ _turn(tilt, 0) @ _turn(-azimuth, 2)
-
-
 def rotation_gap(truth: Floats, answer: Floats, symmetry: NDArray[np.int64]) -> Floats:
     """(N,) geodesic angle between viewpoints (N, 3), 0 … 180 degrees, up to the symmetry; NaN where unknown.
 
@@ -70,29 +54,18 @@ def rotation_gap(truth: Floats, answer: Floats, symmetry: NDArray[np.int64]) -> 
     >>> [rotation_gap(*pair, np.array([n])).round(6).item() for n in (1, 2, 0)]
     [180.0, 0.0, 0.0]
     """
-    between = np.swapaxes(rotations(answer), 1, 2) @ rotations(truth)
-    along, across = between[:, 0, 0] + between[:, 1, 1], between[:, 1, 0] - between[:, 0, 1]
-    # The trace after a turn of the object by an angle; the best of all turns, or of those that look the same.
-    trace = np.hypot(along, across)
-    for turns in np.unique(symmetry[symmetry > 0]).tolist():
-        angles = 2 * np.pi * np.arange(turns) / turns
-        best = (along[:, None] * np.cos(angles) - across[:, None] * np.sin(angles)).max(axis=1)
-        trace = np.where(symmetry == turns, best, trace)
-    return np.rad2deg(np.arccos(np.clip((trace + between[:, 2, 2] - 1) / 2, -1.0, 1.0)))
+    there, said = rotations(*truth.T), rotations(*answer.T)
+    between = np.swapaxes(said, 1, 2) @ there
+    # The trace of what is between them, after a turn of the object, is greatest for this one.
+    best = np.arctan2(between[:, 0, 1] - between[:, 1, 0], between[:, 0, 0] + between[:, 1, 1])
+    gap = geodesic(rotations(truth[:, 0] - np.where(symmetry == 0, np.degrees(best), 0.0), *truth.T[1:]), said)
+    for turns in np.unique(symmetry[symmetry > 1]).tolist():
+        alike = [rotations(truth[:, 0] + 360.0 * k / turns, *truth.T[1:]) for k in range(turns)]
+        gap = np.where(symmetry == turns, np.min([geodesic(one, said) for one in alike], axis=0), gap)
+    return gap
 
 
 def flipped(truth: Floats, answer: Floats, symmetry: NDArray[np.int64]) -> Flags:
     """(N,) whether an answer takes front for back: wrong by more than `FLIP`, and right once turned by 180°."""
     turned = answer + np.array([180.0, 0.0, 0.0])
     return (rotation_gap(truth, answer, symmetry) > FLIP) & (rotation_gap(truth, turned, symmetry) <= FLIP)
-
-
-def _turn(angles: Floats, axis: int) -> Floats:
-    """(N, 3, 3) rotations about one axis, radians."""
-    one, two = (axis + 1) % 3, (axis + 2) % 3
-    matrices = np.zeros((len(angles), 3, 3))
-    matrices[:, axis, axis] = 1.0
-    matrices[:, one, one] = matrices[:, two, two] = np.cos(angles)
-    matrices[:, two, one] = np.sin(angles)
-    matrices[:, one, two] = -np.sin(angles)
-    return matrices

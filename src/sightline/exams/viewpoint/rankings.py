@@ -60,6 +60,12 @@ class ViewRules:
         if not 0 < self.overlap <= 1:
             raise ConfigError(f"the overlap of a match must lie above 0 and at most at 1, found {self.overlap:g}")
 
+    def kept(self, objects: ViewedBoxes) -> Flags:
+        """(n,) objects that are not removed."""
+        if self.difficult == "remove" and objects.difficult is not None:
+            return ~objects.difficult
+        return np.ones(len(objects), dtype=bool)
+
     @property
     def measures(self) -> tuple[tuple[str, ...], ...]:
         """Paths of all scores of a class, AP first; the order of the thresholds of `class_rankings`."""
@@ -182,8 +188,7 @@ class ViewMatches:
 
 def match_class(objects: ViewedBoxes, detections: ViewedBoxes, rules: ViewRules) -> ViewMatches:
     """Match the detections of one class to its objects under the rules."""
-    if rules.difficult == "remove" and objects.difficult is not None:
-        objects = objects.take(~objects.difficult)
+    objects = objects.take(rules.kept(objects))
     given = [BoxSet(of.image, of.box) for of in (detections, objects)]
     found, first = match_best(*given, threshold=rules.overlap, inclusive=rules.inclusive)
     return ViewMatches(objects, detections, found, first, rules)

@@ -32,6 +32,7 @@ from sightline.skills import (
     SILENT,
     UNKNOWN,
     Asked,
+    BoxedObjects,
     Detections,
     Judgements,
     Pairs,
@@ -40,6 +41,8 @@ from sightline.skills import (
     RelationsSpec,
     TuringSpec,
     Verdicts,
+    ViewAngles,
+    ViewpointSpec,
 )
 from sightline.store.formats.csvio import FIRST_ROW, NUMBER, TEXT, Column, code, read_csv, refuse, refuse_boxes
 from sightline.store.formats.vrd25 import read_predictions
@@ -50,6 +53,9 @@ _REVERSE: Final = np.array(REVERSE, dtype=np.int8)
 _DETECTION_COLUMNS: Final = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
     ("xmin", "xmax", "ymin", "ymax", "score"), NUMBER
 )
+
+
+_ANGLES: Final = ("azimuth", "elevation", "theta")
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,11 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+def _degrees(value: Any) -> float | None:
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if fits and np.isfinite(value) else None
+
+
 def _only(kinds: Any) -> Callable[[Any], Any]:
     return lambda value: value if isinstance(value, kinds) else None
 
@@ -114,6 +125,14 @@ _TURING_FIELDS: Final = {
     "stream": _number("a whole number, 0 or more", "not a stream", r"\d{1,9}", _count),
     "step": _number("a whole number, 0 or more", "not a step", r"\d{1,9}", _count),
     "answer": _Field(TEXT, _only(str | bool), "not a valid answer", "text, true or false"),
+}
+
+
+_DEGREES: Final = _Field(NUMBER, _degrees, "not an angle", "degrees")
+_VIEWPOINT_FIELDS: Final = {
+    "scene_id": _Field(TEXT, _only(str), "not a scene", "text"),
+    "object": _Field(TEXT, _only(str), "not an object", "text"),
+    **dict.fromkeys(_ANGLES, _DEGREES),
 }
 
 
@@ -215,28 +234,38 @@ class Predictions:
 class DetectionsFile:
     """Detections from a CSV with columns image_id, entity, xmin, xmax, ymin, ymax, score and, optionally, group.
 
-    Boxes are fractions of the image. An image is known by its scene id, the end of that id after a slash or its
-    picture's stem; one that is not in the file has no detections. A group, 1 and not 0, is a box around several
-    things.
+    With azimuth, elevation and theta, in degrees, it also says from which side each object is seen. Boxes are
+    fractions of the image. An image is known by its scene id, the end of that id after a slash or its picture's
+    stem; one that is not in the file has no detections. A group, 1 and not 0, is a box around several things.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        grouped = {"group": code({"0": 0, "1": 1}, problem="not a flag")} if "group" in _names(path) else {}
-        frame = read_csv(path, _DETECTION_COLUMNS | grouped)
+        names = _names(path)
+        grouped = {"group": code({"0": 0, "1": 1}, problem="not a flag")} if "group" in names else {}
+        turned = dict.fromkeys(_ANGLES, NUMBER) if set(_ANGLES) & set(names) else {}
+        frame = read_csv(path, _DETECTION_COLUMNS | grouped | turned)
         refuse_boxes(frame, ("xmin", "xmax", "ymin", "ymax"), file=path)
         self._boxes = frame.select("xmin", "ymin", "xmax", "ymax").to_numpy()
         self._groups = frame["group"].to_numpy().astype(bool) if "group" in frame.columns else np.zeros(0, bool)
+        self._angles = frame.select(_ANGLES).to_numpy() if turned else np.zeros((0, 3))
         self._scores = frame["score"].to_numpy()
         self._categories = frame["entity"].to_list()
         self._rows = _rows_by_key(frame.select("image_id"))
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """DataError where the file has no box in any image to be asked about."""
-        names = {name for scene in spec.scenes for name in image_ids(scene)} | set(spec.pictures)
+        self._check(spec.scenes, spec.pictures)
+
+    def check_viewpoint(self, spec: ViewpointSpec) -> None:
+        """DataError where the file has no box in any picture to be looked at."""
+        self._check(spec.scenes)
+
+    def _check(self, scenes: Sequence[str], pictures: Sequence[str] = ()) -> None:
+        names = {name for scene in scenes for name in image_ids(scene)} | set(pictures)
         found = [image for (image,) in self._rows]
         if names.isdisjoint(found):
-            raise other_images(self.path, dict.fromkeys(image_ids(scene)[-1] for scene in spec.scenes), found)
+            raise other_images(self.path, dict.fromkeys(image_ids(scene)[-1] for scene in scenes), found)
 
     def detect(self, view: View) -> Detections:
         """The file's detections in this view, in file order."""
@@ -247,6 +276,7 @@ class DetectionsFile:
             scores=self._scores[rows],
             categories=tuple(self._categories[row] for row in rows),
             groups=self._groups[rows] if len(self._groups) else np.zeros(len(rows), dtype=bool),
+            angles=self._angles[rows] if len(self._angles) else np.zeros((0, 3)),
         )
 
 
@@ -359,13 +389,49 @@ class TuringAnswers:
         return self._answers.get(self._place, ABSTAIN)
 
 
-AnswersModel = Predictions | DetectionsFile | PredicateAnswers | TuringAnswers
+class ViewpointAnswers:
+    """Answers to the viewpoint exam in given boxes: rows of scene_id, object, azimuth, elevation and theta.
+
+    The object is its id in the scene; angles are degrees. Where a scene has several views, ``scene_id`` is followed
+    by a slash and the view's id. What has no row is met with silence.
+
+    Args:
+        path: A ``.csv`` with these columns in any order, or a ``.jsonl`` with one object of these keys a line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        types = dict.fromkeys(_VIEWPOINT_FIELDS, pl.Float64) | dict.fromkeys(("scene_id", "object"), pl.String)
+        self._first, frame = _read_answers(path, _VIEWPOINT_FIELDS, types)
+        again = ~pl.struct("scene_id", "object").is_first_distinct()
+        refuse(frame, again, "answered twice", file=path, field="object", found=pl.col("object"), line=self._first)
+        keys = zip(frame["scene_id"], frame["object"], strict=True)
+        self._rows = {key: row for row, key in enumerate(keys)}
+        self._angles = frame.select(_ANGLES).to_numpy()
+
+    def check_viewpoint(self, spec: ViewpointSpec) -> None:
+        """DataError for a row about a picture or an object that is not asked about."""
+        for (scene, thing), row in self._rows.items():
+            field, known = ("object", spec.objects[scene]) if scene in spec.objects else ("scene_id", spec.scenes)
+            found = thing if field == "object" else scene
+            if found not in known:
+                problem = f"nothing of that name is asked about{did_you_mean(found, known)}"
+                raise DataError(problem, file=self.path, row=row + self._first, field=field, found=found)
+
+    def viewpoint(self, objects: BoxedObjects) -> ViewAngles:
+        """What the file says about these objects."""
+        rows = [self._rows.get((objects.view.id, thing), -1) for thing in objects.objects]
+        return ViewAngles(np.vstack([self._angles, np.full(3, np.nan)])[rows].reshape(-1, 3))
+
+
+AnswersModel = Predictions | DetectionsFile | PredicateAnswers | TuringAnswers | ViewpointAnswers
 
 _MODELS: Final[Mapping[str, Callable[[Path], AnswersModel]]] = {
     "relate": Predictions,
     "detect": DetectionsFile,
     "predicates": PredicateAnswers,
     "answer": TuringAnswers,
+    "viewpoint": ViewpointAnswers,
 }
 _KNOWN_BY: Final = {
     ".csv": {
@@ -373,9 +439,11 @@ _KNOWN_BY: Final = {
         "step": "answer",
         "image_id": "detect",
         "score": "detect",
+        "azimuth": "viewpoint",
         "image_id_1": "relate",
     },
-    ".jsonl": {"step": "answer", "predicate": "predicates"},  # lines of a Turing test may have any other key
+    # Lines of a Turing test may have any other key.
+    ".jsonl": {"step": "answer", "predicate": "predicates", "azimuth": "viewpoint"},
 }
 """Column or key by which a file is known → the skill of its model; the first that a file has decides."""
 
