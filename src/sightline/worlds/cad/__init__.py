@@ -32,6 +32,7 @@ SUBTYPES: Final[dict[str, tuple[str, ...]]] = {
     "bus": ("city", "coach", "double_decker", "mini"),
     "car": ("suv", "sedan", "hatchback", "pickup"),
     "chair": ("dining", "arm", "office", "bar"),
+    "diningtable": ("rectangular", "square", "round", "trestle"),
     "motorbike": ("sport", "cruiser", "scooter", "off_road"),
 }
 """Category → its sub-types, each a function in the module of that name."""

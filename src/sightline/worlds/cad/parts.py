@@ -152,7 +152,7 @@ def cushion(
     x, y, z = (side / 2.0 for side in size)
     reach = min(edge, 0.999 * z)
     turn = min(max(corner or 0.0, reach), 0.999 * min(x, y))
-    tilt = np.linspace(0.0, np.pi / 2.0, 4)
+    tilt = np.linspace(0.0, np.pi / 2.0, 3)
 
     def loop(cut: float) -> Floats:
         """The outline moved in by `cut`, with points along its straight sides."""
