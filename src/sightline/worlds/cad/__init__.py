@@ -34,6 +34,7 @@ SUBTYPES: Final[dict[str, tuple[str, ...]]] = {
     "chair": ("dining", "arm", "office", "bar"),
     "diningtable": ("rectangular", "square", "round", "trestle"),
     "motorbike": ("sport", "cruiser", "scooter", "off_road"),
+    "sofa": ("two_seat", "three_seat", "corner", "club"),
 }
 """Category → its sub-types, each a function in the module of that name."""
 
