@@ -269,6 +269,26 @@ def pod(slot: str, stations: ArrayLike, *, power: float = 2.0, points: int = 16,
     return loft(slot, rings, crease=60.0)
 
 
+def foil(slot: str, stations: ArrayLike, *, upright: bool = False) -> Part:
+    """Draw a wing or fin with a rounded nose: (x, y, z of the leading edge, chord along y, thickness) a row.
+
+    The thickness is along z, or along x where it stands `upright`.
+    """
+    u = np.array((0.0, 0.04, 0.15, 0.35, 0.65, 1.0))
+    half = np.sqrt(u) * (1.0 - u) * 1.1 + 0.02 * (u > 0.0)
+    around = np.concatenate((np.column_stack((u, half)), np.column_stack((u, -half))[:0:-1]))
+    rings = []
+    for x, y, z, chord, thick in np.asarray(stations, np.float64):
+        along, across = y + around[:, 0] * chord, around[:, 1] * thick
+        flat = (
+            (x + across, along, np.full(len(around), z))
+            if upright
+            else (np.full(len(around), x), along, z + across)
+        )
+        rings.append(np.column_stack(flat))
+    return loft(slot, rings, crease=50.0)
+
+
 def tube(
     slot: str,
     path: ArrayLike,
