@@ -12,9 +12,9 @@ random generator that puts closed `parts` together and returns a `Draft`:
 
 and is listed in `SUBTYPES`. `parts.py` has the toolbox: `loft` (through rings), `slab` (a pane over a `patch`
 or any grid), `box`, `cushion`, `post` (level rectangles along a path), `extrude`, `lathe`, `cylinder`, `ring`,
-`ellipsoid`, `pod`, `tube`, `wheel`, `wire_wheel`; `both` mirrors, and `Part.bent` deforms. `model.LOOKS` has the
-slots: `paint` takes the object's colour and material, the others keep their own. Every listed sub-type must pass
-tests/worlds/test_cad_models.py:
+`ellipsoid`, `pod`, `foil`, `tube`, `wheel`, `wire_wheel`; `both` mirrors, and `Part.bent` deforms. `model.LOOKS`
+has the slots: `paint` takes the object's colour and material, the others keep their own. Every listed sub-type must
+pass tests/worlds/test_cad_models.py:
 
 - every part closed (each edge in two faces, once each way), facing out, with a positive volume;
 - 1,500 to 8,000 triangles (bottles and tables may have fewer), at most eight slots;
@@ -28,6 +28,7 @@ from __future__ import annotations
 from typing import Final
 
 SUBTYPES: Final[dict[str, tuple[str, ...]]] = {
+    "aeroplane": ("airliner", "fighter", "propeller", "biplane"),
     "bicycle": ("city", "road", "mountain", "child"),
     "bus": ("city", "coach", "double_decker", "mini"),
     "car": ("suv", "sedan", "hatchback", "pickup"),
@@ -35,6 +36,7 @@ SUBTYPES: Final[dict[str, tuple[str, ...]]] = {
     "diningtable": ("rectangular", "square", "round", "trestle"),
     "motorbike": ("sport", "cruiser", "scooter", "off_road"),
     "sofa": ("two_seat", "three_seat", "corner", "club"),
+    "train": ("high_speed", "commuter", "diesel", "steam"),
 }
 """Category → its sub-types, each a function in the module of that name."""
 

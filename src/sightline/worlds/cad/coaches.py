@@ -102,6 +102,22 @@ class Coach:
                 arches.append((y, None))
         return sorted(arches, key=lambda place: place[0])
 
+    def over(
+        self,
+        slot: str,
+        lines: Mapping[str, Sequence[tuple[float, float]]],
+        x: tuple[float, float],
+        y: tuple[float, float],
+    ) -> Part:
+        """A pane that lies on a sloping nose, between two x and two y; `lines` as in `body`."""
+        grid = []
+        for at in np.linspace(*y, 5):
+            ring = replace(self, **{key: _along(line, at) for key, line in lines.items()}).section(at, self.low)
+            up = ring[ring[:, 2] > self.belt]
+            up = up[np.argsort(up[:, 0])]
+            grid.append([(u, at, np.interp(u, up[:, 0], up[:, 2])) for u in np.linspace(*x, 9)])
+        return slab(slot, grid, 2.0 * PROUD, crease=60.0).bent(self.swept)
+
     def swept(self, points: Floats) -> Floats:
         """Bow and rake the front, and bow the back: what is near them moves, the middle stays."""
         x, y, z = points.T
