@@ -60,6 +60,7 @@ class ViewpointExam(Exam[ViewpointItem]):
 
     name: ClassVar[str] = "viewpoint"
     title: ClassVar[str] = "Viewpoint"
+    card: ClassVar[str] = "sightline.exams.viewpoint.card"
     columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "image"

@@ -1,0 +1,223 @@
+"""The viewpoint exam on the report card: tables by class, confusion, errors, curves, and single pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, cast
+
+import numpy as np
+import polars as pl
+
+from sightline.errors import PictureError
+from sightline.exams.base import Name
+from sightline.exams.card import CardContext
+from sightline.exams.runner import items_of
+from sightline.exams.scoring import RunResult
+from sightline.exams.viewpoint.angles import flipped, rotation_gap
+from sightline.exams.viewpoint.drawing import DrawnView, view_drawing, view_frame
+from sightline.exams.viewpoint.exam import ViewpointExam
+from sightline.exams.viewpoint.items import ViewpointItem
+from sightline.exams.viewpoint.measures import ACCURACY, COARSE, THIRDS, ViewRecords, means_over, titles
+from sightline.exams.viewpoint.plots import (
+    azimuth_roses,
+    confusion_chart,
+    elevation_chart,
+    error_chart,
+    occlusion_chart,
+    precision_recall_charts,
+)
+from sightline.show.page import Example, Figure, FigureRow, Section
+from sightline.show.table import Cell, Table, scored, shared
+from sightline.text import counted
+
+_ONE: Final = np.ones(1, dtype=np.int64)
+
+GIVEN_NOTE: Final = (
+    "Accuracy is the share of objects whose rotation is wrong by less than π/6 (30°) or π/18 (10°); an answer "
+    "takes front for back where it is wrong, and right to π/6 once turned by 180°. Means go over classes."
+)
+DETECTED_NOTE: Final = (
+    "AP counts boxes alone. The precision of AVP counts only boxes whose azimuth lies in the right one of so many "
+    "equal sections, that of ARP those whose rotation is wrong by less than so many degrees; both have the recall "
+    "of AP."
+)
+THIRDS_NOTE: Final = (
+    "Objects by the share of their landmarks that another object or the edge of the picture hides. Precision is "
+    "normalised (Hoiem): R·N / (R·N + F) with N one third of the class’s objects; objects of other thirds are "
+    "ignored."
+)
+
+
+def words(name: Name) -> str:
+    """The measure, and what it is over."""
+    over = name.path[-1]
+    measure = ACCURACY.get(name.path[0]) or (name.table or " ".join(name.path[:-1]).upper())
+    return f"{measure}, mean over classes" if over == "mean" else over if name.part else f"{measure}, {over}"
+
+
+def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
+    """How much was asked, and in whose boxes."""
+    facts = card.focus.scores.facts
+    yield "asked", f"{counted(facts['n_images'], 'image')}, {counted(facts['n_objects'], 'object')}"
+    detected = _exam(card).boxes == "detected"
+    yield "boxes", f"the models’ own, {counted(facts['n_detections'], 'detection')}" if detected else "given"
+
+
+def scores(card: CardContext) -> Iterator[Table]:
+    """Every run in one line: means over classes."""
+    if _exam(card).boxes == "detected":
+        paths = titles(_exam(card).rules)
+        rows = [card.row(r, [shared(r.scores.at(*path, "mean")) for path in paths]) for r in card.answered]
+        yield Table("Means over classes", ("model", *paths.values()), tuple(rows), note=DETECTED_NOTE)
+        return
+    rows = [card.row(r, [*_accuracies(r, "mean"), _median(r, "mean")]) for r in card.answered]
+    columns = ("model", *ACCURACY.values(), "median error, °")
+    yield Table("Means over classes", columns, tuple(rows), note=GIVEN_NOTE)
+
+
+def sections(card: CardContext) -> Iterator[Section]:
+    """Class by class, by occlusion, confusion and errors of the focus, and what the data looks like."""
+    if not card.answered:
+        return
+    read = ViewRecords.of(card.focus.records, _exam(card).rules)
+    detected = _exam(card).boxes == "detected"
+    yield Section("classes", "Class by class", (), tuple(_class_tables(card, read.classes, detected)))
+    thirds = tuple(_third_tables(card, detected))
+    if thirds:
+        yield Section("occlusion", "By degree of occlusion", (THIRDS_NOTE,) if detected else (), thirds)
+    if detected:
+        charts = tuple(precision_recall_charts(read.matches, len(read.units)))
+        shown = (FigureRow(card.focus.name, charts, small=True),) if charts else ()
+        yield Section("curves", "Precision over recall", (), shown)
+    yield Section("confusion", "Which views are taken for which", (), tuple(_confusion(card, read)))
+    items = items_of(card.exam.settled(card.data), card.data)
+    figures = tuple(azimuth_roses(cast("Sequence[ViewpointItem]", items)))
+    spreads = (
+        Figure("Elevations", elevation_chart(cast("Sequence[ViewpointItem]", items))),
+        Figure("Occlusion", occlusion_chart(cast("Sequence[ViewpointItem]", items))),
+    )
+    told = "From where objects are seen: the front is below, 90° on the right; areas are numbers of objects."
+    rows = (FigureRow("Azimuths", figures, told, small=True), FigureRow("", spreads))
+    yield Section("data", "What is asked about", (), rows, folded=True)
+
+
+def _exam(card: CardContext) -> ViewpointExam:
+    return cast("ViewpointExam", card.exam)
+
+
+def _accuracies(result: RunResult, label: str) -> list[Cell]:
+    return [shared(result.scores.at(measure, label)) for measure in ACCURACY]
+
+
+def _median(result: RunResult, label: str) -> Cell:
+    return scored(result.scores.at("median_error", label), 1)
+
+
+def _class_tables(card: CardContext, classes: Sequence[str], detected: bool) -> Iterator[Table]:
+    labels = list(means_over(classes))
+    columns = ("model", *labels)
+    if detected:
+        for path, title in titles(_exam(card).rules).items():
+            rows = [card.row(r, [shared(r.scores.at(*path, label)) for label in labels]) for r in card.answered]
+            yield Table(title, columns, tuple(rows))
+        return
+    for measure, title in ACCURACY.items():
+        shown = [r for r in card.answered if measure != "unanswered" or _any(r)]
+        rows = [card.row(r, [shared(r.scores.at(measure, label)) for label in labels]) for r in shown]
+        yield Table(title.capitalize(), columns, tuple(rows))
+    rows = [card.row(r, [_median(r, label) for label in labels]) for r in card.answered]
+    yield Table("Median error, degrees", columns, tuple(rows))
+
+
+def _any(result: RunResult) -> bool:
+    share = result.scores.at("unanswered", "mean")
+    return share is not None and share.value > 0
+
+
+def _third_tables(card: CardContext, detected: bool) -> Iterator[Table]:
+    def cells(r: RunResult) -> list[Cell]:
+        paths = [("normalised_ap", t, "mean") if detected else ("accuracy_pi_6", "occlusion", t) for t in THIRDS]
+        return [shared(r.scores.at(*path)) for path in paths]
+
+    rows = [card.row(r, cells(r)) for r in card.answered]
+    if any(cell.text != "–" for row in rows for cell in row.cells):
+        title = "Normalised AP, mean over classes" if detected else "Accuracy at π/6"
+        yield Table(title, ("model", *THIRDS), tuple(rows))
+
+
+def _confusion(card: CardContext, read: ViewRecords) -> Iterator[Table | Figure | FigureRow]:
+    tables = card.focus.scores.facts.get("confusion", {})
+    total = np.sum([np.array(table) for table in tables.values()], axis=0) if tables else np.zeros((8, 8), int)
+    title = f"Azimuths of all classes, {card.focus.name}"
+    errors = read.error[np.isfinite(read.answers[:, 0])]
+    figures = (
+        Figure("Confusion of 8 views", confusion_chart(total, title=title)),
+        Figure("Errors of rotation", error_chart(errors, title=f"Errors of {card.focus.name}")),
+    )
+    yield FigureRow("All classes", figures)
+    labels = means_over(read.classes)
+    rows = [
+        card.row(r, [shared(r.scores.at("confusion_diagonal", name)) for name in labels]) for r in card.answered
+    ]
+    yield Table("Mean diagonal of the confusion of 8 views", ("model", *labels), tuple(rows))
+
+
+def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
+    """Single pictures: boxes, which way each object faces, and which way the model says it does."""
+    items = {item.id: item for item in items_of(card.exam.settled(card.data), card.data)}
+    for kind, ids in card.chosen(result).items():
+        for name in ids:
+            records = result.records.rows.filter((pl.col("item") == name) & (pl.col("kind") == "object"))
+            shown = drawn_views(cast("ViewpointItem", items[name]), records.to_dicts(), card)
+            right = int(records["right"].sum() or 0)
+            asked = int(records["right"].count())
+            note = f"{right} of {counted(asked, 'object')} right to π/6"
+            svg = view_drawing(view_frame(shown, items[name].view.size, _pixels(items[name])), shown, title=name)
+            facts = {"right": right, "asked": asked, "objects": [one.words for one in shown]}
+            yield Example(result.exam.name, result.name, kind, name, name, svg, note, facts)
+
+
+def drawn_views(item: ViewpointItem, rows: Sequence[dict[str, Any]], card: CardContext) -> list[DrawnView]:
+    """The objects of one picture as they are drawn."""
+    scene = card.data.scene(item.scene_id)
+    view = item.view.id.removeprefix(f"{scene.id}/") if len(scene.views) > 1 else scene.views[0].id
+    landmarks = {s.object_id: s.landmarks for s in scene.seen_in(view)}
+    made = []
+    for row in rows:
+        truth, answer = (
+            np.array([math.nan if row[k] is None else row[k] for k in keys])
+            for keys in (("truth", "truth_elevation", "truth_theta"), ("answer", "elevation", "theta"))
+        )
+        box = (row["x0"], row["y0"], row["x1"], row["y1"])
+        marks = landmarks.get(row["object"], ())
+        made.append(DrawnView(row["category"], box, truth, answer, _words(truth, answer), marks))
+    return made
+
+
+def _words(truth: np.ndarray[Any, Any], answer: np.ndarray[Any, Any]) -> str:
+    if np.isnan(truth).any() or np.isnan(answer[0]):
+        return "not answered" if np.isfinite(truth).all() else "view unknown"
+    gap = float(rotation_gap(truth[None], answer[None], _ONE)[0])
+    if flipped(truth[None], answer[None], _ONE)[0]:
+        return f"{gap:.0f}° off: flipped"
+    return f"{gap:.0f}° off" + ("" if gap < COARSE else ": wrong")
+
+
+def _pixels(item: ViewpointItem) -> Any:
+    """The picture, or None where there is none or it cannot be read."""
+    try:
+        return item.view.image() if item.view.load_image is not None else None
+    except PictureError:
+        return None
+
+
+def examples_page(card: CardContext) -> dict[str, Any]:  # noqa: ARG001 - a hook
+    """What the page says of the pictures on show."""
+    lead = (
+        "Single pictures, mistakes first. The green arrow points where an object’s front points, the orange one "
+        "where the model says it does; the thin lines point to its top. Below, each object from above, its front "
+        "at the foot: the dots stand where the camera is (green) and where the model says it is (orange). "
+        "Landmarks are yellow where they are seen."
+    )
+    return {"examples_lead": (lead,)}
