@@ -88,16 +88,17 @@ def _import_shapes(models: ShapeSource, source: Path, to: Path, *, overwrite: bo
     """Write a shape library and tell what is in it."""
     from sightline.worlds.shapes.library import write_library
 
-    shapes = write_library(to, models.read(source), overwrite=overwrite)
-    if not shapes:
-        raise DataError("there is no model in it", file=source, expected=models.describe)
+    left_out: list[DataError] = []
+    shapes = write_library(to, models.read(source, left_out.append), overwrite=overwrite)
     by_category: dict[str, list[LibraryShape]] = {}
     for shape in shapes:
         by_category.setdefault(shape.category, []).append(shape)
     if json:
         facts = {"library": str(to), "format": models.name, "models": len(shapes), "shapes": shapes}
-        print_json(facts)
+        print_json(facts | {"notes": [str(fault) for fault in left_out]})
         return
+    for fault in left_out:
+        err.print(f"note: {fault}")
     printed = table(f"{counted(len(shapes), 'model')} in {to}", "category", "models", "open", "faces", "landmarks")
     for category, members in by_category.items():
         faces, points = (

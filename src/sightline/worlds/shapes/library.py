@@ -68,6 +68,8 @@ def write_library(path: str | Path, solids: Iterable[tuple[Solid, str]], *, over
             listed[name] = LibraryShape(name, category, source, *facts)
             (stage / category).mkdir(exist_ok=True)
             save_solids(stage / f"{name}.npz", [solid])
+        if not listed:
+            raise DataError("there is no model to write", file=path, expected="at least one")
         index = {"format": FORMAT, "version": VERSION, "shapes": [asdict(shape) for shape in listed.values()]}
         (stage / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     return list(listed.values())
