@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, DataError
+from sightline.worlds import arrange, load_world
 from sightline.worlds.cad import CAD, SUBTYPES
 from sightline.worlds.cad.model import draft, parse_name
 from sightline.worlds.shapes import Catalogue, solid
@@ -171,4 +172,35 @@ def test_landmarks_are_those_of_the_official_models(real_data: Path) -> None:
 def test_unknown_names(name: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         solid(name)
+    assert says in str(caught.value)
+
+
+def test_worlds_draw_variants_of_sub_types_and_named_ones(tmp_path: Path) -> None:
+    file = tmp_path / "cars.yaml"
+    file.write_text(
+        "shapes: {cad/car/sedan: 3, cad/bicycle/road#4: 1}\nvariants: [10, 14]\nobjects: [2, 3]\ntries: 50\n"
+    )
+    world = load_world(file)
+    assert world.forms("cad/car/sedan") == tuple(f"cad/car/sedan#{i}" for i in range(10, 14))
+    assert "cad/bicycle/road#4:small" in world.solids()
+    drawn = [o.shape.partition(":")[0] for i in range(6) for o in arrange(world, 0, i).objects]
+    assert set(drawn) <= {*world.forms("cad/car/sedan"), "cad/bicycle/road#4"}
+    assert len(set(drawn)) >= 4
+    assert arrange(world, 0, 1) == arrange(world, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("shapes: [cad/car/sedann]", "did you mean 'cad/car/sedan'"),  # near miss
+        ("shapes: ['cad/car/sedan#x']", "unknown shape 'cad/car/sedan#x'"),  # no number
+        ("shapes: [cad/car/sedan]\nvariants: [3, 3]", "range is empty"),  # no variant at all
+        ("shapes: [cad/car/sedan]\nvariants: [-1, 3]", "variants"),  # below 0
+    ],
+)
+def test_worlds_refuse_unknown_models(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "cars.yaml"
+    file.write_text(text + "\n")
+    with pytest.raises(DataError) as caught:
+        load_world(file)
     assert says in str(caught.value)

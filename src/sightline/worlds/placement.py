@@ -20,6 +20,7 @@ import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.worlds.bodies import body, carries, perches, turns_within
+from sightline.worlds.cad import PREFIX
 from sightline.worlds.company import ShapeSets, shape_sets
 from sightline.worlds.layout import How, Placed
 from sightline.worlds.poses import (
@@ -35,7 +36,7 @@ from sightline.worlds.poses import (
     settle_on_table,
     settle_on_top,
 )
-from sightline.worlds.solids import Floats
+from sightline.worlds.solids import SEGMENTS, Floats
 from sightline.worlds.spec import World
 from sightline.worlds.world import Cooccurrence, ZoneSpec
 
@@ -102,9 +103,11 @@ def _draw(
         u, size, color, material = rng.random(4).tolist()
         shape = given or deck.shapes[min(bisect_right(steps, u * steps[-1]), len(steps) - 1)]
         sizes, colors, materials = deck.looks[shape]
+        forms = deck.forms[shape]
+        form = forms[int(rng.random() * len(forms))] if len(forms) > 1 else forms[0]
         kind = ObjectKind(
             shape,
-            f"{shape}:{sizes[int(size * len(sizes))]}",
+            f"{form}:{sizes[int(size * len(sizes))]}",
             colors[int(color * len(colors))],
             materials[int(material * len(materials))],
         )
@@ -124,6 +127,7 @@ class _Deck:
     steps: list[float]
     sets: Mapping[int, ShapeSets]
     looks: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
+    forms: Mapping[str, tuple[str, ...]]
     zones: Mapping[str, tuple[ZoneSpec, ...]]
     corners: int
 
@@ -145,11 +149,18 @@ class _Deck:
 @lru_cache(maxsize=64)
 def _deck(world: World) -> _Deck:
     shapes, weights = tuple(shape for shape, _ in world.shapes), [weight for _, weight in world.shapes]
-    polygons = (p for name in world.solids() for p in (body(name).outline, body(name).cavity, body(name).top))
     looks = {shape: world.looks(shape) for shape in shapes}
+    forms = {shape: world.forms(shape) for shape in shapes}
     zones = {shape: tuple(zone for zone in world.zones if shape in zone.shapes) for shape in shapes}
-    corners = max(map(len, polygons))
-    return _Deck(shapes, list(accumulate(weights)), _sets(world, shapes, weights), looks, zones, corners)
+    sets = _sets(world, shapes, weights)
+    return _Deck(shapes, list(accumulate(weights)), sets, looks, forms, zones, _corners(world))
+
+
+def _corners(world: World) -> int:
+    """Corners of the largest polygon; CAD models keep below a limit, and need not all be built to know."""
+    listed = [body(name) for name in world.solids() if not name.startswith(PREFIX)]
+    sizes = [len(polygon) for one in listed for polygon in (one.outline, one.cavity, one.top)]
+    return max(sizes) if len(listed) == len(world.solids()) else max([SEGMENTS, *sizes])
 
 
 def _sets(world: World, shapes: tuple[str, ...], weights: list[float]) -> dict[int, ShapeSets]:

@@ -14,6 +14,7 @@ import numpy as np
 from sightline.errors import ConfigError, DataError
 from sightline.hints import hint
 from sightline.typed import OneOf, Value
+from sightline.worlds.cad import CAD
 from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec
 from sightline.worlds.company import MOST_SETS, too_many
 from sightline.worlds.files import Merged, gather, is_drawn
@@ -84,7 +85,7 @@ def _world(merged: Merged) -> World:
     merged = _with_libraries(merged, whole["meshes"])
     whole = Value(merged.values, merged.file_of)
     own = _own_shapes(whole["meshes"])
-    shapes = _weights(whole["shapes"], (*SHAPES, *own))
+    shapes = _weights(whole["shapes"], (*SHAPES, *CAD, *_variants(whole["shapes"]), *own))
     stream = merged.name if whole["stream"].value is None else _stream(whole["stream"])
     names = [name for name, _ in shapes]
     rest = Value({key: value for key, value in merged.values.items() if key not in _READ_APART}, merged.file_of)
@@ -199,6 +200,12 @@ def _own_shapes(meshes: Value) -> tuple[str, ...]:
         except ConfigError as error:
             raise DataError(str(error), file=value.file, field=value.path) from error
     return tuple(name for name, _ in own)
+
+
+def _variants(shapes: Value) -> tuple[str, ...]:
+    """Variants of CAD sub-types that a file names, as ``cad/car/sedan#17``."""
+    listed = [str(name).partition("#") for name in shapes.value] if isinstance(shapes.value, list | dict) else []
+    return tuple(f"{name}#{variant}" for name, _, variant in listed if name in CAD and variant.isdecimal())
 
 
 def _weights(shapes: Value, known: tuple[str, ...]) -> tuple[tuple[str, float], ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal
 
 from sightline.typed import Above, As, Least, OneOf, Unfit
+from sightline.worlds.cad import CAD
 from sightline.worlds.cameras import CameraSpec, Drawn, DrawnCameraSpec, InView, distribution
 from sightline.worlds.layout import MOST_OBJECTS, Point
 from sightline.worlds.looks import COLORS, MATERIALS, Identity, linear
@@ -234,6 +235,7 @@ class World:
         about: One line.
         scenes: How many scenes make the set; None where nobody said.
         shapes: Shapes with their weights.
+        variants: First variant of a CAD sub-type that is drawn, and the first that is not; see `worlds.cad`.
         attributes: Shapes that have sizes, colours or materials of their own.
         categories: Kinds of scenes, each with its own weights of shapes; a scene is of one of them.
         objects: Fewest and most objects in a scene.
@@ -271,6 +273,7 @@ class World:
     sizes: Sizes
     colors: Colors
     materials: Materials
+    variants: Annotated[tuple[int, int], As(tuple[Number, Number]), _rising] = (0, 1)
     attributes: tuple[tuple[str, ShapeLooks], ...] = ()
     categories: tuple[SceneCategory, ...] = ()
     objects: Annotated[tuple[int, int], As(tuple[Count, Count]), _counts]
@@ -313,7 +316,12 @@ class World:
         >>> load_world("geospa/train").solids()[:3]
         ('cube:small', 'cube:medium', 'cube_container:small')
         """
-        return tuple(f"{shape}:{size}" for shape, _ in self.shapes for size in self.looks(shape)[0])
+        every = ((form, self.looks(shape)[0]) for shape, _ in self.shapes for form in self.forms(shape))
+        return tuple(f"{form}:{size}" for form, sizes in every for size in sizes)
+
+    def forms(self, shape: str) -> tuple[str, ...]:
+        """What a shape's objects may be: the variants of a CAD sub-type, else the shape alone."""
+        return tuple(f"{shape}#{i}" for i in range(*self.variants)) if shape in CAD else (shape,)
 
     def looks(self, shape: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Sizes, colours and materials that a shape may have."""
@@ -322,7 +330,7 @@ class World:
 
     def identities(self) -> tuple[Identity, ...]:
         """All combinations of solid, colour and material that a scene may hold, in the order of `solids`."""
-        every = ((shape, *self.looks(shape)) for shape, _ in self.shapes)
+        every = ((form, *self.looks(shape)) for shape, _ in self.shapes for form in self.forms(shape))
         return tuple((f"{s}:{z}", c, m) for s, sizes, cs, ms in every for z in sizes for c in cs for m in ms)
 
     def of_category(self, category: SceneCategory) -> World:

@@ -40,5 +40,8 @@ SUBTYPES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Category → its sub-types, each a function in the module of that name."""
 
-CAD: Final[tuple[str, ...]] = tuple(f"cad/{category}/{one}" for category, many in SUBTYPES.items() for one in many)
+PREFIX: Final = "cad/"
+"""What the names of all models begin with."""
+
+CAD: Final[tuple[str, ...]] = tuple(f"{PREFIX}{kind}/{one}" for kind, many in SUBTYPES.items() for one in many)
 """Names of all sub-types; ``#`` and a number choose a variant."""

@@ -19,8 +19,8 @@ from sightline.worlds.cad.parts import Part
 from sightline.worlds.looks import MATERIALS, Material, linear
 from sightline.worlds.shapes.meshes import standing
 from sightline.worlds.shapes.prisms import Mesh
-from sightline.worlds.shapes.surfaces import Surface, crease_normals
-from sightline.worlds.solids import Floats, Slot, Solid, Triple
+from sightline.worlds.shapes.surfaces import Surface, crease_normals, polygon
+from sightline.worlds.solids import SEGMENTS, Floats, Outline, Slot, Solid, Triple
 
 Rgb = tuple[int, int, int]
 
@@ -118,6 +118,8 @@ def build(name: str) -> Solid:
     looks = {slot: _slot(slot, rng) for slot in sorted(LOOKS)}
     return replace(
         made,
+        outline=_few_corners(made.outline),
+        top=None if made.top is None else _few_corners(made.top),
         slots=tuple(looks.get(slot, Slot(slot)) for slot in slots),
         paint=np.repeat([slots.index(p.slot) for p in drawn.parts], [len(p.faces) for p in drawn.parts]).astype(
             np.uint8
@@ -125,6 +127,15 @@ def build(name: str) -> Solid:
         landmarks={key: (float(x), float(y), float(z)) for key, (x, y, z) in on_surface.items()},
         symmetry=drawn.symmetry,
     )
+
+
+def _few_corners(region: Outline) -> Outline:
+    """The outline with at most `SEGMENTS` corners: placement makes room for so many before it builds a model."""
+    digits = 4
+    while len(region.points) > SEGMENTS:
+        region = polygon(np.round(np.array(region.points), digits))
+        digits -= 1
+    return region
 
 
 def nearest(point: Floats, surface: Surface) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.hints import hint
-from sightline.worlds.cad import CAD
+from sightline.worlds.cad import CAD, PREFIX
 from sightline.worlds.looks import SIZES, split_name
 from sightline.worlds.shapes import invented
 from sightline.worlds.shapes.baked import load_solids
@@ -106,7 +106,7 @@ class Catalogue:
         return self._made[name]
 
     def _build(self, shape: str, name: str, factor: float) -> Solid:
-        if shape.startswith("cad/"):
+        if shape.startswith(PREFIX):
             from sightline.worlds.cad.model import build  # it stands on this package
 
             return scaled(build(shape), name, factor)
