@@ -20,6 +20,7 @@ from sightline.render.fast.pack import Bodies, Eye, Meshes
 from sightline.render.fast.surroundings import wall_of
 
 F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
 
 NEAR = 0.02
 """Nothing nearer to the camera's plane than this is drawn, metres."""
@@ -55,6 +56,27 @@ def raster(meshes: Meshes, bodies: Bodies, eye: Eye, size: tuple[int, int], env:
     amodal, sums = np.zeros((n, height, width), np.bool_), np.zeros((n, 2), np.float64)
     _raster(*meshes[1:4], *bodies, *eye, env, ids, depth, normals, amodal, sums, faces, parts)
     return Surfaces(ids, depth, normals, amodal, sums, faces, parts)
+
+
+def depths_alone(
+    vertices: NDArray[np.float32], faces: NDArray[np.int32], k: F64, pose: F64, size: tuple[int, int]
+) -> F32:
+    """Draw one mesh alone, from both sides of its faces: inverse depths (H, W), 0 where it is not seen.
+
+    Args:
+        vertices: (V, 3).
+        faces: (F, 3).
+        k: 3×3, pixels.
+        pose: Mesh→camera [R | t], 3×4.
+        size: (width, height) in pixels.
+    """
+    row = np.zeros((1, col.SHEET + 1), np.float32)
+    row[0, 3], row[0, col.SHEET] = 1.0, 1.0  # not turned, drawn from both sides
+    ranges = np.array([[0, len(vertices), 0, len(faces)]], np.int32)
+    scratch, shown = np.zeros(size[::-1], np.float32), np.empty(size[::-1], np.int32)
+    seen = np.empty((len(vertices), 3), np.float64)
+    _draw(vertices, faces, row, ranges, k, pose, 0, seen, scratch, shown)
+    return scratch
 
 
 @kernel
