@@ -37,6 +37,7 @@ SUBTYPES: Final[dict[str, tuple[str, ...]]] = {
     "motorbike": ("sport", "cruiser", "scooter", "off_road"),
     "sofa": ("two_seat", "three_seat", "corner", "club"),
     "train": ("high_speed", "commuter", "diesel", "steam"),
+    "tvmonitor": ("flat", "crt", "monitor", "all_in_one"),
 }
 """Category → its sub-types, each a function in the module of that name."""
 
