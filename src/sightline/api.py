@@ -24,7 +24,7 @@ from sightline.exams.run import MANIFEST, Asking, Run
 from sightline.exams.runner import Progress, items_of, require_skills, run_exam
 from sightline.exams.scoring import RESAMPLES, RunComparison, RunResult, compare_runs, score_records
 from sightline.generation import open_any
-from sightline.models import candidate, canonical, is_blind, note_asked
+from sightline.models import candidate, canonical, check_spec, is_blind, note_asked
 from sightline.store import Dataset
 from sightline.text import counted, without_secrets
 
@@ -163,12 +163,15 @@ def run_models(
     Arguments are those of `examine`; `done` is called with the name of a model that a worker has finished with. The
     data is opened once, and its items are made once, in each process.
     """
+    _check_names(names, models)
+    for model in models:
+        if isinstance(model, str):
+            check_spec(model)  # before the data is read, and learned from
     path = data.path if isinstance(data, Dataset) else None if data is None else _path(data)
     exam = exam.for_workers(out) if workers else exam
     opened = data if isinstance(data, Dataset) else exam.open(path)
     exam = exam.settled(opened)
     entrants = exam.entrants(models, opened, baselines=baselines)
-    _check_names(names, models)
     everyone: dict[str, Candidate] = {}
     wanted = [_enter(everyone, exam, model, name) for model, name in _named(entrants.models, names)]
     rivals = {name: _enter(everyone, exam, spec) for name, spec in entrants.baselines.items()}

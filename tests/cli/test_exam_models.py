@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import sightline as sl
+from sightline.exams.registry import exam_names
 from sightline.exams.run import Run
 from sightline.store import write_scenes
 
@@ -51,6 +52,18 @@ def write_model(folder: Path, code: int) -> Path:
     (folder / "helpers.py").write_text(f"CODE = {code}\n")
     (folder / "later.py").write_text("def same(code): return code\n")
     return folder / "m.py"
+
+
+@pytest.mark.parametrize("exam", exam_names())
+@pytest.mark.parametrize(("model", "says"), [("botom_edge", "mean 'bottom_edge'"), ("m.py:M", "no such file")])
+def test_a_model_that_is_not_there_is_found_before_data(
+    cli: Cli, tmp_path: Path, exam: str, model: str, says: str
+) -> None:
+    """The data is not there either: nobody has looked."""
+    said = cli("exam", exam, "--data", tmp_path / "nowhere", "--model", model, "--out", tmp_path / "runs")
+    assert said.code == 2
+    assert says in said.err
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.fixture(scope="module")

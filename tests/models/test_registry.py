@@ -9,7 +9,7 @@ import pytest
 
 from exams.relations.pair_tables import random_table
 from sightline.errors import ConfigError, DataError, MissingExtraError, ModelError
-from sightline.models import available, candidate, load, name_of, needs_training, registry
+from sightline.models import available, candidate, check_spec, load, name_of, needs_training, registry
 from sightline.models.registry import MANIFEST, fingerprint
 from sightline.skills import RelationsStudy, skills_of
 
@@ -99,6 +99,14 @@ def test_a_miss_is_helpful(spec: str, error: type[Exception], says: str) -> None
     with pytest.raises(error) as raised:
         load(spec)
     assert says in str(raised.value)
+
+
+@pytest.mark.parametrize("spec", ["botom_edge", "zzz", "/nowhere/m.py:net", "/nowhere/w.safetensors", "m.py", ""])
+def test_no_model_is_told_without_loading_one(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_build", lambda *_: pytest.fail("it was built"))
+    check_spec("size:margin=0.1")
+    with pytest.raises(ModelError):
+        check_spec(spec)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sightline.models.identity import note_asked
-    from sightline.models.registry import available, candidate, canonical, is_blind, load, name_of, needs_training
+    from sightline.models.registry import (
+        available,
+        candidate,
+        canonical,
+        check_spec,
+        is_blind,
+        load,
+        name_of,
+        needs_training,
+    )
 
-__all__ = ["available", "candidate", "canonical", "is_blind", "load", "name_of", "needs_training", "note_asked"]
+__all__ = [
+    "available",
+    "candidate",
+    "canonical",
+    "check_spec",
+    "is_blind",
+    "load",
+    "name_of",
+    "needs_training",
+    "note_asked",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -174,7 +174,7 @@ def load(spec: str, wanted: Sequence[str] = ()) -> object:
     parts = _parts(spec)
     if len(parts) == 2:
         return Composite(load(parts[0], wanted or ("relate",)), load(parts[1], ("detect",)))
-    model = _load_one(spec, wanted)
+    model = _loader(spec, wanted)()
     if not getattr(model, "name", None):
         with suppress(AttributeError, TypeError):  # frozen or slotted: name_of still knows
             model.name = _display(without_secrets(spec))
@@ -306,27 +306,43 @@ def _display(spec: str) -> str:
     return re.sub(r"[^=,:]*[/\\]", "", spec)
 
 
-def _load_one(spec: str, wanted: Sequence[str]) -> Any:
+def check_spec(spec: str) -> None:
+    """Refuse a spec that names no model, or a file that is not there, by a ModelError; nothing is loaded.
+
+    >>> check_spec("bottom_edge")
+    """
+    for part in _parts(spec):
+        _loader(part, ())
+
+
+def _loader(spec: str, wanted: Sequence[str]) -> Callable[[], Any]:
+    """What loads the model of one spec; a ModelError where there is no such model."""
     head, _, rest = spec.partition(":")
     entries = MANIFEST if head in MANIFEST else _entries()
     if head in entries:
         if rest and ("=" not in rest or rest.startswith("//")) and spelling_of(spec):
             raise _unknown(spec, entries)
-        return _build(entries[head], parse(head, rest))
+        return partial(_build, entries[head], parse(head, rest))
     if python := _PYTHON.fullmatch(spec):
-        return _resolve("sightline.models.adapters.python:load_object")(Path(python[1]), python[2])
+        file, name = _present(python[1]), python[2]
+        return lambda: _resolve("sightline.models.adapters.python:load_object")(file, name)
     if re.search(r"\.py(:.*)?$", spec):
         raise ModelError(f"{spec}: say which object of the file is the model, as in file.py:name")
     if weights := _WEIGHTS.fullmatch(spec):
-        return _checkpoint(Path(weights[1]), parse(weights[1], weights[2] or ""))
+        return partial(_checkpoint, _present(weights[1]), parse(weights[1], weights[2] or ""))
     if _is_answers(spec):
-        return _resolve("sightline.models.adapters.answers:open_answers")(Path(spec), wanted)
+        answers = _present(spec)
+        return lambda: _resolve("sightline.models.adapters.answers:open_answers")(answers, wanted)
     raise _unknown(spec, entries)
 
 
-def _checkpoint(path: Path, given: Mapping[str, str]) -> Any:
-    if not path.is_file():
+def _present(path: str) -> Path:
+    if not _is_there(Path(path)):
         raise ModelError(f"{path}: no such file")
+    return Path(path)
+
+
+def _checkpoint(path: Path, given: Mapping[str, str]) -> Any:
     target = _imported(str(path), "sightline.models.nets.checkpoints:model_loader")(path)
     return _called(str(path), partial(target, path, **bind(str(path), target, {}, given)))
 
