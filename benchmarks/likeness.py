@@ -6,7 +6,12 @@ The reference is Cycles with 512 samples a pixel and no denoiser. Likeness is PS
 union of the objects' visible masks and over the whole picture; a set's figure is the mean of its scenes' dB. Beside
 ours stand Cycles at 512 samples with another seed (on the first ``--again`` scenes) and with few samples and a
 denoiser. Radiance by Cycles is kept in ``--cache``, so a reference is drawn once (about 160 CPU s each) whatever
-becomes of the tone curve. Times are CPU seconds of one core; a ratio is only of times taken on this machine.
+becomes of the tone curve; with ``--drawn`` Blender is never started, and what is not in the cache is left out.
+Times are CPU seconds of one core; a ratio is only of times taken on this machine.
+
+``--write`` keeps the tables in docs/results/worlds/, and in docs/_static/worlds/ the gallery's pictures: the first
+two scenes of each set as the first edition drew them (docs/_static/worlds/before/, by commit 5430f45), as they are
+drawn now, and by Cycles.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import hashlib
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -24,7 +30,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from render import RESULTS, VIEW, calibrate, psnr, shaded_seconds, table, ten_scenes
+from render import RESULTS, VIEW, calibrate, processor, psnr, shaded_seconds, table, ten_scenes
 from sightline.render.blender.jobs import BlenderSettings, write
 from sightline.render.blender.process import render
 from sightline.render.fast import FastRenderer
@@ -36,6 +42,9 @@ REFERENCE = BlenderSettings(512, denoise=False)
 AGAIN = BlenderSettings(512, denoise=False, seed=1)
 FEW = tuple(BlenderSettings(samples) for samples in (1, 2, 4, 8, 16, 32))
 DENOISED = FEW[2]
+GALLERY = RESULTS.parents[1] / "_static" / "worlds"
+SHOWN = 2
+LABELS = ("before", "now", "Cycles 512")
 Light = np.ndarray
 """Radiance, (H, W, 3) float32."""
 
@@ -48,23 +57,26 @@ def scenes_of(name: str, count: int, seed: int) -> list[Layout]:
 
 
 def machine() -> str:
-    """The processor and host that times were taken on."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return f"{platform.node()} {model or platform.processor()}"
+    """Host and processor that times were taken on."""
+    return f"{platform.node()} {processor()}"
 
 
 class Cycles:
-    """Radiance by Cycles with the CPU seconds it took, kept in a folder."""
+    """Radiance by Cycles with the CPU seconds it took, kept in a folder; drawn where missing, unless `closed`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, closed: bool = False) -> None:
+        self._folder, self._closed = folder, closed
         folder.mkdir(parents=True, exist_ok=True)
 
     def draw(self, layouts: Sequence[Layout], settings: BlenderSettings) -> list[tuple[Light, float | None]]:
-        """Radiance of each layout's view, and the CPU seconds it took; None where another machine drew it."""
+        """Radiance of each layout's view, and the CPU seconds it took; None where another machine drew it.
+
+        Nothing at all where a picture is missing and none may be drawn.
+        """
         files = [self._file(layout, settings) for layout in layouts]
         todo = [i for i, file in enumerate(files) if not file.exists()]
+        if todo and self._closed:
+            return []
         if todo:
             begun = _children()
             work = [(layouts[i], [s for s in layouts[i].shots if s.name == VIEW]) for i in todo]
@@ -125,20 +137,33 @@ def likeness(name: str, layouts: Sequence[Layout], cycles: Cycles, again: int) -
     found["each"] = [object_psnr(a, b, i) for a, b, i in zip(images, peers, ids, strict=True)]
     seconds = [s for _, s in drawn]
     found["512"] = None if None in seconds else float(np.mean(seconds))
-    if again:
-        found["again"] = against(encoded(light) for light, _ in cycles.draw(layouts[:again], AGAIN))
+    if again and (other := cycles.draw(layouts[:again], AGAIN)):
+        found["again"] = against(encoded(light) for light, _ in other)
     for settings in FEW:
         few = cycles.draw(layouts, settings)
+        if not few:
+            continue
         spent = [s for _, s in few]
         likes = against(encoded(light) for light, _ in few)
         found[f"few {settings.samples}"] = (*likes, None if None in spent else float(np.mean(spent)))
         if likes[0] >= found["ours"][0] and settings.samples >= DENOISED.samples:
             break
-    for i, (image, peer) in enumerate(zip(images, peers, strict=True)):
-        side = np.concatenate((image, peer), axis=1)
-        cycles._folder.joinpath("sides").mkdir(exist_ok=True)
-        Image.fromarray(side).save(cycles._folder / "sides" / f"{name}_{i}.png")
+    found["pictures"] = list(zip(images, peers, strict=True))[:SHOWN]
     return found
+
+
+def side_by_side(name: str, pictures: Sequence[tuple[np.ndarray, np.ndarray]]) -> Image.Image:
+    """Scenes of a set, one a row: as the first edition drew them, as they are drawn now, by Cycles."""
+    sys.path.append(str(GALLERY.parents[1] / "pages"))
+    from gallery import grid, tile
+
+    tiles = []
+    for i, (now, peer) in enumerate(pictures):
+        with Image.open(GALLERY / "before" / f"{name}_{i}.webp") as before:
+            row = (before.convert("RGB"), Image.fromarray(now), Image.fromarray(peer))
+        labels = LABELS if i == 0 else ("",) * len(LABELS)  # once: they lie on the pictures
+        tiles += [tile(image, label, text=15) for image, label in zip(row, labels, strict=True)]
+    return grid(tiles, len(LABELS))
 
 
 def rows_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -146,7 +171,7 @@ def rows_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     rows = []
     for one in found:
         objects, worst, whole, ours = one["ours"]
-        few = one[f"few {DENOISED.samples}"]
+        few = one.get(f"few {DENOISED.samples}")
         equal = next(((k, v) for k, v in one.items() if k.startswith("few") and v[0] >= objects), None)
         ratio = "–"
         if equal is not None and equal[1][3] is not None:
@@ -159,7 +184,7 @@ def rows_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 "worst scene": worst,
                 "whole picture": whole,
                 "Cycles 512, other seed": one["again"][0] if "again" in one else "–",
-                f"Cycles {DENOISED.samples} + denoiser": few[0],
+                f"Cycles {DENOISED.samples} + denoiser": few[0] if few else "–",
                 "views/s a core": 1 / ours,
                 "faster than Cycles at equal likeness": ratio,
                 "than 512": "–" if one["512"] is None else f"{one['512'] / ours:,.0f} ×",
@@ -175,11 +200,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=5, help="of the splits' scenes; settings were chosen on 0")
     parser.add_argument("--again", type=int, default=3, help="scenes to draw with another seed too")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "sightline" / "cycles")
-    parser.add_argument("--drawn", action="store_true", help="only scenes whose reference has been drawn")
+    parser.add_argument("--drawn", action="store_true", help="start no Blender: only what has been drawn")
     parser.add_argument("--draw", action="store_true", help="draw references, one of each set in turn, and stop")
     parser.add_argument("--write", action="store_true", help="keep the results under docs/results/worlds/")
     args = parser.parse_args()
-    cycles, names = Cycles(args.cache), args.sets.split(",")
+    cycles, names = Cycles(args.cache, closed=args.drawn), args.sets.split(",")
     sets = {name: scenes_of(name, args.scenes, args.seed) for name in names}
     if args.draw:
         for index in range(args.scenes):
@@ -191,11 +216,14 @@ def main() -> None:
     if args.drawn:
         sets = {name: [one for one in sets[name] if cycles.has(one, REFERENCE)] for name in names}
     found = [likeness(name, layouts, cycles, args.again) for name, layouts in sets.items() if layouts]
-    text = f"One core of {machine()}; calibration kernel {calibrate():.3f} CPU s\n\n{table(rows_of(found))}"
+    pictures = {one["set"]: one.pop("pictures") for one in found}
+    text = f"One core of {processor()}; calibration kernel {calibrate():.3f} CPU s\n\n{table(rows_of(found))}"
     print(text)
     if args.write:
         (RESULTS / "likeness.md").write_text(text)
         (RESULTS / "likeness.json").write_text(json.dumps(found, indent=1) + "\n")
+        for name, shown in pictures.items():
+            side_by_side(name, shown).save(GALLERY / f"before_{name}.webp", quality=90, method=6)
 
 
 if __name__ == "__main__":

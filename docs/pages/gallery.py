@@ -6,6 +6,7 @@
 
 Scenes of a sheet are the first ones of seed 0, none picked out. Sheets, views and overlays have the default
 settings; the README's picture, the shapes and the counterfactual have more rays (`FINE`), being looked at closely.
+Pictures beside those of Cycles are benchmarks/likeness.py's.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ from toy_car import toy_car
 
 DOCS = Path(__file__).resolve().parents[1]
 OUT = DOCS / "_static" / "worlds"
-CYCLES = DOCS / "results" / "worlds"
 BREAKFAST = DOCS / "howto" / "breakfast.yaml"
 
 GAP, ROUND = 8, 7
@@ -110,7 +110,7 @@ def grid(tiles: Sequence[Image.Image], columns: int) -> Image.Image:
 def overlays(layout: Layout, panels: Sequence[str], width: int, *, fine: bool = False) -> list[Image.Image]:
     """The original view with layers laid over it, as `sightline look` does."""
     scene = scene_from(layout, renderer(fine).frames(layout, ["original"]))
-    shown = frame_of(scene, depth=True)
+    shown = frame_of(scene, depth=True, stuff=True)
     return [panel(shown, layers.split("+"), width) for layers in panels]
 
 
@@ -154,6 +154,12 @@ def layers() -> Image.Image:
     }
     drawn = overlays(layout, tuple(panels.values()), 480)
     return grid([tile(image, name) for name, image in zip(panels, drawn, strict=True)], 2)
+
+
+def stuff() -> Image.Image:
+    """A street and a room, and the classes of their ground, walls and sky."""
+    drawn = [overlays(scene_of(world, 2), ("none", "stuff"), 480) for world in ("street", "room")]
+    return grid([tile(image) for images in drawn for image in images], 2)
 
 
 def counterfactual() -> Image.Image:
@@ -262,24 +268,6 @@ def canonical() -> Image.Image:
     return grid([tile(Image.fromarray(view)) for of in views for view in of], 10)
 
 
-def fast_and_cycles() -> Image.Image:
-    """Three of the ten scenes of benchmarks/render.py: ours, Cycles with 512 samples, and the difference."""
-    from render import ten_scenes
-
-    tiles = []
-    for i, layout in enumerate(ten_scenes()):
-        stored = CYCLES / f"cycles_512_{i}.png"
-        if len(tiles) == 9 or not stored.is_file():
-            continue
-        ours, theirs = np.asarray(picture(layout)), np.asarray(Image.open(stored).convert("RGB"))
-        labels = ("fast", "Cycles, 512 samples", "difference × 3")
-        images = (ours, theirs, differing(ours, theirs, 3))
-        tiles += [tile(Image.fromarray(m), t) for m, t in zip(images, labels, strict=True)]
-    if not tiles:
-        raise SystemExit("no picture of Cycles is stored: python benchmarks/render.py --cycles all --write")
-    return grid(tiles, 3)
-
-
 PICTURES: dict[str, Callable[[], Image.Image]] = {
     "hero": hero,
     "geospa_train": lambda: sheet("geospa/train"),
@@ -293,12 +281,12 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "painted": painted,
     "cameras": cameras,
     "overlays": layers,
+    "stuff": stuff,
     "counterfactual": counterfactual,
     "geospa_shapes": geospa_shapes,
     "kitchen_shapes": lambda: grid(portraits(KITCHEN, 300), 3),
     "invented_shapes": invented_shapes,
     "canonical": canonical,
-    "fast_and_cycles": fast_and_cycles,
 }
 
 

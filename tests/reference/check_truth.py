@@ -1,6 +1,6 @@
 """Hold the truth of generated scenes against casting rays and judging pairs anew; ``make truth`` does so at length.
 
-python tests/reference/check_truth.py --scenes 12 --size 96x64 --seed 0
+python tests/reference/check_truth.py --scenes 12 --size 96x64 --labels 60 --seed 0
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from sightline.render.fast import FastRenderer  # noqa: E402
 from sightline.worlds import World, arrange, load_world, presets, world_from  # noqa: E402
 
 LABELS = ("spatial", "geometry")
+HEAD = """| world | pixels | differ | away from any edge | judgements | too near a tie to say | wrong |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
 @dataclass
@@ -37,6 +39,10 @@ class Tally:
     undecided: int = 0
     wrong_judgements: int = 0
 
+    def row(self) -> str:
+        """A row of the table."""
+        return " | ".join(f"{number:,}" for number in vars(self).values())
+
     def __str__(self) -> str:
         return (
             f"{self.pixels:,} pixels, {self.differing} differ, {self.wrong_pixels} of them away from any edge; "
@@ -44,24 +50,27 @@ class Tally:
         )
 
 
-def compare(
+def compare_pixels(
     world: World, seed: int, index: int, size: tuple[int, int], tally: Tally, *, painted: bool = False
 ) -> None:
-    """Compare one scene; `painted` gives every object a painted or open shape, wherever that then reaches."""
+    """Compare all views of one scene; `painted` gives each object a painted or open shape, anywhere."""
     layout = arrange(replace(world, resolution=size), seed, index)
     if painted:
         shapes = np.random.default_rng((seed, index)).choice(PAINTED, len(layout.objects))
-        layout = replace(
-            layout, objects=tuple(replace(o, shape=s) for o, s in zip(layout.objects, shapes, strict=True))
-        )
+        objects = (replace(o, shape=s) for o, s in zip(layout.objects, shapes, strict=True))
+        layout = replace(layout, objects=tuple(objects))
     scene = scene_from(layout, FastRenderer().frames(layout, shade=False))
     for view in scene.views:
         differing, wrong = scene_truth.wrong_pixels(scene, view, layout.surroundings)
         tally.pixels += size[0] * size[1]
         tally.differing += differing
         tally.wrong_pixels += wrong
-    if painted:
-        return
+
+
+def compare_labels(world: World, seed: int, index: int, tally: Tally) -> None:
+    """Compare what holds in one scene."""
+    layout = arrange(replace(world, resolution=(8, 8)), seed, index)
+    scene = scene_from(layout, FastRenderer().frames(layout, ["original"], shade=False))
     facts = {(r.subject, r.predicate, r.object) for r in scene.relations if r.aspect in LABELS}
     for *statement, holds in scene_truth.judgements(scene, containment=layout.containment):
         tally.judgements += 1
@@ -94,20 +103,28 @@ def worlds() -> Iterator[tuple[str, World, bool]]:
 def main() -> None:
     """Compare scenes of all worlds, tell what was found, and fail where anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenes", type=int, default=12, help="of each world")
+    parser.add_argument("--scenes", type=int, default=12, help="of each world to cast rays at")
+    parser.add_argument("--labels", type=int, default=60, help="scenes of each world to judge")
     parser.add_argument("--size", default="96x64", help="pixels of a view")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", type=Path, help="keep the figures as a table in this file")
     asked = parser.parse_args()
     width, height = map(int, asked.size.split("x"))
-    whole = Tally()
+    whole, rows = Tally(), [HEAD]
     for name, world, painted in worlds():
         begun, tally = time.perf_counter(), Tally()
         for index in range(asked.scenes):
-            compare(world, asked.seed, index, (width, height), tally, painted=painted)
+            compare_pixels(world, asked.seed, index, (width, height), tally, painted=painted)
+        for index in range(0 if painted else asked.labels):
+            compare_labels(world, asked.seed, index, tally)
         print(f"{name}: {tally}; {time.perf_counter() - begun:.0f} s", flush=True)
+        rows.append(f"| {name} | {tally.row()} |")
         for field in vars(whole):
             setattr(whole, field, getattr(whole, field) + getattr(tally, field))
     print(f"all: {whole}")
+    rows.append(f"| **all** | {whole.row()} |")
+    if asked.write:
+        asked.write.write_text("\n".join(rows) + "\n")
     sys.exit(1 if whole.wrong_pixels or whole.wrong_judgements else 0)
 
 
