@@ -30,6 +30,7 @@ from typing import Final
 SUBTYPES: Final[dict[str, tuple[str, ...]]] = {
     "aeroplane": ("airliner", "fighter", "propeller", "biplane"),
     "bicycle": ("city", "road", "mountain", "child"),
+    "boat": ("motor", "sailing", "rowing", "ship"),
     "bottle": ("wine", "beer", "water", "flask"),
     "bus": ("city", "coach", "double_decker", "mini"),
     "car": ("suv", "sedan", "hatchback", "pickup"),
