@@ -23,6 +23,8 @@ PUBLIC = {
     "Detections",
     "Queries",
     "Verdicts",
+    "BoxedObjects",
+    "ViewAngles",
     "Exam",
     "RelationsExam",
     "PredicatesExam",

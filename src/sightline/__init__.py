@@ -38,11 +38,13 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.scenes import Scene as Scene
     from sightline.scenes import Sighting as Sighting
     from sightline.scenes import View as View
+    from sightline.skills import BoxedObjects as BoxedObjects
     from sightline.skills import Detections as Detections
     from sightline.skills import Judgements as Judgements
     from sightline.skills import Pairs as Pairs
     from sightline.skills import Queries as Queries
     from sightline.skills import Verdicts as Verdicts
+    from sightline.skills import ViewAngles as ViewAngles
     from sightline.store import Dataset as Dataset
     from sightline.store import write as write
 
@@ -59,7 +61,7 @@ _LAZY = {
     "sightline.generation": "generate open_any:open",
     "sightline.models": "candidate",
     "sightline.scenes": "Depth Object Occlusion Relation Scene Sighting View",
-    "sightline.skills": "Detections Judgements Pairs Queries Verdicts",
+    "sightline.skills": "BoxedObjects Detections Judgements Pairs Queries Verdicts ViewAngles",
     "sightline.store": "Dataset write",
 }
 """Module → its public names; ``a:b`` is called `a` there and `b` here."""

@@ -429,4 +429,5 @@ def _confusion(read: ViewRecords, *, detected: bool) -> Measures:
     )
     table = counts.sum(axis=0).astype(int)
     facts = {"confusion": {name: table[i].tolist() for i, name in enumerate(read.classes)}}
-    return Measures(read.units, counts, statistic, names, facts, detail=detected)
+    # No share of independent cases: whoever gives one answer has 1 in n, come what may.
+    return Measures(read.units, counts, statistic, names, facts, proportion=False, detail=detected)
