@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
 from sightline.exams.viewpoint.angles import Flags, Floats
-from sightline.scenes import Scene, Sighting, View
+from sightline.scenes import Scene, Sighting, View, occlusion_ratio
 from sightline.skills import BoxedObjects
 from sightline.store import Dataset
-
-HIDING: Final = ("occluded", "truncated")
-"""States of landmarks that something else hides: another object, or the edge of the picture."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ def _items(scene: Scene) -> Iterator[ViewpointItem]:
             np.array([_angles(s) for s in seen], dtype=np.float64).reshape(-1, 3),
             np.array([bool({"difficult", "hidden"} & s.flags) for s in seen], dtype=bool),
             np.array([_symmetry(given.get("symmetry", "1"), scene.id) for given in attributes], dtype=np.int64),
-            np.array([occlusion_ratio(s) for s in seen], dtype=np.float64),
+            np.array([occlusion_ratio(s.landmarks) for s in seen], dtype=np.float64),
         )
 
 
@@ -127,16 +124,3 @@ def _symmetry(given: str, scene_id: str) -> int:
         expected = "a whole number, 0 for any turn"
         raise DataError("not a symmetry", row=scene_id, field="symmetry", expected=expected, found=given)
     return int(given)
-
-
-def occlusion_ratio(seen: Sighting) -> float:
-    """Share of an object's landmarks that another object or the edge of the picture hides; NaN without landmarks.
-
-    >>> from sightline.scenes import Landmark
-    >>> marks = (Landmark("a", 0, 0, "occluded"), Landmark("b", 0, 0, "self_occluded"))
-    >>> occlusion_ratio(Sighting("v", "o", (0, 0, 1, 1), landmarks=marks))
-    0.5
-    """
-    if not seen.landmarks:
-        return float("nan")
-    return sum(mark.state in HIDING for mark in seen.landmarks) / len(seen.landmarks)
