@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from sightline.show.curves import Curve, curve_chart, rose
+from sightline.show.curves import DrawnCurve, curve_chart, rose
 
 
 def wedges(svg: str) -> list[tuple[float, str]]:
@@ -33,7 +33,8 @@ def test_a_rose_has_a_wedge_a_direction_whose_area_is_the_count() -> None:
 
 def test_curves_run_from_left_to_right_with_their_names() -> None:
     x = np.linspace(0, 1, 1000)
-    svg = curve_chart([Curve("a <b>", x, 1 - x), Curve("c", x[:2], x[:2], dashed=True, colour=1)], title="t")
+    drawn = [DrawnCurve("a <b>", x, 1 - x), DrawnCurve("c", x[:2], x[:2], dashed=True, colour=1)]
+    svg = curve_chart(drawn, title="t")
     tree = ElementTree.fromstring(svg)
     lines = [e.get("points", "").split() for e in tree.iter("{http://www.w3.org/2000/svg}polyline")]
     assert [len(points) for points in lines] == [400, 2]  # as many as a screen shows
@@ -41,4 +42,4 @@ def test_curves_run_from_left_to_right_with_their_names() -> None:
     assert (np.diff(spots[:, 0]) > 0).all()
     assert (np.diff(spots[:, 1]) > 0).all()  # precision falls: down the page
     assert "a &lt;b&gt;" in svg
-    assert "nothing to show" in curve_chart([Curve("a", x[:0], x[:0])], title="t")
+    assert "nothing to show" in curve_chart([DrawnCurve("a", x[:0], x[:0])], title="t")

@@ -23,7 +23,7 @@ _MOST_POINTS: Final = 400
 
 
 @dataclass(frozen=True)
-class Curve:
+class DrawnCurve:
     """A line in the unit square.
 
     Attributes:
@@ -42,7 +42,7 @@ class Curve:
 
 
 def curve_chart(
-    curves: Sequence[Curve],
+    curves: Sequence[DrawnCurve],
     *,
     title: str,
     x_label: str = "recall",

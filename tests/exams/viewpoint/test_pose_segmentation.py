@@ -11,12 +11,16 @@ from sightline.errors import ConfigError
 from sightline.exams.viewpoint.segmentation import (
     CadShape,
     PosedObject,
-    closest_models,
+    cad_shape,
+    closest_model,
     pooled_iou,
     pose_segmentation,
+    posed_objects,
     silhouette,
 )
 from sightline.geometry import Viewpoint, project
+from sightline.geometry.masks import encode
+from sightline.scenes import Object, Scene, Sighting, View
 
 SIZE = (96, 72)
 QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -112,7 +116,31 @@ def test_occlusion_takes_what_is_hidden_away():
 
 
 def test_the_closest_model_is_the_one_alike():
-    assert closest_models([LONG, TALL, LONGER]).tolist()[::2] == [2, 0]
+    models = [LONG, TALL, LONGER]
+    assert [closest_model(models, i, range(3)) for i in (0, 2)] == [2, 0]
+    assert closest_model(models, 0, [0, 1]) == 1
+    assert closest_model(models, 0, [0]) is None
+
+
+def test_objects_of_scenes_are_drawn_as_the_models_they_are():
+    names = ["cad/bus/city#7:medium", "cad/bus/mini#1:medium"]
+    scenes = []
+    for i, name in enumerate(names):
+        view = eye(40.0 + 90 * i)
+        mask = silhouette(cad_shape(name), view, SIZE) > 0
+        seen = Sighting("v", "0", (0, 0, 1, 1), visible_mask=encode(mask), viewpoint=view)
+        bare = Sighting("v", "1", (0, 0, 1, 1), viewpoint=Viewpoint(0, 0))  # no pose, no mask
+        things = (Object("0", "bus", shape=name), Object("1", "bus"))
+        scenes.append(Scene(f"s{i}", views=(View("v", size=SIZE),), objects=things, sightings=(seen, bare)))
+    objects, shapes, library = posed_objects(scenes, {("s1", "0"): 310.0})
+    assert [(o.image, o.model, o.azimuth) for o in objects] == [("s0", 0, None), ("s1", 1, 310.0)]
+    assert np.linalg.norm(np.ptp(shapes["bus"][0].vertices, axis=0)) == pytest.approx(1.0, abs=1e-6)
+    assert len(library["bus"]) == 4
+    found = pose_segmentation(objects, shapes, library)
+    assert found.true == {"bus": 1.0}
+    assert found.random["bus"][0] < 1
+    assert 0.7 < found.closest["bus"] < 1
+    assert 0.6 < found.predicted["bus"] < 1  # a bus turned by 180° looks much alike
 
 
 def test_a_model_that_is_not_there_is_refused():

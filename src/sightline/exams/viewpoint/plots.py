@@ -14,7 +14,7 @@ from sightline.exams.viewpoint.items import ViewpointItem
 from sightline.exams.viewpoint.rankings import ViewMatches
 from sightline.geometry import azimuth_bins
 from sightline.show.chart import SMALL, bars, heat_grid, histogram
-from sightline.show.curves import Curve, curve_chart, rose
+from sightline.show.curves import DrawnCurve, curve_chart, rose
 from sightline.show.page import Figure
 from sightline.stats import curve
 
@@ -53,13 +53,13 @@ def precision_recall_charts(matches: Mapping[str, ViewMatches], n_images: int) -
         if not len(found.detections) or not len(found.objects):
             continue
         ranking, unknown = found.ranking(n_images), found.undefined()
-        curves: list[Curve] = []
+        curves: list[DrawnCurve] = []
         for t, path in enumerate(found.rules.measures):
             if unknown[t] or path[0] not in ("ap", "avp"):
                 continue
             drawn = curve(ranking, threshold=t)
             label = "boxes" if path == ("ap",) else f"with the right of {path[1]} views"
-            curves.append(Curve(label, drawn.recall, drawn.precision, path != ("ap",), len(curves)))
+            curves.append(DrawnCurve(label, drawn.recall, drawn.precision, path != ("ap",), len(curves)))
         yield Figure(name, curve_chart(curves, title=f"Precision over recall, {name}"))
 
 
