@@ -96,8 +96,7 @@ def solve_viewpoint(
 
     A DataError with fewer than two landmarks and no coarse angles.
 
-    >>> from sightline.geometry.viewpoint_search import GRID, search
-    from sightline.geometry.viewpoints import project
+    >>> from sightline.geometry.viewpoints import project
     >>> corners = [(0.3, 0.1, 0), (-0.2, 0.3, 0.1), (0, -0.3, 0.2), (0.1, 0.1, -0.3), (-0.3, 0, -0.1)]
     >>> eye = Viewpoint(200, 15, 6, 3, (250, 160))
     >>> fit = solve_viewpoint(corners, project(corners, eye), (250, 160))
