@@ -17,6 +17,7 @@ from sightline.generation.recipe import DatasetRecipe, located
 from sightline.render.blender import BlenderRenderer
 from sightline.render.fast import FastRenderer, Settings
 from sightline.render.frames import Frame
+from sightline.render.landmarks import posed
 from sightline.render.sensor import taken
 from sightline.render.truth import DEPTH_TOLERANCE, across_relations, scene_relations, sightings, view_relations
 from sightline.scenes import Object, Relation, Scene, View
@@ -62,7 +63,9 @@ def scene_from(
         category=layout.category,
         views=tuple(make(shots[frame.view], frame) for frame in frames),
         objects=tuple(object_from(placed, name) for placed, name in zip(layout.objects, ids, strict=True)),
-        sightings=tuple(s for frame in frames for s in sightings(frame, ids)),
+        sightings=tuple(
+            s for frame in frames for s in posed(sightings(frame, ids), ids, layout, shots[frame.view], frame)
+        ),
         relations=(
             *scene_relations(relations(layout), ids),
             *(r for frame in frames for r in view_relations(frame, ids, tolerance=tolerance)),

@@ -56,6 +56,24 @@ def bending(height: int, width: int, distortion: float) -> tuple[Light, Light]:
     return y * factor + height / 2, x * factor + width / 2
 
 
+def bent_places(places: Light, size: tuple[int, int], distortion: float) -> Light:
+    """Where places of an undistorted picture, (n, 2) x and y in pixels, are in the distorted one: undo `bending`.
+
+    >>> bent_places(np.array([[240.0, 160.0]]), (480, 320), 0.2).tolist()
+    [[240.0, 160.0]]
+    """
+    middle, half = np.array(size) / 2.0, math.hypot(*size) / 2.0
+    away = (places - middle) / half * max(1.0, 1.0 + distortion)
+    target = np.hypot(away[:, 0], away[:, 1])
+    radius = target.copy()
+    for _ in range(30):  # Newton's steps for r (1 + d r²) = target, whose slope is kept above 0
+        slope = np.maximum(1.0 + 3.0 * distortion * radius**2, 0.05)
+        radius = radius - (radius * (1.0 + distortion * radius**2) - target) / slope
+    share = np.divide(radius, target, out=np.ones_like(target), where=target > 0.0)
+    bent: Light = middle + away * share[:, None] * half
+    return bent
+
+
 def _bent(frame: Frame, distortion: float) -> Frame:
     height, width = frame.ids.shape
     rows, columns = bending(height, width, distortion)
