@@ -72,6 +72,7 @@ def test_worlds_name_shapes_categories_and_libraries(library: Path, text: str, s
         ("shapes: [own/bus/7]", "no shape 'own/bus/7'"),
         ("shapes: [own]\nmeshes: {own: {file: lib, front: x}}", "unknown field 'front'"),
         ("shapes: [own]\nmeshes: {own: {file: .}}", "not a shape library"),
+        ("shapes: [cad/bus]\nmeshes: {cad: {file: lib}}", "no name for a library: 'cad'"),
     ],
 )
 def test_worlds_refuse_what_a_library_has_not(library: Path, text: str, words: str) -> None:
@@ -92,6 +93,27 @@ def test_objects_have_the_category_of_their_shape(library: Path, tmp_path: Path)
     scenes = list(open_dataset(tmp_path / "d").scenes())
     assert {o.category for s in scenes for o in s.objects} == {"bus"}
     assert {(o.shape or "").split(":")[0] for s in scenes for o in s.objects} <= {"own/bus/1", "own/bus/2"}
+
+
+@pytest.mark.realdata
+def test_official_models_become_a_library(real_data: Path, tmp_path: Path) -> None:
+    path = real_data / "pascal3d" / "cad" / "tvmonitor.mat"
+    printed = CliRunner().invoke(app, ["import", str(path), "--out", str(tmp_path / "lib")])
+    assert printed.output.startswith("4 models"), printed.output
+    shapes = read_library(tmp_path / "lib")
+    assert [(s.name, s.closed, len(s.landmarks)) for s in shapes.values()] == [
+        ("tvmonitor/1", False, 4),
+        ("tvmonitor/2", False, 8),
+        ("tvmonitor/3", False, 8),
+        ("tvmonitor/4", True, 4),
+    ]
+
+
+def test_shapes_have_no_options_of_datasets(library: Path, tmp_path: Path) -> None:
+    command = ["import", str(tmp_path / "cad"), "--out", str(tmp_path / "o"), "--split", "train"]
+    refused = CliRunner().invoke(app, command)
+    assert "no import option" in str(refused.exception)
+    assert not (tmp_path / "o").exists()
 
 
 def test_a_saved_shape_is_sized(library: Path) -> None:

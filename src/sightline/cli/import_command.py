@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sightline.cli.console import AllowOutside, Json, counted, err, out, print_json, table
-from sightline.errors import DataError, PictureError
+from sightline.errors import ConfigError, DataError, PictureError
 
 if TYPE_CHECKING:
     from sightline.store import Dataset, Tables
@@ -50,6 +50,8 @@ def command(
 
     models = source_of(source, format_name)
     if models is not None:
+        if images or instances or split:
+            raise ConfigError(f"{models.name} has no import option images, instances or split")
         _import_shapes(models, source, to, overwrite=overwrite, json=json)
         return
     chosen = pick(source, format_name)

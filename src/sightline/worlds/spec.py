@@ -42,6 +42,7 @@ __all__ = ["ORIGINAL", "CameraSpec", "LightSpec", "Odds", "World", "load_world",
 ORIGINAL = "original"
 """The camera that left, right, front and behind belong to; every world has it."""
 
+_ALIAS = re.compile(r"[A-Za-z0-9_-]+")
 _NAME = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+){0,2}")
 
 _AROUND: Final = ("ground", "walls", "sky")
@@ -163,6 +164,8 @@ def _with_libraries(merged: Merged, meshes: Value) -> Merged:
     groups: dict[str, tuple[str, ...]] = {}
     for name, value in folders.items():
         value.only(("file", "scale", "height"))
+        if name == "cad" or not _ALIAS.fullmatch(name):
+            value.fail(f"no name for a library: {name!r}", "letters, digits, - and _, not 'cad', which is built in")
         groups |= members(read_library(value["file"].read(str)), name)
     values = dict(merged.values)
     for key in ("shapes", "attributes", "zones", "categories", "cooccurrence"):

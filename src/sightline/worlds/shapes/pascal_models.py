@@ -20,9 +20,10 @@ from sightline.worlds.shapes.meshes import solid_of
 from sightline.worlds.shapes.prisms import Indices
 from sightline.worlds.solids import Floats, Slot, Solid, Triple
 
-__all__ = ["CadModel", "VisibilityTable", "cad_files", "read_cad_models"]
+__all__ = ["TABLE", "CadModel", "VisibilityTable", "cad_files", "read_cad_models"]
 
-_TABLE: Final = "visibility"
+TABLE: Final = "visibility"
+"""Field of a model that is by far the largest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +96,7 @@ def read_cad_models(path: str | Path, *, visibility: bool = False) -> list[CadMo
 
 
 def _models(file: Path, *, visibility: bool) -> list[CadModel]:
-    variables = read_mat(file, skip=() if visibility else (_TABLE,))
+    variables = read_mat(file, skip=() if visibility else (TABLE,))
     whole = Struct(variables, file)
     category = file.stem if file.stem in variables or len(variables) != 1 else next(iter(variables))
     listed = whole.structs(category)
@@ -113,7 +114,7 @@ def _model(record: Struct, category: str, index: int) -> CadModel:
     names = _names(record)
     places = {name: record.numbers(name, 3) for name in names if name in record}
     landmarks = {name: (x, y, z) for name, (x, y, z) in places.items()}
-    table = _table(record, names) if _TABLE in record else None
+    table = _table(record, names) if TABLE in record else None
     return CadModel(category, index, vertices, faces, names, landmarks, table)
 
 
@@ -135,16 +136,16 @@ def _names(record: Struct) -> tuple[str, ...]:
 
 
 def _table(record: Struct, names: tuple[str, ...]) -> VisibilityTable:
-    rows = [row.fields for row in record.structs(_TABLE)]
+    rows = [row.fields for row in record.structs(TABLE)]
     try:  # thousands of them: not one by one through `Struct`
         angles = np.array([(row["azimuth"].item(), row["elevation"].item()) for row in rows], np.float64)
         flags = np.concatenate([row["flag"].reshape(1, len(names)) for row in rows]) > 0
     except (KeyError, ValueError, AttributeError):
-        record.fail(_TABLE, f"rows of azimuth, elevation and {len(names)} flags")
+        record.fail(TABLE, f"rows of azimuth, elevation and {len(names)} flags")
     azimuths, a = np.unique(angles[:, 0], return_inverse=True)
     elevations, e = np.unique(angles[:, 1], return_inverse=True)
     if len(azimuths) * len(elevations) != len(rows):
-        record.fail(_TABLE, "one row for every azimuth and elevation")
+        record.fail(TABLE, "one row for every azimuth and elevation")
     seen = np.zeros((len(azimuths), len(elevations), len(names)), bool)
     seen[a.ravel(), e.ravel()] = flags
     return VisibilityTable(azimuths, elevations, names, seen)

@@ -12,11 +12,11 @@ import numpy as np
 
 from sightline.documents import read_yaml
 from sightline.errors import DataError
-from sightline.matlab import is_mat
+from sightline.matlab import is_mat, read_mat
 from sightline.typed import OneOf, Value
 from sightline.worlds.shapes.furniture import is_catalogue, read_catalogue
 from sightline.worlds.shapes.meshes import UP, load_mesh
-from sightline.worlds.shapes.pascal_models import cad_files, read_cad_models
+from sightline.worlds.shapes.pascal_models import TABLE, cad_files, read_cad_models
 from sightline.worlds.solids import Solid, Triple, scaled
 
 LANDMARKS: Final = ("landmarks.yaml", "landmarks.json")
@@ -56,9 +56,15 @@ class MeshNote:
 
 
 def _is_cad(path: Path) -> bool:
-    """Whether files are all named as one of PASCAL3D+'s categories, as its CAD folder has them."""
-    files = [file for file in path.glob("*.mat") if is_mat(file)] if path.is_dir() else [path]
-    return bool(files) and all(is_mat(file) and file.stem in CATEGORIES for file in files)
+    """Whether a .mat file, the first of a folder, holds structs with vertices and faces."""
+    file = next((f for f in sorted(path.glob("*.mat")) if is_mat(f)), None) if path.is_dir() else path
+    if file is None or not is_mat(file):
+        return False
+    try:
+        models = [one for value in read_mat(file, skip=(TABLE,)).values() for one in np.asarray(value, object).flat]
+    except DataError:
+        return False
+    return bool(models) and all(isinstance(one, dict) and {"vertices", "faces"} <= one.keys() for one in models)
 
 
 def _cad(path: Path, _: Skipped) -> Iterator[tuple[Solid, str]]:
@@ -122,22 +128,6 @@ def _furniture(path: Path, skipped: Skipped) -> Iterator[tuple[Solid, str]]:
     for solid, piece in read_catalogue(path, skipped):
         yield to_diagonal(solid), piece
 
-
-CATEGORIES: Final = (
-    "aeroplane",
-    "bicycle",
-    "boat",
-    "bottle",
-    "bus",
-    "car",
-    "chair",
-    "diningtable",
-    "motorbike",
-    "sofa",
-    "train",
-    "tvmonitor",
-)
-"""The rigid categories of PASCAL3D+."""
 
 SOURCES: Final = {
     source.name: source
