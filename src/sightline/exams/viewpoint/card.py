@@ -18,7 +18,7 @@ from sightline.exams.viewpoint.angles import flipped, rotation_gap
 from sightline.exams.viewpoint.drawing import DrawnView, view_drawing, view_frame
 from sightline.exams.viewpoint.exam import ViewpointExam
 from sightline.exams.viewpoint.items import ViewpointItem
-from sightline.exams.viewpoint.measures import ACCURACY, COARSE, THIRDS, ViewRecords, means_over, titles
+from sightline.exams.viewpoint.measures import ACCURACY, COARSE, THIRDS, ViewRecords, titles
 from sightline.exams.viewpoint.plots import (
     azimuth_roses,
     confusion_chart,
@@ -27,6 +27,7 @@ from sightline.exams.viewpoint.plots import (
     occlusion_chart,
     precision_recall_charts,
 )
+from sightline.exams.viewpoint.rankings import means_over
 from sightline.show.page import Example, Figure, FigureRow, Section
 from sightline.show.table import Cell, Table, scored, shared
 from sightline.text import counted

@@ -12,12 +12,10 @@ import numpy as np
 
 from sightline.documents import read_json
 from sightline.errors import DataError
-from sightline.exams.viewpoint.rankings import ViewedBoxes, ViewMatches, ViewRules, class_rankings, matches_by_class
+from sightline.exams.viewpoint.rankings import ViewedBoxes, ViewMatches, ViewRules, matches_by_class, ranked_groups
 from sightline.plain import plain
 from sightline.stats import Interval, Ranking, average_precision, ranked_intervals
 
-BOTTLE: Final = "bottle"
-"""The class that the paper leaves out of its averages: from every side it looks the same."""
 _MEAN: Final = "mean"
 
 
@@ -84,25 +82,15 @@ def view_figures(
     matches: Mapping[str, ViewMatches], rules: ViewRules, n_images: int, *, resamples: int = 0, seed: int = 0
 ) -> dict[str, dict[tuple[str, ...], Interval]]:
     """Every score of every class, the mean over classes, and that without bottle where there is bottle."""
-    made = class_rankings(matches, n_images)
-    groups: dict[tuple[str, tuple[str, ...]], list[Ranking]] = {}
-    for name, scores in made.items():
-        groups |= {(name, path): rankings for path, rankings in scores.items()}
-    means = {_MEAN: list(made)}
-    if BOTTLE in made:
-        means[f"{_MEAN} without bottle"] = [name for name in made if name != BOTTLE]
-    for mean, classes in means.items():
-        for path in rules.measures:
-            groups[mean, path] = [one for name in classes for one in made[name][path]]
-    figures: dict[str, dict[tuple[str, ...], Interval]] = {name: {} for name in (*made, *means)}
-    known = {f"{i}": rankings for i, rankings in enumerate(groups.values()) if rankings}
-    found = (
-        ranked_intervals(known, points="all", resamples=resamples, seed=seed)
-        if resamples and known
-        else {key: _without_limits(rankings) for key, rankings in known.items()}
-    )
-    for i, (name, path) in enumerate(groups):
-        figures[name][path] = found.get(f"{i}", Interval(math.nan, math.nan, math.nan, 0, ""))
+    groups = ranked_groups(matches, rules, n_images)
+    if resamples:
+        named = {f"{i}": rankings for i, rankings in enumerate(groups.values())}
+        found = list(ranked_intervals(named, points="all", resamples=resamples, seed=seed).values())
+    else:
+        found = [_without_limits(rankings) for rankings in groups.values()]
+    figures: dict[str, dict[tuple[str, ...], Interval]] = {name: {} for name in matches}
+    for (*path, label), interval in zip(groups, found, strict=True):
+        figures.setdefault(label, {})[tuple(path)] = interval
     return figures
 
 

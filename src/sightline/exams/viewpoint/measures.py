@@ -19,12 +19,19 @@ from sightline.exams.base import Measures, Name, RankedMeasures
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.exams.viewpoint.angles import Flags, Floats, flipped, rotation_gap, same_section
-from sightline.exams.viewpoint.files import BOTTLE
 from sightline.exams.viewpoint.items import ViewpointItem
-from sightline.exams.viewpoint.rankings import ViewedBoxes, ViewMatches, ViewRules, match_class, matches_by_class
+from sightline.exams.viewpoint.rankings import (
+    ViewedBoxes,
+    ViewMatches,
+    ViewRules,
+    match_class,
+    matches_by_class,
+    means_over,
+    ranked_groups,
+)
 from sightline.geometry import azimuth_bins
 from sightline.skills import Detections
-from sightline.stats import Ranking, SortedErrors, rank, sort_errors
+from sightline.stats import Ranking, SortedErrors, sort_errors
 
 COARSE, FINE = 30.0, 10.0
 """Degrees of rotation below which a view is right: π/6 and π/18."""
@@ -201,14 +208,6 @@ def _floats(rows: pl.DataFrame, names: Sequence[str]) -> Floats:
     return rows.select(pl.col(list(names)).cast(pl.Float64).fill_null(float("nan"))).to_numpy()
 
 
-def means_over(classes: Sequence[str]) -> dict[str, list[str]]:
-    """Class or mean → the classes it is of: all, and all but bottle where that is among others."""
-    means = {"mean": list(classes)}
-    if BOTTLE in classes and len(classes) > 1:
-        means["mean without bottle"] = [name for name in classes if name != BOTTLE]
-    return means | {name: [name] for name in classes}
-
-
 def viewpoint_measures(
     records: RunRecords, rules: ViewRules, *, detected: bool
 ) -> Iterator[Measures | RankedMeasures]:
@@ -232,32 +231,16 @@ def viewpoint_measures(
 
 def _ranked(read: ViewRecords) -> RankedMeasures:
     """AP, AVP and ARP by class and their means."""
-    c = len(read.units)
-    nothing = _nothing(c)
-    of_class: dict[tuple[str, ...], dict[str, Ranking]] = {path: {} for path in read.rules.measures}
-    for name, matches in read.matches.items():
-        ranking, unknown = matches.ranking(c), matches.undefined()
-        for t, path in enumerate(read.rules.measures):
-            of_class[path][name] = nothing if unknown[t] else ranking.at([t])
-    groups: dict[str, list[Ranking | SortedErrors]] = {}
-    names = []
-    for path, title in titles(read.rules).items():
-        for label, classes in means_over(read.classes).items():
-            groups["/".join((*path, label))] = [of_class[path][name] for name in classes]
-            names.append(_ranked_name(path, title, label, read.rules))
+    ranked = ranked_groups(read.matches, read.rules, len(read.units))
+    words = titles(read.rules)
+    names = tuple(_ranked_name(path[:-1], words[path[:-1]], path[-1], read.rules) for path in ranked)
     facts = {
-        "n_images": c,
+        "n_images": len(read.units),
         "n_objects": len(read.objects),
         "n_detections": len(read.detections),
         "n_by_class": {name: int((read.objects.category == name).sum()) for name in read.classes},
     }
-    return RankedMeasures(read.units, groups, tuple(names), facts)
-
-
-def _nothing(n_clusters: int) -> Ranking:
-    """A ranking whose score is undefined."""
-    empty = np.zeros(0)
-    return rank(empty, empty.astype(int), np.zeros((1, 0), bool), np.zeros(n_clusters))
+    return RankedMeasures(read.units, {"/".join(path): of for path, of in ranked.items()}, names, facts)
 
 
 def titles(rules: ViewRules) -> dict[tuple[str, ...], str]:

@@ -21,6 +21,8 @@ from sightline.stats import BoxSet, Ranking, match_best, rank
 
 Difficult = Literal["remove", "ignore"]
 
+BOTTLE: Final = "bottle"
+"""The class that the paper leaves out of its averages: from every side it looks the same."""
 VIEWS: Final = (4, 8, 16, 24)
 """Sections of the azimuth that the paper scores."""
 
@@ -203,19 +205,33 @@ def matches_by_class(
         yield name, match_class(there, said, rules)
 
 
-def class_rankings(
-    by_class: Mapping[str, ViewMatches], n_images: int
-) -> dict[str, dict[tuple[str, ...], list[Ranking]]]:
-    """Rankings of every score by class; no ranking where it cannot be told.
+def means_over(classes: Sequence[str]) -> dict[str, list[str]]:
+    """Class or mean → the classes it is of: all, and all but bottle where that is among others."""
+    means = {"mean": list(classes)}
+    if BOTTLE in classes and len(classes) > 1:
+        means["mean without bottle"] = [name for name in classes if name != BOTTLE]
+    return means | {name: [name] for name in classes}
+
+
+def ranked_groups(
+    matches: Mapping[str, ViewMatches], rules: ViewRules, n_images: int
+) -> dict[tuple[str, ...], list[Ranking]]:
+    """Path of each score and class or mean → the rankings it is the mean of; nothing to find where undefined.
 
     Args:
-        by_class: Class → matches.
+        matches: Class → its detections and objects.
+        rules: How they were matched.
         n_images: C.
     """
-    made: dict[str, dict[tuple[str, ...], list[Ranking]]] = {}
-    for name, matches in by_class.items():
-        ranking, unknown = matches.ranking(n_images), matches.undefined()
-        made[name] = {
-            path: [] if unknown[t] else [ranking.at([t])] for t, path in enumerate(matches.rules.measures)
-        }
-    return made
+    empty = np.zeros(0)
+    nothing = rank(empty, empty.astype(int), np.zeros((1, 0), bool), np.zeros(n_images))
+    of_class: dict[tuple[str, ...], Ranking] = {}
+    for name, found in matches.items():
+        ranking, unknown = found.ranking(n_images), found.undefined()
+        for t, path in enumerate(rules.measures):
+            of_class[*path, name] = nothing if unknown[t] else ranking.at([t])
+    return {
+        (*path, label): [of_class[*path, name] for name in classes] or [nothing]
+        for path in rules.measures
+        for label, classes in means_over(list(matches)).items()
+    }
