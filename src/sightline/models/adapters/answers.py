@@ -6,24 +6,29 @@ is a DataError with the file, the row, the field, what was expected and what sto
 
 from __future__ import annotations
 
-import csv
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.documents import parse_json
 from sightline.errors import DataError, ModelError
 from sightline.exams.relations.unmatched import other_boxes, other_images, other_pairs
-from sightline.files import read_bytes
 from sightline.geometry import iou_matrix
 from sightline.hints import did_you_mean
+from sightline.models.adapters.answer_fields import (
+    ANGLES,
+    PREDICATE_FIELDS,
+    TURING_FIELDS,
+    VIEWPOINT_FIELDS,
+    column_names,
+    read_answers,
+    require_file,
+    rows_by_key,
+)
 from sightline.models.adapters.image_names import image_ids, names_of, scene_ids
 from sightline.scenes import REVERSE, View
 from sightline.scenes.labels import PREDICATES
@@ -44,96 +49,13 @@ from sightline.skills import (
     ViewAngles,
     ViewpointSpec,
 )
-from sightline.store.formats.csvio import FIRST_ROW, NUMBER, TEXT, Column, code, read_csv, refuse, refuse_boxes
+from sightline.store.formats.csvio import NUMBER, TEXT, code, read_csv, refuse, refuse_boxes
 from sightline.store.formats.vrd25 import read_predictions
 
-_LONGEST_LINE: Final = 1 << 20
-"""Bytes of a first line that is looked at to tell what a file is."""
 _REVERSE: Final = np.array(REVERSE, dtype=np.int8)
 _DETECTION_COLUMNS: Final = {"image_id": TEXT, "entity": TEXT} | dict.fromkeys(
     ("xmin", "xmax", "ymin", "ymax", "score"), NUMBER
 )
-
-
-_ANGLES: Final = ("azimuth", "elevation", "theta")
-
-
-@dataclass(frozen=True)
-class _Field:
-    """How one field of an answer is read.
-
-    Attributes:
-        cell: In a CSV.
-        value: In a JSONL: what a JSON value means, None where it is not as expected.
-        problem: What is wrong with such a JSON value, where that is not said as of a cell; `expected` likewise.
-        words: Those it must be one of; a near miss is told.
-    """
-
-    cell: Column
-    value: Callable[[Any], Any]
-    problem: str = ""
-    expected: str = ""
-    words: tuple[str, ...] = ()
-
-
-def _number(expected: str, problem: str, pattern: str, value: Callable[[Any], Any]) -> _Field:
-    def parse(cell: pl.Expr) -> pl.Expr:
-        return pl.when(cell.str.contains(f"^{pattern}$")).then(cell.cast(pl.Int64, strict=False))
-
-    return _Field(Column(expected, parse, problem), value)
-
-
-def _place(value: Any) -> int | None:
-    """A place among objects: a whole number, or its digits."""
-    is_place = isinstance(value, str | int) and not isinstance(value, bool) and _PLACE.fullmatch(str(value))
-    return int(value) if is_place else None
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _degrees(value: Any) -> float | None:
-    fits = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if fits and np.isfinite(value) else None
-
-
-def _only(kinds: Any) -> Callable[[Any], Any]:
-    return lambda value: value if isinstance(value, kinds) else None
-
-
-def _word(name: str, codes: Mapping[str, int], problem: str) -> _Field:
-    return _Field(
-        code(codes, problem=problem),
-        lambda value: codes.get(value) if isinstance(value, str) else None,
-        f"not a known {name}",
-        words=tuple(codes),
-    )
-
-
-_PLACE: Final = re.compile(r"[0-9]{1,6}")
-_OBJECT: Final = _number("the object's place in the scene, counted from 0", "not a place", _PLACE.pattern, _place)
-_PREDICATE_FIELDS: Final = {
-    "scene_id": _Field(TEXT, _only(str), "not a scene", "text"),
-    "subject": _OBJECT,
-    "object": _OBJECT,
-    "predicate": _word("predicate", {word: i for i, word in enumerate(PREDICATES)}, "not a predicate"),
-    "answer": _word("answer", {"yes": 1, "no": 0, "unknown": UNKNOWN}, "not an answer"),
-}
-_TURING_FIELDS: Final = {
-    "scene_id": _Field(TEXT, _only(str), "not a valid scene_id", "text"),
-    "stream": _number("a whole number, 0 or more", "not a stream", r"\d{1,9}", _count),
-    "step": _number("a whole number, 0 or more", "not a step", r"\d{1,9}", _count),
-    "answer": _Field(TEXT, _only(str | bool), "not a valid answer", "text, true or false"),
-}
-
-
-_DEGREES: Final = _Field(NUMBER, _degrees, "not an angle", "degrees")
-_VIEWPOINT_FIELDS: Final = {
-    "scene_id": _Field(TEXT, _only(str), "not a scene", "text"),
-    "object": _Field(TEXT, _only(str), "not an object", "text"),
-    **dict.fromkeys(_ANGLES, _DEGREES),
-}
 
 
 class Predictions:
@@ -160,7 +82,7 @@ class Predictions:
         self._categories_b = frame["category_b"].to_numpy().astype(object)
         self._depth = frame["depth"].to_numpy().astype(np.int8)
         self._occlusion = frame["occlusion"].to_numpy().astype(np.int8)
-        self._rows = _rows_by_key(frame.select("image_a", "image_b"))
+        self._rows = rows_by_key(frame.select("image_a", "image_b"))
         self._images = {image for pair in self._rows for image in pair}
 
     def check_relations(self, spec: RelationsSpec) -> None:
@@ -241,17 +163,17 @@ class DetectionsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        names = _names(path)
+        names = column_names(path)
         grouped = {"group": code({"0": 0, "1": 1}, problem="not a flag")} if "group" in names else {}
-        turned = dict.fromkeys(_ANGLES, NUMBER) if set(_ANGLES) & set(names) else {}
+        turned = dict.fromkeys(ANGLES, NUMBER) if set(ANGLES) & set(names) else {}
         frame = read_csv(path, _DETECTION_COLUMNS | grouped | turned)
         refuse_boxes(frame, ("xmin", "xmax", "ymin", "ymax"), file=path)
         self._boxes = frame.select("xmin", "ymin", "xmax", "ymax").to_numpy()
         self._groups = frame["group"].to_numpy().astype(bool) if "group" in frame.columns else np.zeros(0, bool)
-        self._angles = frame.select(_ANGLES).to_numpy() if turned else np.zeros((0, 3))
+        self._angles = frame.select(ANGLES).to_numpy() if turned else np.zeros((0, 3))
         self._scores = frame["score"].to_numpy()
         self._categories = frame["entity"].to_list()
-        self._rows = _rows_by_key(frame.select("image_id"))
+        self._rows = rows_by_key(frame.select("image_id"))
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """DataError where the file has no box in any image to be asked about."""
@@ -294,8 +216,8 @@ class PredicateAnswers:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        types = dict.fromkeys(_PREDICATE_FIELDS, pl.Int64) | {"scene_id": pl.String}
-        first, frame = _read_answers(path, _PREDICATE_FIELDS, types)
+        types = dict.fromkeys(PREDICATE_FIELDS, pl.Int64) | {"scene_id": pl.String}
+        first, frame = read_answers(path, PREDICATE_FIELDS, types)
         itself = pl.col("subject") == pl.col("object")
         problem = "subject and object are the same"
         refuse(frame, itself, problem, file=path, field="object", found=pl.col("object"), line=first)
@@ -362,7 +284,7 @@ class TuringAnswers:
         self.path = path
         self._answers: dict[tuple[str, int, int], str | bool] = {}
         self._place: tuple[str, int, int] | None = None
-        first, frame = _read_answers(path, _TURING_FIELDS, dict.fromkeys(_TURING_FIELDS, pl.Object), others=True)
+        first, frame = read_answers(path, TURING_FIELDS, dict.fromkeys(TURING_FIELDS, pl.Object), others=True)
         for row, (scene, stream, step, answer) in enumerate(frame.iter_rows(), start=first):
             if (scene, stream, step) in self._answers:
                 place = f"{scene}, stream {stream}, step {step}"
@@ -401,13 +323,13 @@ class ViewpointAnswers:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        types = dict.fromkeys(_VIEWPOINT_FIELDS, pl.Float64) | dict.fromkeys(("scene_id", "object"), pl.String)
-        self._first, frame = _read_answers(path, _VIEWPOINT_FIELDS, types)
+        types = dict.fromkeys(VIEWPOINT_FIELDS, pl.Float64) | dict.fromkeys(("scene_id", "object"), pl.String)
+        self._first, frame = read_answers(path, VIEWPOINT_FIELDS, types)
         again = ~pl.struct("scene_id", "object").is_first_distinct()
         refuse(frame, again, "answered twice", file=path, field="object", found=pl.col("object"), line=self._first)
         keys = zip(frame["scene_id"], frame["object"], strict=True)
         self._rows = {key: row for row, key in enumerate(keys)}
-        self._angles = frame.select(_ANGLES).to_numpy()
+        self._angles = frame.select(ANGLES).to_numpy()
 
     def check_viewpoint(self, spec: ViewpointSpec) -> None:
         """DataError for a row about a picture or an object that is not asked about."""
@@ -455,74 +377,8 @@ def open_answers(path: Path, wanted: Sequence[str] = ()) -> AnswersModel:
         path: A ``.csv`` or ``.jsonl``.
         wanted: Skills that are looked for; they tell what a file should have been that speaks of nothing known.
     """
-    _require(path)
-    known, names = _KNOWN_BY[path.suffix.lower()], _names(path)
+    require_file(path)
+    known, names = _KNOWN_BY[path.suffix.lower()], column_names(path)
     skills = [skill for name, skill in known.items() if name in names]
     usual = list(known.values())[-1]
     return next(_MODELS[skill] for skill in (*skills, *wanted, usual) if skill in known.values())(path)
-
-
-def _require(path: Path) -> None:
-    if not path.is_file():
-        raise ModelError(f"{path}: no such file")
-
-
-def _is_jsonl(path: Path) -> bool:
-    return path.suffix.lower() == ".jsonl"
-
-
-def _names(path: Path) -> Sequence[str]:
-    """Columns of a CSV, or keys of the first line of a JSONL; none where it cannot be read."""
-    with path.open("rb") as file:
-        line = file.readline(_LONGEST_LINE)
-    try:
-        if not _is_jsonl(path):
-            return next(csv.reader([line.decode("utf-8", "replace")]), [])
-        first = parse_json(line, path, 1)
-    except (DataError, csv.Error):
-        return []
-    return list(first) if isinstance(first, dict) else []
-
-
-def _read_answers(
-    path: Path, fields: Mapping[str, _Field], types: Mapping[str, Any], *, others: bool = False
-) -> tuple[int, pl.DataFrame]:
-    """The number of the first row of answers, and all rows with these columns, each checked.
-
-    Args:
-        path: The file.
-        fields: How each is read.
-        types: Columns' types, where the file is a JSONL.
-        others: Whether a line of a JSONL may have other keys too.
-    """
-    _require(path)
-    if not _is_jsonl(path):
-        frame = read_csv(path, {name: field.cell for name, field in fields.items()}).select(*fields)
-        return FIRST_ROW, frame.with_columns(pl.col(pl.Int8).cast(pl.Int64))
-    lines = read_bytes(path).removesuffix(b"\n").split(b"\n")
-    if lines == [b""]:
-        raise DataError("file has no rows", file=path, row=1, expected="at least one row", found="")
-    rows = [_parsed(line, fields, path, row, others) for row, line in enumerate(lines, start=1)]
-    return 1, pl.DataFrame(rows, schema=types, orient="row")
-
-
-def _parsed(line: bytes, fields: Mapping[str, _Field], path: Path, row: int, others: bool) -> list[Any]:
-    """The values of one line; a blank line is none, so that rows are lines."""
-    given = parse_json(line, path, row)
-    keys = set(given) if isinstance(given, dict) else set()
-    if not (keys >= set(fields) if others else keys == set(fields)):
-        raise DataError("not an answer", file=path, row=row, expected=f"an object with {', '.join(fields)}")
-    values = {name: field.value(given[name]) for name, field in fields.items()}
-    for name, field in fields.items():
-        if values[name] is None:
-            problem = (field.problem or field.cell.problem) + did_you_mean(str(given[name]), field.words)
-            expected = field.expected or field.cell.expected
-            raise DataError(problem, file=path, row=row, field=name, expected=expected, found=given[name])
-    return list(values.values())
-
-
-def _rows_by_key(keys: pl.DataFrame) -> dict[tuple[Any, ...], NDArray[np.intp]]:
-    """Rows of each distinct key, in file order."""
-    named = keys.columns
-    grouped = keys.with_row_index("row").group_by(named, maintain_order=True).agg("row")
-    return {tuple(key): np.asarray(rows, dtype=np.intp) for *key, rows in grouped.iter_rows()}
