@@ -428,32 +428,38 @@ def throughput(args: argparse.Namespace) -> None:
     args.results.mkdir(parents=True, exist_ok=True)
     file = args.results / "throughput.json"
     rows = {_case(row): row for row in json.loads(file.read_text())} if file.exists() else {}
-    for case in CASES if args.network else (None, *CASES):
+    for case in CASES if args.network else (1, 2) if args.drawn else (1, 2, *CASES):
         torch.compiler.reset()
-        row = whole_way(args) if case is None else measured(*case)
+        row = whole_way(args, case) if isinstance(case, int) else measured(*case)
         say(row)
         rows[_case(row)] = row
         file.write_text(json.dumps(list(rows.values()), indent=1) + "\n")
 
 
 def _case(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[key] for key in ("size", "views", "batch", "precision", "compiled", "drawn"))
+    return tuple(row[key] for key in ("size", "views", "batch", "precision", "compiled", "uses"))
 
 
-def whole_way(args: argparse.Namespace) -> dict[str, Any]:
-    """Training of the base network on scenes placed and drawn as they are needed, augmentation and log included."""
+def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
+    """Training of the base network, augmentation and log included, on scenes placed and drawn as it goes on.
+
+    Each scene is shown `uses` times on average: with two, eight batches are kept, one of which is replaced every
+    second step.
+    """
     from sightline.training.fit import fit
     from sightline.training.sornet.layouts import PlacedScenes
     from sightline.training.sornet.plan import SornetPlan
-    from sightline.training.sornet.sources import WorldSource
+    from sightline.training.sornet.sources import FewScenes, WorldSource
     from sightline.training.sornet.task import SornetTask
     from sightline.worlds import load_world
 
     plan = SornetPlan(**{**PLANS["base"].settings, "steps": 160, "warmup": 20}, views=VIEWS)
     world, size = load_world("geospa/train"), plan.batch
     scenes = PlacedScenes(world, VIEWS, seed=plan.seed, size=size, batches=plan.steps, crowded=plan.crowded)
-    source = WorldSource(scenes, canonical=plan.canonical, workers=args.workers, cuda=True)
-    folder = args.out / f"whole-way-{time.time():.0f}"
+    source: Any = WorldSource(scenes, canonical=plan.canonical, workers=args.workers, cuda=True)
+    if uses > 1:
+        source = FewScenes(source, 8 * size, len(VIEWS), batch=size, seed=plan.seed, fresh=uses)
+    folder = args.out / f"whole-way-{uses}-{time.time():.0f}"
     _, done = fit(SornetTask(plan, source), folder, log_every=80, save_every=10**9)
     return {
         "size": "base",
@@ -462,7 +468,7 @@ def whole_way(args: argparse.Namespace) -> dict[str, Any]:
         "precision": "bf16",
         "compiled": "by parts",
         "images_per_s": round(done.last["images_per_s"]),
-        "drawn": True,
+        "uses": uses,
     }
 
 
@@ -519,7 +525,7 @@ def measured(size: str, views: int, batch: int, precision: str, compiled: str) -
         "compiled": compiled,
         "images_per_s": round(rate),
         "first_s": round(first, 1),
-        "drawn": False,
+        "uses": None,
     }
 
 
@@ -536,6 +542,7 @@ def main() -> None:
     parser.add_argument("--more", type=float, default=0.0, help="seconds of training that further calls will add")
     parser.add_argument("--scenes", type=int, default=SCENES, help="scenes a split")
     parser.add_argument("--network", action="store_true", help="throughput of the network alone, without drawing")
+    parser.add_argument("--drawn", action="store_true", help="throughput with drawing, without the network alone")
     parser.add_argument("--workers", type=int, default=14)
     args = parser.parse_args()
     if unknown := [name for name in args.names if name not in PLANS]:

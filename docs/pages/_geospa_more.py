@@ -84,6 +84,10 @@ def blender_part(file: Path) -> Iterator[str]:
     yield grid(("", "fast", "Blender", "difference", "p"), rows)
 
 
+def _shown(row: dict[str, Any]) -> str:
+    return f", each shown {row['uses']} times" if row["uses"] > 1 else ""
+
+
 def speed_part(results: Results) -> Iterator[str]:
     if not (results.throughput or results.plans):
         return
@@ -101,7 +105,8 @@ def speed_part(results: Results) -> Iterator[str]:
             views = ONE if row["views"] == 1 else f"{row['views']} views"
             words = f"{row['size']}, {views}, batch {row['batch']}, {row['precision']}"
             words += f", compiled {row['compiled']}" if row["compiled"] else ""
-            rows[words + (", scenes placed and drawn as needed" if row["drawn"] else "")] = [
+            words += f", scenes placed and drawn as needed{_shown(row)}" if row["uses"] else ""
+            rows[words] = [
                 f"{row['images_per_s']:,}",
                 f"{peer:,}" if peer else "–",
                 f"× {row['images_per_s'] / peer:.2f}" if peer else "–",

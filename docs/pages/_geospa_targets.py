@@ -23,8 +23,8 @@ def targets_part(results: Results) -> Iterator[str]:
     others = {s: percent_of(s) for s in results.splits(plan) if published(s) == SEED_RANGE}
     worst = min(others, key=lambda split: others[split])
     base = [row for row in results.throughput if row["size"] == "base"]
-    network = max((row for row in base if not row["drawn"]), key=lambda row: row["images_per_s"], default={})
-    fresh = [row["images_per_s"] for row in base if row["drawn"]]
+    network = max((row for row in base if not row["uses"]), key=lambda row: row["images_per_s"], default={})
+    fresh = {row["uses"]: row["images_per_s"] for row in base if row["uses"]}
     rows = {
         "val_default, scene accuracy": (97.0, percent_of("val_default"), " %"),
         "val_default, scene-all accuracy": (50.0, whole, " %"),
@@ -32,7 +32,8 @@ def targets_part(results: Results) -> Iterator[str]:
         "val_op, spatial": (85.0, percent_of("val_op", "spatial"), " %"),
         "splits on which two views beat one": (len(helped), sum(h > 0 for h in helped), ""),
         _fastest(network): (5000, network.get("images_per_s", 0), ""),
-        "with scenes drawn as they are needed, images/s": (2000, max(fresh, default=0), ""),
+        "with scenes drawn as they are needed, images/s": (3200, fresh.get(1, 0), ""),
+        "the same, each scene shown twice, images/s": (4000, fresh.get(2, 0), ""),
     }
     yield "## Against our targets"
     yield f"`{plan}`, two views."

@@ -17,7 +17,7 @@ from reference import ray_casting
 from sightline.render.fast import columns as col
 from sightline.render.fast.bvh import LEAF, Tree, all_behind, build
 from sightline.render.fast.pack import MOST_OBJECTS, Bodies, Meshes, Pool
-from sightline.render.fast.rays import FAR, blocker, everything, nearest, normal_at
+from sightline.render.fast.rays import FAR, blocker, everything, look_at, met_surface, nearest, normal_at
 from sightline.worlds.layout import Placed
 from sightline.worlds.shapes import SHAPES, solid
 from sightline.worlds.solids import Solid
@@ -234,6 +234,52 @@ def test_blockers_against_every_triangle(objects: list[Placed], seed: int, reach
         if found != truth:
             at_the_end = any(abs(t[i] - reach) < 1e-4 or t[i] < 1e-4 for t in hits)
             assert at_the_end or _doubtful(objects, o, d), (found, truth)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(things(), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
+@example([SLOT], 0)
+def test_surfaces_as_light_meets_them(objects: list[Placed], seed: int) -> None:
+    """Prisms as such are where their triangles are, and turned the same way, but for round sides that are round."""
+    meshes, bodies = packed(objects)
+    scene = (meshes.nodes, meshes.tris, bodies.rows, everything(bodies.rows))
+    triangles = [ray_casting.corners(o) for o in objects]
+    for o, d in zip(*some_rays(seed, objects), strict=True):
+        if any(ray_casting.within(t, o) for t in triangles):
+            continue  # a mesh is met from inside too, a prism is not
+        t, body, face, u, v = nearest(*scene, *o, *d, FAR)
+        found, k, look, _, *normal = met_surface(*scene, *o, *d, FAR)
+        if k != body:
+            assert _doubtful(objects, o, d), (found, k, t, body)
+        elif k >= 0:
+            turned = normal_at(meshes.tris, bodies.rows, body, face, u, v, *d)
+            length = float(np.linalg.norm(d))
+            grazing = max(abs(float(np.dot(normal, d))) / length, 1e-3)
+            apart = (_slack(objects[k].shape) + CLOSE * (1 + t * length)) / grazing
+            near = abs(found - t) * length <= apart and np.dot(normal, turned) > 0.99
+            assert near or _doubtful(objects, o, d), (found, t, normal, turned)
+            assert look == look_at(meshes.tris, face)
+
+
+@pytest.mark.parametrize("name", ["cube_container", "rectangle_cylinder", "cylinder_rect_cont", "long_cylinder"])
+def test_a_prism_is_all_behind_its_outside(name: str) -> None:
+    """What light leaves outwards does not meet the body again; from the walls of a cavity it may."""
+    meshes, bodies = packed([Placed(name, "red", "metal", (0.3, -0.2, 0.0), 0.7)])
+    scene = (meshes.nodes, meshes.tris, bodies.rows, 1)
+    assert bodies.rows[0, col.PRISM]
+    middle, height = np.array((0.3, -0.2, 0.0), np.float32), bodies.rows[0, col.HEIGHT]
+    rng = np.random.default_rng(3)
+    inside = 0
+    for _ in range(200):
+        o = middle + rng.normal(0, 3, 3).astype(np.float32)
+        o[2] = height + abs(o[2]) + np.float32(0.1)
+        d = middle + rng.normal(0, 0.2, 3).astype(np.float32) - o
+        t, body, face, *_ = nearest(*scene, *o, *d, FAR)
+        found, k, _, behind, *_ = met_surface(*scene, *o, *d, FAR)
+        if body == k == 0 and abs(found - t) < 1e-4:
+            assert behind == (meshes.tris[face, col.OPEN] != 0)
+            inside += not behind
+    assert inside > 4 or not bodies.rows[0, col.HOLLOW]
 
 
 def test_a_body_taken_away_is_not_met() -> None:

@@ -36,7 +36,7 @@ from sightline.worlds.layout import Layout, Light
 from sightline.worlds.shapes import solid
 
 PLAN = Settings().plan()
-FINE = Settings(shadow_most=1024, dome=4096, mirror_most=400, glint_points=4096).plan()
+FINE = Settings(shadow_most=1024, dome=4096, mirror_rays=400, glint_points=4096).plan()
 NUMBERS = Settings()
 HALF = NUMBERS.map_half
 I32 = np.int32
@@ -388,7 +388,7 @@ def mirror(scene: Scene, point: Any, normal: Any, view: Any, *, start: int = 0, 
         (0, col.LOOKS, *f32(point, normal, view)),
         start,
         I32(count),
-        I32(count),
+        np.int64(start),
         I32(4),
     )
     # The oracles know light that one microfacet mirrors.
@@ -479,10 +479,9 @@ def test_mirrors_in_a_row() -> None:
             scene.lit,
             scene.lit_by,
             FINE.points,
-            FINE.lobe,
             scene.mask,
             *f32((0.0, 0.0, 0.2), unit(0, 1, rise)),
-            0,
+            np.int64(0),
             I32(depth),
         )
         return np.array((r, g, b, touched))

@@ -346,7 +346,7 @@ def by_default(preset: str, size: tuple[int, int]) -> np.ndarray:
         {"lattice": 1},  # light in every pixel
         {"lattice": 2},
         {"lattice": 8},
-        {"mirror_first": 1, "mirror_most": 1},  # as few rays as there can be, one kind at a time
+        {"mirror_rays": 1},  # as few rays as there can be, one kind at a time
         {"mirror_depth": 1},
         {"dome": 1},
         {"table_dome": 1},
@@ -357,7 +357,7 @@ def by_default(preset: str, size: tuple[int, int]) -> np.ndarray:
         {"map_cells": 2},
         {"map_cells": 108, "map_half": 9.0},  # further out
         {"tolerance": 0.0},
-        {"shadow_first": 32, "shadow_most": 64, "dome": 128, "mirror_most": 8, "glint_points": 64},  # many
+        {"shadow_first": 32, "shadow_most": 64, "dome": 128, "mirror_rays": 8, "glint_points": 64},  # many
     ],
 )
 def test_settings_run_and_stay_close(changed: dict[str, float]) -> None:

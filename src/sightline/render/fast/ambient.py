@@ -15,7 +15,7 @@ import numpy as np
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, ggx, glance, hidden_share, lamp_factor, mirrored_share
-from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, START, TWO, ZERO, look_at, nearest, normal_at
+from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, START, TWO, ZERO, met_surface, nearest, normal_at
 from sightline.render.fast.surroundings import ground_colour, lamps_end, sky_radiance
 
 _APART2 = np.float32(0.0144)
@@ -151,7 +151,7 @@ def matte_radiance(nodes, tris, bodies, env, lit, lit_by, near, mask, px, py, pz
     reach = FAR
     if dz < np.float32(-1e-4):
         reach = -pz / dz
-    t, k, face, u, v = nearest(nodes, tris, bodies, near, px, py, pz, dx, dy, dz, reach)
+    t, k, look, _, nx, ny, nz = met_surface(nodes, tris, bodies, near, px, py, pz, dx, dy, dz, reach)
     if k < 0:
         if reach == FAR:
             r, g, b = sky_radiance(env, dx, dy, dz)
@@ -160,11 +160,9 @@ def matte_radiance(nodes, tris, bodies, env, lit, lit_by, near, mask, px, py, pz
         cr, cg, cb = ground_colour(env, px + t * dx, py + t * dy)
         return r / PI * cr, g / PI * cg, b / PI * cb, touched
     touched = 1 << k
-    look = look_at(tris, face)
     matte = ONE - bodies[k, look + col.METAL]
     if matte <= ZERO:
         return ZERO, ZERO, ZERO, touched
-    nx, ny, nz = normal_at(tris, bodies, k, face, u, v, dx, dy, dz)
     qx, qy, qz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
     r, g, b, met = matte_light(nodes, tris, bodies, env, mask, k, look, qx, qy, qz, nx, ny, nz)
     return r * matte, g * matte, b * matte, touched | met

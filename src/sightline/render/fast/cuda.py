@@ -41,6 +41,7 @@ from sightline.render.fast.pixels import (
     edge_colour,
     look_of,
     mirroring,
+    mirrors_around,
     on_edge,
     sparkling,
     surface_at,
@@ -170,12 +171,11 @@ class CudaRenderer:
         views = (batch.bodies, batch.env, batch.cams, batch.skies, room["faces"])
         _compose[everywhere](tris, *textured, *views, *seen, *lights, *drawn, *listed, level + 1)
         if batch.glass:
-            _glass[everywhere](
-                *scene, batch.env, *lit, plan.points, plan.lobe, plan.numbers, batch.cams, *seen, *drawn
-            )
+            _glass[everywhere](*scene, batch.env, *lit, plan.points, plan.numbers, batch.cams, *seen, *drawn)
         samples = (plan.points, plan.lobe, plan.inside, plan.numbers, batch.cams)
         shown = (room["parts"], room["normals"], room["light"])
         _edges[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *drawn, *listed, level + 1)
+        _mirror_edges[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *drawn, *listed, level + 1)
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"], room["stuff"])
 
     def images(self, layouts: Sequence[Layout], view: str = "original") -> NDArray[np.uint8]:
@@ -202,7 +202,7 @@ class CudaRenderer:
                 "depth": (shape, np.float32),
                 **dict.fromkeys(("how", "stuff"), (shape, np.uint8)),
                 "image": ((*shape, 3), np.uint8),
-                "work": ((math.prod(shape),), np.int32),
+                "work": ((2, math.prod(shape)), np.int32),
                 "counts": ((16,), np.int32),
                 **dict.fromkeys(("raw", "lit"), ((shape[0], cells, cells, 6), np.float32)),
                 **dict.fromkeys(("raw_by", "lit_by"), ((shape[0], cells, cells), np.int64)),
@@ -290,7 +290,7 @@ def _choose(bodies, parts, depth, normals, light, how, tolerance, step, first, w
     if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, look + col.METAL] >= ONE):
         light[view, y, x, 0] = light[view, y, x, 1] = light[view, y, x, 2] = ZERO
         return
-    work[cuda.atomic.add(counts, level, 1)] = (view * height + y) * width + x
+    work[0, cuda.atomic.add(counts, level, 1)] = (view * height + y) * width + x
 
 
 @_walk
@@ -316,7 +316,7 @@ def _light(
 ):
     height, width = parts.shape[1], parts.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
-        at = work[i]
+        at = work[0, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
@@ -337,7 +337,7 @@ def _metal(bodies, parts, work, counts, level):
         part = parts[view, at // width % height, at % width]
         k = body_of(part)
         if k >= 0 and is_shiny(bodies[view], k, look_of(part)):
-            work[cuda.atomic.add(counts, level, 1)] = at
+            work[0, cuda.atomic.add(counts, level, 1)] = at
 
 
 @_walk
@@ -346,7 +346,7 @@ def _glints(
 ):
     height, width = parts.shape[1], parts.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
-        at = work[i]
+        at = work[0, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
@@ -378,7 +378,7 @@ def _mirrors(
 ):
     height, width = parts.shape[1], parts.shape[2]
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
-        at = work[i]
+        at = work[0, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
@@ -412,7 +412,7 @@ def _compose(
     counts,
     level,
 ):
-    """Colour every pixel, and list those on an edge."""
+    """Colour every pixel, and list those on an edge, those where there are mirrors by themselves."""
     at = cuda.grid(1)
     if at >= parts.size:
         return
@@ -430,14 +430,17 @@ def _compose(
         r, g, b = r + tr, g + tg, b + tb
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
     if on_edge(parts[view], depth[view], normals[view], mine, y, x):
-        work[cuda.atomic.add(counts, level, 1)] = at
+        if mirrors_around(parts[view], mine, y, x):
+            work[1, cuda.atomic.add(counts, level + 1, 1)] = at
+        else:
+            work[0, cuda.atomic.add(counts, level, 1)] = at
     else:
         _write(image, tones, view, y, x, r, g, b)
 
 
 @_walk
 def _glass(
-    nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cams, parts, depth, normals, colour, tones, image
+    nodes, tris, bodies, env, lit, lit_by, points, numbers, cams, parts, depth, normals, colour, tones, image
 ):
     """Add what is seen through glass to the pixels that show some."""
     at = cuda.grid(1)
@@ -450,7 +453,7 @@ def _glass(
         return
     ground = (lit[view], lit_by[view])
     r, g, b = behind_glass(
-        nodes, tris, mine, env[view], *ground, points, lobe, numbers, cams[view], everything(mine), y, x
+        nodes, tris, mine, env[view], *ground, points, numbers, cams[view], everything(mine), y, x
     )
     r, g, b = r + colour[view, y, x, 0], g + colour[view, y, x, 1], b + colour[view, y, x, 2]
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
@@ -481,29 +484,52 @@ def _edges(
     counts,
     level,
 ):
+    """Colour the pixels on edges where there is no mirror."""
     height, width = parts.shape[1], parts.shape[2]
     plan = (points, lobe, inside, numbers)
     for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
-        at = work[i]
+        at = work[0, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine, cam = bodies[view], cams[view]
-        shown, lights, colours = (parts[view], normals[view]), light[view], colour[view]
-        r, g, b, _ = edge_colour(
-            nodes,
-            tris,
-            mine,
-            env[view],
-            lit[view],
-            lit_by[view],
-            plan,
-            cam,
-            everything(mine),
-            *shown,
-            lights,
-            colours,
-            y,
-            x,
-        )
+        scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
+        shown = (parts[view], normals[view], light[view], colour[view])
+        r, g, b, _ = edge_colour(*scene, *ground, plan, cam, everything(mine), *shown, y, x, False)
+        _write(image, tones, view, y, x, r, g, b)
+
+
+@_walk
+def _mirror_edges(
+    nodes,
+    tris,
+    bodies,
+    env,
+    lit,
+    lit_by,
+    points,
+    lobe,
+    inside,
+    numbers,
+    cams,
+    parts,
+    normals,
+    light,
+    colour,
+    tones,
+    image,
+    work,
+    counts,
+    level,
+):
+    """Colour the pixels on edges where there are mirrors."""
+    height, width = parts.shape[1], parts.shape[2]
+    plan = (points, lobe, inside, numbers)
+    for i in range(cuda.grid(1), counts[level + 1], cuda.gridsize(1)):
+        at = work[1, i]
+        view, y, x = at // (height * width), at // width % height, at % width
+        mine, cam = bodies[view], cams[view]
+        scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
+        shown = (parts[view], normals[view], light[view], colour[view])
+        r, g, b, _ = edge_colour(*scene, *ground, plan, cam, everything(mine), *shown, y, x, True)
         _write(image, tones, view, y, x, r, g, b)
 
 

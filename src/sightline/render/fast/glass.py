@@ -28,7 +28,7 @@ _SAMPLES = 4
 
 
 @device
-def _through(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, mask, sx, sy):
+def _through(nodes, tris, bodies, env, lit, lit_by, points, numbers, cam, mask, sx, sy):
     """Radiance from behind the panes at a position of the image, tinted: (panes, r, g, b)."""
     dx, dy, dz = ray(cam, sx, sy)
     scale = ONE / math.sqrt(dx * dx + dy * dy + dz * dz)
@@ -56,20 +56,18 @@ def _through(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, 
     if panes == 0:  # beside the pane, at its edge
         return 0, ZERO, ZERO, ZERO
     depth = numbers[col.MIRROR_DEPTH]
-    r, g, b, _ = path(
-        nodes, tris, bodies, env, lit, lit_by, points, lobe, others, px, py, pz, dx, dy, dz, START, depth
-    )
+    r, g, b, _ = path(nodes, tris, bodies, env, lit, lit_by, points, others, px, py, pz, dx, dy, dz, START, depth)
     return panes, red * r, green * g, blue * b
 
 
 @device
-def behind_glass(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, mask, y, x):
+def behind_glass(nodes, tris, bodies, env, lit, lit_by, points, numbers, cam, mask, y, x):
     """Radiance that comes through a pixel's glass, the mean over four positions in it: (r, g, b)."""
     red = green = blue = weight = ZERO
     for i in range(_SAMPLES):
         sx = np.float32(x) + HALF + (_QUARTER if i & 1 else -_QUARTER)
         sy = np.float32(y) + HALF + (_QUARTER if i & 2 else -_QUARTER)
-        panes, r, g, b = _through(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, mask, sx, sy)
+        panes, r, g, b = _through(nodes, tris, bodies, env, lit, lit_by, points, numbers, cam, mask, sx, sy)
         if panes > 0:
             red, green, blue, weight = red + r, green + g, blue + b, weight + ONE
     scale = ONE / max(weight, ONE)
@@ -77,7 +75,7 @@ def behind_glass(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, c
 
 
 @kernel
-def lay_glass(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, parts, colour):
+def lay_glass(nodes, tris, bodies, env, lit, lit_by, points, numbers, cam, parts, colour):
     """Add what is seen through glass to the pixels that show some, on the CPU.
 
     Worked out anew for every picture, so that nothing must be known of what it depends on.
@@ -88,9 +86,7 @@ def lay_glass(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam,
         for x in range(width):
             k = body_of(parts[y, x])
             if k >= 0 and bodies[k, look_of(parts[y, x]) + col.GLASS] > ZERO:
-                r, g, b = behind_glass(
-                    nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, mask, y, x
-                )
+                r, g, b = behind_glass(nodes, tris, bodies, env, lit, lit_by, points, numbers, cam, mask, y, x)
                 colour[y, x, 0] += r
                 colour[y, x, 1] += g
                 colour[y, x, 2] += b

@@ -27,16 +27,13 @@ from sightline.render.fast.rays import (
     SINGLE,
     TWO,
     ZERO,
-    look_at,
-    nearest,
-    normal_at,
+    met_surface,
 )
 from sightline.render.fast.surroundings import before_wall, ground_colour, lamps_end, sky_radiance, wall_of
 
 _SOFT = np.float32(0.15)
 _DIM = np.float32(0.02)
-_LONE = np.float32(3.0)
-_EVEN = np.float32(0.1)
+_STEP24 = np.float32(1.0 / (1 << 24))
 
 
 @small
@@ -132,42 +129,30 @@ def drawn_mirror(alpha, nx, ny, nz, vx, vy, vz, u, v):
 
 
 @device
-def mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, place, start, first, most, depth):
+def mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, place, start, count, seed, depth):
     """Radiance of the surroundings mirrored towards v, lamps left to `glint`: (r, g, b, touched).
 
-    By `first` rays where they agree, else by `most`, with the numbers of `lobe` from `start` on. Of those the
-    brightest counts at most `_LONE` times the next: a highlight that few rays find would come out as a dot. `place`
-    is the body k, the first column of its look, a point of it, the normal there, and v.
+    By `count` rays with the numbers of `lobe` from `start` on; `seed` tells how they go on from further mirrors.
+    `place` is the body k, the first column of its look, a point of it, the normal there, and v.
     """
     k, look, px, py, pz, nx, ny, nz, vx, vy, vz = place
     alpha = bodies[k, look + col.LOBE]
     f0, f1, f2 = reflectance(bodies, k, look)
-    red = green = blue = high = second = top_red = top_green = top_blue = ZERO
-    low = FAR
-    touched, taken = 0, 0
-    for i in range(start, start + most):
-        if taken == first and high - low <= _EVEN * high:
-            break
-        taken += 1
+    red = green = blue = ZERO
+    touched = 0
+    for i in range(start, start + count):
         dx, dy, dz, kept, edge = drawn_mirror(alpha, nx, ny, nz, vx, vy, vz, lobe[i, 0], lobe[i, 1])
         if kept <= ZERO:
-            low = ZERO
             continue
         r, g, b, met = path(
-            nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, px, py, pz, dx, dy, dz, i, depth
+            nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, seed + i, depth
         )
         r = kept * r * (f0 + (ONE - f0) * edge)
         g = kept * g * (f1 + (ONE - f1) * edge)
         b = kept * b * (f2 + (ONE - f2) * edge)
         red, green, blue = red + r, green + g, blue + b
-        low, second = min(low, r + g + b), max(second, min(high, r + g + b))
-        if r + g + b > high:
-            high, top_red, top_green, top_blue = r + g + b, r, g, b
         touched |= met
-    if taken > first and high > _LONE * second:
-        over = _LONE * second / high - ONE
-        red, green, blue = red + over * top_red, green + over * top_green, blue + over * top_blue
-    scale, nv = ONE / np.float32(taken), nx * vx + ny * vy + nz * vz
+    scale, nv = ONE / np.float32(count), nx * vx + ny * vy + nz * vz
     return (
         red * scale * kept_again(f0, alpha, nv),
         green * scale * kept_again(f1, alpha, nv),
@@ -176,8 +161,18 @@ def mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, place, s
     )
 
 
+@small
+def _scattered(turn, bounce):
+    """Two numbers in [0, 1) for a ray's further mirrors: all rays go on differently."""
+    p = (turn * 2654435769 + bounce * 2246822519) & 0xFFFFFFFF
+    q = (turn * 1640531527 + bounce * 3266489917 + 374761393) & 0xFFFFFFFF
+    p, q = p ^ (p >> 15), q ^ (q >> 13)
+    p, q = (p * 2146121005) & 0xFFFFFFFF, (q * 2221713035) & 0xFFFFFFFF
+    return np.float32(p >> 8) * _STEP24, np.float32(q >> 8) * _STEP24
+
+
 @device
-def path(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, px, py, pz, dx, dy, dz, turn, depth):
+def path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy, dz, turn, depth):
     """What a mirror ray sees, through further mirrors: (r, g, b, touched).
 
     `turn` numbers the ray, so that the rays of a pixel try different points of the lamps and go on differently.
@@ -190,13 +185,13 @@ def path(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, px, py, pz, 
         if dz < np.float32(-1e-5):
             reach = -pz / dz
         reach, wall = before_wall(env, px, py, pz, dx, dy, dz, reach)
-        t, k, face, u, v = nearest(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, reach)
+        t, k, look, _, nx, ny, nz = met_surface(nodes, tris, bodies, mask, px, py, pz, dx, dy, dz, reach)
         if k < 0:
             if wall > 0:
                 i = wall_of(env, wall)
                 qx, qy, qz = px + t * dx, py + t * dy, pz + t * dz
-                nx, ny = -env[i, col.WALL_X], -env[i, col.WALL_Y]
-                r, g, b, met = glance(nodes, tris, bodies, env, mask, qx, qy, qz, nx, ny, ZERO)
+                wx, wy = -env[i, col.WALL_X], -env[i, col.WALL_Y]
+                r, g, b, met = glance(nodes, tris, bodies, env, mask, qx, qy, qz, wx, wy, ZERO)
                 return (
                     red + wr * (r / PI + env[0, col.SKY_RED]) * env[i, col.MEAN_RED],
                     green + wg * (g / PI + env[0, col.SKY_GREEN]) * env[i, col.MEAN_GREEN],
@@ -210,8 +205,6 @@ def path(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, px, py, pz, 
             cr, cg, cb = ground_colour(env, px + t * dx, py + t * dy)
             return (red + wr * r / PI * cr, green + wg * g / PI * cg, blue + wb * b / PI * cb, touched | met)
         touched |= 1 << k
-        look = look_at(tris, face)
-        nx, ny, nz = normal_at(tris, bodies, k, face, u, v, dx, dy, dz)
         if nx * dx + ny * dy + nz * dz > ZERO:  # a smooth normal that leans away at the rim
             return red, green, blue, touched
         px, py, pz = px + t * dx + OFFSET * nx, py + t * dy + OFFSET * ny, pz + t * dz + OFFSET * nz
@@ -228,10 +221,8 @@ def path(nodes, tris, bodies, env, lit, lit_by, points, lobe, mask, px, py, pz, 
         place = (k, look, px, py, pz, nx, ny, nz, -dx, -dy, -dz)
         r, g, b, met = glint(nodes, tris, bodies, env, points, mask, place, soft, NONE, QUARTERS, turn, SINGLE)
         red, green, blue, touched = red + wr * r, green + wg * g, blue + wb * b, touched | met
-        i = (turn * 5 + bounce * 11 + 3) % lobe.shape[0]
-        dx, dy, dz, kept, edge = drawn_mirror(
-            bodies[k, look + col.LOBE], nx, ny, nz, -dx, -dy, -dz, lobe[i, 0], lobe[i, 1]
-        )
+        p, q = _scattered(turn, bounce)
+        dx, dy, dz, kept, edge = drawn_mirror(bodies[k, look + col.LOBE], nx, ny, nz, -dx, -dy, -dz, p, q)
         f0, f1, f2 = reflectance(bodies, k, look)
         wr, wg = wr * kept * (f0 + (ONE - f0) * edge), wg * kept * (f1 + (ONE - f1) * edge)
         wb *= kept * (f2 + (ONE - f2) * edge)

@@ -313,7 +313,7 @@ def _prism(solid: Solid) -> tuple[float, ...]:
     corner = solid.vertices[solid.faces].astype(np.float64)
     filled = float((corner[:, 0] * np.cross(corner[:, 1], corner[:, 2])).sum()) / 6.0
     like = kinds[solid.outline.kind] and (solid.cavity is None or cavity[0])
-    plain = solid.closed and like and abs(filled / volume - 1.0) < 0.005
+    plain = solid.closed and like and not solid.paint.any() and abs(filled / volume - 1.0) < 0.005
     return (kinds[solid.outline.kind], *solid.outline.half, solid.height, *cavity) if plain else (0.0,) * 8
 
 

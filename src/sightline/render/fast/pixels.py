@@ -28,9 +28,8 @@ from sightline.render.fast.rays import (
     SINGLE,
     START,
     ZERO,
-    nearest,
-    normal_at,
-    part_of,
+    met_surface,
+    part_with,
 )
 from sightline.render.fast.settings import PATTERN
 from sightline.render.fast.surroundings import before_wall, ray, seen_albedo, sky_radiance
@@ -42,9 +41,10 @@ _ALIKE = np.float32(0.97)
 _CREASE = np.float32(0.9)
 _BENT = np.float32(2e-3)
 _STEP = np.float32(0.1)
+_GRAINY = np.float32(0.5)
 _NEARBY = np.float32(0.05)
 _EVEN = np.float32(0.15)
-_FLAT = np.float32(0.9997)
+_FLAT = np.float32(0.95)
 _DARK = np.float32(1e-3)
 _STEPS, _LAST_STEP = np.float32(PER_RADIANCE), np.float32(len(TONES) - 1)
 
@@ -155,9 +155,9 @@ def mirroring(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam,
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
     place = (k, look, px, py, pz, nx, ny, nz, *eye_from(dx, dy, dz))
     others = without_self(tris, mask, k, face)
-    first, most, depth = numbers[col.MIRROR_FIRST], numbers[col.MIRROR_MOST], numbers[col.MIRROR_DEPTH]
-    start = (y % PATTERN * PATTERN + x % PATTERN) * most
-    return mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, others, place, start, first, most, depth)
+    count, depth = numbers[col.MIRROR_RAYS], numbers[col.MIRROR_DEPTH]
+    start, seed = np.int64(y % PATTERN * PATTERN + x % PATTERN) * count, np.int64(y * 8209 + x * 31) * 64
+    return mirrored(nodes, tris, bodies, env, lit, lit_by, points, lobe, others, place, start, count, seed, depth)
 
 
 @small
@@ -233,23 +233,35 @@ def composed(parts, depth, normals, bodies, env, cam, light, mirror, glints, y, 
 def _mean_mirror(parts, normals, mirror, y, x):
     """The mirror image averaged around a pixel, as far as the surface goes; nearer pixels count more.
 
-    The weights fall so that each of the pixels that share out the rays counts alike, and no square shows.
+    The weights fall so that each of the pixels that share out the rays counts alike, and no square shows. Where the
+    pixels differ much, as in the hollow of a mirror, they are taken from farther around.
     """
     height, width = parts.shape
-    red = green = blue = weight = ZERO
     reach = PATTERN - 1
-    for v in range(max(0, y - reach), min(height, y + reach + 1)):
-        for u in range(max(0, x - reach), min(width, x + reach + 1)):
-            if parts[v, u] != parts[y, x]:
-                continue
-            if _cosine(normals, y, x, v, u) < _ALIKE:
-                continue
-            share = np.float32((PATTERN - abs(v - y)) * (PATTERN - abs(u - x)))
-            red += share * mirror[v, u, 0]
-            green += share * mirror[v, u, 1]
-            blue += share * mirror[v, u, 2]
-            weight += share
-    return red / weight, green / weight, blue / weight
+    while True:
+        red = green = blue = weight = high = ZERO
+        low = FAR
+        for v in range(max(0, y - reach), min(height, y + reach + 1)):
+            for u in range(max(0, x - reach), min(width, x + reach + 1)):
+                if parts[v, u] != parts[y, x]:
+                    continue
+                if _cosine(normals, y, x, v, u) < _ALIKE:
+                    continue
+                w = np.float32((PATTERN - abs(v - y)) * (PATTERN - abs(u - x)))
+                if reach == PATTERN:
+                    w = _bell(v - y) * _bell(u - x)
+                r, g, b = mirror[v, u, 0], mirror[v, u, 1], mirror[v, u, 2]
+                red, green, blue, weight = red + w * r, green + w * g, blue + w * b, weight + w
+                low, high = min(low, r + g + b), max(high, r + g + b)
+        if reach == PATTERN or high - low <= _GRAINY * high:
+            return red / weight, green / weight, blue / weight
+        reach = PATTERN
+
+
+@small
+def _bell(away):
+    """Weight of a pixel so far away: what three means over PATTERN pixels, one after the other, come to."""
+    return np.float32(7 - away * away) if abs(away) < PATTERN else ONE
 
 
 @small
@@ -277,6 +289,18 @@ def on_edge(parts, depth, normals, bodies, y, x):
 
 
 @small
+def mirrors_around(parts, bodies, y, x):
+    """Whether a bare mirror is seen in a pixel or one of the eight around it."""
+    height, width = parts.shape
+    for v in range(max(0, y - 1), min(height, y + 2)):
+        for u in range(max(0, x - 1), min(width, x + 2)):
+            part = parts[v, u]
+            if part >= col.SLOTS and _is_bare_mirror(bodies, body_of(part), look_of(part)):
+                return True
+    return False
+
+
+@small
 def _is_bare_mirror(bodies, k, look):
     """Whether a look mirrors shapes and shows nothing that is laid over it pixel by pixel."""
     laid = bodies[k, look + col.TEXTURE] > ZERO or bodies[k, look + col.GLASS] > ZERO
@@ -284,10 +308,13 @@ def _is_bare_mirror(bodies, k, look):
 
 
 @device
-def edge_colour(nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, normals, light, colour, y, x):
+def edge_colour(
+    nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, normals, light, colour, y, x, mirrors
+):
     """Look again at several positions of a pixel: (r, g, b, touched).
 
-    Each is given the colour of the like-most pixel around it, but on bent shiny surfaces a mirror image of its own.
+    Each is given the colour of the like-most pixel around it, but where there are `mirrors`, on shiny surfaces that
+    are bent much, a mirror image of its own.
     """
     points, lobe, inside, numbers = plan
     height, width = parts.shape
@@ -309,26 +336,23 @@ def edge_colour(nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, 
         if dz < np.float32(-1e-6):
             reach = -cam[col.EYE_Z] / dz
         reach, part = before_wall(env, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
-        t, k, face, fu, fv = nearest(
+        t, k, look, behind, nx, ny, nz = met_surface(
             nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
         )
-        nx, ny, nz = ZERO, ZERO, ONE
         if k >= 0:
-            nx, ny, nz = normal_at(tris, bodies, k, face, fu, fv, dx, dy, dz)
-            part = part_of(tris, k, face)
+            part = part_with(k, look)
         v, u = _likeliest(parts, normals, y, x, sy - HALF, sx - HALF, part, nx, ny, nz)
         flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
-        if k < 0 or parts[v, u] != part or flat or not _is_bare_mirror(bodies, k, look_of(part)):
+        if not mirrors or k < 0 or parts[v, u] != part or flat or not _is_bare_mirror(bodies, k, look):
             r, g, b = colour[v, u, 0], colour[v, u, 1], colour[v, u, 2]
             red, green, blue = red + r, green + g, blue + b
             low, high = min(low, r + g + b), max(high, r + g + b)
             continue
-        look = look_of(part)
         px = cam[col.EYE_X] + t * dx + OFFSET * nx
         py = cam[col.EYE_Y] + t * dy + OFFSET * ny
         pz = cam[col.EYE_Z] + t * dz + OFFSET * nz
         place = (k, look, px, py, pz, nx, ny, nz, *eye_from(dx, dy, dz))
-        others = without_self(tris, every, k, face)
+        others = every & ~(1 << k) if behind else every
         start = 11 * (i + 1) % lobe.shape[0]  # the same in every pixel: noise would show as dots along a rim
         mr, mg, mb, met = mirrored(
             nodes,
@@ -343,7 +367,7 @@ def edge_colour(nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, 
             place,
             start,
             SINGLE,
-            SINGLE,
+            np.int64(i),
             numbers[col.MIRROR_DEPTH],
         )
         touched |= met

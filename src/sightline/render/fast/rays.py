@@ -107,6 +107,85 @@ def meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
     return into > enter or out < leave or into >= out
 
 
+@small
+def _inside_out(kind, a, b, px, py):
+    """The outward normal of an upright box's (1) or elliptic cylinder's (2) side at a point of it: (x, y)."""
+    if kind < TWO:
+        if abs(px) * b > abs(py) * a:
+            return (ONE if px > ZERO else -ONE), ZERO
+        return ZERO, (ONE if py > ZERO else -ONE)
+    nx, ny = px / (a * a), py / (b * b)
+    scale = ONE / math.sqrt(nx * nx + ny * ny + _TINY)
+    return nx * scale, ny * scale
+
+
+@small
+def _meet_prism(bodies, k, ox, oy, oz, dx, dy, dz, best):
+    """Where a ray meets body k, a prism less its cavity: (t, from outside?, nx, ny, nz); t = best: nowhere."""
+    ox, oy, oz, dx, dy = _turned(bodies, k, ox, oy, oz, dx, dy)
+    ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
+    kind, a, b = bodies[k, col.PRISM], bodies[k, col.PRISM_X], bodies[k, col.PRISM_Y]
+    side, leave = _span(kind, a, b, ox, oy, dx, dy, ix, iy)
+    z0, z1 = -oz * iz, (bodies[k, col.HEIGHT] - oz) * iz
+    enter, leave = max(side, min(z0, z1)), min(leave, max(z0, z1))
+    if max(enter, ZERO) >= min(leave, best):
+        return best, True, ZERO, ZERO, ONE
+    t, outside, nz = enter, True, ZERO
+    if enter > side:
+        nz = -ONE if dz > ZERO else ONE
+    if bodies[k, col.HOLLOW] != ZERO:
+        kind, a, b = bodies[k, col.HOLLOW], bodies[k, col.HOLLOW_X], bodies[k, col.HOLLOW_Y]
+        into, out = _span(kind, a, b, ox, oy, dx, dy, ix, iy)
+        floor = (bodies[k, col.HEIGHT] - bodies[k, col.DEPTH] - oz) * iz  # the cavity has no lid
+        wall = out
+        if dz >= ZERO:  # as `inverse` takes it
+            into = max(into, floor)
+        else:
+            out = min(out, floor)
+        if into <= max(enter, ZERO) < out:  # through the opening, or from within
+            if out >= leave:
+                return best, False, ZERO, ZERO, ONE
+            t, outside, nz = out, False, (ONE if out < wall else ZERO)
+    if t <= ZERO or t >= best:
+        return best, True, ZERO, ZERO, ONE
+    if nz != ZERO:
+        return t, outside, ZERO, ZERO, nz
+    if outside:
+        kind, a, b = bodies[k, col.PRISM], bodies[k, col.PRISM_X], bodies[k, col.PRISM_Y]
+    nx, ny = _inside_out(kind, a, b, ox + t * dx, oy + t * dy)
+    if not outside:
+        nx, ny = -nx, -ny
+    c, s = bodies[k, col.COS], bodies[k, col.SIN]
+    return t, outside, c * nx - s * ny, s * nx + c * ny, ZERO
+
+
+@device
+def met_surface(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
+    """The nearest surface as light meets it: (t, body, its look, whether the body is all behind it, nx, ny, nz).
+
+    Body −1 and t = reach where there is none. Prisms are met as such, not by their triangles: their round sides are
+    round, and their edges sharp.
+    """
+    length2 = dx * dx + dy * dy + dz * dz
+    best, body, face, behind = reach, -1, -1, False
+    bu = bv = nx = ny = ZERO
+    nz = ONE
+    for k in range(bodies.shape[0]):
+        if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
+            if bodies[k, col.PRISM] != ZERO:
+                t, outside, ax, ay, az = _meet_prism(bodies, k, ox, oy, oz, dx, dy, dz, best)
+                if t < best:
+                    best, body, face, behind, nx, ny, nz = t, k, -1, outside, ax, ay, az
+                continue
+            t, f, u, v = walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, best, False)
+            if t < best:
+                best, body, face, bu, bv = t, k, f, u, v
+    if face < 0:
+        return best, body, col.LOOKS, behind, nx, ny, nz
+    nx, ny, nz = normal_at(tris, bodies, body, face, bu, bv, dx, dy, dz)
+    return best, body, look_at(tris, face), tris[face, col.OPEN] != ZERO, nx, ny, nz
+
+
 @device
 def blocker(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
     """The first body by number that the ray meets at 0 < t < reach, or −1."""
@@ -201,6 +280,12 @@ def _meet(c, f, ox, oy, oz, dx, dy, dz):
 def look_at(tris, face):
     """First column, in a body's row, of the look that a face has."""
     return col.LOOKS + col.LOOK * int(tris[face, col.SLOT])
+
+
+@small
+def part_with(k, look):
+    """The painted part of body k that has a look, as one number."""
+    return ((k + 1) << col.SLOT_BITS) + (look - col.LOOKS) // col.LOOK
 
 
 @small

@@ -25,7 +25,7 @@ class Settings:
         objects_first: The same from an object, where the edge of a shadow shows less; `objects_most`.
         table_first: The same for the lit map of the table; `table_most` where they do not agree.
         dome: Directions of indirect light on an object; `table_dome` on the table.
-        mirror_first: Mirror rays a pixel where they agree; `mirror_most` where they do not.
+        mirror_rays: Mirror rays a pixel; those of the pixels around it count too.
         mirror_depth: Mirrors in a row.
         glint_rays: Shadow rays for the image of a lamp in metal, and four times as many where they disagree.
         glint_points: Points of a lamp that make up its image.
@@ -35,32 +35,31 @@ class Settings:
         map_cells: Cells along a side of the lit map of the table; `map_half` its half side, metres.
     """
 
-    shadow_first: int = 5
-    shadow_most: int = 20
-    objects_first: int = 3
-    objects_most: int = 20
+    shadow_first: int = 4
+    shadow_most: int = 12
+    objects_first: int = 2
+    objects_most: int = 12
     table_first: int = 5
     table_most: int = 12
     dome: int = 10
     table_dome: int = 12
-    mirror_first: int = 2
-    mirror_most: int = 5
+    mirror_rays: int = 2
     mirror_depth: int = 4
-    glint_rays: int = 5
-    glint_points: int = 16
+    glint_rays: int = 2
+    glint_points: int = 8
     lattice: int = 4
-    tolerance: float = 0.1
+    tolerance: float = 0.15
     edge_samples: int = 12
-    map_cells: int = 48
+    map_cells: int = 40
     map_half: float = 4.5
 
     def plan(self) -> RenderPlan:
         """The fixed directions and points of all rays."""
-        count = PATTERN * PATTERN * self.mirror_most
+        count = PATTERN * PATTERN * self.mirror_rays
         # The points of one pixel must be spread as well as those of the square: deal them out in turn.
-        lobe = _spread(count).reshape(self.mirror_most, PATTERN * PATTERN, 2).swapaxes(0, 1).reshape(count, 2)
+        lobe = _spread(count).reshape(self.mirror_rays, PATTERN * PATTERN, 2).swapaxes(0, 1).reshape(count, 2)
         shadows = (self.shadow_first, self.shadow_most, self.table_first, self.table_most)
-        metal = (self.mirror_first, self.mirror_depth, self.glint_rays, self.lattice, self.glint_points)
+        metal = (self.mirror_rays, self.mirror_depth, self.glint_rays, self.lattice, self.glint_points)
         most = max(self.shadow_most, self.table_most, self.glint_points, 5)
         return RenderPlan(
             points=_corners_first(2.0 * _spread(most) - 1.0).astype(np.float32),
@@ -68,7 +67,7 @@ class Settings:
             wide=_dome(_spread(self.table_dome)).astype(np.float32),
             lobe=np.ascontiguousarray(lobe, dtype=np.float32),
             inside=_spread(self.edge_samples).astype(np.float32),
-            numbers=np.array((*shadows, *metal, self.objects_first, self.objects_most, self.mirror_most), np.int32),
+            numbers=np.array((*shadows, *metal, self.objects_first, self.objects_most), np.int32),
             tolerance=np.array((self.tolerance,), np.float32),
         )
 

@@ -140,7 +140,7 @@ def shade(
         textured = (meshes.tris, meshes.uv, meshes.texels, bodies.rows, cam)
         lay_textures(*textured, *faced[:3], state.light, state.colour)
     if has_glass(bodies.rows):
-        lay_glass(*scene, env, *ground[2:], plan.points, plan.lobe, plan.numbers, cam, seen.parts, state.colour)
+        lay_glass(*scene, env, *ground[2:], plan.points, plan.numbers, cam, seen.parts, state.colour)
     if bits:
         same &= (state.colour == old.colour).all(axis=2)
     lights = (state.light, state.colour, state.final, state.final_touched)
@@ -343,7 +343,8 @@ def _smooth_edges(scene, env, ground, plan, cam, view, same, state, old, bits):
                 final_by[y, x] = old_by[y, x]
             else:
                 final[y, x, 0], final[y, x, 1], final[y, x, 2], final_by[y, x] = edge_colour(
-                    nodes, tris, bodies, env, lit, lit_by, rays, cam, every, parts, normals, light, colour, y, x
+                    *(nodes, tris, bodies, env, lit, lit_by, rays, cam, every, parts, normals, light, colour, y, x),
+                    True,
                 )
 
 
