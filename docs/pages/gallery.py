@@ -30,10 +30,12 @@ from sightline.render.canonical import canonical_views
 from sightline.render.fast import FastRenderer, Settings
 from sightline.scenes import Camera
 from sightline.show.frame import frame_of
+from sightline.show.model_picture import model_picture
 from sightline.show.raster import measure, raster
 from sightline.show.sheet import panel
 from sightline.show.svg import text_line
 from sightline.worlds import Layout, Placed, Shot, arrange, load_world, solid, world_from
+from sightline.worlds.cad import CAD
 from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN, register
 from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.solids import Slot
@@ -61,6 +63,7 @@ FINE = Settings(
     map_cells=216,
 )
 COLORS = ("red", "blue", "green", "brown", "purple", "cyan", "yellow", "gray")
+PAINTS = ("sky", "tan", "mint", "white", "orange", "gray", "lavender", "yellow", "teal")
 TURN = math.radians(20)
 
 
@@ -247,6 +250,17 @@ def portrait(things: Sequence[Placed], side: int) -> Image.Image:
     )
 
 
+def cad_models() -> Image.Image:
+    """Every sub-type of the CAD library, in the colours of the sheet, with its landmarks."""
+    tiles = []
+    for i, name in enumerate(CAD):
+        image = model_picture(
+            name, 35 if i % 2 else -35, 18, size=(300, 220), color=PAINTS[i % len(PAINTS)], renderer=renderer()
+        )
+        tiles.append(tile(image, name.removeprefix("cad/"), text=15))
+    return grid(tiles, 8)
+
+
 def geospa_shapes() -> Image.Image:
     """The fourteen, and the three sizes."""
     row = zip(("small", "medium", "large"), (-1.4, -0.35, 1.2), strict=True)
@@ -285,6 +299,7 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "geospa_shapes": geospa_shapes,
     "kitchen_shapes": lambda: grid(portraits(KITCHEN, 300), 3),
     "invented_shapes": invented_shapes,
+    "cad_models": cad_models,
     "canonical": canonical,
 }
 

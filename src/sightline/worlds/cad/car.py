@@ -227,7 +227,7 @@ def _front(body: Coach, nose: float, half: float, rugged: bool) -> list[Part]:
         body.face("dark", z - tall - (0.12 if rugged else 0.02), z - 0.01, -0.43 * half, 0.43 * half, proud=0.03),
         body.face("metal", z - 0.07, z - 0.04, -0.41 * half, 0.41 * half, proud=0.05),
         body.face("dark", body.low + 0.07, body.low + 0.2, -0.74 * half, 0.74 * half, proud=0.05),
-        body.face("second", body.low + 0.21, body.low + 0.31, -0.24, 0.24, proud=0.05),
+        body.face("light", body.low + 0.21, body.low + 0.31, -0.24, 0.24, proud=0.05),
         *both(body.face("light", body.low + 0.1, body.low + 0.17, 0.55 * half, 0.68 * half, proud=0.07)),
     ]
 
@@ -240,7 +240,7 @@ def _back(body: Coach, deck: float, half: float, bed: bool) -> list[Part]:
     )
     return [
         *both(lamps),
-        body.face("second", z - 0.2, z - 0.09, -0.25, 0.25, back=True),
+        body.face("light", z - 0.2, z - 0.09, -0.25, 0.25, back=True),
         body.face("dark", body.low + 0.06, body.low + 0.2, -0.78 * half, 0.78 * half, back=True, proud=0.05),
         *both(cylinder("metal", 0.035, 0.12, (half - 0.4, body.back + 0.03, body.low + 0.04), "y", sides=10)),
     ]
