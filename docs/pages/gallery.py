@@ -255,9 +255,9 @@ def cad_models() -> Image.Image:
     tiles = []
     for i, name in enumerate(CAD):
         image = model_picture(
-            name, 35 if i % 2 else -35, 18, size=(300, 220), color=PAINTS[i % len(PAINTS)], renderer=renderer()
+            name, 35 if i % 2 else -35, 18, size=(260, 200), color=PAINTS[i % len(PAINTS)], renderer=renderer()
         )
-        tiles.append(tile(image, name.removeprefix("cad/"), text=15))
+        tiles.append(tile(image, name.removeprefix("cad/"), text=13))
     return grid(tiles, 8)
 
 

@@ -1,4 +1,4 @@
-"""A shape by itself, seen from a viewpoint, with its landmarks marked: what Figure 5 of PASCAL3D+ shows of its models."""
+"""A shape by itself from a viewpoint, with its landmarks marked: what Figure 5 of PASCAL3D+ shows of its models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIDES: Final = {"left": "#1668e3", "right": "#e8590c", "": "#2b8a3e"}
 DISTANCE: Final = 4.0
 """From the camera to the middle of the shape, in diagonals of its box."""
 
-_MARGIN: Final = 0.07
+_MARGIN: Final = 0.1
 _DEEP: Final = 0.015
 """What lies so far behind the surface, in diagonals, is hidden."""
 

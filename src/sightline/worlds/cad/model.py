@@ -113,8 +113,9 @@ def build(name: str) -> Solid:
     points = {key: np.asarray(point, np.float64) for key, point in drawn.landmarks.items()}
     on_surface = {key: (nearest(point, whole) - origin) / size for key, point in points.items()}
     slots = list(dict.fromkeys(["paint", *(part.slot for part in drawn.parts)]))
-    normals = [crease_normals(part.vertices, part.faces, part.crease) for part in drawn.parts]
-    made = standing(f"{name}:medium", Mesh(vertices, whole.faces, np.concatenate(normals)), name)
+    many = [len(part.faces) for part in drawn.parts]
+    normals = crease_normals(vertices, whole.faces, np.repeat([part.crease for part in drawn.parts], many))
+    made = standing(f"{name}:medium", Mesh(vertices, whole.faces, normals), name)
     rng = _stream(category, subtype, variant, 1)
     looks = {slot: _slot(slot, rng) for slot in sorted(LOOKS)}
     return replace(
@@ -122,9 +123,7 @@ def build(name: str) -> Solid:
         outline=_few_corners(made.outline),
         top=None if made.top is None else _few_corners(made.top),
         slots=tuple(looks.get(slot, Slot(slot)) for slot in slots),
-        paint=np.repeat([slots.index(p.slot) for p in drawn.parts], [len(p.faces) for p in drawn.parts]).astype(
-            np.uint8
-        ),
+        paint=np.repeat([slots.index(part.slot) for part in drawn.parts], many).astype(np.uint8),
         landmarks={key: (float(x), float(y), float(z)) for key, (x, y, z) in on_surface.items()},
         symmetry=drawn.symmetry,
     )

@@ -31,8 +31,8 @@ class Surface(NamedTuple):
     faces: Indices
 
 
-def crease_normals(vertices: Floats, faces: Indices, crease: float = CREASE) -> Floats:
-    """A unit normal per corner, (F, 3, 3): the mean over the faces around it that lie within the crease angle.
+def crease_normals(vertices: Floats, faces: Indices, crease: float | Floats = CREASE) -> Floats:
+    """A unit normal per corner, (F, 3, 3): the mean over the faces around it within the crease angle, one or (F,).
 
     A face counts by its area and its angle at the corner, so broad flat faces stay flat beside narrow round edges.
     """
@@ -41,10 +41,11 @@ def crease_normals(vertices: Floats, faces: Indices, crease: float = CREASE) -> 
     facing = unit(face)
     weighted = (face[:, None] * _corner_angles(corners)[..., None]).reshape(-1, 3)
     mine, other = _around(faces.ravel())
-    near = np.einsum("ij,ij->i", facing[mine // 3], facing[other // 3]) > np.cos(np.radians(crease))
-    total = np.zeros_like(weighted)
-    np.add.at(total, mine[near], weighted[other[near]])
-    return unit(total).reshape(-1, 3, 3)
+    limits = np.broadcast_to(np.cos(np.radians(crease)), len(faces))
+    near = np.einsum("ij,ij->i", facing[mine // 3], facing[other // 3]) > limits[mine // 3]
+    mine, other = mine[near], other[near]
+    total = [np.bincount(mine, weighted[other, axis], len(weighted)) for axis in range(3)]
+    return unit(np.column_stack(total)).reshape(-1, 3, 3)
 
 
 def _around(vertex: Indices) -> tuple[Indices, Indices]:
