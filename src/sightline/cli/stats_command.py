@@ -16,7 +16,8 @@ from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
     from sightline.exams.relations import Description
-    from sightline.show.page import ExamPart
+    from sightline.show.page import ExamPart, FigureRow
+    from sightline.show.table import Table
     from sightline.store import Dataset
     from sightline.store.contents import Contents
     from sightline.store.viewpoint_contents import ViewpointContents
@@ -33,7 +34,7 @@ def command(
     """Count images, categories, boxes, relations, viewpoints…; of rated pairs also the raters' agreement."""
     from sightline.exams.relations import describe_dataset, has_pairs
     from sightline.show.contents_page import contents_page, overview, sections
-    from sightline.show.viewpoint_tables import viewpoint_tables
+    from sightline.show.viewpoint_charts import viewpoint_tables
     from sightline.store import open_dataset
     from sightline.store.contents import contents_of
     from sightline.store.viewpoint_contents import viewpoint_contents
@@ -100,9 +101,10 @@ def _by_split(data: Dataset, contents: Contents) -> dict[str, Contents]:
 def _viewpoints(viewed: ViewpointContents) -> ExamPart:
     """Objects with viewpoints as a part of the page."""
     from sightline.show.page import ExamPart, Section
-    from sightline.show.viewpoint_tables import viewpoint_tables
+    from sightline.show.viewpoint_charts import viewpoint_figures, viewpoint_tables
 
-    shown = Section("views", "Viewpoints", content=tuple(viewpoint_tables(viewed)))
+    content: list[Table | FigureRow] = [*viewpoint_tables(viewed), *viewpoint_figures(viewed)]
+    shown = Section("views", "Viewpoints", content=tuple(content))
     return ExamPart("viewpoints", "Viewpoints", sections=(shown,), document=viewed.to_dict())
 
 

@@ -1,11 +1,16 @@
-"""Objects with viewpoints as tables: the rows of PASCAL3D+'s Table 1 for any dataset, and counts by class."""
+"""Objects with viewpoints: the rows of PASCAL3D+'s Table 1 for any dataset, counts by class, and Figures 2 to 4."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from sightline.show.chart import bars, stacked_bars
+from sightline.show.curves import rose
+from sightline.show.page import Figure, FigureRow
 from sightline.show.table import Cell, Row, Table, percent
-from sightline.store.viewpoint_contents import VIEWS, ClassViews, ViewpointContents
+from sightline.store.viewpoint_contents import ELEVATIONS, VIEWS, ClassViews, ViewpointContents
 
 _DENSE = 36
 """Different azimuths from which on viewpoints are called dense."""
@@ -15,6 +20,26 @@ def viewpoint_tables(contents: ViewpointContents) -> Iterator[Table]:
     """What the dataset offers, as the paper compares datasets, and its objects by class."""
     yield _offers(contents)
     yield _classes(contents)
+
+
+def viewpoint_figures(contents: ViewpointContents) -> Iterator[FigureRow]:
+    """Azimuths round a circle, class by class; elevations of all classes; how much of the landmarks is hidden."""
+    roses = (Figure(name, rose(of.azimuths, title=f"Azimuths of {name}")) for name, of in contents.classes.items())
+    yield FigureRow("Azimuths", tuple(roses), "0° is the front; areas are as the counts.", small=True)
+    title = "Objects by elevation"
+    heights = np.sum([of.elevations for of in contents.classes.values()], axis=0)
+    ends = [f"{low}° to {low + 10}°" for low in ELEVATIONS]
+    kept = np.flatnonzero(heights)
+    shown = slice(int(kept[0]), int(kept[-1]) + 1)
+    figures = [Figure(title, bars(ends[shown], heights[shown].tolist(), title=title))]
+    hidden = {name: of.occlusion for name, of in contents.classes.items() if sum(of.occlusion)}
+    if hidden:
+        title = "Share of landmarks that something else hides"
+        thirds = ("up to 1/3", "up to 2/3", "more")
+        rows = {name: dict(zip(thirds, map(float, counts), strict=True)) for name, counts in hidden.items()}
+        counts = {name: sum(of) for name, of in hidden.items()}
+        figures.append(Figure(title, stacked_bars(rows, categories=thirds, counts=counts, title=title)))
+    yield FigureRow("", tuple(figures))
 
 
 def _offers(contents: ViewpointContents) -> Table:
