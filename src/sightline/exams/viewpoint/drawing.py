@@ -83,30 +83,34 @@ def _overlay(box: Box, one: DrawnView, number: int, scale: float) -> Iterator[st
     x0, y0, x1, y1 = box
     shape = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0}
     yield rimmed("rect", shape, WHITE, 1.6, DARK, 3.2, rim_opacity=0.5)
+    thick = min(1.0, max(0.4, max(x1 - x0, y1 - y0) / 120))  # marks do not hide a small object
     for mark in one.landmarks:
         if mark.x is not None and mark.y is not None:
             fill = SEEN if mark.state == "visible" else HIDDEN
-            spot = {"cx": mark.x * scale, "cy": mark.y * scale, "r": 3.0}
-            yield element("circle", **spot, fill=fill, stroke=DARK, stroke_width=0.8)
-    middle, reach = ((x0 + x1) / 2, (y0 + y1) / 2), 0.62 * max(x1 - x0, y1 - y0)
+            spot = {"cx": mark.x * scale, "cy": mark.y * scale, "r": 3.0 * thick}
+            yield element("circle", **spot, fill=fill, stroke=DARK, stroke_width=0.8 * thick)
+    middle = (x0 + x1) / 2, (y0 + y1) / 2
     for angles, colour in ((one.truth, TRUE), (one.answer, SAID)):
         if np.isfinite(angles).all():
-            yield from _facing(middle, angles, reach, colour)
+            yield from _facing(middle, angles, 0.62 * max(x1 - x0, y1 - y0), colour, thick)
     yield chip((x0, max(y0 - 17, 0.0)), f"{number} {one.label}", WHITE)
 
 
-def _facing(middle: Point, angles: Floats, reach: float, colour: str) -> Iterator[str]:
+def _facing(middle: Point, angles: Floats, reach: float, colour: str, thick: float) -> Iterator[str]:
     """An arrow to the object's front and a thin line to its top, as the camera sees them."""
     front, top = (_AXES @ rotations(*angles).T)[:, :2] * reach
-    for (dx, dy), wide in ((0.6 * top, 2.0), (front, 3.6)):
+    for (dx, dy), wide in ((0.6 * top, 2.0 * thick), (front, 3.6 * thick)):
         end = middle[0] + dx, middle[1] + dy
-        yield line(*middle, *end, stroke=WHITE, width=wide + 2.4, stroke_linecap="round", stroke_opacity=0.75)
+        yield line(
+            *middle, *end, stroke=WHITE, width=wide + 2.4 * thick, stroke_linecap="round", stroke_opacity=0.75
+        )
         yield line(*middle, *end, stroke=colour, width=wide, stroke_linecap="round")
     length = math.hypot(*front)
     if length > 8:
         ux, uy = front / length
         tip = middle[0] + front[0], middle[1] + front[1]
-        sides = [(tip[0] - 12 * ux - s * 6 * uy, tip[1] - 12 * uy + s * 6 * ux) for s in (1, -1)]
+        long, half = 12 * thick, 6 * thick
+        sides = [(tip[0] - long * ux - s * half * uy, tip[1] - long * uy + s * half * ux) for s in (1, -1)]
         head = " ".join(f"{x:.1f},{y:.1f}" for x, y in ((tip[0] + 3 * ux, tip[1] + 3 * uy), *sides))
         yield element("polygon", points=head, fill=colour, stroke=WHITE, stroke_width=1.2)
 
