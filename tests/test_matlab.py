@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.io
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -49,6 +49,7 @@ def test_values_come_back(tmp_path: Path, packed: bool) -> None:
     assert "viewpoint" not in read_mat(tmp_path / "a.mat", skip=["viewpoint"])["nested"][0, 0]
 
 
+@settings(max_examples=40)
 @given(
     hnp.arrays(
         st.sampled_from([np.uint8, np.int16, np.float64, np.int64]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,16 +20,23 @@ from sightline.worlds.shapes.meshes import load_mesh
 from worlds.cad_cases import model, saved
 
 
-@pytest.fixture
-def library(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two buses and a car, from .mat files of ours."""
-    cad = tmp_path / "cad"
+    folder = tmp_path_factory.mktemp("library")
+    cad = folder / "cad"
     cad.mkdir()
     saved(cad / "bus.mat", model(), model(tail=np.array([[0.0, 0.4, 0.0]])))
     saved(cad / "car.mat", model())
-    printed = CliRunner().invoke(app, ["import", str(cad), "--out", str(tmp_path / "lib")])
+    printed = CliRunner().invoke(app, ["import", str(cad), "--out", str(folder / "lib")])
     assert printed.exit_code == 0, printed.output
     assert printed.output.startswith("3 models")
+    return folder
+
+
+@pytest.fixture
+def library(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "lib"
 
 
@@ -85,7 +93,7 @@ def test_worlds_refuse_what_a_library_has_not(library: Path, text: str, words: s
 
 def test_objects_have_the_category_of_their_shape(library: Path, tmp_path: Path) -> None:
     file = world(library, "shapes: [own/bus]\nobjects: [1, 2]\ndistinct: false")
-    command = ["generate", str(file), "--scenes", "2", "--size", "48x32", "--out", str(tmp_path / "d")]
+    command = ["generate", str(file), "--scenes", "2", "--format", "none", "--out", str(tmp_path / "d")]
     made = CliRunner().invoke(app, command)
     assert made.exit_code == 0, made.output
     from sightline.store import open_dataset

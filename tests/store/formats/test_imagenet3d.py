@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib import format as npy
 from pascal3d_cases import annotation, lay_imagenet3d, save_npz
@@ -104,6 +104,7 @@ def test_values_that_stand_in_many_places_are_built_once(tmp_path: Path) -> None
         read_annotations(spoilt(tmp_path / "a.npz", pickle.dumps(laughs)))
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_damage_ends_in_one_error(data: st.DataObject) -> None:
     from tempfile import TemporaryDirectory

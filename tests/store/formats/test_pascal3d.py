@@ -165,6 +165,9 @@ def test_files_without_a_record_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n")
     with pytest.raises(DataError, match="HDF5"):
         scenes(tmp_path / "c.mat")
+    (tmp_path / "d.mat").write_bytes(b"\x89HDF\r\n\x1a\n")
+    for name in "cd":  # recognised, so that an import without --format tells why
+        assert detect(tmp_path / f"{name}.mat").name == "pascal3d"
 
 
 def test_a_photo_without_objects_is_a_scene(tmp_path: Path) -> None:

@@ -34,12 +34,15 @@ _UNREAD: Final = ("polygon", "mask", "part", "point", "actions")
 
 
 def detect(path: Path) -> bool:
-    """Whether the path is such a .mat file, or a folder with some in it, in ``Annotations`` or by class."""
+    """Whether the path is such a .mat file, or a folder with some in it, in ``Annotations`` or by class.
+
+    A .mat file that cannot be read counts, so that the import tells why: damaged, or MATLAB v7.3.
+    """
     file = next(iter(_files(Path(path))), None)
     try:
         return file is not None and is_mat(file) and _RECORD in read_mat(file, skip=("objects",))
     except DataError:
-        return False
+        return True
 
 
 def read(path: str | Path, *, images: str | Path | None = None, split: str = "") -> Iterator[Tables]:
