@@ -233,7 +233,7 @@ class RunComparison:
         return named | {"dropped": self.dropped, "comparisons": rows}
 
     def __str__(self) -> str:
-        how = "".join(f", {value} {key}" for key, value in self.options.items())
+        how = "".join(f", {_said(value)} {key}" for key, value in self.options.items() if value not in (False, []))
         lines = [f"a = {self.a}, b = {self.b}; {self.exam}{how}", *self._apart_lines(), str(self.comparisons)]
         if self.dropped:
             units = counted(self.dropped, self.unit)
@@ -248,6 +248,11 @@ class RunComparison:
                 key, shown = "state of the model", [value[:12] or "as it comes" for value in shown]
             if shown[0] != shown[1]:  # within a minute
                 yield f"  {key}: {shown[0]} / {shown[1]}"
+
+
+def _said(value: Any) -> str:
+    """An option's value in words; of one that is switched on its name says it all."""
+    return "with" if value is True else "/".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def compare_runs(

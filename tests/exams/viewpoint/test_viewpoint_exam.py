@@ -133,6 +133,9 @@ def test_found_boxes_are_scored_as_the_loops_of_the_script(found, difficult, lit
         for views, score in expected[name]["avp"].items():
             assert told.at("avp", f"{views}", name).value == pytest.approx(score)
     assert told.at("arp", "30", "bus").value <= told.at("ap", "bus").value
+    near = scores(found, within=(180, 5), difficult=difficult, literal=literal)
+    wide, narrow = (near.at("avp_within", degrees, "mean").value for degrees in ("180", "5"))
+    assert narrow < told.at("avp", "4", "mean").value <= wide <= told.at("ap", "mean").value
 
 
 def test_occlusion_thirds_have_normalised_precision(found):
@@ -364,6 +367,8 @@ def test_scenes_with_several_views_and_without_sizes(tmp_path):
         ({"boxes": "found"}, "boxes: unknown 'found'"),
         ({"views": ("four",)}, "views: expected whole numbers"),
         ({"views": (0,)}, "views must be different"),
+        ({"within": ("far",)}, "within: expected numbers"),
+        ({"within": (0,)}, "more than 0°"),
         ({"difficult": "keep"}, "removed or ignored"),
         ({"overlap": 2.0}, "overlap"),
     ],

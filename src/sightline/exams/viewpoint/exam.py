@@ -38,7 +38,7 @@ class ViewpointExam(Exam[ViewpointItem]):
             one. Without one, priors are learned from the other scenes of the examined split.
         boxes: ``given``: say the viewpoint of annotated boxes. ``detected``: find the objects too.
         detections: CSV of boxes that are joined to models which find none themselves.
-        views: Numbers of sections of the azimuth that AVP is given for.
+        views: Numbers of sections of the azimuth that AVP is given for; `within` degrees of azimuth likewise.
         difficult: See `ViewRules`, as for `overlap`, `literal` and `symmetry`.
     """
 
@@ -49,6 +49,9 @@ class ViewpointExam(Exam[ViewpointItem]):
     )
     detections: Path | None = option(None, "CSV of boxes, instead of a model's own.", identity=False)
     views: tuple[int, ...] = option(VIEWS, "Numbers of sections of the azimuth, one AVP each.", scoring=True)
+    within: tuple[float, ...] = option(
+        (), "Degrees of azimuth below which a view is right, one AVP each.", scoring=True
+    )
     difficult: Difficult = option(
         "remove",
         "Objects marked difficult: gone, so that a detection on one is wrong; or not counted.",
@@ -70,10 +73,14 @@ class ViewpointExam(Exam[ViewpointItem]):
         """Refuse a word or a number that an option does not know."""
         if self.boxes not in get_args(Boxes):
             raise ConfigError(f"boxes: unknown {self.boxes!r}{hint(str(self.boxes), get_args(Boxes))}")
-        try:
-            object.__setattr__(self, "views", tuple(int(n) for n in self.views))
-        except ValueError:
-            raise ConfigError(f"views: expected whole numbers, found {', '.join(map(str, self.views))}") from None
+        kinds: dict[str, Callable[[Any], float]] = {"views": int, "within": float}
+        for name, kind in kinds.items():
+            given = getattr(self, name)
+            try:
+                object.__setattr__(self, name, tuple(kind(n) for n in given))
+            except ValueError:
+                wanted = "whole numbers" if kind is int else "numbers"
+                raise ConfigError(f"{name}: expected {wanted}, found {', '.join(map(str, given))}") from None
         _ = self.rules
 
     @property
@@ -86,6 +93,7 @@ class ViewpointExam(Exam[ViewpointItem]):
         """How answers are judged."""
         return ViewRules(
             self.views,
+            self.within,
             rotations=(30.0,),
             difficult=self.difficult,
             overlap=self.overlap,
