@@ -28,9 +28,9 @@ from sightline.worlds.solids import Solid
 
 kernel = compiler(stamp([Path(__file__), Path(bvh.__file__)]))
 
-TOLERANCE: Final = 0.03
-"""Diagonals of the object: its own surface hides a landmark only if it is met so much before it, for landmarks lie
-near the surface, not on it, and often a little inside. Chosen on seven models of PASCAL3D+, see docs/results."""
+TOLERANCE: Final = 0.05
+"""Diagonals of the object: its own surface hides a landmark only if it is met so much before it, for landmarks of
+real models lie near the surface, not on it. Chosen on seven of them (docs/results/viewpoint/landmarks.md)."""
 
 _DIGITS: Final = 6
 """Decimals of stored degrees and pixels: the same on every machine."""
