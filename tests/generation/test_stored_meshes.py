@@ -12,6 +12,7 @@ import pytest
 from sightline.errors import ConfigError
 from sightline.generation import generate
 from sightline.generation.recipe import bake_meshes
+from sightline.store.check import check_tables
 
 pytest.importorskip("trimesh")
 
@@ -92,3 +93,23 @@ def test_without_own_meshes_nothing_is_baked() -> None:
     assert bake_meshes({"meshes": {"x": None}}) == ({"meshes": {}}, b"")  # taken away by an extending file
     with pytest.raises(ConfigError, match="unknown shape"):
         bake_meshes({"meshes": {"unheard_of": {"file": "x.off"}}})
+
+
+def test_landmarks_and_viewpoints_are_stored_checked_and_made_again(tmp_path: Path) -> None:
+    world = _lay(tmp_path / "marked", 1.0)
+    marks = "landmarks: {tip: [0.6, -0.6, 1.0], foot: [-1, 1, 0]}"
+    world.write_text(WORLD.replace("height: 0.7}", f"height: 0.7, {marks}}}").replace("[cube, stump]", "[stump]"))
+    data = generate(world, tmp_path / "out", scenes=1, image_format=None, depth=None)
+    assert check_tables(data.tables()) == []
+    for scene in data:
+        assert [[m.name for m in s.landmarks] for s in scene.sightings] == [["tip", "foot"]] * 2
+        first, second = (s.viewpoint for s in scene.sightings)
+        assert first is not None
+        assert second is not None
+        assert 0.0 <= first.azimuth < 360.0
+        assert first.error is not None
+        left = scene.without("0")
+        (alone,) = left.sightings
+        assert (alone.object_id, alone.viewpoint) == ("1", second)
+        assert [m.x for m in alone.landmarks] == [m.x for m in scene.sightings[1].landmarks]
+        assert "occluded" not in {m.state for m in alone.landmarks}
