@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import ranked as oracle
+from reference import viewpoint_scores
 from sightline.errors import ConfigError, DataError
-from sightline.stats.ranked import average_precision, compare_ranked, curve, rank, ranked_intervals
+from sightline.stats.ranked import (
+    average_precision,
+    compare_ranked,
+    curve,
+    median_error,
+    rank,
+    ranked_intervals,
+    sort_errors,
+)
 
 POINTS = ["coco", "voc", "all"]
 
@@ -199,3 +209,41 @@ ONE = sample(5, 0)
 def test_misuse_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@settings(max_examples=60, deadline=None)
+@given(detections(), st.lists(st.integers(0, 3), min_size=4, max_size=4), st.sampled_from([None, 2.5]), st.data())
+def test_credit_and_a_normal_number_along_one_order(made, times, normal, data):
+    score, cluster, hit, ignored, positives = made
+    credit = np.array(data.draw(st.lists(st.booleans(), min_size=len(hit), max_size=len(hit))), dtype=bool)
+    ranking = replace(rank(score, cluster, hit, positives, ignored=ignored, credit=credit), normal=normal)
+    amount = int(np.dot(times, positives))
+    drawn = [
+        (s, h, c)
+        for s, of, h, i, c in zip(score, cluster, hit, ignored, credit, strict=True)
+        if not i
+        for _ in range(times[of])
+    ]
+    recalls, precisions, hits, right = [], [], 0, 0
+    for said, (_, is_hit, credited) in enumerate(sorted(drawn, key=lambda row: -row[0]), start=1):
+        hits, right = hits + is_hit, right + (is_hit and credited)
+        scale = 1.0 if normal is None or not amount else normal / amount
+        recalls.append(hits / amount if amount else 0.0)
+        whole = hits * scale + said - hits
+        precisions.append(right * scale / whole if whole else 0.0)
+    expected = viewpoint_scores.area(recalls, precisions) if amount else math.nan
+    assert average_precision(ranking, np.array([times]), points="all").item() == pytest.approx(
+        expected, nan_ok=True
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=9),
+    st.lists(st.integers(0, 3), min_size=4, max_size=4),
+)
+def test_median_errors_count_as_often_as_their_clusters(errors, times):
+    value, cluster = np.array(errors, dtype=int).reshape(-1, 2).T
+    drawn = [v for v, c in errors for _ in range(times[c])]
+    found = median_error(sort_errors(value, cluster, 4), np.array([times])).item()
+    assert found == pytest.approx(np.median(drawn) if drawn else math.nan, nan_ok=True)
