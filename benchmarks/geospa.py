@@ -453,7 +453,8 @@ def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
     from sightline.training.sornet.task import SornetTask
     from sightline.worlds import load_world
 
-    plan = SornetPlan(**{**PLANS["base"].settings, "steps": 160, "warmup": 20}, views=VIEWS)
+    chosen = {"steps": 160, "warmup": 20} | ({"batch": args.batch} if args.batch else {})
+    plan = SornetPlan(**{**PLANS["base"].settings, **chosen}, views=VIEWS)
     world, size = load_world("geospa/train"), plan.batch
     scenes = PlacedScenes(world, VIEWS, seed=plan.seed, size=size, batches=plan.steps, crowded=plan.crowded)
     source: Any = WorldSource(scenes, canonical=plan.canonical, workers=args.workers, cuda=True)
@@ -542,6 +543,7 @@ def main() -> None:
     parser.add_argument("--more", type=float, default=0.0, help="seconds of training that further calls will add")
     parser.add_argument("--scenes", type=int, default=SCENES, help="scenes a split")
     parser.add_argument("--network", action="store_true", help="throughput of the network alone, without drawing")
+    parser.add_argument("--batch", type=int, help="throughput with drawing: scenes a batch, instead of the plan's")
     parser.add_argument("--drawn", action="store_true", help="throughput with drawing, without the network alone")
     parser.add_argument("--workers", type=int, default=14)
     args = parser.parse_args()

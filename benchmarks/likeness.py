@@ -9,6 +9,8 @@ denoiser. Radiance by Cycles is kept in ``--cache``, so a reference is drawn onc
 becomes of the tone curve; with ``--drawn`` Blender is never started, and what is not in the cache is left out.
 Times are CPU seconds of one core; a ratio is only of times taken on this machine.
 
+``--settings`` compares several settings of the fast back end instead: dB over objects and CPU time.
+
 ``--write`` keeps the tables in docs/results/worlds/, and in docs/_static/worlds/ the gallery's pictures: the first
 two scenes of each set as the first edition drew them (docs/_static/worlds/before/, by commit 5430f45), as they are
 drawn now, and by Cycles.
@@ -24,6 +26,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +36,7 @@ from PIL import Image
 from render import RESULTS, VIEW, calibrate, processor, psnr, shaded_seconds, table, ten_scenes
 from sightline.render.blender.jobs import BlenderSettings, write
 from sightline.render.blender.process import render
-from sightline.render.fast import FastRenderer
+from sightline.render.fast import FastRenderer, Settings
 from sightline.render.tones import encoded
 from sightline.worlds import Layout, arrange, load_world
 
@@ -42,6 +45,15 @@ REFERENCE = BlenderSettings(512, denoise=False)
 AGAIN = BlenderSettings(512, denoise=False, seed=1)
 FEW = tuple(BlenderSettings(samples) for samples in (1, 2, 4, 8, 16, 32))
 DENOISED = FEW[2]
+TRIED: tuple[dict[str, int], ...] = (
+    {},
+    {"edge_samples": 6},
+    {"mirror_rays": 1},
+    {"mirror_rays": 8},
+    {"edge_samples": 24, "mirror_rays": 8, "dome": 16, "shadow_most": 20, "objects_first": 3, "objects_most": 20},
+)
+"""Settings that ``--settings`` compares, as they differ from the default."""
+
 GALLERY = RESULTS.parents[1] / "_static" / "worlds"
 SHOWN = 2
 LABELS = ("before", "now", "Cycles 512")
@@ -193,6 +205,25 @@ def rows_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def settings_rows(sets: dict[str, list[Layout]], cycles: Cycles) -> list[dict[str, Any]]:
+    """Likeness against time: a row for each of the settings tried."""
+    rows = []
+    for changed in TRIED:
+        settings = replace(Settings(), **changed)
+        row: dict[str, Any] = {"settings": ", ".join(f"{k}={v}" for k, v in changed.items()) or "default"}
+        for name, layouts in sets.items():
+            peers = [encoded(light) for light, _ in cycles.draw(layouts, REFERENCE)]
+            frames = [FastRenderer(settings).frames(layout, [VIEW])[0] for layout in layouts]
+            likes = [
+                object_psnr(f.image, p, f.ids) for f, p in zip(frames, peers, strict=True) if f.image is not None
+            ]
+            row[f"{name}, dB"] = float(np.mean(likes))
+            seconds = [shaded_seconds(layout, settings=settings) for layout in layouts]
+            row[f"{name}, ms"] = round(1e3 * float(np.mean(seconds)))
+        rows.append(row)
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", default=",".join(SETS))
@@ -202,6 +233,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "sightline" / "cycles")
     parser.add_argument("--drawn", action="store_true", help="start no Blender: only what has been drawn")
     parser.add_argument("--draw", action="store_true", help="draw references, one of each set in turn, and stop")
+    parser.add_argument("--settings", action="store_true", help="compare settings of the fast back end")
     parser.add_argument("--write", action="store_true", help="keep the results under docs/results/worlds/")
     args = parser.parse_args()
     cycles, names = Cycles(args.cache, closed=args.drawn), args.sets.split(",")
@@ -215,9 +247,16 @@ def main() -> None:
         return
     if args.drawn:
         sets = {name: [one for one in sets[name] if cycles.has(one, REFERENCE)] for name in names}
+    title = f"One core of {processor()}; calibration kernel {calibrate():.3f} CPU s\n\n"
+    if args.settings:
+        text = title + table(settings_rows(sets, cycles))
+        print(text)
+        if args.write:
+            (RESULTS / "settings.md").write_text(text)
+        return
     found = [likeness(name, layouts, cycles, args.again) for name, layouts in sets.items() if layouts]
     pictures = {one["set"]: one.pop("pictures") for one in found}
-    text = f"One core of {processor()}; calibration kernel {calibrate():.3f} CPU s\n\n{table(rows_of(found))}"
+    text = title + table(rows_of(found))
     print(text)
     if args.write:
         (RESULTS / "likeness.md").write_text(text)

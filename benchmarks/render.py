@@ -86,9 +86,9 @@ def cpu_seconds(action: Callable[[], Any], repeats: int) -> float:
     return (time.process_time() - begun) / repeats
 
 
-def shaded_seconds(layout: Layout, repeats: int = 3) -> float:
+def shaded_seconds(layout: Layout, repeats: int = 3, settings: Settings | None = None) -> float:
     """A whole picture from the layout on, nothing kept from the last time but the solids."""
-    renderer = FastRenderer()
+    renderer = FastRenderer(settings)
     renderer.frames(layout, [VIEW], shade=False)
 
     def draw() -> None:
