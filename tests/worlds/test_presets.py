@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sightline.worlds import Layout, arrange, load_world, presets, relations
+from sightline.worlds.cad import CAD, SUBTYPES
 from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN
 
 TRAIN = {
@@ -123,9 +124,23 @@ def test_the_first_split_answers_to_the_bare_name() -> None:
     assert load_world("geospa") == load_world("geospa/train")
 
 
+def test_cad_splits_hold_out_what_they_say() -> None:
+    """Together train and subtypes have every sub-type once; val and backdrops have other variants than train."""
+    train, val, subtypes, backdrops = (
+        load_world(f"cad/{split}") for split in ("train", "val", "subtypes", "backdrops")
+    )
+    names = [[shape for shape, _ in world.shapes] for world in (train, val, subtypes, backdrops)]
+    assert sorted(names[0] + names[2]) == sorted(CAD)
+    assert {name.split("/")[1] for name in names[2]} == set(SUBTYPES)
+    assert names[0] == names[1] == names[3]
+    assert train.variants[1] <= val.variants[0]
+    assert val.variants == backdrops.variants
+    assert val.surroundings == train.surroundings != backdrops.surroundings
+
+
 def test_no_two_splits_share_a_stream() -> None:
     """With the same seed they would share scenes, and a validation split its training scenes."""
-    for family in ("geospa", "context"):
+    for family in ("geospa", "context", "cad"):
         streams = [load_world(name).stream for name in presets() if name.startswith(f"{family}/")]
         assert len(streams) > 2
         assert len(set(streams)) == len(streams)
@@ -153,6 +168,10 @@ def test_kitchens_agree_in_all_but_containment() -> None:
 
 MADE = {
     # the first scenes of seed 0 as the world was published, and their cameras and lights
+    "cad/train": ([331555307, 2308655910, 618853531], 2767467866),
+    "cad/val": ([3920372632, 2426405387, 1728182766], 4076390023),
+    "cad/subtypes": ([785462369, 2063134473, 2580378865], 3389920613),
+    "cad/backdrops": ([1229271999, 3224718082, 233479753], 359456271),
     "context/train": ([1312211641, 1903675826, 3187665444], 2288150849),
     "context/unbiased": ([684504015, 1881499685, 3037840369], 3928535559),
     "context/reversed": ([3349152615, 2654343620, 1958399676], 2182338498),

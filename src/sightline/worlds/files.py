@@ -41,7 +41,7 @@ def presets() -> tuple[str, ...]:
     """Names of the worlds that come with Sightline; the first split of a file also answers to the file's name.
 
     >>> presets()[:3]
-    ('context/train', 'context/unbiased', 'context/reversed')
+    ('cad/train', 'cad/val', 'cad/subtypes')
     """
     names: list[str] = []
     for file in sorted(_FOLDER.glob("*.yaml")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -127,7 +128,7 @@ def _said(mapping: Value) -> list[tuple[str, Value]]:
 
 
 def _check_enough_kinds(world: World, objects: Value) -> None:
-    kinds = len(world.identities())
+    kinds = sum(len(world.forms(shape)) * math.prod(map(len, world.looks(shape))) for shape, _ in world.shapes)
     if world.distinct and kinds < world.objects[1]:
         many = "only one object" if kinds == 1 else f"only {kinds} distinct objects"
         objects.fail(f"{many} can be made", f"at most {kinds}, or distinct: false")
