@@ -64,9 +64,11 @@ def read_mat(path: str | Path, *, skip: Collection[str] = ()) -> dict[str, Any]:
 
 def is_mat(path: Path) -> bool:
     """Whether a file begins as a .mat file of any version since 5 does, v7.3 too, which is not read."""
+    if path.suffix.lower() != ".mat" or not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
-            return path.suffix.lower() == ".mat" and file.read(8).startswith((b"MATLAB ", _HDF5))
+            return file.read(8).startswith((b"MATLAB ", _HDF5))
     except OSError:
         return False
 

@@ -39,6 +39,12 @@ def test_objects_are_read_with_angles_in_radians(tmp_path: Path) -> None:
     assert scene.objects[0].attributes == words
 
 
+def test_folders_of_classes_are_part_of_the_name(tmp_path: Path) -> None:
+    for name in ("car", "bus"):
+        save_npz(tmp_path / name / "n01_1.npz", annotation())
+    assert [s.id for s in scenes(tmp_path, "imagenet3d")] == ["imagenet3d/bus/n01_1", "imagenet3d/car/n01_1"]
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -72,6 +72,7 @@ def test_rows_become_photos_with_one_object(tmp_path: Path) -> None:
         ("Images\\car_pascal\\a.jpg,1,2,3,4,0,nan,2,3", "row 2, azimuth: not a number"),
         ("Images\\car_pascal\\a.jpg,9,2,3,4,0,1,2,3", "row 2, box: box is reversed"),
         ("Images\\car\\a.jpg,1,2,3,4,0,1,2,3", "imgPath: photo of an unknown class"),
+        ("a_pascal/a.jpg,1,2,3,4,0,1,2,3\nb_pascal/a.jpg,1,2,3,4,0,1,2,3", "row 3, imgPath: photo stands twice"),
     ],
 )
 def test_a_wrong_row_is_named(tmp_path: Path, row: str, words: str) -> None:
@@ -116,11 +117,12 @@ def test_rotations_fix_the_angles(tmp_path: Path) -> None:
     [
         ({"rot": np.ones((3, 3))}, "rot: .*rotation matrix"),
         ({"rot": np.diag((1.0, 1.0, -1.0))}, "rot: .*rotation matrix"),  # a mirror
+        ({"objectInd": 1.0}, "objectInd: .*once"),
         ({"euler": np.array([[0.1], [-0.2], [1.0]])}, "euler: .*same turn as rot"),
     ],
 )
 def test_turns_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
-    scipy.io.savemat(tmp_path / "t.mat", {"rotationData": structs([turn(), turn(**changes)])})
+    scipy.io.savemat(tmp_path / "t.mat", {"rotationData": structs([turn(), turn(**{"objectInd": 2.0, **changes})])})
     with pytest.raises(DataError, match=rf"rotationData\(2\), {words}"):
         scenes(tmp_path / "t.mat", "pascal3d-poses")
 

@@ -3,9 +3,9 @@
 The annotations are pickled dicts with the fields of PASCAL3D+, angles in radians from 0 to 2π. Of a pickle only
 arrays, numbers, texts, lists and dicts are let in: anything else, and so any code, is refused before it runs.
 
-A scene is ``imagenet3d/<file name>`` with one view, ``"0"``. Boxes and principal points count pixels from 0 and are
-kept as they stand. ``object_status`` and ``dense`` are attributes; all that is not of good status is flagged
-``occluded``, and what has bad status ``difficult``.
+A scene is ``imagenet3d/<class>/<file name>`` (of one class's folder, ``imagenet3d/<file name>``) with one view,
+``"0"``. Boxes and principal points count pixels from 0 and are kept as they stand. ``object_status`` and ``dense``
+are attributes; all that is not of good status is flagged ``occluded``, and what has bad status ``difficult``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from sightline.errors import DataError
+from sightline.files import read_bytes
 from sightline.matlab import Struct
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
@@ -45,8 +46,7 @@ _UNREADABLE: Final = (
     AttributeError,
     EOFError,
     LookupError,
-    NotImplementedError,
-    RecursionError,
+    RuntimeError,
     TypeError,
     ValueError,
     pickle.UnpicklingError,
@@ -61,9 +61,9 @@ def detect(path: Path) -> bool:
     if file is None or file.suffix.lower() != ".npz":
         return False
     try:
-        with zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(BytesIO(read_bytes(file, most=_MOST_BYTES))) as archive:
             return f"{_MEMBER}.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, ValueError, zipfile.BadZipFile, DataError):
         return False
 
 
@@ -93,7 +93,8 @@ def _scenes(path: Path, images: str | Path | None, split: str) -> Iterator[Scene
         raise DataError("folder has no annotation of ImageNet3D", file=path, expected="<class>/*.npz")
     photos = find_photos(images) if images is not None else _beside(path if path.is_dir() else path.parent)
     for file in files:
-        yield _scene(file, split, photos.get(file.stem))
+        within = file.parent.name if path.is_dir() and file.parent != path else ""
+        yield _scene(file, within, split, photos.get(file.stem))
 
 
 def _beside(folder: Path) -> dict[str, str]:
@@ -103,7 +104,7 @@ def _beside(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _scene(file: Path, split: str, photo: str | None) -> Scene:
+def _scene(file: Path, within: str, split: str, photo: str | None) -> Scene:
     whole = Struct({_MEMBER: read_annotations(file)}, file)
     things = list(enumerate(whole.structs(_MEMBER), start=1))
     if not things:
@@ -113,7 +114,7 @@ def _scene(file: Path, split: str, photo: str | None) -> Scene:
     if size is None and "width" in first and "height" in first:
         size = int(first.number("width")), int(first.number("height"))
     return Scene(
-        id=f"imagenet3d/{file.stem}",
+        id="/".join(part for part in ("imagenet3d", within, file.stem) if part),
         split=split,
         source="imagenet3d",
         views=(View(VIEW, photo, size),),
@@ -148,7 +149,7 @@ def read_annotations(file: Path) -> Any:
         DataError: No such file or member, too large, damaged, or a pickle that asks for anything else.
     """
     try:
-        with zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(BytesIO(read_bytes(file, most=_MOST_BYTES))) as archive:
             if archive.getinfo(f"{_MEMBER}.npy").file_size > _MOST_BYTES:
                 raise DataError("annotations are too large", file=file, expected=f"at most {_MOST_BYTES:,} bytes")
             data = archive.read(f"{_MEMBER}.npy")

@@ -59,7 +59,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _is_poses(file: Path) -> bool:
-    if file.suffix.lower() == ".csv":
+    if file.suffix.lower() == ".csv" and file.is_file():
         with file.open("rb") as stream:
             return stream.read(len(_HEADER)).decode("utf-8", "replace") == _HEADER
     return is_mat(file) and _ROTATIONS in read_mat(file, skip=("rot", "euler"))
@@ -67,8 +67,9 @@ def _is_poses(file: Path) -> bool:
 
 def notes(path: Path) -> list[str]:
     """How many boxes leave their photo."""
-    rows = [row for file in _files(Path(path)) if file.suffix.lower() == ".csv" for row in _rows(file)]
-    away = sum(min(map(float, fields[1:3])) < 0.0 for _, fields in rows)
+    files = [file for file in _files(Path(path)) if file.suffix.lower() == ".csv"]
+    corners = ((_number(file, row, i, fields[i]) for i in (1, 2)) for file in files for row, fields in _rows(file))
+    away = sum(min(corner) < 0.0 for corner in corners)
     return [f"{counted(away, 'box', 'boxes')} with negative coordinates kept, flagged outside"] if away else []
 
 
@@ -89,6 +90,7 @@ def read(path: str | Path, *, images: str | Path | None = None, split: str = "")
 
 
 def _scenes(path: Path, photos: dict[str, str], wanted: str) -> Iterator[Scene]:
+    seen: set[str] = set()
     for file in _files(path):
         if file.suffix.lower() != ".csv":
             yield from _of_rotations(file, photos, wanted)
@@ -96,7 +98,11 @@ def _scenes(path: Path, photos: dict[str, str], wanted: str) -> Iterator[Scene]:
         split = SPLIT_WORDS.get(file.stem, file.stem)
         if not wanted or split == wanted:
             for row, fields in _rows(file):
-                yield _of_row(file, row, fields, split, photos)
+                scene = _of_row(file, row, fields, split, photos)
+                if scene.id in seen:
+                    raise DataError("photo stands twice", file=file, row=row, field="imgPath", found=fields[0])
+                seen.add(scene.id)
+                yield scene
 
 
 def _rows(file: Path) -> Iterator[tuple[int, list[str]]]:
@@ -148,6 +154,9 @@ def _of_rotations(file: Path, photos: dict[str, str], split: str) -> Iterator[Sc
         by_image.setdefault(record.text("voc_image_id"), []).append(record)
     for image, records in by_image.items():
         source = records[0].text("dataset", "pascal")
+        numbers = [record.number("objectInd") for record in records]
+        if len(set(numbers)) < len(numbers):
+            records[-1].fail("objectInd", f"every object of {image} once")
         size = _size(records[0])
         yield Scene(
             f"{source}/{image}",

@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from sightline.errors import DataError
+from sightline.files import regular_size
 from sightline.worlds.shapes.mesh_files import read_triangles
 from sightline.worlds.shapes.meshes import solid_of
 from sightline.worlds.solids import Solid
@@ -74,6 +75,7 @@ def read_catalogue(path: Path, skipped: Callable[[DataError], None]) -> Iterator
     taken: Counter[str] = Counter()
     for file in _files(path):
         try:
+            regular_size(file)  # no pipe, no device
             with zipfile.ZipFile(file) as archive:
                 for number, piece in _pieces(archive, file).items():
                     name = _name(piece, number)
