@@ -54,7 +54,7 @@ fuzz: $(DEV)
 	  seed=$$(( (seed + 1) % 4294967296 )); \
 	done
 
-# The truth of generated scenes against ray casting and judging anew, some ten minutes; `make test` has a few scenes of it.
+# The truth of generated scenes against ray casting and judging anew, some five minutes; `make test` has a few scenes of it.
 truth: $(DEV)
 	$(BIN)/python tests/reference/check_truth.py --write docs/results/worlds/truth.md
 

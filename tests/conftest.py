@@ -7,6 +7,7 @@ begun after ``--fuzz-seconds``.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,6 +50,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile what most tests need once, before there are several processes that would each do it for a minute."""
     if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
+        note = _compiled_note()
+        if note.exists():
+            return
         with TemporaryDirectory() as folder:
             for words in (
                 "generate geospa/train --scenes 8 --size 48x32 --out d",
@@ -55,6 +60,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             ):
                 command = [sys.executable, "-m", "sightline", *words.split()]
                 subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        with suppress(OSError):
+            note.parent.mkdir(exist_ok=True)
+            note.touch()
+
+
+def _compiled_note() -> Path:
+    """The file, beside numba's own, that says that the code as it is now has been compiled by this Python."""
+    source = REPOSITORY / "src" / "sightline"
+    digest = hashlib.sha256(f"{sys.version} {os.environ.get('NUMBA_CACHE_DIR')}".encode())
+    for file in sorted(source.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return source / "__pycache__" / f"compiled-for-tests-{digest.hexdigest()[:16]}"
 
 
 @pytest.hookimpl(tryfirst=True)

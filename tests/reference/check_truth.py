@@ -1,6 +1,6 @@
 """Hold the truth of generated scenes against casting rays and judging pairs anew; ``make truth`` does so at length.
 
-python tests/reference/check_truth.py --scenes 12 --size 96x64 --labels 60 --seed 0
+python tests/reference/check_truth.py --scenes 12 --size 96x64 --labels 12 --seed 0
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def main() -> None:
     """Compare scenes of all worlds, tell what was found, and fail where anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenes", type=int, default=12, help="of each world to cast rays at")
-    parser.add_argument("--labels", type=int, default=60, help="scenes of each world to judge")
+    parser.add_argument("--labels", type=int, default=12, help="scenes of each world to judge")
     parser.add_argument("--size", default="96x64", help="pixels of a view")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", type=Path, help="keep the figures as a table in this file")

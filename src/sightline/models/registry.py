@@ -307,10 +307,7 @@ def _display(spec: str) -> str:
 
 
 def check_spec(spec: str) -> None:
-    """Refuse a spec that names no model, or a file that is not there, by a ModelError; nothing is loaded.
-
-    >>> check_spec("bottom_edge")
-    """
+    """Refuse a spec that names no model, or a file that is not there, by a ModelError; nothing is loaded."""
     for part in _parts(spec):
         _loader(part, ())
 
