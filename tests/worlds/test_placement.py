@@ -26,8 +26,12 @@ def scenes() -> dict[str, list[Layout]]:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_nothing_overlaps_floats_or_tips(name: str, scenes: dict[str, list[Layout]]) -> None:
+    raised = load_world(name).raised
     for layout in scenes[name]:
-        assert oracle.faults(layout) == [], layout
+        lowered = [replace(o, position=(*o.position[:2], o.position[2] - raised)) for o in layout.objects]
+        faults = oracle.faults(replace(layout, objects=tuple(lowered)))
+        # what stands on nothing but an unseen stand, an aeroplane in flight say, is held by it
+        assert [fault for fault in faults if not (raised and fault.endswith("tips over"))] == [], layout
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -44,7 +48,7 @@ def test_objects_keep_the_worlds_rules(name: str, scenes: dict[str, list[Layout]
         assert all((o.parent < 0) == (o.how == "independent") for o in objects)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", [name for name in PRESETS if load_world(name).in_view == "whole"])
 def test_the_original_camera_has_every_object_whole(name: str, scenes: dict[str, list[Layout]]) -> None:
     for layout in scenes[name]:
         shot = layout.shots[0]
