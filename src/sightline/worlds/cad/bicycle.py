@@ -28,7 +28,7 @@ AWAY = 0.07
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class BicycleFrame:
     """Where a bicycle's frame has its corners, as (y, z); metres.
 
     Attributes:
@@ -178,7 +178,7 @@ def _frame(
     seat: tuple[float, float],
     lean: float,
     drop: float = 0.0,
-) -> Frame:
+) -> BicycleFrame:
     """Draw the geometry: wheelbase and height of the saddle between ends, `lean` the angle of the seat tube."""
     length, high = rng.uniform(*base), rng.uniform(*seat)
     back, front = (length / 2, radius), (-length / 2, radius)
@@ -192,10 +192,10 @@ def _frame(
     head = (front[0] + 0.045 + rake * (head_z - radius), head_z)
     neck_z = max(2 * radius + 0.05, head_z - 0.2)
     neck = (front[0] + 0.045 + rake * (neck_z - radius), neck_z)
-    return Frame(back, front, bracket, seat_top, saddle, head, neck, radius, tyre)
+    return BicycleFrame(back, front, bracket, seat_top, saddle, head, neck, radius, tyre)
 
 
-def _common(f: Frame, thick: float, *, top: float, spokes: int, fork: bool = True) -> list[Part]:
+def _common(f: BicycleFrame, thick: float, *, top: float, spokes: int, fork: bool = True) -> list[Part]:
     """Wheels, frame, fork, saddle, cranks and chain; `top`: how high the top tube meets the seat tube."""
     parts = [p for axle in (f.back, f.front) for p in wire_wheel(f.radius, f.tyre, (0.0, *axle), spokes=spokes)]
     joint = _between(f.bracket, f.seat, top)
@@ -228,7 +228,7 @@ def _common(f: Frame, thick: float, *, top: float, spokes: int, fork: bool = Tru
     return [*parts, _saddle(f), *_drive(f)]
 
 
-def _saddle(f: Frame) -> Part:
+def _saddle(f: BicycleFrame) -> Part:
     """Broad behind, narrow before."""
     rings = []
     for y, wide, high in (
@@ -244,7 +244,7 @@ def _saddle(f: Frame) -> Part:
     return loft("leather", rings, crease=70.0)
 
 
-def _drive(f: Frame) -> list[Part]:
+def _drive(f: BicycleFrame) -> list[Part]:
     """Chainring, cranks, pedals and chain, on the side that the rider has on the right: −x."""
     size = 0.09 * min(1.0, f.radius / 0.3)
     y, z = f.bracket
@@ -264,7 +264,7 @@ def _drive(f: Frame) -> list[Part]:
     return parts
 
 
-def _stem(f: Frame, bar: Sequence[float]) -> list[Part]:
+def _stem(f: BicycleFrame, bar: Sequence[float]) -> list[Part]:
     return [
         tube(
             "metal",
@@ -279,7 +279,7 @@ def _grips(end: Triple, start: Triple) -> list[Part]:
     return both(tube("dark", [start, end], 0.018, sides=8))
 
 
-def _guard(f: Frame, axle: tuple[float, float], start: float, end: float) -> Part:
+def _guard(f: BicycleFrame, axle: tuple[float, float], start: float, end: float) -> Part:
     """A mudguard over a wheel, from one angle to another."""
     reach = f.radius + 0.02
     turn = np.radians(np.linspace(start, end, 12))
@@ -293,7 +293,7 @@ def _guard(f: Frame, axle: tuple[float, float], start: float, end: float) -> Par
     return slab("paint", grid, 0.006, crease=60.0)
 
 
-def _rack(f: Frame) -> list[Part]:
+def _rack(f: BicycleFrame) -> list[Part]:
     """A luggage rack over the rear wheel."""
     z, y = f.radius * 2 + 0.07, f.back[0]
     parts = [tube("metal", [(x, y - 0.17, z), (x, y + 0.22, z)], 0.006, sides=4) for x in (-0.05, 0.0, 0.05)]
@@ -301,7 +301,7 @@ def _rack(f: Frame) -> list[Part]:
     return parts + both(tube("metal", [(0.06, *f.back), (0.055, y + 0.1, z)], 0.005, sides=4))
 
 
-def _case(f: Frame) -> Part:
+def _case(f: BicycleFrame) -> Part:
     """A chain case."""
     (y, z), (u, v) = f.bracket, f.back
     shape = [(y - 0.11, z), (y - 0.07, z + 0.08), (y, z + 0.1), (u + 0.02, v + 0.06), (u + 0.05, v)]
@@ -323,7 +323,7 @@ def _between(a: tuple[float, float], b: tuple[float, float], share: float) -> tu
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 
-def _marks(f: Frame, handle: Triple) -> dict[str, Triple]:
+def _marks(f: BicycleFrame, handle: Triple) -> dict[str, Triple]:
     """Landmarks; `handle` is the right grip."""
     marks: dict[str, Triple] = {
         "head_center": (0.0, f.head[0], f.head[1] + 0.01),

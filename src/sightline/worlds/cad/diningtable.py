@@ -41,13 +41,39 @@ def round(rng: np.random.Generator) -> Draft:  # noqa: A001 (the sub-type's name
         parts.append(lathe(leg, apron, sides=48, closed=True))
     else:
         profile = (
-            [(base, 0.0), (base, 0.02), (base * 0.8, 0.045), (waist * 2, 0.09), (waist, 0.16), (waist * 1.7, 0.3),
-             (waist * 1.9, 0.38), (waist * 1.1, 0.5), (waist, 0.6), (waist * 1.8, under - 0.05)],
-            [(base, 0.0), (base, 0.012), (base * 0.7, 0.03), (base * 0.35, 0.07), (waist * 1.2, 0.16), (waist, 0.3),
-             (waist, 0.45), (waist * 1.4, 0.58), (waist * 3.0, under - 0.05), (radius * 0.5, under)],
-            [(base, 0.0), (base * 0.97, 0.1), (base * 0.72, 0.3), (base * 0.6, 0.42), (base * 0.64, 0.55),
-             (base * 0.9, under)],
-        )[style]  # fmt: skip
+            [
+                (base, 0.0),
+                (base, 0.02),
+                (base * 0.8, 0.045),
+                (waist * 2, 0.09),
+                (waist, 0.16),
+                (waist * 1.7, 0.3),
+                (waist * 1.9, 0.38),
+                (waist * 1.1, 0.5),
+                (waist, 0.6),
+                (waist * 1.8, under - 0.05),
+            ],
+            [
+                (base, 0.0),
+                (base, 0.012),
+                (base * 0.7, 0.03),
+                (base * 0.35, 0.07),
+                (waist * 1.2, 0.16),
+                (waist, 0.3),
+                (waist, 0.45),
+                (waist * 1.4, 0.58),
+                (waist * 3.0, under - 0.05),
+                (radius * 0.5, under),
+            ],
+            [
+                (base, 0.0),
+                (base * 0.97, 0.1),
+                (base * 0.72, 0.3),
+                (base * 0.6, 0.42),
+                (base * 0.64, 0.55),
+                (base * 0.9, under),
+            ],
+        )[style]
         line = np.array(profile)
         soft = np.concatenate((line[:2], smooth(line[1:], 4)[1:]))
         parts.append(lathe(leg, [(0.0, 0.0), *soft, (soft[-1][0], under), (0.0, under)], sides=40, crease=40.0))

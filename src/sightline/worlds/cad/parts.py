@@ -14,16 +14,14 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sightline.worlds.shapes.prisms import Indices, cap
-from sightline.worlds.shapes.surfaces import CREASE, Surface, unit, volume
+from sightline.worlds.cad.fills import area, filled, welded
+from sightline.worlds.shapes.prisms import Indices
+from sightline.worlds.shapes.surfaces import CREASE, unit
 from sightline.worlds.solids import Floats, Triple
 
 Axis = Literal["x", "y", "z"]
 
 ORIGIN: Final[Triple] = (0.0, 0.0, 0.0)
-
-WELD: Final = 1e-6
-"""Points this close, relative to the part, are one."""
 
 _PLANES: Final[dict[Axis, tuple[int, int, int]]] = {"x": (1, 2, 0), "y": (0, 2, 1), "z": (0, 1, 2)}
 """Where the two coordinates of a plane and the one across it go."""
@@ -85,8 +83,8 @@ def loft(slot: str, rings: ArrayLike, *, closed: bool = False, crease: float = C
 
     >>> square = np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)])
     >>> part = loft("paint", [square, square + (0, 0, 2)])
-    >>> part.faces.shape, volume(Surface(part.vertices, part.faces))
-    ((12, 3), 8.0)
+    >>> part.vertices.shape, part.faces.shape
+    ((8, 3), (12, 3))
     """
     points = np.asarray(rings, np.float64)
     k, n = points.shape[:2]
@@ -98,8 +96,8 @@ def loft(slot: str, rings: ArrayLike, *, closed: bool = False, crease: float = C
         np.stack((low, high_next, high), -1).reshape(-1, 3),
     ]
     if not closed:
-        faces += [ids[0][_fill(points[0])][:, ::-1], ids[-1][_fill(points[-1])]]
-    return _welded(slot, points.reshape(-1, 3), np.concatenate(faces), crease)
+        faces += [ids[0][filled(points[0])][:, ::-1], ids[-1][filled(points[-1])]]
+    return Part(slot, *welded(points.reshape(-1, 3), np.concatenate(faces)), crease)
 
 
 def slab(slot: str, grid: ArrayLike, thickness: float, *, crease: float = CREASE) -> Part:
@@ -117,7 +115,7 @@ def slab(slot: str, grid: ArrayLike, thickness: float, *, crease: float = CREASE
         (np.column_stack((rim, rim + behind, after + behind)), np.column_stack((rim, after + behind, after)))
     )
     vertices = np.concatenate((points + shift, points - shift)).reshape(-1, 3)
-    return _welded(slot, vertices, np.concatenate((sheet, sheet[:, ::-1] + behind, wall)), crease)
+    return Part(slot, *welded(vertices, np.concatenate((sheet, sheet[:, ::-1] + behind, wall))), crease)
 
 
 def patch(corners: ArrayLike, n: int = 2, m: int = 2) -> Floats:
@@ -192,7 +190,7 @@ def extrude(
     The profile has (y, z) along x, (x, z) along y and (x, y) along z.
     """
     loop = np.asarray(profile, np.float64)
-    loop = loop if _area(loop) > 0.0 else loop[::-1]
+    loop = loop if area(loop) > 0.0 else loop[::-1]
     reach = min(edge, 0.49 * (high - low))
     tilt = np.linspace(0.0, np.pi / 2.0, steps + 1) if reach > 0.0 else np.array([np.pi / 2.0])
     ends = [(inset(loop, reach * (1 - s)), reach * (1 - c)) for s, c in _cycle(tilt)]
@@ -431,63 +429,3 @@ def _cycle(tilt: Floats) -> Iterable[tuple[float, float]]:
 
 def _at(loop: Floats, height: float) -> Floats:
     return np.column_stack((loop, np.full(len(loop), height)))
-
-
-def _area(loop: Floats) -> float:
-    x, y = loop.T
-    return float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2.0)
-
-
-def _welded(slot: str, vertices: Floats, faces: Indices, crease: float) -> Part:
-    """The part with one vertex a place, without faces that have shrunk to a line, facing out."""
-    low = vertices.min(axis=0)
-    cells = np.round((vertices - low) / (WELD * float((vertices - low).max()))).astype(np.int64)
-    keys = (cells[:, 0] << 42) | (cells[:, 1] << 21) | cells[:, 2]
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    faces = which[faces]
-    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
-    if volume(Surface(vertices[first], faces)) < 0.0:
-        faces = faces[:, ::-1]
-    return Part(slot, vertices[first], faces, crease)
-
-
-def _fill(loop: Floats) -> Indices:
-    """Triangles inside a loop in space, by numbers of its points; none where it has shrunk to a point."""
-    apart = np.linalg.norm(loop - np.roll(loop, 1, axis=0), axis=1)
-    size = float(np.ptp(loop, axis=0).max())
-    kept = np.flatnonzero(apart > WELD * size) if size > 0.0 else np.zeros(0, np.int64)
-    if len(kept) < 3:
-        return np.zeros((0, 3), np.int64)
-    corners = loop[kept]
-    normal = np.cross(corners, np.roll(corners, -1, axis=0)).sum(axis=0)
-    u, v = np.delete(np.arange(3), np.argmax(np.abs(normal)))
-    flat = corners[:, [u, v]]
-    flat = flat if _area(flat) > 0.0 else flat * (-1.0, 1.0)
-    edge = np.roll(flat, -1, axis=0) - flat
-    before = np.roll(edge, 1, axis=0)
-    bend = before[:, 0] * edge[:, 1] - before[:, 1] * edge[:, 0]
-    return kept[cap(np.arange(len(flat))) if (bend >= -1e-12 * size * size).all() else _ears(flat)]
-
-
-def _ears(loop: Floats) -> Indices:
-    """Triangles of a simple polygon, counter-clockwise: cut off the best-formed ear again and again."""
-    left = list(range(len(loop)))
-    faces = []
-    while len(left) > 3:
-        ids = np.array(left)
-        a, b, c = loop[np.roll(ids, 1)], loop[ids], loop[np.roll(ids, -1)]
-        size = _crossed(b - a, c - a)
-        quality = size / (((b - a) ** 2).sum(1) + ((c - b) ** 2).sum(1) + ((a - c) ** 2).sum(1))
-        for i in np.argsort(-quality, kind="stable"):
-            others = np.delete(loop[ids], [i - 1, i, (i + 1) % len(ids)], axis=0)
-            sides = ((a[i], b[i]), (b[i], c[i]), (c[i], a[i]))
-            if not np.all([_crossed(q - p, others - p) >= 0.0 for p, q in sides], axis=0).any():
-                break
-        faces.append((left[i - 1], left[i], left[(i + 1) % len(left)]))
-        del left[i]
-    return np.array([*faces, left])
-
-
-def _crossed(u: Floats, v: Floats) -> Floats:
-    turn: Floats = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
-    return turn
