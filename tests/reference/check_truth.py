@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,13 +90,16 @@ def from_anywhere(world: World) -> World:
     return world_from(world.name, {**world.settings, "cameras": cameras})
 
 
-def worlds() -> Iterator[tuple[str, World, bool]]:
+def named(name: str) -> tuple[World, bool]:
+    """The world of a preset, with ``, drawn camera`` or ``, painted`` after its name, and whether it is painted."""
+    preset, _, how = name.partition(", ")
+    world = load_world(preset)
+    return (from_anywhere(world) if how == "drawn camera" else world), how == "painted"
+
+
+def names() -> tuple[str, ...]:
     """Every preset; the kitchen also from anywhere; street and room also with painted and open things."""
-    for name in presets():
-        yield name, load_world(name), False
-    yield "kitchen, drawn camera", from_anywhere(load_world("kitchen")), False
-    for name in ("street", "room"):
-        yield f"{name}, painted", load_world(name), True
+    return (*presets(), "kitchen, drawn camera", "street, painted", "room, painted")
 
 
 def main() -> None:
@@ -111,8 +113,8 @@ def main() -> None:
     asked = parser.parse_args()
     width, height = map(int, asked.size.split("x"))
     whole, rows = Tally(), [HEAD]
-    for name, world, painted in worlds():
-        begun, tally = time.perf_counter(), Tally()
+    for name in names():
+        (world, painted), begun, tally = named(name), time.perf_counter(), Tally()
         for index in range(asked.scenes):
             compare_pixels(world, asked.seed, index, (width, height), tally, painted=painted)
         for index in range(0 if painted else asked.labels):
