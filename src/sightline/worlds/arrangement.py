@@ -17,7 +17,8 @@ from sightline.scenes.types import Camera
 from sightline.worlds.bodies import body
 from sightline.worlds.cameras import CameraStand, DrawnCameraSpec, moved
 from sightline.worlds.layout import Layout, Light, Placed, Point, Sensor, Shot
-from sightline.worlds.placement import place
+from sightline.worlds.occlusion import hidden_share
+from sightline.worlds.placement import Accept, place
 from sightline.worlds.poses import PlacementRules
 from sightline.worlds.sensor import SensorSpec
 from sightline.worlds.solids import Floats
@@ -25,8 +26,11 @@ from sightline.worlds.spec import LightSpec, World
 from sightline.worlds.surroundings import PLAIN, Surroundings
 from sightline.worlds.surroundings_spec import NOTHING_AROUND, SurroundingsSpec
 
-_AROUND, _CAMERAS, _SENSORS = (1 << 16,), (1 << 17,), (1 << 18,)
-"""Keys of the streams of surroundings, drawn cameras and sensors, far from those of objects and jitter."""
+_AROUND, _CAMERAS, _SENSORS, _HIDING = (1 << 16,), (1 << 17,), (1 << 18,), (1 << 19,)
+"""Keys of the streams of surroundings, drawn cameras, sensors and hidden shares, far from objects and jitter."""
+
+_SHARE_TOLERANCE = 0.01
+"""A hidden share without a range is met this closely."""
 
 _WHOLE = {"whole": 2, "centre": 1, "any": 0}
 
@@ -64,8 +68,9 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     rules = _rules(world, stands)
     rng = np.random.default_rng(sequence)
     category, part = _part(world, rng)
+    hiding = _hiding(world, stands[0].held, sequence)
     try:
-        objects = place(part, rng, rules)
+        objects = place(part, rng, rules, hiding)
     except ConfigError as error:
         raise ConfigError(f"scene {index} of seed {seed}: {error}") from None
     for camera, stand in zip(world.cameras, stands, strict=True):
@@ -87,6 +92,15 @@ def arrange(world: World, seed: int, index: int) -> Layout:
         category=category,
         surroundings=_surroundings(world.surroundings, sequence),
     )
+
+
+def _hiding(world: World, camera: Camera, sequence: np.random.SeedSequence) -> Accept | None:
+    """The test whether a scene hides as much of its first object as it is drawn to."""
+    if world.hidden is None:
+        return None
+    low, high = world.hidden.range_at(float(_stream(sequence, _HIDING).random()))
+    spare = _SHARE_TOLERANCE if low == high else 0.0
+    return lambda objects: low - spare <= hidden_share(objects, camera, world.resolution) <= high + spare
 
 
 def _part(world: World, rng: np.random.Generator) -> tuple[str, World]:

@@ -92,6 +92,7 @@ def _within(least: float, most: float) -> Callable[[Distribution], Distribution]
 Drawn = Annotated[Distribution, As(Any), distribution]
 Elevation = Annotated[Distribution, As(Any), distribution, _within(-90.0, 90.0)]
 Distance = Annotated[Distribution, As(Any), distribution, _within(1e-3, 1e4)]
+SceneShare = Annotated[Distribution, As(Any), distribution, _within(0.0, 1.0)]
 FieldOfView = Annotated[Distribution, As(Any), distribution, _within(0.1, 170.0)]
 _ZERO: Final = distribution(0.0)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
@@ -71,8 +71,14 @@ class Failures:
     wrong: np.ndarray = field(default_factory=lambda: np.zeros(3, np.int64))
 
 
-def place(world: World, rng: np.random.Generator, rules: PlacementRules) -> tuple[Placed, ...]:
-    """The objects of one scene, each at rest and clear of the others.
+Accept = Callable[[Sequence[Placed]], bool]
+"""Whether the objects of a scene will do."""
+
+
+def place(
+    world: World, rng: np.random.Generator, rules: PlacementRules, accept: Accept | None = None
+) -> tuple[Placed, ...]:
+    """The objects of one scene, each at rest and clear of the others, and together as `accept` wants them.
 
     Raises:
         ConfigError: The world's rules leave no room, after `world.attempts` beginnings.
@@ -81,16 +87,25 @@ def place(world: World, rng: np.random.Generator, rules: PlacementRules) -> tupl
     wanted = low + int(rng.random() * (high - low + 1))
     failures, deck = Failures(), _deck(world)
     company: list[str] = []
+    kept: list[ObjectKind] = []
     for attempt in range(world.attempts):
         if attempt % _SAME_COMPANY == 0:
-            company = deck.company(world, wanted, rng)
+            company, kept = deck.company(world, wanted, rng), []
         scene = _Scene(world, deck, rules, empty(wanted, deck.corners))
-        while len(scene.objects) < wanted:
-            shape = company[len(scene.objects)] if company else None
-            if not scene.add(_draw(world, deck, rng, scene.kinds, shape), rng, failures):
+        while (n := len(scene.objects)) < wanted:
+            given = company[n] if company else None
+            kind = kept[n] if n < len(kept) else _draw(world, deck, rng, scene.kinds, given)
+            if not scene.add(kind, rng, failures):
                 break
         else:
-            return tuple(scene.objects)
+            if accept is None or accept(scene.objects):
+                return tuple(scene.objects)
+            kept = scene.kinds  # other poses first: a model not met before takes long to build
+    if not failures.solids:
+        raise ConfigError(
+            f"world {world.name!r}: none of {world.attempts} placements of {wanted} objects hides as much of the "
+            "first as `hidden` says"
+        )
     raise ConfigError(_impossible(world, wanted, failures))
 
 

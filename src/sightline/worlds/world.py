@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from sightline.typed import Above, As, Least, OneOf, Unfit
 from sightline.worlds.cad import CAD
-from sightline.worlds.cameras import CameraSpec, Drawn, DrawnCameraSpec, InView, distribution
+from sightline.worlds.cameras import CameraSpec, Drawn, DrawnCameraSpec, InView, SceneShare, distribution
 from sightline.worlds.layout import MOST_OBJECTS, Point
 from sightline.worlds.looks import COLORS, MATERIALS, Identity, linear
 from sightline.worlds.sensor import SensorSpec
@@ -246,6 +246,8 @@ class World:
         depth: How many objects may stand in or on each other, the lowest not counted.
         area: x and y ranges on the table for the middle of an object, metres.
         zones: Parts of the ground; the shapes of a zone stand nowhere else.
+        hidden: Range, drawn scene by scene, for the share of the first object that the original camera misses, 0 to
+            1; see `occlusion.hidden_share`. None: whatever comes.
         in_view: How much of an object the original camera, and each that is drawn, must have in its picture.
         raised: Height above the table that objects stand at, on stands nobody sees, metres.
         gap: Free space between two objects at the same height, metres.
@@ -284,6 +286,7 @@ class World:
     depth: Number
     area: Annotated[Area, As(_Sides), _Sides.pair]
     zones: tuple[ZoneSpec, ...] = ()
+    hidden: SceneShare | None = None
     in_view: InView
     raised: Size = 0.0
     gap: Size
