@@ -31,6 +31,7 @@ OFFSET = np.float32(2e-3)
 FAINT = np.float32(2e-3)
 """Light of a lamp in a mirror that does not count."""
 
+_SLIVER = np.float32(1e-3)
 _TINY = np.float32(1e-12)
 _HUGE = np.float32(1e12)
 
@@ -91,7 +92,10 @@ def meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
         bodies[k, col.PRISM], bodies[k, col.PRISM_X], bodies[k, col.PRISM_Y], ox, oy, dx, dy, ix, iy
     )
     z0, z1 = -oz * iz, (bodies[k, col.HEIGHT] - oz) * iz
-    enter, leave = max(max(enter, min(z0, z1)), ZERO), min(min(leave, max(z0, z1)), reach)
+    enter, leave = max(enter, min(z0, z1)), min(min(leave, max(z0, z1)), reach)
+    if enter < ZERO and leave < _SLIVER:  # from the ground between a round side and the flat ones that are drawn
+        return False
+    enter = max(enter, ZERO)
     if enter >= leave:
         return False
     if bodies[k, col.HOLLOW] == ZERO:
