@@ -231,6 +231,7 @@ def test_a_gradient_goes_from_the_horizon_to_the_zenith_and_lights_the_ground() 
     horizon, zenith = np.array(BLUE.horizon), np.array(BLUE.zenith)
     right = encoded(horizon + (zenith - horizon) * (1 - (1 - sine) ** 2))
     sky = frame.stuff == 1
+    sky[:-1] &= sky[1:]  # away from the horizon, which mixes
     assert sky.any()
     assert frame.image is not None
     assert np.abs(frame.image[sky].astype(int) - right[sky]).max() <= 1

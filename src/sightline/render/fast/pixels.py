@@ -42,6 +42,7 @@ _CREASE = np.float32(0.9)
 _BENT = np.float32(2e-3)
 _STEP = np.float32(0.1)
 _GRAINY = np.float32(0.5)
+_LONE = np.float32(2.0)
 _NEARBY = np.float32(0.05)
 _EVEN = np.float32(0.15)
 _FLAT = np.float32(0.95)
@@ -234,10 +235,11 @@ def _mean_mirror(parts, normals, mirror, y, x):
     """The mirror image averaged around a pixel, as far as the surface goes; nearer pixels count more.
 
     The weights fall so that each of the pixels that share out the rays counts alike, and no square shows. Where the
-    pixels differ much, as in the hollow of a mirror, they are taken from farther around.
+    pixels differ much, as in the hollow of a mirror, they are taken from farther around, and none counts more than
+    `_LONE` times their mean: a highlight that one ray in many finds would come out as a stain.
     """
     height, width = parts.shape
-    reach = PATTERN - 1
+    reach, limit = PATTERN - 1, FAR
     while True:
         red = green = blue = weight = high = ZERO
         low = FAR
@@ -251,11 +253,14 @@ def _mean_mirror(parts, normals, mirror, y, x):
                 if reach == PATTERN:
                     w = _bell(v - y) * _bell(u - x)
                 r, g, b = mirror[v, u, 0], mirror[v, u, 1], mirror[v, u, 2]
-                red, green, blue, weight = red + w * r, green + w * g, blue + w * b, weight + w
+                weight += w
+                if r + g + b > limit:
+                    w *= limit / (r + g + b)
+                red, green, blue = red + w * r, green + w * g, blue + w * b
                 low, high = min(low, r + g + b), max(high, r + g + b)
         if reach == PATTERN or high - low <= _GRAINY * high:
             return red / weight, green / weight, blue / weight
-        reach = PATTERN
+        reach, limit = PATTERN, _LONE * (red + green + blue) / weight
 
 
 @small
@@ -266,7 +271,7 @@ def _bell(away):
 
 @small
 def on_edge(parts, depth, normals, bodies, y, x):
-    """Whether a pixel differs from one beside it in its part, in its normal, or by a step in depth.
+    """Whether a pixel differs from one beside it in its part, in its normal, or by a step in depth, up to the sky.
 
     A mirror image turns twice as fast as the normal, so a shiny surface is bent sooner.
     """
@@ -278,7 +283,7 @@ def on_edge(parts, depth, normals, bodies, y, x):
     for i in range(4):
         v = min(max(y + (i == 0) - (i == 1), 0), height - 1)
         u = min(max(x + (i == 2) - (i == 3), 0), width - 1)
-        if parts[v, u] != part:
+        if parts[v, u] != part or math.isnan(depth[v, u]) != math.isnan(depth[y, x]):
             return True
         if part >= col.SLOTS:
             if _cosine(normals, y, x, v, u) < crease:
@@ -341,6 +346,8 @@ def edge_colour(
         )
         if k >= 0:
             part = part_with(k, look)
+        elif reach == FAR:
+            nz = -ONE  # the sky is not like the ground
         v, u = _likeliest(parts, normals, y, x, sy - HALF, sx - HALF, part, nx, ny, nz)
         flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
         if not mirrors or k < 0 or parts[v, u] != part or flat or not _is_bare_mirror(bodies, k, look):

@@ -330,11 +330,12 @@ def _smooth_edges(scene, env, ground, plan, cam, view, same, state, old, bits):
     every = everything(bodies)
     for y in range(height):
         for x in range(width):
-            inner = 0 < y < height - 1 and 0 < x < width - 1
-            around = (
-                parts[y, x] | parts[y - 1, x] | parts[y + 1, x] | parts[y, x - 1] | parts[y, x + 1] if inner else 1
-            )
-            if around == 0 or not on_edge(parts, depth, normals, bodies, y, x):
+            within = False  # among ground: most pixels are, and need no closer look
+            if 0 < y < height - 1 and 0 < x < width - 1:
+                other = parts[y, x] | parts[y - 1, x] | parts[y + 1, x] | parts[y, x - 1] | parts[y, x + 1]
+                away = depth[y, x] + depth[y - 1, x] + depth[y + 1, x] + depth[y, x - 1] + depth[y, x + 1]
+                within = other == 0 and not math.isnan(away)
+            if within or not on_edge(parts, depth, normals, bodies, y, x):
                 for c in range(3):
                     final[y, x, c] = colour[y, x, c]
             elif not old_by[y, x] & bits and _same_around(same, y, x):
