@@ -1,0 +1,74 @@
+"""What few rays leave behind in pictures: squares, dots, bands and stairs that a viewer would find."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sightline.render.fast import FastRenderer, Settings
+from sightline.render.frames import Frame
+from sightline.scenes.types import Camera
+from sightline.worlds import arrange, load_world
+
+
+def drawn(world: str, seed: int, index: int) -> Frame:
+    return FastRenderer().frames(arrange(load_world(world), seed, index), ["original"])[0]
+
+
+def pixels(frame: Frame) -> NDArray[np.int64]:
+    assert frame.image is not None
+    return frame.image.astype(np.int64)
+
+
+def test_a_flat_side_shows_no_squares_of_mirror_rays() -> None:
+    frame = drawn("geospa/invented", 1234, 9)
+    side = (frame.ids == 4) & (np.abs(frame.normals - frame.normals[135, 35]).max(axis=2) < 1e-3)
+    inner = side.copy()
+    for axis in (0, 1):
+        inner &= np.roll(side, 1, axis) & np.roll(side, -1, axis)
+    assert inner.sum() > 1000
+    for axis in (0, 1):
+        step = np.abs(pixels(frame) - np.roll(pixels(frame), 1, axis))
+        assert step[inner & np.roll(inner, 1, axis)].max() <= 5
+
+
+@pytest.mark.parametrize("most", [12, 16, 20])
+def test_points_of_a_lamp_leave_no_row_or_column_empty(most: int) -> None:
+    points = Settings(shadow_most=most, table_most=12, glint_points=12).plan().points
+    for along in points.T:
+        gaps = np.diff(np.sort(np.append(along, (-1.0, 1.0))))
+        assert gaps.max() < 5.0 / most
+
+
+def test_the_ground_is_not_dark_where_the_flat_sides_of_a_cylinder_leave_it_bare() -> None:
+    # Shadows are thrown by the round cylinder, of which the drawn sides are chords.
+    frame = drawn("geospa/val_op", 1234, 4)
+    row = pixels(frame)[209, 208:231].sum(axis=1)
+    seen = frame.ids[209, 208:231]
+    assert {0, 3} == set(seen.tolist())
+    assert row[seen == 0].min() > 0.9 * row[seen == 0].mean()
+
+
+def test_the_horizon_has_no_stairs() -> None:
+    layout = arrange(load_world("street"), 1, 0)
+    shot = next(s for s in layout.shots if s.name == "original")
+    roll = math.radians(4.0)
+    turn = np.array(((math.cos(roll), -math.sin(roll), 0), (math.sin(roll), math.cos(roll), 0), (0, 0, 1)))
+    pose = turn @ np.array(shot.camera.world_to_camera).reshape(3, 4)
+    camera = Camera(shot.camera.k, tuple(pose.ravel().tolist()))
+    bare = replace(layout, objects=(), surroundings=replace(layout.surroundings, walls=()))
+    frame = FastRenderer().frame(bare, replace(shot, camera=camera))
+    image, sky = pixels(frame), np.isnan(frame.depth)
+    last = sky.sum(axis=0) - 1  # row of the last pixel of sky, column by column
+    columns = np.arange(sky.shape[1])
+    assert sky[last, columns].all()
+    assert last.min() > 3
+    assert last.max() < sky.shape[0] - 5
+    above, below = image[last - 3, columns, 2], image[last + 4, columns, 2]
+    share = (image[[last, last + 1], columns, 2] - below) / (above - below)
+    assert ((share > 0.2) & (share < 0.8)).mean() > 0.2
+    assert (np.abs(np.diff(share.sum(axis=0))) < 0.5).mean() > 0.9
