@@ -18,7 +18,7 @@ from sightline.store.encodings import decode
 
 def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, seen = show_worlds(tmp_path / "worlds", tmp_path / "runs", scenes=3, size="60x40")
-    assert {Run.open(folder).exam for folder in run_folders([runs])} == {"relations", "statements"}
+    assert {Run.open(folder).exam for folder in run_folders([runs])} == {"relations", "statements", "viewpoint"}
     files = [file for _, file in seen]
     assert all(file.stat().st_size > 0 for file in files)
     assert {file.name for file in files} == {
@@ -30,6 +30,8 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         "street.html",
         "room.png",
         "room.html",
+        "views.png",
+        "views.html",
         "phone.png",
         "counterfactual.png",
         "canonical.png",
@@ -67,7 +69,7 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert Run.open(folder).status == "finished"
     write_index(tmp_path / "index.html", seen)
     page = (tmp_path / "index.html").read_text()
-    assert page.count("<img ") == 7
+    assert page.count("<img ") == 8
     assert 'href="worlds/geospa.html"' in page
 
 

@@ -13,6 +13,7 @@ from sightline.cli import check_command, export_command, import_command, look_co
 from sightline.cli.console import out
 from sightline.cli.demo_command import generate_scenes, say, take
 from sightline.exams.statements import StatementsExam
+from sightline.exams.viewpoint.exam import ViewpointExam
 from sightline.files import atomic_write
 from sightline.scenes import Object, Scene
 from sightline.store import Dataset
@@ -63,7 +64,10 @@ def show_worlds(
     say("import", said, "--images", said, "--overwrite --out", to / "statements")
     import_command.command(said, to / "statements", images=said, overwrite=True)
     take(StatementsExam(), to / "statements", runs)
-    return runs, seen
+    views = to / "views"
+    generate_scenes("cad/val", views, scenes, size)
+    take(ViewpointExam(), views, runs)
+    return runs, [*seen, *_look(views, "none,boxes,masks+amodal")]
 
 
 def _statements(data: Dataset, to: Path) -> Path:
