@@ -45,7 +45,7 @@ _GRAINY = np.float32(0.5)
 _LONE = np.float32(2.0)
 _NEARBY = np.float32(0.05)
 _EVEN = np.float32(0.15)
-_FLAT = np.float32(0.95)
+_FLAT = np.float32(0.98)
 _DARK = np.float32(1e-3)
 _STEPS, _LAST_STEP = np.float32(PER_RADIANCE), np.float32(len(TONES) - 1)
 

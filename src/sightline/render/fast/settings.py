@@ -37,7 +37,7 @@ class Settings:
 
     shadow_first: int = 4
     shadow_most: int = 12
-    objects_first: int = 2
+    objects_first: int = 3
     objects_most: int = 12
     table_first: int = 5
     table_most: int = 12
