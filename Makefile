@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUN := .venv/.sightline
 DEV := .venv/.sightline-dev
 
-.PHONY: all demo test fuzz truth lint bench docs clean
+.PHONY: all demo test test-long fuzz truth lint bench docs clean
 
 all: $(DEV)
 
@@ -42,7 +42,10 @@ demo: $(RUN)
 	$(BIN)/sightline demo --out demo-out
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) tests src
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(PYTEST_ARGS) tests src
+
+test-long: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long $(PYTEST_ARGS) tests
 
 fuzz: $(DEV)
 	@set -e; seed=$(SEED); for run in $$(seq $(FUZZ_RUNS)); do \

@@ -21,6 +21,7 @@ def double(x: int) -> int:
     return 2 * x
 
 
+@pytest.mark.long
 def test_what_is_compiled_is_kept_as_long_as_the_stamp_is_the_same(tmp_path: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_kernels as t; t.told()"
     for stamp, kept in (("a", "False"), ("a", "True"), ("b", "False")):

@@ -101,12 +101,14 @@ def run_without(blocked: tuple[str, ...], code: str) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.long
 def test_networks_without_the_rest() -> None:
     pytest.importorskip("torch", reason="networks need torch")
     pytest.importorskip("safetensors", reason="checkpoints need safetensors")
     assert run_without(BLOCKED, LEARNS)["found"] == {"shape": [1, 2, 2, 8], "same": True}
 
 
+@pytest.mark.long
 def test_every_preset_without_the_rest() -> None:
     told = run_without((*BLOCKED, "torch", "safetensors"), DRAWS)
     assert tuple(told["found"]) == presets()

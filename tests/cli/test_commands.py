@@ -300,6 +300,7 @@ def coco_pairs(votes: bool) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("votes", [True, False])
 def test_depth_alone_without_splits_is_an_exam_too(cli: Cli, tmp_path: Path, votes: bool) -> None:
     (tmp_path / "instances.json").write_text(json.dumps(coco_pairs(votes)))
@@ -318,6 +319,7 @@ def test_depth_alone_without_splits_is_an_exam_too(cli: Cli, tmp_path: Path, vot
     assert "No finished run" not in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.long
 def test_stats_give_contradictions_of_the_labels_by_each_denominator(cli: Cli, simulated: Path) -> None:
     told = cli("stats", simulated)
     for head in ("of a ≤ b, b ≤ c", "of a < b, b < c", "of all labelled triples"):
@@ -328,6 +330,7 @@ def test_stats_give_contradictions_of_the_labels_by_each_denominator(cli: Cli, s
     assert cases[-1] % 6 == 0  # every order of three objects
 
 
+@pytest.mark.long
 def test_photos_with_boxes_alone_say_how_consistent_a_model_is(cli: Cli, tmp_path: Path) -> None:
     told, photos = {**coco_pairs(votes=False), "relations": []}, tmp_path / "photos"
     photos.mkdir()

@@ -28,6 +28,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path], st
     return out, runs, printed.getvalue()
 
 
+@pytest.mark.long
 def test_the_shipped_network_and_all_baselines_take_it(demo: tuple[Path, list[Path], str], tmp_path: Path) -> None:
     out, runs, printed = demo
     assert len(set(runs)) == len(SPLITS)

@@ -16,6 +16,7 @@ from sightline.exams.run import Run
 from sightline.store.encodings import decode
 
 
+@pytest.mark.long
 def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, seen = show_worlds(tmp_path / "worlds", tmp_path / "runs", scenes=3, size="60x40")
     assert {Run.open(folder).exam for folder in run_folders([runs])} == {"relations", "statements", "viewpoint"}

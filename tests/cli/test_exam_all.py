@@ -49,6 +49,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_every_exam(cli: Cli, worlds: Path, able: str, tmp_path: Path) -> None:
     words = ("exam", "all", "--data", worlds, "--model", able, "--limit", 3, "--out", tmp_path / "runs")
     done = cli(*words, "--json")

@@ -65,6 +65,7 @@ def told(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [{k: v for k, v in one.items() if k not in left_out} for one in document["models"]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("exam", "made", "workers"),
     [

@@ -187,6 +187,7 @@ def test_a_written_test(cli: Cli, toys: Path, tmp_path: Path) -> None:
         assert (refused.code, says in refused.err) == (2, True)
 
 
+@pytest.mark.long
 def test_a_test_written_of_one_half_asks_about_the_other(cli: Cli, toys: Path, tmp_path: Path) -> None:
     from sightline.exams.turing.exam import half_of
     from sightline.exams.turing.stream.written import read_test
@@ -211,6 +212,7 @@ def test_a_test_written_of_one_half_asks_about_the_other(cli: Cli, toys: Path, t
     assert offline["n_questions"] == online["n_questions"] == told["questions"]
 
 
+@pytest.mark.long
 def test_a_written_test_is_smoothed_as_the_exam_is(cli: Cli, toys: Path, tmp_path: Path) -> None:
     from sightline.exams.turing.stream.written import read_test
 

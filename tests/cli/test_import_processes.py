@@ -10,12 +10,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 SIGHTLINE = [sys.executable, "-m", "sightline"]
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.long
 def test_a_killed_import_leaves_nothing_that_the_next_one_keeps(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()
@@ -36,6 +38,7 @@ def test_a_killed_import_leaves_nothing_that_the_next_one_keeps(tmp_path: Path) 
     assert len(list((tmp_path / "d" / "images").glob("*/*"))) == 400
 
 
+@pytest.mark.long
 def test_names_beyond_ascii_in_a_locale_without_them(tmp_path: Path) -> None:
     """Photos, classes and folders with such names: import, export, exam and report."""
     source = tmp_path / "Fotos-ü"

@@ -125,6 +125,7 @@ def stopped(
             process.communicate()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_says_what_was_kept(stopped: dict[str, tuple[int, str, Path]], name: str) -> None:
     code, err, to = stopped[name]

@@ -158,6 +158,7 @@ def test_what_cannot_be_is_said(home: Path, tmp_path: Path, cli: Cli, options: t
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_several_exams_in_one_tree(home: Path, tmp_path: Path, cli: Cli) -> None:
     data = write(simulated_tables(images=12, seed=3), tmp_path / "data", source="simulated")
     run_exam(RelationsExam(), candidate("size"), data, tmp_path / "runs" / "s")

@@ -53,6 +53,7 @@ def echo() -> Iterator[Any]:
         thread.join()
 
 
+@pytest.mark.long
 def test_an_exam_leaves_no_secret_anywhere(
     echo: Any, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def test_a_corpus_learns_the_same(cli: Cli, generated: Path, first: str, tmp_pat
     assert cli("turing", "corpus", generated, "--out", folder, "--overwrite").code == 0
 
 
+@pytest.mark.long
 def test_a_written_test_and_its_key(cli: Cli, generated: Path, first: str, tmp_path: Path) -> None:
     train, out = tmp_path / "train", tmp_path / "hand"
     generate("geospa/train", train, scenes=6, views=["original"], seed=9, size=(96, 64), depth=None)
@@ -251,6 +252,7 @@ def test_answers_of_another_stream_are_refused(sit_down: Callable[[str], Session
         sit_down("q").run()
 
 
+@pytest.mark.long
 def test_the_demo_asks_and_examines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, story = show_turing(tmp_path, tmp_path / "runs", train=40, scenes=2, size="96x64", streams=1)
     assert story.exists()

@@ -264,6 +264,7 @@ SLOW_SITTING = textwrap.dedent(
 )
 
 
+@pytest.mark.long
 def test_sigkill_at_any_point_loses_at_most_the_item_in_flight(tmp_path: Path) -> None:
     script, log, folder = tmp_path / "sitting.py", tmp_path / "asked.log", tmp_path / "run"
     script.write_text(SLOW_SITTING)

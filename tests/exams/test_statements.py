@@ -147,6 +147,7 @@ def test_no_photo_at_all_is_said(told: list[dict[str, Any]], tmp_path: Path) -> 
         sl.examine(Looks(), tmp_path / "d", StatementsExam(), out=tmp_path / "r", baselines=False)
 
 
+@pytest.mark.long
 @pytest.mark.realdata
 def test_what_blind_rules_reach_on_vsr(real_data: Path, tmp_path: Path) -> None:
     """No relation leans one way: to know the words and not the photo is worth nothing."""

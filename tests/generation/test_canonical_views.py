@@ -82,6 +82,7 @@ def test_lost_ones_are_missed(drawn: Dataset, tmp_path: Path) -> None:
         canonical_of(Dataset.open(folder), next(iter(drawn)).objects[0])
 
 
+@pytest.mark.long
 def test_more_scenes_and_more_views(drawn: Dataset, tmp_path: Path) -> None:
     folder = _copy(drawn, tmp_path / "d")
     words: list[str] = []

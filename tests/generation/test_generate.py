@@ -254,6 +254,7 @@ generate("geospa/train", sys.argv[1], scenes=40, **asked)
 """
 
 
+@pytest.mark.long
 def test_killed_and_gone_on_with(small: Dataset, tmp_path: Path) -> None:
     folder = tmp_path / "d"
     begun = subprocess.Popen([sys.executable, "-c", KILLED, str(folder)], cwd=tmp_path)

@@ -98,7 +98,8 @@ def test_without_own_meshes_nothing_is_baked() -> None:
 def test_landmarks_and_viewpoints_are_stored_checked_and_made_again(tmp_path: Path) -> None:
     world = _lay(tmp_path / "marked", 1.0)
     marks = "landmarks: {tip: [0.6, -0.6, 1.0], foot: [-1, 1, 0]}"
-    world.write_text(WORLD.replace("height: 0.7}", f"height: 0.7, {marks}}}").replace("[cube, stump]", "[stump]"))
+    marked = WORLD.replace("height: 0.7}", f"height: 0.7, {marks}}}").replace("[cube, stump]", "[marked_stump]")
+    world.write_text(marked.replace("  stump: {", "  marked_stump: {"))
     data = generate(world, tmp_path / "out", scenes=1, image_format=None, depth=None)
     assert check_tables(data.tables()) == []
     for scene in data:

@@ -76,6 +76,7 @@ def test_the_file_is_small() -> None:
     assert SHIPPED.stat().st_size <= MOST_BYTES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("column", "group"),
     [

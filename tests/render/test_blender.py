@@ -49,6 +49,7 @@ def test_passes_are_what_rays_hit(place: Path) -> None:
             assert ((alone == 1) != seen.amodal[i]).sum() <= 1
 
 
+@pytest.mark.long
 def test_painted_and_open_things(place: Path) -> None:
     """Open surfaces from both sides, and panes as what is nearest; each part in its own colour."""
     things = (
@@ -136,6 +137,7 @@ def test_frames_join_both_back_ends(place: Path) -> None:
         assert (frame.ids != seen.ids).sum() <= 1
 
 
+@pytest.mark.long
 def test_both_back_ends_show_the_same_ground_walls_and_sky(place: Path) -> None:
     street = replace(load_world("street"), resolution=(120, 80))
     layout = replace(arrange(street, 1, 3), objects=())

@@ -62,6 +62,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_install_makes_it_once(index: Path, tmp_path: Path) -> None:
     _wheel(index, "bpy", "4.5.99", "class app:\n    version_string = '4.5.99 fake'\n")
     _wheel(index, "bpy", "5.0.1", "raise RuntimeError('the wrong one')\n")

@@ -390,6 +390,7 @@ def test_the_command_tells_what_it_wrote(data: Dataset, tmp_path: Path) -> None:
     assert plain.output.startswith("1 scene, 2 views: wrote ")
 
 
+@pytest.mark.long
 def test_memory_holds_one_file_not_the_sheet(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 BLOCKED = (
     "polars",
     "pyarrow",
@@ -77,6 +79,7 @@ print(json.dumps({**told, "imported": imported}))
 """
 
 
+@pytest.mark.long
 def test_light_modules_alone() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", CODE, json.dumps([BLOCKED, MODULES])],

@@ -109,6 +109,7 @@ def test_margin_of_one(outer: Outline, inner: Outline, expected: float) -> None:
     assert margin(outer, inner) == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("outer", "one", "two", "expected"),
     [

@@ -36,6 +36,7 @@ def questions(seed: int, many: int) -> list[margins.Question]:
     return found
 
 
+@pytest.mark.long
 def test_what_is_kept_is_what_working_it_out_gives() -> None:
     asked = questions(0, 150)
     assert {len(question) for question in asked} == {2, 3}
@@ -43,6 +44,7 @@ def test_what_is_kept_is_what_working_it_out_gives() -> None:
         assert stored(question) == pytest.approx(fits.work_out(question), abs=1e-9)
 
 
+@pytest.mark.long
 def test_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(question: margins.Question) -> float:
         raise AssertionError(f"not in the file: {question}")

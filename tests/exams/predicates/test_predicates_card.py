@@ -275,6 +275,7 @@ def test_attention_of_a_model_without_any(data: Dataset, tmp_path: Path) -> None
         card(several, data, attention=True, model=Noisy(data))
 
 
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_phone_has_no_sideways_scroll_and_asks_nobody(

@@ -205,6 +205,7 @@ def test_facts_say_what_the_records_say(urban: tuple[Columns, Vocabulary]) -> No
         assert not bits[:, corpus.number_of_facts(kind.name) :].any()
 
 
+@pytest.mark.long
 def test_the_benchmark_runs(benchmark_module: ModuleType) -> None:
     result = benchmark_module.measure(200, 0, pandas=importlib.util.find_spec("pandas") is not None)
     assert [row["candidates"] for row in result["steps"]] == [670, 2680]

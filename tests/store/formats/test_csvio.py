@@ -132,6 +132,7 @@ def test_vote_lists(tmp_path: Path, cell: str, votes: list[str] | None) -> None:
         assert read_csv(path, VOTES)["v"].to_list() == [votes]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", [24, 64, 1000, 1 << 20])
 def test_rows_are_counted_across_blocks(tmp_path: Path, block: int) -> None:
     def parts() -> list[tuple[int, pl.DataFrame]]:

@@ -55,6 +55,7 @@ def test_a_window_that_moves(size: int, blocks: int, fresh: int, start: int) -> 
         assert scenes.views.shape == (3, 1, 2, 4, 3)
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(size=st.integers(1, 3), blocks=st.integers(1, 4), fresh=st.integers(1, 5), start=st.integers(0, STEPS - 1))
 def test_a_training_that_goes_on_sees_the_same(size: int, blocks: int, fresh: int, start: int) -> None:
