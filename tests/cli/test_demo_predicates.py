@@ -46,6 +46,7 @@ def test_the_shipped_network_and_all_baselines_take_it(demo: tuple[Path, list[Pa
     assert len([*out.glob("runs/*/predicates/*/manifest.json")]) == len(SPLITS) * (1 + len(BASELINES))
 
 
+@pytest.mark.long
 def test_the_demo_ends_in_one_card(
     demo: tuple[Path, list[Path], str],
     simulated: Path,

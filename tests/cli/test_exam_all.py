@@ -79,6 +79,7 @@ def test_every_exam(cli: Cli, worlds: Path, able: str, tmp_path: Path) -> None:
     assert same.json["unmatched"] == {}
 
 
+@pytest.mark.long
 def test_what_to_learn_from(cli: Cli, worlds: Path, tmp_path: Path) -> None:
     train = Path(shutil.copytree(worlds, tmp_path / "train"))
     words = ("--model", "coin", "--limit", 1, "--no-baselines", "--out", tmp_path / "runs", "--json")

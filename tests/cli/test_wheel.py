@@ -101,6 +101,7 @@ def test_help_points_to_nothing_a_wheel_lacks() -> None:
         assert not [t for t in texts if NOT_INSTALLED.search(t)], words
 
 
+@pytest.mark.long
 def test_messages_point_to_nothing_a_wheel_lacks() -> None:
     """Every text in the code but docstrings and comments."""
     for file in SOURCE.rglob("*.py"):

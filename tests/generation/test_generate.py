@@ -92,6 +92,7 @@ def test_the_recipe_is_told(small: Dataset) -> None:
     assert recipe["render"]
 
 
+@pytest.mark.long
 def test_workers_cuts_and_extension_change_nothing(small: Dataset, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     tell = lambda done, total: told.append((done, total))  # noqa: E731
@@ -436,6 +437,7 @@ print(generate("geospa/train", scenes=6, views=["original", "top"], seed=5, size
 """
 
 
+@pytest.mark.long
 def test_two_processes_want_the_same(small: Dataset, tmp_path: Path) -> None:
     asked = {"env": {**os.environ, "SIGHTLINE_CACHE": str(tmp_path)}, "stdout": subprocess.PIPE, "text": True}
     both = [subprocess.Popen([sys.executable, "-c", CACHED], **asked) for _ in range(2)]  # type: ignore[call-overload]

@@ -115,6 +115,7 @@ def test_a_light_has_the_radiance_its_power_says(place: Path) -> None:
     np.testing.assert_allclose(middle, (expected, expected / 2, expected), rtol=0.02)
 
 
+@pytest.mark.long
 def test_a_picture_depends_on_nothing_but_its_layout(place: Path) -> None:
     layout = made_layout()
     other = replace(layout.without(1), ambient=(0.3, 0.1, 0.1))
@@ -125,6 +126,7 @@ def test_a_picture_depends_on_nothing_but_its_layout(place: Path) -> None:
     assert (both[0]["light"] != alone[0]["light"]).any()
 
 
+@pytest.mark.long
 def test_frames_join_both_back_ends(place: Path) -> None:
     layout = made_layout()
     told: list[tuple[int, int]] = []

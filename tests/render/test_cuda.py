@@ -18,6 +18,8 @@ from sightline.errors import ConfigError
 from sightline.render.fast import FastRenderer
 from sightline.render.fast.cuda import CudaRenderer
 
+pytestmark = pytest.mark.long
+
 HERE = Path(__file__).parent
 
 

@@ -144,6 +144,7 @@ def test_a_value_that_a_template_misses_is_an_error() -> None:
         render_part("sightline.exams.turing", "legend.html.j2")
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_filters_choose_what_is_shown(browser: Any, tmp_path: Path) -> None:
     html, _, _ = page().write(tmp_path)
@@ -170,6 +171,7 @@ def test_filters_choose_what_is_shown(browser: Any, tmp_path: Path) -> None:
     tab.close()
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_everything_is_visible_without_scripts_and_on_a_phone(browser: Any, tmp_path: Path) -> None:
     html, _, _ = page("some words").write(tmp_path)

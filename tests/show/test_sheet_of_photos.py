@@ -162,6 +162,7 @@ def test_labels_of_a_crowd_are_short_and_none_lies_on_another(photos: Dataset) -
     assert live.count("data-label=") == live.count(" cup<") == 30
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_page_is_searched_filtered_and_sorted(photos: Dataset, tmp_path: Path, browser: Any) -> None:
     page = contact_sheet(photos, tmp_path / "s.html").files[0].as_uri()

@@ -151,6 +151,7 @@ def test_a_world_whose_combinations_are_used_up() -> None:
         arrange(world, 0, 0)
 
 
+@pytest.mark.long
 def test_depth_and_children_are_limits() -> None:
     flat = [arrange(crowded(depth=0), 0, i) for i in range(30)]
     assert all(o.how == "independent" for layout in flat for o in layout.objects)

@@ -154,6 +154,7 @@ def containing(name: str, scenes: int) -> tuple[int, int]:
     return sum("contains" in words for words in told), sum("can_contain" in words for words in told)
 
 
+@pytest.mark.long
 def test_one_kitchen_contains_and_the_other_does_not() -> None:
     held, could = containing("geospa/val_kitchen", 120)
     assert 3 <= held <= 20 <= could  # one scene in twelve, one in three
@@ -223,6 +224,7 @@ def test_scenes_stay_as_they_were_published(name: str) -> None:
     assert ([digest(layout) for layout in layouts], around) == MADE[name]
 
 
+@pytest.mark.long
 def test_no_two_worlds_share_cameras_and_lights() -> None:
     """Else pairs of worlds with the same seed are not independent: what one is lit by, so is the other."""
     layouts = [arrange(load_world(name), 3, 5) for name in presets()]

@@ -159,6 +159,7 @@ def nearest_to(shape: str) -> tuple[float, str]:
     return max(((shared(shape, other), other) for other in close), default=(0.0, ""))
 
 
+@pytest.mark.long
 def test_what_shapes_share_is_measured_closely() -> None:
     for shape in (*HELD_OUT, *INVENTED[::4], *(name for name, form in RECIPES.items() if not upright_stack(form))):
         assert held_out(shape).sum() * CELL == pytest.approx(1.0, abs=0.015), shape

@@ -226,6 +226,7 @@ def test_how_many_are_shown(three: list[Run], data: Dataset) -> None:
     assert card(three, data, examples=0).examples == ()
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_phone_has_no_sideways_scroll_and_asks_nobody(browser: Any, page: Page, tmp_path: Path) -> None:
     check_in_browser(browser, page, tmp_path)

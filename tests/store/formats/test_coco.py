@@ -208,6 +208,7 @@ def test_real_files_come_back(real_data: Path, tmp_path: Path, name: str):
         assert_frame_equal(frame.drop("image", strict=False), again.frame(table).drop("image", strict=False))
 
 
+@pytest.mark.long
 @pytest.mark.realdata
 def test_real_folders(real_data: Path):
     tiny = read(real_data / "coco-tiny", images=real_data / "coco-tiny")
