@@ -219,14 +219,13 @@ def test_credit_and_a_normal_number_along_one_order(made, times, normal, data):
     ranking = replace(rank(score, cluster, hit, positives, ignored=ignored, credit=credit), normal=normal)
     amount = int(np.dot(times, positives))
     drawn = [
-        (s, h, c)
+        (s, h, c, times[of])  # copies of a detection in a resample are said at once: they have one score
         for s, of, h, i, c in zip(score, cluster, hit, ignored, credit, strict=True)
-        if not i
-        for _ in range(times[of])
+        if not i and times[of]
     ]
-    recalls, precisions, hits, right = [], [], 0, 0
-    for said, (_, is_hit, credited) in enumerate(sorted(drawn, key=lambda row: -row[0]), start=1):
-        hits, right = hits + is_hit, right + (is_hit and credited)
+    recalls, precisions, said, hits, right = [], [], 0, 0, 0
+    for _, is_hit, credited, copies in sorted(drawn, key=lambda row: -row[0]):
+        said, hits, right = said + copies, hits + copies * is_hit, right + copies * (is_hit and credited)
         scale = 1.0 if normal is None or not amount else normal / amount
         recalls.append(hits / amount if amount else 0.0)
         whole = hits * scale + said - hits
