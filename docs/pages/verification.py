@@ -14,30 +14,22 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import _geospa
 import _turing_page
-import geospa_tables
+import _verification_viewpoint as viewpoint
+import _verification_worlds as worlds
 import sightline as sl
+from _verification_rows import RESULTS, ROOT, SHARED, Row, asked, figure, numbers, stored
 from sightline.exams.relations import Protocol, RelationsExam, audit, describe_dataset, score_files
 from sightline.exams.relations.analyses import label_consistency
 from sightline.exams.relations.boxed import BoxRange, BoxWindow
-from sightline.exams.viewpoint.files import score_view_files
-from sightline.exams.viewpoint.rankings import ViewRules
 from sightline.store import open_dataset
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "docs" / "results"
-WORLDS = RESULTS / "worlds"
-SHARED = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
 DATA = SHARED / "2.5vrd"
 
 COUNTS = {  # Table 1: images, objects, pairs
@@ -90,23 +82,6 @@ BEFORE = {  # upper limits of F1 = 0 at commit 5430f45: protocol, rule, sub-task
     ("official", "location", "across_images/depth", "unsure"): 0.0019193650140466923,
     ("official", "location_tuned", "across_images/depth", "unsure"): 0.0019193650140466923,
 }
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of a table."""
-
-    what: str
-    theirs: str
-    ours: str
-    difference: str
-
-
-def numbers(what: str, theirs: float, ours: float, digits: int = 1, unit: str = "") -> Row:
-    """A row of two figures and their difference."""
-    gap = round(ours, digits) - theirs
-    shown = "0" if abs(gap) < 0.5 * 10**-digits else f"{gap:+,.{digits}f}"
-    return Row(what, f"{theirs:,.{digits}f}{unit}", f"{ours:,.{digits}f}{unit}", shown)
 
 
 def dataset_rows() -> Iterator[Row]:
@@ -174,26 +149,6 @@ def ranked_rows() -> Iterator[Row]:
         yield Row(name, f"{theirs:.9f}", f"{ours:.9f}", same)
 
 
-def viewpoint_rows() -> Iterator[Row]:
-    sys.path.append(str(ROOT / "tests"))
-    from exams.viewpoint.rcnn_boxes import RIGID, detections_of, truth_of
-    from reference import viewpoint_scores
-
-    folder = SHARED / "pascal3d"
-    truth = [row for row in truth_of(folder) if row["class"] in RIGID]
-    said = [row for name in RIGID for row in detections_of(folder, name)]
-    theirs = viewpoint_scores.scores(truth, said, (), plus=1)
-    with tempfile.TemporaryDirectory() as place:
-        files = [Path(place) / name for name in ("truth.json", "detections.json")]
-        for file, rows in zip(files, (truth, said), strict=True):
-            file.write_text(json.dumps(rows))
-        ours = score_view_files(*files, ViewRules((), inclusive=True)).to_dict()
-    for name in (*RIGID, "mean"):
-        one, other = 100 * theirs[name]["ap"], 100 * ours[name]["ap"]
-        same = "within 1e-9" if abs(one - other) < 1e-9 else f"{other - one:+.2g}"
-        yield Row(name, f"{one:.4f}", f"{other:.4f}", same)
-
-
 def coverage_rows() -> Iterator[Row]:
     """The lowest and the highest share of samples whose 95 % interval holds the truth."""
     rows = stored("coverage.md", RESULTS)
@@ -227,75 +182,6 @@ def limit_rows() -> Iterator[Row]:
         now = scored[protocol, rule].at("subtasks", task, "micro", label, "f1")
         what = f"{protocol}: {rule}, {task}, {label}"
         yield Row(what, f"0–{before:.6f}", f"{now.low:.0f}–{now.high:.6f}", f"{now.high - before:+.6f}")
-
-
-def fitting_rows() -> Iterator[Row]:
-    for relation in ("contain", "support"):
-        found = geospa_tables.compare(relation)
-        theirs, ours = found.pairs > 0, found.margins >= -geospa_tables.TOLERANCE
-        yield numbers(f"{relation}, pairs that fit", int(theirs.sum()), int(ours.sum()), digits=0)
-        alike = int((theirs == ours).sum())
-        yield numbers(f"{relation}, pairs told alike ({100 * found.agreement:.2f} %)", theirs.size, alike, digits=0)
-        share, judged = found.triple_agreement(), int(found.judged.sum())
-        yield numbers(
-            f"{relation}, triples told alike ({100 * share:.2f} %)", judged, round(share * judged), digits=0
-        )
-
-
-def truth_rows() -> Iterator[Row]:
-    whole = stored("truth.md")[-1]
-    pixels, wrong = figure(whole["pixels"]), figure(whole["away from any edge"])
-    yield numbers(
-        "pixels whose id, depth, stuff and masks are right, edges apart", pixels, pixels - wrong, digits=0
-    )
-    told = figure(whole["judgements"]) - figure(whole["too near a tie to say"])
-    yield numbers("judgements by eight predicates", told, told - figure(whole["wrong"]), digits=0)
-
-
-def blender_rows() -> Iterator[Row]:
-    for row in stored("blender_agreement.md"):
-        pixels, differ = figure(row["pixels"]), figure(row["ids differ"])
-        yield numbers(f"{row['world']}, pixels with the same id, {row['views']} views", pixels, pixels - differ, 0)
-        yield numbers(f"{row['world']}, depth, 99.9 % of pixels", 0.0, figure(row["depth mm, 99.9 %"]), 2, " mm")
-
-
-def rest_rows() -> Iterator[Row]:
-    rows = stored("at_rest.md")
-    objects, moved = (sum(figure(row[key]) for row in rows) for key in ("objects", "moved"))
-    yield numbers(f"objects of {len(rows)} worlds that stay where they are", objects, objects - moved, digits=0)
-    yield numbers("largest shift", 0.0, max(figure(row["largest mm"]) for row in rows), 2, " mm")
-
-
-def likeness_rows() -> Iterator[Row]:
-    """What benchmarks/likeness.py measured; nothing where it has not run."""
-    file = WORLDS / "likeness.json"
-    for one in json.loads(file.read_text()) if file.exists() else ():
-        objects, _, whole, ours = one["ours"]
-        what = f"{one['set']}, {one['scenes']} scenes"
-        yield asked(f"{what}: PSNR over objects, dB", "≥ 33", f"{objects:.1f}")
-        yield Row(f"{what}: PSNR of whole pictures, dB", "–", f"{whole:.1f}", "–")
-        if one["512"] is not None:
-            ratio = f"{one['512'] / ours:,.0f} times"
-            yield Row(f"{what}: CPU seconds a view", f"{one['512']:.1f}", f"{ours:.3f}", ratio)
-
-
-def speed_rows() -> Iterator[Row]:
-    for row in stored("speed.md"):
-        if "target" in row:
-            yield asked(row["what"], row["target"], row["measured"])
-
-
-def gpu_rows() -> Iterator[Row]:
-    rows = stored("cuda.md")
-    for row in rows:
-        if row["world"].startswith("geospa"):
-            yield asked(f"{row['world']}, shaded views a second", "≥ 5,000", row["views/s (median)"])
-    worst, differ = min(figure(row[PSNR]) for row in rows), max(figure(row[IDS]) for row in rows)
-    yield Row(f"PSNR to the CPU's pictures, worst of {len(rows)} worlds", "∞", f"{worst} dB", "–")
-    yield numbers(f"ids that differ from the CPU's, worst of {len(rows)} worlds", 0.0, differ, 1, " ppm")
-
-
-PSNR, IDS = "PSNR to the CPU, dB (worst of 8)", "ids that differ, ppm"
 
 
 def geospa_rows() -> Iterator[Row]:
@@ -397,45 +283,6 @@ def turing_speed_rows() -> Iterator[Row]:
     yield Row(what, "≤ 1 s asked", f"{worst:.2f} s", f"{worst - 1:+.2f}")
 
 
-def asked(what: str, target: str, measured: str) -> Row:
-    """A row of what was asked for and what was measured."""
-    ours, theirs = figure(measured), figure(target)
-    reached = f"{ours - theirs:+.1f}" if "dB" in what else f"× {ours / theirs:.1f}"
-    return Row(what, f"{target} asked", f"{ours:,.10g}", reached)
-
-
-def stored(name: str, folder: Path = WORLDS) -> list[dict[str, str]]:
-    """Rows of the tables in a result file, by column."""
-    if not (folder / name).is_file():
-        raise SystemExit(f"{folder / name} is not there: {WRITERS[name]} writes it")
-    rows: list[dict[str, str]] = []
-    header: list[str] = []
-    for line in (folder / name).read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if not line.startswith("|"):
-            header = []
-        elif not header:
-            header = cells
-        elif set(line) - set("|-: "):
-            rows.append(dict(zip(header, cells, strict=True)))
-    return rows
-
-
-def figure(text: str) -> float:
-    """The number in a cell."""
-    return float(re.sub(r"[^0-9.]", "", text))
-
-
-WRITERS = {
-    "blender_agreement.md": "python benchmarks/blender_agreement.py > FILE",
-    "truth.md": "make truth",
-    "at_rest.md": "python benchmarks/at_rest.py > FILE",
-    "speed.md": "python benchmarks/render.py --write",
-    "cuda.md": "python benchmarks/render_cuda.py --write FILE",
-    "coverage.md": "python benchmarks/interval_coverage.py",
-}
-
-
 def _listed(values: list[float]) -> str:
     return " ".join(f"{v:g}" for v in values)
 
@@ -498,7 +345,7 @@ SECTIONS = (
         "Per cent; 5,000 boxes a class over VOC 2012 val (`data/pascal3d/rcnn`), objects that are not difficult: "
         "each box goes to the object it overlaps most, in file order, and AP is the area under the envelope. The "
         "peer is a slow loop over the rules that shares no code (`tests/reference/viewpoint_scores.py`).",
-        viewpoint_rows,
+        viewpoint.viewpoint_rows,
     ),
     (
         "Intervals: how often they hold the truth",
@@ -524,44 +371,44 @@ SECTIONS = (
         "python docs/pages/geospa_tables.py",
         "The peer's figure is the number of cells of its tables, ours how many of them geometry tells the same. "
         "{doc}`results/geospa_tables` lists every pair that differs, and says why the triples do.",
-        fitting_rows,
+        worlds.fitting_rows,
     ),
     (
         "Who is where, and what holds: an independent program",
         "make truth",
         "Rays cast at triangles, ground and walls in double precision; predicates judged from poses and meshes.",
-        truth_rows,
+        worlds.truth_rows,
     ),
     (
         "Who is where: Blender's passes",
         "python benchmarks/blender_agreement.py",
         "Ids and depth of the fast back end against Blender's Object Index and Z, by pixel.",
-        blender_rows,
+        worlds.blender_rows,
     ),
     (
         "At rest: MuJoCo",
         "python benchmarks/at_rest.py",
         "Fifty scenes of each built-in world, let go for a second.",
-        rest_rows,
+        worlds.rest_rows,
     ),
     (
         "Pictures: Cycles with 512 samples",
         "python benchmarks/likeness.py --write",
         "The same layouts by Cycles without a denoiser, 480×320; times of one core of the same machine.",
-        likeness_rows,
+        worlds.likeness_rows,
     ),
     (
         "Pictures on one core",
         "python benchmarks/render.py --write",
         "Ten kitchen scenes of at least 10,000 triangles. What speed should be was set beforehand (*asked*); × "
         "says how many times that is reached.",
-        speed_rows,
+        worlds.speed_rows,
     ),
     (
         "Pictures on an H200",
         "python benchmarks/render_cuda.py",
         "Batches of 512 views of 480×320, default settings.",
-        gpu_rows,
+        worlds.gpu_rows,
     ),
     ("GeoSpa's experiment", "python docs/pages/geospa_page.py", geospa_words(), geospa_rows),
     (

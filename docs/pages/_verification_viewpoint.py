@@ -1,0 +1,35 @@
+"""Rows of the verification page about viewpoints: real boxes, poses from landmarks, landmarks that are hidden."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from _verification_rows import RESULTS, ROOT, SHARED, Row
+from sightline.exams.viewpoint.files import score_view_files
+from sightline.exams.viewpoint.rankings import ViewRules
+
+VIEWPOINT = RESULTS / "viewpoint"
+
+
+def viewpoint_rows() -> Iterator[Row]:
+    sys.path.append(str(ROOT / "tests"))
+    from exams.viewpoint.rcnn_boxes import RIGID, detections_of, truth_of
+    from reference import viewpoint_scores
+
+    folder = SHARED / "pascal3d"
+    truth = [row for row in truth_of(folder) if row["class"] in RIGID]
+    said = [row for name in RIGID for row in detections_of(folder, name)]
+    theirs = viewpoint_scores.scores(truth, said, (), plus=1)
+    with tempfile.TemporaryDirectory() as place:
+        files = [Path(place) / name for name in ("truth.json", "detections.json")]
+        for file, rows in zip(files, (truth, said), strict=True):
+            file.write_text(json.dumps(rows))
+        ours = score_view_files(*files, ViewRules((), inclusive=True)).to_dict()
+    for name in (*RIGID, "mean"):
+        one, other = 100 * theirs[name]["ap"], 100 * ours[name]["ap"]
+        same = "within 1e-9" if abs(one - other) < 1e-9 else f"{other - one:+.2g}"
+        yield Row(name, f"{one:.4f}", f"{other:.4f}", same)
