@@ -65,5 +65,6 @@ WRITERS = {
     "at_rest.md": "python benchmarks/at_rest.py > FILE",
     "speed.md": "python benchmarks/render.py --write",
     "cuda.md": "python benchmarks/render_cuda.py --write FILE",
+    "pose.md": "python benchmarks/pose.py --write",
     "coverage.md": "python benchmarks/interval_coverage.py",
 }
