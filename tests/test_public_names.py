@@ -25,6 +25,8 @@ PUBLIC = {
     "Verdicts",
     "BoxedObjects",
     "ViewAngles",
+    "ClassScores",
+    "LabelMaps",
     "Exam",
     "RelationsExam",
     "PredicatesExam",

@@ -39,8 +39,10 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.scenes import Sighting as Sighting
     from sightline.scenes import View as View
     from sightline.skills import BoxedObjects as BoxedObjects
+    from sightline.skills import ClassScores as ClassScores
     from sightline.skills import Detections as Detections
     from sightline.skills import Judgements as Judgements
+    from sightline.skills import LabelMaps as LabelMaps
     from sightline.skills import Pairs as Pairs
     from sightline.skills import Queries as Queries
     from sightline.skills import Verdicts as Verdicts
@@ -61,7 +63,9 @@ _LAZY = {
     "sightline.generation": "generate open_any:open",
     "sightline.models": "candidate",
     "sightline.scenes": "Depth Object Occlusion Relation Scene Sighting View",
-    "sightline.skills": "BoxedObjects Detections Judgements Pairs Queries Verdicts ViewAngles",
+    "sightline.skills": (
+        "BoxedObjects ClassScores Detections Judgements LabelMaps Pairs Queries Verdicts ViewAngles"
+    ),
     "sightline.store": "Dataset write",
 }
 """Module → its public names; ``a:b`` is called `a` there and `b` here."""

@@ -1,8 +1,8 @@
 """What a model may be able to do: the protocols an exam asks for, and the plain data they exchange.
 
-A model is any object with one or more skills (`Relate`, `Predicates`, `Answer`, `Detect`, `SeeViewpoint`); nothing
-to inherit. What is handed to a skill never contains truth: views come without depth and id maps, pairs without
-labels.
+A model is any object with one or more skills (`Relate`, `Predicates`, `Answer`, `Detect`, `SeeViewpoint`,
+`Classify`, `Segment`); nothing to inherit. What is handed to a skill never contains truth: views come without depth
+and id maps, pairs without labels.
 
 A model may also have hooks, all of them optional. Where one is given for a single exam (``prepare_turing``), that
 one is called, else the one for all (``prepare``):
@@ -26,7 +26,7 @@ file).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -224,6 +224,87 @@ class ViewpointStudy:
     categories: tuple[str, ...]
     angles: NDArray[np.float64]
     own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScores:
+    """How sure a model is that each of its classes is in each of n pictures.
+
+    Attributes:
+        classes: C class names.
+        scores: (n, C) logits, before any sigmoid; higher is surer.
+    """
+
+    classes: tuple[str, ...]
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def checked(cls, given: object, n: int, model: str) -> ClassScores:
+        """The given answer if it keeps the protocol, else a ModelError that says how it does not."""
+        if not isinstance(given, ClassScores):
+            raise ModelError(f"{model}: classify() must return ClassScores, not {type(given).__name__}")
+        classes = _class_list(given.classes, f"{model}: classify()")
+        try:
+            scores = np.asarray(given.scores, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{model}: classify() returned something else than numbers: {error}") from None
+        if scores.shape != (n, len(classes)):
+            expected = (n, len(classes))
+            raise ModelError(f"{model}: classify() returned scores of shape {scores.shape}, expected {expected}")
+        if not np.isfinite(scores).all():
+            raise ModelError(f"{model}: classify() returned a score that is not finite")
+        return cls(classes, scores)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMaps:
+    """The class a model sees at each pixel of each of n pictures.
+
+    Attributes:
+        classes: C class names.
+        maps: n arrays (H, W) of places in `classes`, each as large as its picture; −1 where it sees none of them.
+    """
+
+    classes: tuple[str, ...]
+    maps: tuple[NDArray[np.int32], ...]
+
+    @classmethod
+    def checked(cls, given: object, sizes: Sequence[tuple[int, int]], model: str) -> LabelMaps:
+        """The given answer if it keeps the protocol, else a ModelError that says how it does not.
+
+        Args:
+            given: What the model returned.
+            sizes: (width, height) of each picture, pixels.
+            model: Its name.
+        """
+        if not isinstance(given, LabelMaps):
+            raise ModelError(f"{model}: segment() must return LabelMaps, not {type(given).__name__}")
+        classes = _class_list(given.classes, f"{model}: segment()")
+        if len(given.maps) != len(sizes):
+            raise ModelError(f"{model}: segment() returned {len(given.maps)} maps, expected {len(sizes)}")
+        maps = []
+        for one, (width, height) in zip(given.maps, sizes, strict=True):
+            labels = np.asarray(one)
+            if labels.shape != (height, width):
+                expected = (height, width)
+                raise ModelError(f"{model}: segment() returned a map of shape {labels.shape}, expected {expected}")
+            if labels.dtype.kind not in "iu" or (
+                labels.size and not -1 <= labels.min() <= labels.max() < len(classes)
+            ):
+                raise ModelError(f"{model}: segment() returned a class outside −1…{len(classes) - 1}")
+            maps.append(labels.astype(np.int32, copy=False))
+        return cls(classes, tuple(maps))
+
+
+def _class_list(classes: Sequence[str], who: str) -> tuple[str, ...]:
+    """Class names, each once and a word; a ModelError says which is not."""
+    names = tuple(classes)
+    if isinstance(classes, str) or not all(isinstance(name, str) and name for name in names):
+        raise ModelError(f"{who} returned classes that are no list of names: {classes!r}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ModelError(f"{who} returned a class twice: {', '.join(twice)}")
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,12 +538,30 @@ class SeeViewpoint(Protocol):
         """Azimuth, elevation and theta of every object."""
 
 
+@runtime_checkable
+class Classify(Protocol):
+    """Skill *classify*: say how sure each class is to be in a picture."""
+
+    def classify(self, views: Sequence[View]) -> ClassScores:
+        """A logit for every picture and class; the classes are the model's own, the same in every call."""
+
+
+@runtime_checkable
+class Segment(Protocol):
+    """Skill *segment*: say which class every pixel of a picture shows."""
+
+    def segment(self, views: Sequence[View]) -> LabelMaps:
+        """A map of classes for every picture; the classes are the model's own, the same in every call."""
+
+
 SKILLS: dict[str, type[Any]] = {
     "relate": Relate,
     "detect": Detect,
     "predicates": Predicates,
     "answer": Answer,
     "viewpoint": SeeViewpoint,
+    "classify": Classify,
+    "segment": Segment,
 }
 
 
