@@ -36,6 +36,12 @@ OUTSIDE: Final = "SIGHTLINE_ALLOW_OUTSIDE"
 """Environment variable that lets stored datasets point outside their folder; ``--allow-outside`` sets it."""
 
 
+def user_cache() -> Path:
+    """The folder for what can be made again: ``SIGHTLINE_CACHE``, else ``sightline`` in the user's cache."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("SIGHTLINE_CACHE") or Path(home) / "sightline").resolve()
+
+
 def is_inside(path: str | Path, folder: Path) -> bool:
     """Whether a path, with all links followed, lies in a folder."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

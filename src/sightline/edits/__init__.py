@@ -1,7 +1,7 @@
 """Pictures with objects removed: which pixels go, what fills the hole, and edits that remove nothing.
 
 An exam gets its fills from here by name; those that are networks live in `sightline.models.fills` and are imported
-when one is opened.
+when one is opened. `sightline.edits.cache` keeps edits on disk; it is not imported here, since it needs the store.
 """
 
 from sightline.edits.fills import Fill, FillRequest, open_fill, remove

@@ -88,6 +88,11 @@ class Fill(Protocol):
         """(H, W, 3) uint8 RGB; only what lies in the hole is looked at."""
 
 
+def known_fills() -> tuple[str, ...]:
+    """Specs of all fills, ``FILE`` where a path stands."""
+    return (*_BUILT_IN, *(f"{kind}:FILE" for kind in FILES))
+
+
 def open_fill(spec: str) -> Fill:
     """Open a fill by name or file (see the module's docstring).
 
@@ -98,9 +103,8 @@ def open_fill(spec: str) -> Fill:
     if not colon and kind in _BUILT_IN:
         return _BUILT_IN[kind]()
     if kind not in FILES or not file:
-        known = (*_BUILT_IN, *(f"{name}:FILE" for name in FILES))
         near = did_you_mean(kind, (*_BUILT_IN, *FILES))
-        raise ConfigError(f"unknown fill {spec!r}{near}; there are {', '.join(known)}")
+        raise ConfigError(f"unknown fill {spec!r}{near}; there are {', '.join(known_fills())}")
     module, _, attribute = FILES[kind].partition(":")
     return cast(Fill, getattr(importlib.import_module(module), attribute)(Path(file)))
 

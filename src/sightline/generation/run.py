@@ -27,7 +27,7 @@ from sightline.documents import read_json_object
 from sightline.engine import Task
 from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
-from sightline.files import atomic_write, open_locked
+from sightline.files import atomic_write, open_locked, user_cache
 from sightline.generation.canonical import missing_looks, save
 from sightline.generation.open import open_any
 from sightline.generation.recipe import DatasetRecipe, RendererName, differences, recipe_for, save_meshes
@@ -158,10 +158,8 @@ def generate(
 
 def cache_folder(recipe: DatasetRecipe, scenes: int) -> Path:
     """Where a dataset lies that was generated without a folder: named by its world and a hash of its recipe."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    cache = Path(os.environ.get("SIGHTLINE_CACHE") or Path(home) / "sightline")
     digest = hashlib.sha256(json.dumps([recipe.to_dict(), scenes], sort_keys=True).encode()).hexdigest()
-    return cache.resolve() / "worlds" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', recipe.world)}-{digest[:16]}"
+    return user_cache() / "worlds" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', recipe.world)}-{digest[:16]}"
 
 
 def default_workers(recipe: DatasetRecipe, scenes: int) -> int:
