@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -275,6 +278,25 @@ def test_two_models_of_one_name_are_refused(data: sl.Dataset, tmp_path: Path) ->
 def test_what_cannot_be_is_said(data: sl.Dataset, call: Callable[[sl.Dataset], object], says: str) -> None:
     with pytest.raises(sl.SightlineError, match=says):
         call(data)
+
+
+def test_runs_without_a_folder_go_with_the_process(data: sl.Dataset, tmp_path: Path) -> None:
+    program = f"""
+import sightline as sl
+for models, limit in ((["size_prior"], 1), ([], 1)):
+    try:
+        (result,) = sl.examine(models, {str(data.path)!r}, "predicates", baselines=False, limit=limit)
+        print(result.run.folder.is_dir(), result.run.folder)
+    except sl.SightlineError as error:
+        print(error)
+"""
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(f"True {tmp_path}/sightline-runs-")
+    assert "nobody to examine" in done.stdout
+    assert not list(tmp_path.glob("sightline-*"))
 
 
 def test_where_the_data_of_runs_lies(results: Results, data: sl.Dataset) -> None:

@@ -55,11 +55,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--card", type=Path, help="take the pictures of this card, and run nothing")
     parser.add_argument("--write", action="store_true", help="replace the two pictures in docs/_static")
+    parser.add_argument("--folder", type=Path, help="keep dataset, runs and card here")
     wanted = parser.parse_args()
-    card = wanted.card or run_example(Path(tempfile.mkdtemp(prefix="sightline-card-")))
-    if wanted.write:
-        take_pictures(card)
-    print(card)
+    with tempfile.TemporaryDirectory(prefix="sightline-card-") as temporary:
+        card = wanted.card or run_example(wanted.folder or Path(temporary))
+        if wanted.write:
+            take_pictures(card)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ The command line parses, calls these functions and prints.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -62,7 +64,7 @@ def examine(
         data: An opened dataset or its path; None for an exam that brings its own.
         exams: An exam (name or object), or several; None for every exam that models and data allow.
         train: Where an exam learns its questions from (Turing); without it, from one half of the images.
-        out: Folder of the runs; None for a new temporary one.
+        out: Folder of the runs; None for a temporary one, which goes when this process ends.
         baselines: Let the blind baselines take the exams too.
         limit: Ask only the first so many items (Turing: images).
         workers: Processes; 0 works in this one.
@@ -72,7 +74,7 @@ def examine(
         overwrite: Ask everything again.
     """
     chosen = [models] if isinstance(models, str) or not isinstance(models, Iterable) else list(models)
-    folder = Path(tempfile.mkdtemp(prefix="sightline-runs-")) if out is None else Path(out)
+    folder = _temporary_folder() if out is None else Path(out)
     _check_names(names, chosen)
     how: dict[str, Any] = {"baselines": baselines, "limit": limit, "workers": workers, "show": show}
     how |= {"resume": resume, "overwrite": overwrite}
@@ -85,6 +87,13 @@ def examine(
     named = [exams] if isinstance(exams, str | Exam) else list(exams)  # type: ignore[call-overload]
     made = [_made(exam, train) for exam in named]
     return Results(tuple(run_models(exam, chosen, data, folder, names=names, **how) for exam in made))
+
+
+def _temporary_folder() -> Path:
+    """A new folder that is removed when this process ends: results read from it until then."""
+    folder = Path(tempfile.mkdtemp(prefix="sightline-runs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _made(exam: str | Exam[Any], train: object) -> Exam[Any]:
