@@ -7,17 +7,41 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import re
 import secrets
 import shutil
 import stat
+import struct
+import zipfile
+import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from glob import escape
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Final
 
 from sightline.errors import ConfigError, DataError
+
+DAMAGED: Final = (
+    OSError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    TokenError,
+    pickle.UnpicklingError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a damaged picture, zip, .npz or pickle may end in."""
 
 _OLD: Final = re.compile(r"\.[0-9a-f]{12}\.old")
 _LEFT: Final = re.compile(r"\.[0-9a-f]{12}\.(old|partial)")

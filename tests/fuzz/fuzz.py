@@ -34,7 +34,7 @@ from typing import Any
 import typer.main
 
 _HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(_HERE), str(_HERE.parent / "store" / "formats")]
+sys.path[:0] = [str(_HERE), str(_HERE.parent), str(_HERE.parent / "store" / "formats")]
 
 CPU_SECONDS, WALL_SECONDS, MEGABYTES, ADDRESSES = 20.0, 180.0, 500.0, 5 << 30
 WRITES_WHOLE = ("import", "export", "look", "report", "generate")
@@ -134,10 +134,26 @@ def _problem(words: list[str], code: int, out: str, err: str, names: set[str], p
         told = "".join(err.split())
         if not any("".join(name.split()) in told for name in names):
             return "error does not name the input"
+    if not code and (place / "o" / "library.json").is_file():
+        return _library_problem(place / "o")
     if not code and words[0] == "import":
         checked, report, problems = call("check", place / "o")
         if checked:
             return f"accepted, but unsound: {(report + problems)[:300]}"
+    return ""
+
+
+def _library_problem(folder: Path) -> str:
+    """What is wrong with a written shape library; empty if nothing is."""
+    from sightline.errors import SightlineError
+    from sightline.worlds.shapes.baked import load_solids
+    from sightline.worlds.shapes.library import read_library, shape_file
+
+    try:
+        for name in read_library(folder):
+            load_solids(shape_file(folder, name))
+    except SightlineError as error:
+        return f"accepted, but unsound: {error}"
     return ""
 
 

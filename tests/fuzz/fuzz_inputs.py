@@ -24,6 +24,9 @@ import test_yolo
 import yaml
 from PIL import Image
 
+from exams import viewpoint_runs
+from worlds import cad_cases
+
 Words = tuple[str, ...]
 Call = Callable[..., None]
 """Runs a command that must succeed: ``call("import", …)``."""
@@ -67,6 +70,25 @@ def _photos(folder: Path, _: Call) -> None:
         Image.new("RGB", (30 + i, 20), (40 * i, 90, 200)).save(folder / f"{i}.{suffix}")
 
 
+def _cad(folder: Path) -> None:
+    folder.mkdir()
+    cad_cases.saved(folder / "aeroplane.mat", cad_cases.model(), cad_cases.model())
+    cad_cases.saved(folder / "bus.mat", cad_cases.model())
+
+
+def _furniture(folder: Path) -> None:
+    folder.mkdir()
+    pieces = [cad_cases.piece(), cad_cases.piece(name="Hat stand", modelRotation="0 0 1 0 1 0 -1 0 0")]
+    cad_cases.catalogue(folder / "furniture.sh3f", pieces)
+
+
+SHAPES: dict[str, tuple[str, Callable[[Path, Call], object]]] = {
+    "meshes": ("", _laid(cad_cases.lay_meshes)),
+    "pascal3d-cad": ("", _laid(_cad)),
+    "sh3f": ("/furniture.sh3f", _laid(_furniture)),
+}
+"""Files with models → where in its folder an import begins, and how its files are laid."""
+
 IMPORTS: dict[str, tuple[str, Callable[[Path, Call], object]]] = {
     "2.5vrd": ("", _texts(format_cases.VRD25)),
     "ade20k": ("", _laid(test_ade20k.lay)),
@@ -99,6 +121,15 @@ def _world(folder: Path, _: Call) -> None:
         "splits": {"train": {"scenes": 2}, "test": {"stream": 1}},
     }
     (folder / "breakfast.yaml").write_text(yaml.safe_dump(settings))
+
+
+def _library(folder: Path, call: Call) -> None:
+    """A shape library, and a world with its shapes."""
+    cad_cases.lay_meshes(folder / "meshes")
+    call("import", folder / "meshes", "--out", folder / "shapes")
+    shutil.rmtree(folder / "meshes")
+    settings = {"meshes": {"own": {"file": "shapes", "scale": 2}}, "shapes": ["own"], "objects": [2, 3]}
+    (folder / "own-world.yaml").write_text(yaml.safe_dump(settings | {"resolution": [96, 64]}))
 
 
 def _vocabulary(folder: Path, _: Call) -> None:
@@ -198,6 +229,35 @@ def _written_test(folder: Path, call: Call) -> None:
     shutil.rmtree(folder / "data")
 
 
+def _viewed(folder: Path, call: Call) -> None:
+    """Scenes with viewpoints, and what a detector and a reader of viewpoints said of them in files."""
+    data = viewpoint_runs.scenes(folder / "data", 6)
+    seen = [(scene, one) for scene in data for one in scene.sightings]
+    views = [(one.viewpoint.azimuth, one.viewpoint.elevation, one.viewpoint.theta) for _, one in seen]
+    rows = ["scene_id,object,azimuth,elevation,theta"]
+    rows += [f"{scene.id},{one.object_id},{a},{e},{t}" for (scene, one), (a, e, t) in zip(seen, views, strict=True)]
+    (folder / "answers.csv").write_text("\n".join(rows) + "\n")
+    (width, height), rows = (
+        viewpoint_runs.SIZE,
+        ["image_id,entity,xmin,xmax,ymin,ymax,score,azimuth,elevation,theta"],
+    )
+    truth, said = [], []
+    for (scene, one), (azimuth, elevation, theta) in zip(seen, views, strict=True):
+        category = next(thing.category for thing in scene.objects if thing.id == one.object_id)
+        x0, y0, x1, y1 = (max(0.0, side) for side in one.box)
+        shares = (x0 / width, min(x1 / width, 1.0), y0 / height, min(y1 / height, 1.0))
+        rows.append(",".join(map(str, (scene.id, category, *shares, 0.9, azimuth, elevation, theta))))
+        box = {"image": scene.id, "class": category, "box": [x0, y0, x1, y1], "azimuth": azimuth}
+        truth.append(box | {"difficult": "difficult" in one.flags})
+        said.append(box | {"score": 0.9, "elevation": elevation, "theta": theta})
+    (folder / "detections.csv").write_text("\n".join(rows) + "\n")
+    (folder / "truth.json").write_text(json.dumps(truth))
+    (folder / "detections.json").write_text(json.dumps(said))
+
+
+VIEWPOINT = ("exam", "viewpoint", "--data", "{d}/data", "--no-baselines", "--out", "{o}")
+
+
 def _plan(folder: Path, _: Call) -> None:
     plan = {
         "steps": 3,
@@ -222,6 +282,19 @@ AREAS: dict[str, Area] = {
         )
         for name, (at, build) in IMPORTS.items()
     },
+    **{
+        f"shapes of {name}": Area(
+            "shapes",
+            build,
+            (("import", f"{{d}}{at}", "--format", name, "--out", "{o}"), ("import", f"{{d}}{at}", "--out", "{o}")),
+        )
+        for name, (at, build) in SHAPES.items()
+    },
+    "shape library": Area(
+        "shapes",
+        _library,
+        (("generate", "{d}/own-world.yaml", "--scenes", "1", "--format", "none", "--out", "{o}"),),
+    ),
     "look at coco": Area(
         "importers", _as_json("c.json", test_coco.VALID), (("look", "{d}/c.json", "--out", "{o}.html"),), 0.3
     ),
@@ -265,6 +338,19 @@ AREAS: dict[str, Area] = {
             ("exam", "predicates", "--data", DATA, "--model", f"{{d}}/{name}", "--no-baselines", "--out", "{o}")
             for name in ("answers.jsonl", "answers.csv")
         ),
+    ),
+    "viewpoint answers": Area(
+        "answers",
+        _viewed,
+        (
+            (
+                *("score", "viewpoint", "--truth", "{d}/truth.json", "--detections", "{d}/detections.json"),
+                *("--within", "15", "--rotation", "30", "--json"),
+            ),
+            (*VIEWPOINT, "--model", "{d}/answers.csv"),
+            (*VIEWPOINT, "--boxes", "detected", "--detections", "{d}/detections.csv"),
+        ),
+        2.0,
     ),
     "dataset": Area(
         "datasets",

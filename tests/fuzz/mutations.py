@@ -1,4 +1,4 @@
-"""Spoil the files of a folder at random: bytes, text, JSON, YAML, CSV, Parquet, names. Chance is a `Random`."""
+"""Spoil files at random, be they text, trees, tables, MATLAB's, archives or names. Chance is a `Random`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ import hashlib
 import io
 import json
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import polars as pl
+import scipy.io
 import yaml
+from scipy.io.matlab import MatReadError
+
+from sightline.files import DAMAGED
 
 SCRIPT = "<script>alert(1)</script>"
 TAG = '"><img src=x onerror=alert(1)>'
@@ -109,6 +116,7 @@ def spoil(folder: Path, rng: Random) -> list[str]:
         ways = [
             *((_JSON,) * 3 if file.suffix in _TREES else ()),
             *((_TABLE,) * 3 if file.suffix in _TABLES else ()),
+            *(((_spoil_inside,),) * 4 if file.suffix in _ARCHIVES else ()),
             _TEXT,
             _RAW,
             _RAW,
@@ -252,6 +260,8 @@ def _tree(change: Callable[[Any, Any, Random], str | None]) -> Callable[[Path, R
     """Make a mutation of a JSON, JSONL or YAML file from one of a place in its tree; a key returned is doubled."""
 
     def spoil_tree(file: Path, rng: Random) -> None:
+        if file.suffix in _VALUES:
+            return _spoil_values(file, change, rng)
         text, yaml_file = file.read_text(), file.suffix in {".yaml", ".yml"}
         lines = text.splitlines() if file.suffix == ".jsonl" else [text]
         number = rng.randrange(len(lines))
@@ -264,9 +274,74 @@ def _tree(change: Callable[[Any, Any, Random], str | None]) -> Callable[[Path, R
                 changed, f"{changed} 1{', ' if not yaml_file else chr(10)}{changed}", 1
             )
         file.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
+        return None
 
     spoil_tree.__name__ = change.__name__
     return spoil_tree
+
+
+def _spoil_values(file: Path, change: Callable[[Any, Any, Random], str | None], rng: Random) -> None:
+    """Change a place in the tree of a MATLAB file's or a pickled array's values, and write the file anew."""
+    if file.suffix == ".mat":
+        tree = _unboxed({key: value for key, value in scipy.io.loadmat(file).items() if key[:2] != "__"})
+    else:
+        with np.load(file, allow_pickle=True) as archive:
+            tree = _unboxed(dict(archive))
+    change(*rng.choice(list(islice(_places(tree), 20_000)) or [([tree], 0)]), rng)
+    made = {str(key): _boxed(value, matlab=file.suffix == ".mat") for key, value in tree.items()}
+    stream = io.BytesIO()
+    if file.suffix == ".mat":
+        scipy.io.savemat(stream, made, do_compression=rng.random() < 0.5)
+    else:
+        np.savez(stream, **made)
+    file.write_bytes(stream.getvalue())
+
+
+def _unboxed(value: Any) -> Any:
+    """Structs and cells as dicts and lists, small arrays of numbers as lists."""
+    if isinstance(value, np.void) and value.dtype.names:
+        return {name: _unboxed(value[name]) for name in value.dtype.names}
+    if isinstance(value, dict):
+        return {key: _unboxed(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray) and (value.dtype == object or value.dtype.names):
+        return [_unboxed(one) for one in value.ravel()]
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US" and value.size == 1:
+        return str(value.item())
+    return value.tolist() if isinstance(value, np.ndarray) and 0 < value.size < 100 else value
+
+
+def _boxed(value: Any, *, matlab: bool) -> Any:
+    """The same values as a writer of files takes them."""
+    if isinstance(value, dict):
+        inner = {str(key)[:30]: _boxed(one, matlab=matlab) for key, one in value.items()}
+        return inner if matlab else np.array(inner, dtype=object)
+    if not isinstance(value, list):
+        return value
+    structs = matlab and value and all(isinstance(one, dict) for one in value)
+    names = list(dict.fromkeys(name for one in value for name in one)) if structs else []
+    if names and all(isinstance(name, str) and name.isidentifier() for name in names):
+        made = np.empty((1, len(value)), dtype=[(name, object) for name in names])
+        for i, one in enumerate(value):
+            made[0, i] = tuple(_boxed(one.get(name, np.zeros((0, 0))), matlab=True) for name in names)
+        return made
+    if any(isinstance(one, str | dict) or one is None for one in value):
+        cells = np.empty(len(value), dtype=object)
+        cells[:] = [_boxed(one, matlab=True) for one in value]  # one dict a cell, no array around it
+        return cells
+    return np.array(value)
+
+
+def _spoil_inside(file: Path, rng: Random) -> None:
+    """Spoil files of an archive and pack it again."""
+    with TemporaryDirectory() as folder:
+        with zipfile.ZipFile(file) as archive:
+            archive.extractall(folder)
+        spoil(Path(folder), rng)
+        with zipfile.ZipFile(file, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+            for inner in sorted(
+                path for path in Path(folder).rglob("*") if path.is_file() and not path.is_symlink()
+            ):
+                archive.write(inner, inner.relative_to(folder))
 
 
 def _replace_value(place: Any, key: Any, rng: Random) -> None:
@@ -406,16 +481,8 @@ _JSON: tuple[Change, ...] = tuple(
 _TABLE: tuple[Change, ...] = tuple(
     map(_cells, (_replace_cell, _replace_cell, _drop_cell, _move_columns, _repeat_row))
 )
-_TREES = {".json", ".jsonl", ".yaml", ".yml"}
+_VALUES = {".mat", ".npz"}
+_TREES = {".json", ".jsonl", ".yaml", ".yml", *_VALUES}
 _TABLES = {".csv", ".parquet"}
-_CANNOT = (
-    ValueError,
-    LookupError,
-    TypeError,
-    OSError,
-    yaml.YAMLError,
-    pl.exceptions.PolarsError,
-    pl.exceptions.PanicException,
-    RecursionError,
-    OverflowError,
-)
+_ARCHIVES = {".npz", ".sh3f"}
+_CANNOT = (*DAMAGED, yaml.YAMLError, pl.exceptions.PolarsError, pl.exceptions.PanicException, MatReadError)

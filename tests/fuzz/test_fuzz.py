@@ -9,12 +9,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from fuzz_inputs import AREAS, IMPORTS, Area
+from fuzz_inputs import AREAS, IMPORTS, SHAPES, Area
 from mutations import NASTY, spoil
 
 import fuzz
 from sightline.errors import DataError
 from sightline.store.formats import FORMATS
+from sightline.worlds.shapes.sources import SOURCES
 
 WHOLE = {"a.json": '{"x": [1, 2, {"y": "z"}]}', "b.csv": "p,q\n1,2\n3,4\n", "c.yaml": "k: [1, 2]\nm: {n: 0}\n"}
 
@@ -32,7 +33,9 @@ def content(folder: Path) -> dict[str, Any]:
 
 def test_every_format_is_spoilt() -> None:
     assert set(IMPORTS) == set(FORMATS)
-    assert {area.part for area in AREAS.values()} == {"importers", "YAML", "answers", "datasets", "runs", "tests"}
+    assert set(SHAPES) == set(SOURCES)
+    parts = {"importers", "shapes", "YAML", "answers", "datasets", "runs", "tests"}
+    assert {area.part for area in AREAS.values()} == parts
 
 
 def test_the_same_seed_spoils_alike_and_others_otherwise(tmp_path: Path) -> None:

@@ -11,20 +11,12 @@ import yaml
 
 from sightline.errors import DataError
 from sightline.worlds.shapes.baked import load_solids
-from sightline.worlds.shapes.furniture import CATALOGUE
 from sightline.worlds.shapes.library import read_library, shape_file, write_library
 from sightline.worlds.shapes.sources import SOURCES, plain_name, source_of
 from sightline.worlds.solids import Solid
-from worlds.cad_cases import CORNERS, FACES
+from worlds.cad_cases import CORNERS, FACES, OBJ, catalogue, glb, lay_meshes, piece
 
 pytest.importorskip("trimesh", reason="mesh files need trimesh")
-
-OBJ = (
-    "mtllib box.mtl\nusemtl red\n"
-    + "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS.tolist())
-    + "".join(f"f {a} {b} {c}\n" for a, b, c in (FACES + 1).tolist())
-)
-MTL = "newmtl red\nKd 1 0 0\nmap_Kd ../../secret.png\n"
 
 
 def imported(path: Path, out: Path) -> tuple[dict[str, Solid], list[str]]:
@@ -74,6 +66,16 @@ def test_a_wrong_landmark_file_is_told(tmp_path: Path, notes: dict[str, object],
     assert not (tmp_path / "lib").exists()
 
 
+def test_meshes_of_all_kinds_are_one_library(tmp_path: Path) -> None:
+    solids, _ = imported(lay_meshes(tmp_path / "in"), tmp_path / "lib")
+    assert {name: tuple(one.landmarks) for name, one in solids.items()} == {
+        "bus/long": ("tail",),
+        "car/sedan": ("nose",),
+        "lamp/1": (),
+    }
+    assert all(len(one.faces) == 12 and one.closed for one in solids.values())
+
+
 def test_what_is_no_source_of_shapes(tmp_path: Path) -> None:
     assert source_of(tmp_path) is None
     (tmp_path / "a.obj").write_text(OBJ)
@@ -82,20 +84,6 @@ def test_what_is_no_source_of_shapes(tmp_path: Path) -> None:
     assert source_of(tmp_path) is None
     assert source_of(tmp_path, "meshes") is SOURCES["meshes"]
     assert plain_name("///") == "unnamed"
-
-
-def catalogue(path: Path, pieces: list[dict[str, str]], **files: str) -> Path:
-    lines = [f"{key}#{i}={value}" for i, piece in enumerate(pieces, start=1) for key, value in piece.items()]
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(CATALOGUE, "id=all\n" + "\n".join(lines))
-        for name, text in {"m/box.obj": OBJ, "m/box.mtl": MTL, **files}.items():
-            archive.writestr(name, text)
-    return path
-
-
-def piece(**changes: str) -> dict[str, str]:
-    whole = {"id": "Us#arm chair", "name": "Arm chair 2", "model": "/m/box.obj"}
-    return {**whole, "width": "40", "depth": "30", "height": "120", **changes}
 
 
 def test_a_catalogue_of_furniture_is_read(tmp_path: Path) -> None:
@@ -139,3 +127,12 @@ def test_other_zips_are_refused(tmp_path: Path) -> None:
         imported(tmp_path / "b.sh3f", tmp_path / "lib")
     with pytest.raises(DataError, match="lists no piece"):
         imported(catalogue(tmp_path / "c.sh3f", []), tmp_path / "lib")
+    with pytest.raises(DataError, match=r"d\.sh3f: no piece can be a shape .*piece 1 is left out: width"):
+        imported(catalogue(tmp_path / "d.sh3f", [piece(width="wide")]), tmp_path / "lib")
+    assert not (tmp_path / "lib").exists()
+
+
+def test_faces_beyond_the_vertices_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.glb").write_bytes(glb(np.where(FACES == 7, 61, FACES)))
+    with pytest.raises(DataError, match=r"a\.glb: holds no usable triangles"):
+        imported(tmp_path / "a.glb", tmp_path / "lib")

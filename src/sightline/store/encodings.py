@@ -9,10 +9,7 @@ pictures may be any file Pillow reads; photos whose EXIF tag says how the camera
 from __future__ import annotations
 
 import io
-import struct
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -23,24 +20,11 @@ from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
 from sightline.errors import ConfigError, DataError
+from sightline.files import DAMAGED
 
 Kind = Literal["image", "depth", "ids", "stuff"]
 
-UNREADABLE = (
-    OSError,
-    EOFError,
-    ValueError,
-    KeyError,
-    SyntaxError,
-    IndexError,
-    TypeError,
-    OverflowError,
-    NotImplementedError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-    Image.DecompressionBombError,
-)
+UNREADABLE = (*DAMAGED, Image.DecompressionBombError)
 """What reading a file that is no picture may raise."""
 
 

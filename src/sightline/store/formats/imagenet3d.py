@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from sightline.errors import DataError
-from sightline.files import read_bytes
+from sightline.files import DAMAGED, read_bytes
 from sightline.matlab import Struct
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
@@ -40,21 +40,6 @@ _GOOD: Final = "status_good"
 _BAD: Final = "status_bad"
 
 
-_UNREADABLE: Final = (
-    OSError,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    pickle.UnpicklingError,
-    zipfile.BadZipFile,
-)
-"""What a damaged archive or pickle may end in."""
-
-
 def detect(path: Path) -> bool:
     """Whether the path is such a .npz file, or a folder with some in it or in its folders."""
     file = next(iter(_files(Path(path))), None)
@@ -63,7 +48,7 @@ def detect(path: Path) -> bool:
     try:
         with zipfile.ZipFile(BytesIO(read_bytes(file, most=_MOST_BYTES))) as archive:
             return f"{_MEMBER}.npy" in archive.namelist()
-    except (OSError, ValueError, zipfile.BadZipFile, DataError):
+    except (*DAMAGED, DataError):
         return False
 
 
@@ -160,7 +145,7 @@ def read_annotations(file: Path) -> Any:
         return _values(_Plain(stream).load(), {}) if kind.hasobject else np.load(BytesIO(data), allow_pickle=False)
     except KeyError:
         raise DataError("no annotations in it", file=file, expected=f"an array {_MEMBER!r}") from None
-    except (*_UNREADABLE, MemoryError) as error:
+    except DAMAGED as error:
         raise DataError(f"cannot be read as annotations: {error}", file=file) from None
 
 

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from sightline.errors import DataError
-from sightline.files import regular_size
+from sightline.files import DAMAGED, regular_size
 from sightline.worlds.shapes.mesh_files import read_triangles
 from sightline.worlds.shapes.meshes import solid_of
 from sightline.worlds.solids import Solid
@@ -69,10 +69,11 @@ def read_catalogue(path: Path, skipped: Callable[[DataError], None]) -> Iterator
         skipped: Told of every piece that cannot be a shape: not OBJ, flat, nothing to stand on.
 
     Raises:
-        DataError: Not a catalogue.
+        DataError: Not a catalogue, or none of its pieces can be a shape.
         MissingExtraError: trimesh is not installed.
     """
     taken: Counter[str] = Counter()
+    usable, reason = 0, ""
     for file in _files(path):
         try:
             regular_size(file)  # no pipe, no device
@@ -82,11 +83,19 @@ def read_catalogue(path: Path, skipped: Callable[[DataError], None]) -> Iterator
                     taken[name] += 1
                     name = name if taken[name] == 1 else f"{name}-{taken[name]}"
                     try:
-                        yield _solid(archive, piece, name, file), file.name
+                        made = _solid(archive, piece, name, file)
                     except DataError as error:
-                        skipped(DataError(f"piece {number} is left out: {error.problem}", file=file, row=name))
-        except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:  # encrypted: RuntimeError
+                        reason = f"piece {number} is left out: {error.problem}"
+                        skipped(DataError(reason, file=file, row=name))
+                    else:
+                        usable += 1
+                        yield made, file.name
+        except DAMAGED as error:
             raise DataError(f"not a furniture catalogue: {error}", file=file) from None
+    if not taken:
+        raise DataError("folder has no furniture catalogue", file=path, expected="files that end in .sh3f")
+    if not usable:
+        raise DataError("no piece can be a shape", file=path, expected="OBJ models with a size", found=reason)
 
 
 def _pieces(archive: zipfile.ZipFile, file: Path) -> dict[int, dict[str, str]]:

@@ -61,25 +61,27 @@ def read_triangles(path: Path) -> Triangles:
         placed = [scene.graph[node] for node in sorted(scene.graph.nodes_geometry)]
         parts = [(pose, scene.geometry[name]) for pose, name in placed if hasattr(scene.geometry[name], "faces")]
         corners = [(_moved(part.vertices, pose), np.array(part.faces, np.int64)) for pose, part in parts]
+        looks = [_slot(part, path) for _, part in parts]
+        count = sum(len(faces) for _, faces in corners)
+        usable = all(np.isfinite(v).all() and f.min() >= 0 and f.max() < len(v) for v, f in corners if f.size)
+        textured = any(slot.texture is not None for slot in looks)
+        uv = [_uv(part, faces) for (_, part), (_, faces) in zip(parts, corners, strict=True)] if textured else []
+    except DataError:
+        raise
     except Exception as error:  # parsers of four formats raise whatever comes
         raise DataError(f"cannot be read as a mesh: {error}", file=path) from error
-    count = sum(len(faces) for _, faces in corners)
-    if not count or not all(np.isfinite(vertices).all() for vertices, _ in corners):
+    if not count or not usable:
         raise DataError("holds no usable triangles", file=path, expected="faces over finite vertices")
     if count > MOST_FACES:
         raise DataError("too many triangles", file=path, expected=f"at most {MOST_FACES:,}", found=f"{count:,}")
     ends = np.cumsum([0, *(len(vertices) for vertices, _ in corners)])
-    looks = [_slot(part, path) for _, part in parts]
-    textured = any(slot.texture is not None for slot in looks)
     slots, paint = _few(looks, [len(faces) for _, faces in corners])
     return Triangles(
         np.concatenate([vertices for vertices, _ in corners]),
         np.concatenate([faces + end for (_, faces), end in zip(corners, ends, strict=False)]),
         slots,
         paint,
-        np.concatenate([_uv(part, faces) for (_, part), (_, faces) in zip(parts, corners, strict=True)])
-        if textured
-        else None,
+        np.concatenate(uv) if uv else None,
     )
 
 

@@ -90,8 +90,10 @@ def _is_meshes(path: Path) -> bool:
 
 def _meshes(path: Path, _: Skipped) -> Iterator[tuple[Solid, str]]:
     root = path if path.is_dir() else path.parent
-    notes = _notes(root)
-    for file in _mesh_files(path):
+    notes, files = _notes(root), _mesh_files(path)
+    if not files:
+        raise DataError("there is no mesh file", file=path, expected=", ".join(UP))
+    for file in files:
         key = file.relative_to(root).as_posix()
         alone = file.parent == root
         note = notes.pop(key, MeshNote(file.stem if alone else file.parent.name, "1" if alone else file.stem))
