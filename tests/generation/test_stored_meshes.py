@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from sightline.errors import ConfigError
 from sightline.generation import generate
 from sightline.generation.recipe import bake_meshes
+from sightline.scenes import Object, Scene, Sighting
+from sightline.store import Dataset
 from sightline.store.check import check_tables
 
 pytest.importorskip("trimesh")
@@ -93,6 +96,35 @@ def test_without_own_meshes_nothing_is_baked() -> None:
     assert bake_meshes({"meshes": {"x": None}}) == ({"meshes": {}}, b"")  # taken away by an extending file
     with pytest.raises(ConfigError, match="unknown shape"):
         bake_meshes({"meshes": {"unheard_of": {"file": "x.off"}}})
+
+
+def test_a_mesh_without_landmarks_has_a_viewpoint(tmp_path: Path) -> None:
+    """The same as with landmarks, but for the error over them; what has no front has none."""
+    world = _lay(tmp_path / "bare", 1.0)
+
+    def made(name: str, more: str) -> Dataset:
+        text = WORLD.replace("height: 0.7}", f"height: 0.7{more}}}").replace("stump]", f"{name}]")
+        world.write_text(text.replace("  stump: {", f"  {name}: {{"))
+        return generate(world, tmp_path / name, scenes=2, image_format=None, depth=None)
+
+    bare, marked = made("bare_stump", ""), made("tipped_stump", ", landmarks: {tip: [0.6, -0.6, 1.0]}")
+    assert check_tables(bare.tables()) == []
+    seen = [
+        pair for one, two in zip(bare, marked, strict=True) for pair in zip(_things(one), _things(two), strict=True)
+    ]
+    assert {thing.category for (thing, _), _ in seen} == {"cube", "bare_stump"}
+    for (thing, found), (_, other) in seen:
+        if thing.category == "cube":
+            assert (found.viewpoint, thing.attributes.get("symmetry")) == (None, None)
+        else:
+            assert found.viewpoint is not None
+            assert other.viewpoint is not None
+            assert (found.viewpoint, found.landmarks) == (replace(other.viewpoint, error=None), ())
+            assert thing.attributes["symmetry"] == "4"
+
+
+def _things(scene: Scene) -> list[tuple[Object, Sighting]]:
+    return [(scene.object(seen.object_id), seen) for seen in scene.sightings]
 
 
 def test_landmarks_and_viewpoints_are_stored_checked_and_made_again(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def object_from(placed: Placed, name: str) -> Object:
         "rotation": repr(round(math.degrees(placed.yaw), 6) % 360.0),  # degrees
         "height": repr(round(solid(placed.shape).height, 9)),  # metres
     }
-    if solid(placed.shape).landmarks:  # a CAD model, whose viewpoint is asked about
+    if solid(placed.shape).front:  # its viewpoint is asked about
         attributes["symmetry"] = str(solid(placed.shape).symmetry)
     return Object(name, category_of(shape), attributes, tuple(placed.pose().ravel().tolist()), f"{shape}:{size}")
 

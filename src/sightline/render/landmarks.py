@@ -121,11 +121,14 @@ def _meeting(triangle: Floats, eye: Floats, dx: float, dy: float, dz: float) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Marked:
-    """A solid with landmarks in the CAD frame: centred, diagonal 1; `to_solid` leads back, 4×4, metres."""
+    """A solid with a front in the CAD frame: centred, diagonal 1; `to_solid` leads back, 4×4, metres.
+
+    Its mesh is None where no landmark asks what it hides.
+    """
 
     names: tuple[str, ...]
     points: Floats
-    mesh: RayMesh
+    mesh: RayMesh | None
     to_solid: Floats
 
 
@@ -135,16 +138,15 @@ def _marked(shape: Solid) -> _Marked:
     middle, diagonal = (low + high) / 2.0, float(np.linalg.norm(high - low))
     to_solid = np.diag([diagonal, diagonal, diagonal, 1.0])
     to_solid[:3, 3] = middle
-    points = (np.array(list(shape.landmarks.values()), np.float64) - middle) / diagonal
-    return _Marked(
-        tuple(shape.landmarks), points, ray_mesh((shape.vertices - middle) / diagonal, shape.faces), to_solid
-    )
+    points = (np.array(list(shape.landmarks.values()), np.float64).reshape(-1, 3) - middle) / diagonal
+    mesh = ray_mesh((shape.vertices - middle) / diagonal, shape.faces) if len(points) else None
+    return _Marked(tuple(shape.landmarks), points, mesh, to_solid)
 
 
 def posed(
     seen: Sequence[Sighting], names: Sequence[str], layout: Layout, shot: Shot, frame: Frame
 ) -> Iterator[Sighting]:
-    """Give the sightings of a view the viewpoints and landmarks of all objects whose solids have landmarks.
+    """Give the sightings of a view the viewpoints and landmarks of all objects that have a front.
 
     Args:
         seen: Sightings of the view.
@@ -157,7 +159,7 @@ def posed(
     for sighting in seen:
         i = index[sighting.object_id]
         shape = solid(layout.objects[i].shape)
-        if not shape.landmarks:
+        if not shape.front:
             yield sighting
             continue
         viewpoint, landmarks = _truth(_marked(shape), layout.objects[i], shot, frame, i + 1)
@@ -181,8 +183,10 @@ def _truth(
         if viewpoint is not None and viewpoint.principal is not None:
             x, y = bent_places(np.array([viewpoint.principal]), shot.size, shot.sensor.distortion)[0].tolist()
             viewpoint = replace(viewpoint, principal=(x, y), error=None)
+    landmarks: list[Landmark] = []
+    if shape.mesh is None:
+        return viewpoint and _rounded(viewpoint), ()
     hidden = hidden_by_itself(shape.mesh, eye, shape.points)[0]
-    landmarks = []
     for name, (x, y), z, itself in zip(shape.names, pixels.tolist(), depth.tolist(), hidden.tolist(), strict=True):
         state = _state(x, y, z, itself, frame, own)
         across, down = (None, None) if math.isnan(x) else (round(x, _DIGITS), round(y, _DIGITS))

@@ -133,6 +133,7 @@ class Solid:
         symmetry: Turns about z, in equal steps over a full one, that leave it the same: 1 only the full turn, 2
             half a turn too, 4 quarters; `CONTINUOUS` any. `surfaces.symmetry` computes it from the mesh.
         closed: Whether the mesh is watertight and encloses matter; if not, it is drawn from both sides.
+        front: Whether −y is a front, from which viewpoints count: so it is of CAD models and of own meshes.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Solid:
     landmarks: Mapping[str, Triple] = field(default_factory=dict)
     symmetry: int = 1
     closed: bool = True
+    front: bool = False
 
     def __post_init__(self) -> None:
         if not self.paint.size:

@@ -126,6 +126,7 @@ def build(name: str) -> Solid:
         paint=np.repeat([slots.index(part.slot) for part in drawn.parts], many).astype(np.uint8),
         landmarks={key: (float(x), float(y), float(z)) for key, (x, y, z) in on_surface.items()},
         symmetry=drawn.symmetry,
+        front=True,
     )
 
 

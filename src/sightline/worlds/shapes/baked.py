@@ -61,6 +61,7 @@ class _Facts:
     symmetry: Annotated[int, Least(0)]
     closed: bool
     arrays: tuple[str, ...]
+    front: bool = False
 
 
 def save_solids(path: str | Path, solids: Iterable[Solid]) -> None:
@@ -123,6 +124,7 @@ def _facts(solid: Solid) -> dict[str, Any]:
         "landmarks": dict(solid.landmarks),
         "symmetry": solid.symmetry,
         "closed": solid.closed,
+        "front": solid.front,
         "arrays": list(_painted(solid)),
     }
 
@@ -147,6 +149,7 @@ def _solid(facts: _Facts, arrays: Mapping[str, Any], path: str | Path) -> Solid:
         landmarks=facts.landmarks,
         symmetry=facts.symmetry,
         closed=facts.closed,
+        front=facts.front,
     )
 
 

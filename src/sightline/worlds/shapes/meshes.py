@@ -120,6 +120,7 @@ def solid_of(
         uv=None if uv is None else uv.astype(np.float32),
         landmarks={key: (float(x), float(y), float(z)) for key, (x, y, z) in points.items()},
         closed=closed,
+        front=True,
     )
     return replace(made, symmetry=symmetry(made))
 
