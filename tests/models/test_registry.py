@@ -24,6 +24,8 @@ NEEDS_A_PATH = {
     "answers",
     "vlm",
     "http",
+    "onnx",
+    "tflite",
 }
 WEIGHTS = Path(registry.__file__).parent / "weights" / "sornet-tiny.safetensors"
 DETECTIONS = "image_id,entity,xmin,xmax,ymin,ymax,score\nx,cat,0.1,0.4,0.2,0.9,0.7\n"

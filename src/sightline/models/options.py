@@ -26,15 +26,22 @@ _SERVICES: Final = {
 _HUBS: Final = ("hf", "huggingface", "hub", "transformers", "vlm")
 
 
-def parse(model: str, text: str) -> dict[str, str]:
+def parse(model: str, text: str, alone: str = "") -> dict[str, str]:
     """``key=value,key=value`` as a dict of texts; a value holds no comma.
 
-    >>> parse("size", "margin=0.1,overlap=auto")
-    {'margin': '0.1', 'overlap': 'auto'}
+    Args:
+        model: Whose options.
+        text: The options.
+        alone: Option whose value may stand alone in front; empty for none.
+
+    >>> parse("size", "margin=0.1,overlap=auto"), parse("onnx", "net.onnx,output=logits", "path")
+    ({'margin': '0.1', 'overlap': 'auto'}, {'path': 'net.onnx', 'output': 'logits'})
     """
     options: dict[str, str] = {}
-    for part in text.split(",") if text else ():
+    for place, part in enumerate(text.split(",") if text else ()):
         key, equals, value = (piece.strip() for piece in part.partition("="))
+        if alone and not place and not equals:
+            key, equals, value = alone, "=", key
         if not (equals and key and value):
             found = "something else; in an address a comma is %2C" if "://" in text else repr(part)
             raise ConfigError(f"{model}: expected option=value, found {found}")

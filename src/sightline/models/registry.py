@@ -10,6 +10,8 @@ Nothing is imported until it is asked for. A spec is one of::
     path/to/weights.safetensors          a SORNet checkpoint
     weights.safetensors:glances=5        a SORNet checkpoint with options
     bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
+    tflite:path/to/detector.tflite       a network in a file of another runtime: tflite, onnx
+    best_box+mine.py:Detector            class scores of any detector
     vlm:path=folder                      a vision-language model of transformers
     http:url=http://localhost:8000/answer  a model behind a server
 """
@@ -59,6 +61,7 @@ class ModelEntry:
         options: Constructor arguments set in advance.
         blind: It never looks at a picture, or at anything made from one.
         learns: It cannot answer without a training split.
+        alone: Option whose value may stand alone behind the name, as in ``onnx:FILE``.
     """
 
     name: str
@@ -68,11 +71,12 @@ class ModelEntry:
     options: Mapping[str, Any] = field(default_factory=dict)
     blind: bool = False
     learns: bool = False
+    alone: str = ""
 
 
 _TUNED: Final = {"margin": "tuned"}
 _PRIOR: Final = "commoner answer given the {} of both, cross-fitted by scene"
-# (skill, module below sightline.models) → name, class or factory, description, flags, preset options
+# (skills, module below sightline.models) → name, class or factory, description, flags, preset options
 _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, Any]]]]] = {
     ("relate", "baselines.labels"): [
         ("random", "Random", "a fair die, seeded by cluster", "blind", {}),
@@ -131,6 +135,13 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ("answer", "adapters.answers"): [
         ("answers", "TuringAnswers", "Turing answers from a CSV or JSONL; path=PATH", "", {})
     ],
+    ("classify, segment, detect", "adapters.tflite"): [
+        ("tflite", "tflite", "a TensorFlow Lite detector, classifier or segmenter; tflite:FILE", "file", {})
+    ],
+    ("classify, segment", "adapters.onnx"): [
+        ("onnx", "onnx", "an ONNX classifier or segmenter, class list beside it; onnx:FILE", "file", {})
+    ],
+    ("classify", "composite"): [("best_box", "BestBox", "class scores of a detector; best_box+DETECTOR", "", {})],
     ("answer", "adapters.vlm"): [
         ("vlm", "VisionLanguage", "a vision-language model; path=FOLDER or hub=ORG/NAME", "", {})
     ],
@@ -142,9 +153,16 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
 MANIFEST: Final[Mapping[str, ModelEntry]] = MappingProxyType(
     {
         name: ModelEntry(
-            name, f"{__package__}.{module}:{maker}", text, (skill,), options, "blind" in flags, "learns" in flags
+            name,
+            f"{__package__}.{module}:{maker}",
+            text,
+            tuple(skills.split(", ")),
+            options,
+            "blind" in flags,
+            "learns" in flags,
+            "path" if "file" in flags else "",
         )
-        for (skill, module), rows in _BUILT_IN.items()
+        for (skills, module), rows in _BUILT_IN.items()
         for name, maker, text, flags, options in rows
     }
 )
@@ -212,8 +230,12 @@ def canonical(spec: str) -> str:
 def _canonical_one(spec: str) -> str:
     head, _, rest = spec.partition(":")
     if _has_entry(head):
-        given = parse(head, rest) if "=" in rest and not rest.startswith("//") else {}
-        values = [f"{key}={_spelled(value) if _is_there(Path(value)) else value}" for key, value in given.items()]
+        alone = _alone(head)
+        given = parse(head, rest, alone) if ("=" in rest or alone) and not rest.startswith("//") else {}
+        values = [
+            f"{'' if key == alone else f'{key}='}{_spelled(value) if _is_there(Path(value)) else value}"
+            for key, value in sorted(given.items(), key=lambda item: item[0] != alone)
+        ]
         return f"{head}:{','.join(values)}" if values else spec
     named = _PYTHON.fullmatch(spec) or _WEIGHTS.fullmatch(spec)
     if named is None:
@@ -319,7 +341,7 @@ def _loader(spec: str, wanted: Sequence[str]) -> Callable[[], Any]:
     if head in entries:
         if rest and ("=" not in rest or rest.startswith("//")) and spelling_of(spec):
             raise _unknown(spec, entries)
-        return partial(_build, entries[head], parse(head, rest))
+        return partial(_build, entries[head], parse(head, rest, entries[head].alone))
     if python := _PYTHON.fullmatch(spec):
         file, name = _present(python[1]), python[2]
         return lambda: _resolve("sightline.models.adapters.python:load_object")(file, name)
@@ -357,7 +379,7 @@ def _paths(spec: str) -> list[Path]:
     """Existing files and folders that one spec names."""
     head, _, rest = spec.partition(":")
     if _has_entry(head):
-        named = [Path(value) for value in parse(head, rest).values()]
+        named = [Path(value) for value in parse(head, rest, _alone(head)).values()]
     else:
         file = _PYTHON.fullmatch(spec) or _WEIGHTS.fullmatch(spec)
         named = [Path(file[1] if file else spec)]
@@ -394,6 +416,11 @@ def _entries() -> dict[str, ModelEntry]:
         if point.name not in MANIFEST
     }
     return {**MANIFEST, **others}
+
+
+def _alone(name: str) -> str:
+    """Option of a built-in model whose value may stand alone behind its name."""
+    return MANIFEST[name].alone if name in MANIFEST else ""
 
 
 def _built_in(spec: str) -> ModelEntry | None:

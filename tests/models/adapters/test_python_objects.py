@@ -68,7 +68,8 @@ def test_an_object_that_takes_no_name(file: Path) -> None:
         ("Nett", "mine.py: no object 'Nett', did you mean 'Net'?"),  # misspelt
         (
             "number",
-            "int has no skill (expected a method relate() or detect() or predicates() or answer() or viewpoint())",
+            "int has no skill (expected a method relate() or detect() or predicates() or answer() or viewpoint() "
+            "or classify() or segment())",
         ),  # not a model
         ("broken", "mine.py:broken: calling it failed: RuntimeError: no weights (line 21)"),  # factory fails
         ("Needy", "calling it failed: TypeError"),  # class wants arguments

@@ -6,7 +6,6 @@ A depth source is any object with ``depth_map(view)``; maps may have any size an
 
 from __future__ import annotations
 
-import importlib
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, runtime_checkable
@@ -15,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from sightline.errors import MissingExtraError, ModelError
+from sightline.errors import ModelError
 from sightline.models.adapters.image_names import names_of
+from sightline.models.adapters.onnx import open_session
 from sightline.scenes import View
 
 Floats = NDArray[np.float64]
@@ -92,16 +92,7 @@ class OnnxDepth:
 
     @cached_property
     def _session(self) -> Any:
-        try:
-            runtime = importlib.import_module("onnxruntime")
-        except ImportError:
-            raise MissingExtraError("onnxruntime", extra="onnx") from None
-        options = runtime.SessionOptions()
-        options.log_severity_level = 3  # errors only
-        try:
-            session = runtime.InferenceSession(str(self.path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:
-            raise ModelError(f"{self.path}: not an ONNX model: {error}") from error
+        session = open_session(self.path)
         shape = session.get_inputs()[0].shape
         if len(session.get_inputs()) != 1 or len(shape) != 4 or shape[1] != 3:
             raise ModelError(f"{self.path}: expected one input N×3×H×W, found {shape}")
