@@ -11,7 +11,7 @@ from pathlib import Path
 
 from _verification_rows import RESULTS, ROOT, SHARED, Row, figure, numbers, stored
 from sightline.exams.viewpoint.files import score_view_files
-from sightline.exams.viewpoint.rankings import ViewRules
+from sightline.stats.viewed_boxes import ViewRules
 
 VIEWPOINT = RESULTS / "viewpoint"
 

@@ -102,7 +102,7 @@ def viewpoint(
 ) -> None:
     """Score detections with viewpoints: AP, AVP and ARP by class, as the script of PASCAL3D+ does."""
     from sightline.exams.viewpoint.files import score_view_files
-    from sightline.exams.viewpoint.rankings import ViewRules
+    from sightline.stats.viewed_boxes import ViewRules
 
     rules = ViewRules(
         _numbers("--views", views, int),

@@ -46,6 +46,15 @@ def is_generated(data: Dataset) -> bool:
     return data.recipe is not None and data.recipe.get("kind") == KIND
 
 
+def own_shapes(data: Dataset) -> tuple[str, ...]:
+    """Make the meshes that a generated dataset carries known to `worlds.shapes.solid`; their names."""
+    from sightline.generation.scene import scene_maker
+
+    if not is_generated(data) or not (data.recipe or {}).get("settings", {}).get("meshes"):
+        return ()
+    return tuple(scene_maker(data.path, json.dumps(data.recipe)).world.settings["meshes"])
+
+
 @dataclass(frozen=True)
 class Remaker:
     """Makes scenes of a generated dataset again: with objects taken away, or for what is not on disk.

@@ -1,15 +1,20 @@
-"""Objects with viewpoints: the rows of PASCAL3D+'s Table 1 for any dataset, counts by class, and Figures 2 to 4."""
+"""Viewpoints: PASCAL3D+'s Table 1 and Figures 2 to 4 for any dataset; curves, confusion and errors of answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sightline.show.chart import bars, stacked_bars
-from sightline.show.curves import rose
+from sightline.geometry.viewpoints import Floats
+from sightline.show.chart import bars, heat_grid, histogram, stacked_bars
+from sightline.show.curves import DrawnCurve, curve_chart, rose
 from sightline.show.page import Figure, FigureRow
 from sightline.show.table import Cell, Row, Table, percent
+from sightline.stats import curve
+from sightline.stats.viewed_boxes import ViewMatches
 from sightline.store.viewpoint_contents import ELEVATIONS, VIEWS, ClassViews, ViewpointContents
 
 _DENSE = 36
@@ -40,6 +45,38 @@ def viewpoint_figures(contents: ViewpointContents) -> Iterator[FigureRow]:
         counts = {name: sum(of) for name, of in hidden.items()}
         figures.append(Figure(title, stacked_bars(rows, categories=thirds, counts=counts, title=title)))
     yield FigureRow("", tuple(figures))
+
+
+def precision_recall_charts(matches: Mapping[str, ViewMatches], n_images: int) -> Iterator[Figure]:
+    """Draw PR and VPR curves, one chart a class: of boxes alone, and of boxes whose view is right too."""
+    for name, found in matches.items():
+        if not len(found.detections) or not len(found.objects):
+            continue
+        ranking, unknown = found.ranking(n_images), found.undefined()
+        curves: list[DrawnCurve] = []
+        for t, path in enumerate(found.rules.measures):
+            if unknown[t] or path[0] not in ("ap", "avp"):
+                continue
+            drawn = curve(ranking, threshold=t)
+            label = "boxes" if path == ("ap",) else f"with the right of {path[1]} views"
+            curves.append(DrawnCurve(label, drawn.recall, drawn.precision, path != ("ap",), len(curves)))
+        yield Figure(name, curve_chart(curves, title=f"Precision over recall, {name}"))
+
+
+def confusion_chart(counts: NDArray[np.int64], *, title: str) -> str:
+    """Draw a confusion matrix of sections of the azimuth: rows the truth, shares of the row."""
+    n = len(counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = counts / counts.sum(axis=1, keepdims=True)
+    labels = [f"{360 * i / n:.0f}°" for i in range(n)]
+    return heat_grid(shares, counts, labels, labels, title, row_name="truth", col_name="answer")
+
+
+def error_chart(errors: Floats, *, title: str) -> str:
+    """Draw how often each error of rotation, in degrees, occurs."""
+    known = errors[np.isfinite(errors)]
+    counts = Counter(np.floor(known).astype(int).tolist())
+    return histogram(counts, title=title, x_label="degrees of error", counted="object")
 
 
 def _offers(contents: ViewpointContents) -> Table:

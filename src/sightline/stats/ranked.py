@@ -318,6 +318,18 @@ def compare_ranked(
     return comparisons(list(groups_a), a, b, rows, p, np.sqrt(first_order.variance), families)
 
 
+def mean_known(values: Floats, axis: int = -1) -> Floats:
+    """Mean along an axis without what is undefined; NaN where all of it is.
+
+    >>> mean_known(np.array([[1.0, np.nan, 3.0], [np.nan] * 3])).tolist()
+    [2.0, nan]
+    """
+    known = np.isfinite(values)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis)
+    return mean
+
+
 def _mean_of(groups: Groups, points: Points) -> Callable[[Floats], Floats]:
     """A function of weights (B, C) that gives the mean AP of each group (B, M), undefined ones left out."""
 
@@ -332,10 +344,7 @@ def _mean_of(groups: Groups, points: Points) -> Callable[[Floats], Floats]:
                     if isinstance(one, SortedErrors)
                     else average_precision(one, weights, points=points)
                 )
-            parts = np.hstack([scored[id(one)] for one in rankings])
-            known = np.isfinite(parts)
-            with np.errstate(invalid="ignore"):
-                columns.append(np.where(known, parts, 0.0).sum(axis=1) / known.sum(axis=1))
+            columns.append(mean_known(np.hstack([scored[id(one)] for one in rankings])))
         return np.stack(columns, axis=1)
 
     return mean

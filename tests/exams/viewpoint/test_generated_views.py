@@ -7,7 +7,6 @@ import pytest
 
 import sightline as sl
 from sightline.exams.viewpoint.exam import ViewpointExam
-from sightline.exams.viewpoint.segmentation import answered_azimuths, pose_segmentation, posed_objects
 from sightline.generation import generate
 from sightline.store import Dataset
 
@@ -55,10 +54,22 @@ def test_generated_scenes_can_be_asked_about(data, tmp_path):
     assert result.scores.at("accuracy_pi_6", "bottle").value == 0.0
     lenient = sl.score(result, data, symmetry=True, resamples=20).scores
     assert lenient.at("accuracy_pi_18", "mean").value == 1.0
-    objects, shapes, library = posed_objects(data, answered_azimuths(result.records))
-    assert len(objects) == sum(len(item.asked) for item in items)
-    found = pose_segmentation(objects, shapes, library, occlusion=True)
-    for name in symmetry:
-        assert found.true[name] > 0.85  # the simplified camera's residual, and pixels at the edge
-        assert found.predicted[name] == pytest.approx(found.true[name], abs=0.03)
-        assert found.random[name][0] < found.true[name]
+    for path in ("segmentation", "segmentation_occlusion"):
+        true, random, closest, said = (
+            result.scores.below(path, row) for row in ("true", "random", "closest", "predicted")
+        )
+        assert result.scores.facts[path]["n_images"] == len(items)
+        assert set(true) == {*symmetry, "mean", "mean without bottle"}
+        for name in symmetry:
+            least = 0.85 if path.endswith("occlusion") else 0.5  # the camera's residual and pixels at the edge
+            assert true[name].value > least
+            assert said[name].value == pytest.approx(true[name].value, abs=0.03)  # bottles turn unseen
+            assert random[name].value < true[name].value
+            assert closest[name].value < true[name].value
+            assert result.scores.facts[path]["random_sd"][name] > 0
+        assert true["mean"].low < true["mean"].value < true["mean"].high
+    assert result.scores.at("segmentation", "true", "mean").value <= true["mean"].value
+    none = sl.score(result, data, segmentation=0, resamples=20).scores
+    assert none.at("segmentation", "true", "mean") is None
+    document = sl.score(result, data, segmentation=2, resamples=20).scores.to_dict()
+    assert document["segmentation"]["n_images"] == 2

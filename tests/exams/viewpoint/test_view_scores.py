@@ -15,7 +15,7 @@ from exams.viewpoint.rcnn_boxes import detections_of, truth_of
 from reference import viewpoint_scores as oracle
 from sightline.errors import ConfigError, DataError
 from sightline.exams.viewpoint.files import score_view_files
-from sightline.exams.viewpoint.rankings import VIEWS, ViewRules
+from sightline.stats.viewed_boxes import VIEWS, ViewRules
 
 ANGLES = st.one_of(st.none(), st.integers(-72, 144).map(lambda k: 5.0 * k + 1.25))
 CORNER = st.integers(0, 3)

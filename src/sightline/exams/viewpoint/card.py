@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import numpy as np
@@ -14,22 +15,18 @@ from sightline.exams.base import Name
 from sightline.exams.card import CardContext
 from sightline.exams.runner import items_of
 from sightline.exams.scoring import RunResult
-from sightline.exams.viewpoint.angles import flipped, rotation_gap
-from sightline.exams.viewpoint.drawing import DrawnView, view_drawing, view_frame
 from sightline.exams.viewpoint.exam import ViewpointExam
 from sightline.exams.viewpoint.items import ViewpointItem
-from sightline.exams.viewpoint.measures import ACCURACY, COARSE, THIRDS, ViewRecords, titles
-from sightline.exams.viewpoint.plots import (
-    azimuth_roses,
-    confusion_chart,
-    elevation_chart,
-    error_chart,
-    occlusion_chart,
-    precision_recall_charts,
-)
-from sightline.exams.viewpoint.rankings import means_over
+from sightline.exams.viewpoint.measures import ACCURACY, THIRDS, titles
+from sightline.exams.viewpoint.records import ANSWER, BOX, COARSE, TRUTH, ViewRecords
+from sightline.exams.viewpoint.segmentation import ROWS, VARIANTS
+from sightline.geometry.viewpoints import flipped, rotation_gap
 from sightline.show.page import Example, Figure, FigureRow, Section
-from sightline.show.table import Cell, Table, scored, shared
+from sightline.show.table import Cell, Row, Table, scored, shared
+from sightline.show.viewpoint_charts import confusion_chart, error_chart, precision_recall_charts, viewpoint_figures
+from sightline.show.viewpoint_drawing import DrawnView, view_drawing, view_frame
+from sightline.stats.viewed_boxes import MEANS, means_over
+from sightline.store.viewpoint_contents import viewpoint_contents
 from sightline.text import counted
 
 _ONE: Final = np.ones(1, dtype=np.int64)
@@ -47,6 +44,12 @@ THIRDS_NOTE: Final = (
     "Objects by the share of their landmarks that another object or the edge of the picture hides. Precision is "
     "normalised (Hoiem): R·N / (R·N + F) with N one third of the class’s objects; objects of other thirds are "
     "ignored."
+)
+SEGMENTATION_NOTE: Final = (
+    "A CAD model is drawn from a viewpoint over what is seen of its object; IoU is pooled over the pixels of a "
+    "class. Elevation, distance and theta are the true ones, and so is the azimuth but in the rows of models, "
+    "which count the objects they found. Random models: mean ± standard deviation of five draws. The closest model "
+    "is the other one of its class whose surface is nearest."
 )
 
 
@@ -92,15 +95,12 @@ def sections(card: CardContext) -> Iterator[Section]:
         shown = (FigureRow(card.focus.name, charts, small=True),) if charts else ()
         yield Section("curves", "Precision over recall", (), shown)
     yield Section("confusion", "Which views are taken for which", (), tuple(_confusion(card, read)))
-    items = items_of(card.exam.settled(card.data), card.data)
-    figures = tuple(azimuth_roses(cast("Sequence[ViewpointItem]", items)))
-    spreads = (
-        Figure("Elevations", elevation_chart(cast("Sequence[ViewpointItem]", items))),
-        Figure("Occlusion", occlusion_chart(cast("Sequence[ViewpointItem]", items))),
-    )
-    told = "From where objects are seen: the front is below, 90° on the right; areas are numbers of objects."
-    rows = (FigureRow("Azimuths", figures, told, small=True), FigureRow("", spreads))
-    yield Section("data", "What is asked about", (), rows, folded=True)
+    segmentation = tuple(_segmentation_tables(card))
+    if segmentation:
+        yield Section("segmentation", "Segmentation by pose", (SEGMENTATION_NOTE,), segmentation)
+    contents = viewpoint_contents(card.data.tables(_exam(card).settled(card.data).split))
+    if contents is not None:
+        yield Section("data", "What is asked about", (), tuple(viewpoint_figures(contents)), folded=True)
 
 
 def _exam(card: CardContext) -> ViewpointExam:
@@ -137,14 +137,42 @@ def _any(result: RunResult) -> bool:
 
 
 def _third_tables(card: CardContext, detected: bool) -> Iterator[Table]:
-    def cells(r: RunResult) -> list[Cell]:
-        paths = [("normalised_ap", t, "mean") if detected else ("accuracy_pi_6", "occlusion", t) for t in THIRDS]
+    def cells(r: RunResult, label: str = MEANS[0]) -> list[Cell]:
+        paths = [("normalised_ap", t, label) if detected else ("accuracy_pi_6", "occlusion", t) for t in THIRDS]
         return [shared(r.scores.at(*path)) for path in paths]
 
     rows = [card.row(r, cells(r)) for r in card.answered]
-    if any(cell.text != "–" for row in rows for cell in row.cells):
-        title = "Normalised AP, mean over classes" if detected else "Accuracy at π/6"
-        yield Table(title, ("model", *THIRDS), tuple(rows))
+    if not any(cell.text != "–" for row in rows for cell in row.cells):
+        return
+    title = "Normalised AP, mean over classes" if detected else "Accuracy at π/6"
+    yield Table(title, ("model", *THIRDS), tuple(rows))
+    if detected:
+        labels = [name for name in card.parts("normalised_ap", next(iter(THIRDS))) if name not in MEANS]
+        rows = [Row(label, tuple(cells(card.focus, label))) for label in labels]
+        yield Table(f"Normalised AP of {card.focus.name}", ("class", *THIRDS), tuple(rows))
+
+
+def _segmentation_tables(card: CardContext) -> Iterator[Table]:
+    """One table a variant: the rows that need no model, then one a run; columns the means and classes."""
+    for path, how in VARIANTS.items():
+        facts = card.focus.scores.facts.get(path)
+        if facts is None:
+            continue
+        spread = facts["random_sd"]
+        fixed = []
+        for row, name in ROWS.items():
+            cells = [shared(card.focus.scores.at(path, row, label)) for label in spread]
+            if row == "random":
+                cells = [
+                    replace(cell, text=f"{cell.text} ± {100 * spread[k]:.1f}")
+                    for k, cell in zip(spread, cells, strict=True)
+                ]
+            fixed += [] if row == "predicted" else [Row(name, tuple(cells))]
+        said = [
+            card.row(r, [shared(r.scores.at(path, "predicted", label)) for label in spread]) for r in card.answered
+        ]
+        title = f"IoU over {counted(facts['n_images'], 'image')}{how}"
+        yield Table(title, ("drawn", *spread), (*fixed, *said))
 
 
 def _confusion(card: CardContext, read: ViewRecords) -> Iterator[Table | Figure | FigureRow]:
@@ -187,12 +215,11 @@ def drawn_views(item: ViewpointItem, rows: Sequence[dict[str, Any]], card: CardC
     made = []
     for row in rows:
         truth, answer = (
-            np.array([math.nan if row[k] is None else row[k] for k in keys])
-            for keys in (("truth", "truth_elevation", "truth_theta"), ("answer", "elevation", "theta"))
+            np.array([math.nan if row[k] is None else row[k] for k in keys]) for keys in (TRUTH, ANSWER)
         )
-        box = (row["x0"], row["y0"], row["x1"], row["y1"])
+        x0, y0, x1, y1 = (row[side] for side in BOX)
         marks = landmarks.get(row["object"], ())
-        made.append(DrawnView(row["category"], box, truth, answer, _words(truth, answer), marks))
+        made.append(DrawnView(row["category"], (x0, y0, x1, y1), truth, answer, _words(truth, answer), marks))
     return made
 
 

@@ -15,10 +15,12 @@ from sightline.exams.hooks import model_call
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.exams.viewpoint.items import ViewpointItem, viewpoint_items
-from sightline.exams.viewpoint.measures import RECORDS, detected_records, given_records, viewpoint_measures
-from sightline.exams.viewpoint.rankings import VIEWS, Difficult, ViewRules
+from sightline.exams.viewpoint.measures import viewpoint_measures
+from sightline.exams.viewpoint.records import RECORDS, ViewRecords, detected_records, given_records
+from sightline.exams.viewpoint.segmentation import PosedPicture, posed_pictures, segmentation_measures
 from sightline.hints import hint
 from sightline.skills import BoxedObjects, Detections, ViewAngles, ViewpointSpec, ViewpointStudy, skills_of
+from sightline.stats.viewed_boxes import VIEWS, Difficult, ViewRules
 from sightline.store import Dataset
 from sightline.store.schema import SPLIT_WORDS
 
@@ -40,6 +42,8 @@ class ViewpointExam(Exam[ViewpointItem]):
         detections: CSV of boxes that are joined to models which find none themselves.
         views: Numbers of sections of the azimuth that AVP is given for; `within` degrees of azimuth likewise.
         difficult: See `ViewRules`, as for `overlap`, `literal` and `symmetry`.
+        segmentation: Pictures with masks and CAD models that are segmented by pose, the first so many; 0 for none.
+        cads: Shape library that random and closest models are taken from, and the true ones of PASCAL3D+.
     """
 
     split: str | None = option(None, "Split to examine on; by default all scenes.", folder="")
@@ -60,6 +64,12 @@ class ViewpointExam(Exam[ViewpointItem]):
     overlap: float = option(0.5, "Lowest intersection over union of a match.", scoring=True)
     literal: bool = option(False, "Recall of AVP too counts right views only, as the paper reads.", scoring=True)
     symmetry: bool = option(False, "A view that looks the same as the truth is right.", scoring=True)
+    segmentation: int = option(
+        200, "Pictures over which CAD models are drawn (Table 4), the first so many.", scoring=True, minimum=0
+    )
+    cads: Path | None = option(
+        None, "Shape library whose CAD models are drawn, instead of the data's own.", identity=False
+    )
 
     name: ClassVar[str] = "viewpoint"
     title: ClassVar[str] = "Viewpoint"
@@ -179,13 +189,23 @@ class ViewpointExam(Exam[ViewpointItem]):
             angles = _viewpoints(model, BoxedObjects(item.scene_id, item.view, found.boxes, found.categories))
         return detected_records(item, found, angles)
 
-    def measures(
-        self,
-        records: RunRecords,
-        data: Callable[[], Dataset],  # noqa: ARG002 - a hook
-    ) -> Sequence[Measures | RankedMeasures]:
-        """AP, AVP and ARP of detections; accuracy, median error and flips of given boxes; by image."""
-        return list(viewpoint_measures(records, self.rules, detected=self.boxes == "detected"))
+    def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures | RankedMeasures]:
+        """AP, AVP and ARP of detections; accuracy, median error and flips of given boxes; segmentation by pose."""
+        read = ViewRecords.of(records, self.rules)
+        made = list(viewpoint_measures(read, detected=self.boxes == "detected"))
+        asked = set(records.items["item"])
+        pictures = [one for one in self._pictures(data) if one.item in asked]
+        return [*made, segmentation_measures(read, pictures)] if pictures else made
+
+    def _pictures(self, data: Callable[[], Dataset]) -> list[PosedPicture]:
+        if not self.segmentation:
+            return []
+        try:
+            opened = data()
+        except DataError:
+            return []  # runs are scored without their data too; only this needs it
+        key = ("posed pictures", self.split, self.segmentation, self.cads)
+        return opened.memo(key, lambda: posed_pictures(opened, self.split, self.segmentation, self.cads))
 
 
 def _viewpoints(model: Any, objects: BoxedObjects) -> Any:

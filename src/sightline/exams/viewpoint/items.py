@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
-from sightline.exams.viewpoint.angles import Flags, Floats
+from sightline.geometry.viewpoints import Flags, Floats, Turns
 from sightline.scenes import Scene, Sighting, View, occlusion_ratio
 from sightline.skills import BoxedObjects
 from sightline.store import Dataset
@@ -30,7 +30,7 @@ class ViewpointItem:
         boxes: (n, 4) xyxy, fractions of the image, or pixels where its size is not known.
         angles: (n, 3) azimuth, elevation, theta, degrees; NaN where nobody said.
         difficult: (n,) marked as hard to see, or wholly hidden.
-        symmetry: (n,) turns that look the same (see `angles`).
+        symmetry: (n,) see `Turns`.
         occlusion: (n,) share of its landmarks that something else hides; NaN without landmarks.
     """
 
@@ -42,7 +42,7 @@ class ViewpointItem:
     boxes: Floats
     angles: Floats
     difficult: Flags
-    symmetry: NDArray[np.int64]
+    symmetry: Turns
     occlusion: Floats
 
     @property

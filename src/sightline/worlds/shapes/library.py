@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,8 @@ from sightline.documents import read_json
 from sightline.errors import DataError
 from sightline.files import refuse_outside, staged_folder
 from sightline.typed import Value
-from sightline.worlds.shapes.baked import save_solids
+from sightline.worlds.shapes import register
+from sightline.worlds.shapes.baked import load_solids, save_solids
 from sightline.worlds.solids import Solid
 
 INDEX: Final = "library.json"
@@ -103,6 +104,14 @@ def read_library(path: str | Path) -> dict[str, LibraryShape]:
 def shape_file(folder: str | Path, name: str) -> Path:
     """Where a shape of a library is kept."""
     return Path(folder) / f"{name}.npz"
+
+
+def register_library(path: str | Path, alias: str) -> tuple[str, ...]:
+    """Make all shapes of a library known to `solid` under a name of its own; their names."""
+    for name in (shapes := read_library(path)):
+        (loaded,) = load_solids(shape_file(path, name)).values()
+        register(replace(loaded, name=f"{alias}/{name}:medium"))
+    return tuple(f"{alias}/{name}" for name in shapes)
 
 
 def members(library: Mapping[str, LibraryShape], alias: str) -> dict[str, tuple[str, ...]]:

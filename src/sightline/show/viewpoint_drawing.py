@@ -9,8 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from sightline.exams.viewpoint.angles import Floats
-from sightline.geometry import rotations
+from sightline.geometry.viewpoints import Floats, rotations
 from sightline.scenes import Landmark
 from sightline.show.drawing import DARK, WHITE, chip, picture, rimmed
 from sightline.show.frame import Box, ImageFrame, Point, frame_of_boxes

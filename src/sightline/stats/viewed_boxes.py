@@ -7,7 +7,8 @@ only detections whose view is right too. The text read literally asks for box an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
@@ -16,13 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.exams.viewpoint.angles import Flags, Floats, azimuth_gap, rotation_gap, same_section
-from sightline.stats import BoxSet, Ranking, match_best, rank
+from sightline.geometry.viewpoints import Flags, Floats, Turns, azimuth_gap, rotation_gap, same_section
+from sightline.stats.intervals import Interval
+from sightline.stats.matching import BoxSet, match_best
+from sightline.stats.ranked import Ranking, average_precision, rank, ranked_intervals
 
 Difficult = Literal["remove", "ignore"]
 
 BOTTLE: Final = "bottle"
 """The class that the paper leaves out of its averages: from every side it looks the same."""
+MEANS: Final = ("mean", f"mean without {BOTTLE}")
+"""Over all classes, and over all but that."""
 VIEWS: Final = (4, 8, 16, 24)
 """Sections of the azimuth that the paper scores."""
 
@@ -70,7 +75,7 @@ class ViewRules:
 
     @property
     def measures(self) -> tuple[tuple[str, ...], ...]:
-        """Paths of all scores of a class, AP first; the order of the thresholds of `class_rankings`."""
+        """Paths of all scores of a class, AP first; the order of the thresholds of `ViewMatches.ranking`."""
         more = [("avp", f"{n}") for n in self.views] + [("avp_within", f"{d:g}") for d in self.within]
         return (("ap",), *more, *(("arp", f"{d:g}") for d in self.rotations))
 
@@ -86,7 +91,7 @@ class ViewedBoxes:
         angles: (n, 3) azimuth, elevation and theta, degrees; NaN where unknown.
         score: (n,) detections only: higher is surer.
         difficult: (n,) objects only: marked as hard to see.
-        symmetry: (n,) objects only: see `angles`.
+        symmetry: (n,) objects only: see `Turns`.
     """
 
     image: NDArray[np.int64]
@@ -95,7 +100,7 @@ class ViewedBoxes:
     angles: Floats
     score: Floats | None = None
     difficult: Flags | None = None
-    symmetry: NDArray[np.int64] | None = None
+    symmetry: Turns | None = None
 
     def __len__(self) -> int:
         return len(self.image)
@@ -188,28 +193,23 @@ class ViewMatches:
         return self.objects, self.detections
 
 
-def match_class(objects: ViewedBoxes, detections: ViewedBoxes, rules: ViewRules) -> ViewMatches:
-    """Match the detections of one class to its objects under the rules."""
-    objects = objects.take(rules.kept(objects))
-    given = [BoxSet(of.image, of.box) for of in (detections, objects)]
-    found, first = match_best(*given, threshold=rules.overlap, inclusive=rules.inclusive)
-    return ViewMatches(objects, detections, found, first, rules)
-
-
 def matches_by_class(
-    objects: ViewedBoxes, detections: ViewedBoxes, rules: ViewRules, classes: Sequence[str]
+    objects: ViewedBoxes, detections: ViewedBoxes, rules: ViewRules, classes: Iterable[str]
 ) -> Iterator[tuple[str, ViewMatches]]:
-    """Match each class alone: (class, matches)."""
+    """Match the detections of each class to its objects under the rules: (class, matches)."""
+    kept = objects.take(rules.kept(objects))
     for name in classes:
-        there, said = (of.take(of.category == name) for of in (objects, detections))
-        yield name, match_class(there, said, rules)
+        there, said = (of.take(of.category == name) for of in (kept, detections))
+        given = [BoxSet(of.image, of.box) for of in (said, there)]
+        found, first = match_best(*given, threshold=rules.overlap, inclusive=rules.inclusive)
+        yield name, ViewMatches(there, said, found, first, rules)
 
 
 def means_over(classes: Sequence[str]) -> dict[str, list[str]]:
     """Class or mean → the classes it is of: all, and all but bottle where that is among others."""
-    means = {"mean": list(classes)}
+    means = {MEANS[0]: list(classes)}
     if BOTTLE in classes and len(classes) > 1:
-        means["mean without bottle"] = [name for name in classes if name != BOTTLE]
+        means[MEANS[1]] = [name for name in classes if name != BOTTLE]
     return means | {name: [name] for name in classes}
 
 
@@ -235,3 +235,25 @@ def ranked_groups(
         for path in rules.measures
         for label, classes in means_over(list(matches)).items()
     }
+
+
+def view_figures(
+    matches: Mapping[str, ViewMatches], rules: ViewRules, n_images: int, *, resamples: int = 0, seed: int = 0
+) -> dict[str, dict[tuple[str, ...], Interval]]:
+    """Every score of every class, the mean over classes, and that without bottle where there is bottle."""
+    groups = ranked_groups(matches, rules, n_images)
+    if resamples:
+        named = {f"{i}": rankings for i, rankings in enumerate(groups.values())}
+        found = list(ranked_intervals(named, points="all", resamples=resamples, seed=seed).values())
+    else:
+        found = [_without_limits(rankings) for rankings in groups.values()]
+    figures: dict[str, dict[tuple[str, ...], Interval]] = {name: {} for name in matches}
+    for (*path, label), interval in zip(groups, found, strict=True):
+        figures.setdefault(label, {})[tuple(path)] = interval
+    return figures
+
+
+def _without_limits(rankings: list[Ranking]) -> Interval:
+    values = [average_precision(one, points="all").item() for one in rankings]
+    known = [value for value in values if not math.isnan(value)]
+    return Interval(sum(known) / len(known) if known else math.nan, math.nan, math.nan, 0, "")
