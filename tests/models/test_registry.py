@@ -25,6 +25,8 @@ NEEDS_A_PATH = {
     "vlm",
     "http",
     "onnx",
+    "classifier",
+    "segmenter",
     "tflite",
 }
 WEIGHTS = Path(registry.__file__).parent / "weights" / "sornet-tiny.safetensors"

@@ -7,7 +7,7 @@ Nothing is imported until it is asked for. A spec is one of::
     path/to/file.py:object               an object, class or factory in a Python file
     path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV; predicate answers and those
                                          to the Turing exam may also be .jsonl), or a detections CSV
-    path/to/weights.safetensors          a SORNet checkpoint
+    path/to/weights.safetensors          a network trained here: a SORNet, classifier or segmenter
     weights.safetensors:glances=5        a SORNet checkpoint with options
     bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
     tflite:path/to/detector.tflite       a network in a file of another runtime: tflite, onnx
@@ -140,6 +140,12 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ],
     ("classify, segment", "adapters.onnx"): [
         ("onnx", "onnx", "an ONNX classifier or segmenter, class list beside it; onnx:FILE", "file", {})
+    ],
+    ("classify", "picture_nets"): [
+        ("classifier", "classifier", "a classifier trained here; classifier:FILE", "file", {})
+    ],
+    ("segment", "picture_nets"): [
+        ("segmenter", "segmenter", "a segmenter trained here or by transformers; segmenter:FILE", "file", {})
     ],
     ("classify", "composite"): [("best_box", "BestBox", "class scores of a detector; best_box+DETECTOR", "", {})],
     ("answer", "adapters.vlm"): [

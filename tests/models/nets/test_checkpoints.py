@@ -115,7 +115,7 @@ BAD: list[tuple[Callable[[], bytes], str]] = [
     (lambda: GOOD[:-40], "not a readable safetensors file"),  # cut short
     (lambda: GOOD[:8] + b"x" + GOOD[9:], "not a readable safetensors file"),  # a header that is no JSON
     (lambda: save({"conv.weight": torch.zeros(2)}), "another architecture.*without a kind.*'conv.weight'"),
-    (lambda: save({}, {"kind": "yolo"}), f"another architecture: expected kind '{Sornet.kind}', found yolo"),
+    (lambda: save({}, {"kind": "yolo"}), f"another architecture: expected kind '{Sornet.kind}'.*, found yolo"),
     (
         lambda: said(kind="sightline-sornet-9"),
         "another architecture.*found sightline-sornet-9, did you mean 'sightline-sornet-1'",
@@ -195,7 +195,7 @@ def test_opened_by_the_kind_in_the_header(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("two_kinds")
 def test_an_unknown_kind_names_those_there_are(tmp_path: Path) -> None:
     file = kept(tmp_path, said(kind="sightline-othr-1"))
-    problem = "expected kind 'sightline-sornet-1' or 'sightline-other-1', found sightline-othr-1, did you mean"
+    problem = "expected kind 'sightline-sornet-1' or .*'sightline-other-1', found sightline-othr-1, did you mean"
     for open_file in (load_checkpoint, model_loader):
         with pytest.raises(ModelError, match=f"{problem} 'sightline-other-1'"):
             open_file(file)

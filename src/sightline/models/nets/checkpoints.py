@@ -51,7 +51,17 @@ NETWORKS: Final[Mapping[str, NetworkEntry]] = MappingProxyType(
     {
         "sightline-sornet-1": NetworkEntry(
             f"{_NETS}.sornet:SornetConfig", f"{_NETS}.sornet:Sornet", "sightline.models.sornet:load_file"
-        )
+        ),
+        "sightline-classifier-1": NetworkEntry(
+            f"{_NETS}.classifier:ClassifierConfig",
+            f"{_NETS}.classifier:Classifier",
+            "sightline.models.picture_nets:load_classifier",
+        ),
+        "sightline-upernet-1": NetworkEntry(
+            f"{_NETS}.segmenter:SegmenterConfig",
+            f"{_NETS}.segmenter:Upernet",
+            "sightline.models.picture_nets:load_segmenter",
+        ),
     }
 )
 """Every kind of network, as it stands in a header under ``kind``."""
