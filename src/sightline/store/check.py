@@ -5,7 +5,7 @@ Unlike `scenes.validate`, which stops at the first fault of one scene, this list
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -251,7 +251,7 @@ def _json(tables: Tables) -> Iterator[Fault]:
 
 
 def _poses(tables: Tables) -> Iterator[Fault]:
-    for column, fault_of in (("viewpoint", _viewpoint_fault), ("landmarks", _landmarks_fault)):
+    for column, fault_of in POSE_FAULTS.items():
         texts = tables.sightings.select(column).drop_nulls().unique(maintain_order=True).to_series()
         faults: dict[str, list[str]] = {}
         for text in texts:
@@ -264,15 +264,23 @@ def _poses(tables: Tables) -> Iterator[Fault]:
 def _viewpoint_fault(text: str) -> str | None:
     try:
         return viewpoint_fault(viewpoint_from(text))
-    except (TypeError, ValueError, AttributeError, RecursionError):
+    except _NOT_SUCH:
         return "not a viewpoint"
 
 
 def _landmarks_fault(text: str) -> str | None:
     try:
         return landmarks_fault(landmarks_from(text))
-    except (TypeError, ValueError, RecursionError):
+    except _NOT_SUCH:
         return "not a list of landmarks"
+
+
+_NOT_SUCH = (TypeError, ValueError, AttributeError, RecursionError, OverflowError)
+POSE_FAULTS: Mapping[str, Callable[[str], str | None]] = {
+    "viewpoint": _viewpoint_fault,
+    "landmarks": _landmarks_fault,
+}
+"""Columns of a sighting that hold JSON → what is wrong with a text, None if nothing is."""
 
 
 def _is_json(text: str) -> bool:

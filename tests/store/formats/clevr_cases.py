@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sightline.geometry import cameras, masks
-from sightline.scenes import Camera, Object, Relation, Scene, Sighting, View
+from sightline.geometry import Viewpoint, cameras, masks
+from sightline.scenes import Camera, Landmark, Object, Relation, Scene, Sighting, View
 
 SIZE = (48, 32)
 
@@ -74,9 +74,11 @@ def seen(view: str, number: int, left: int) -> Sighting:
     whole, visible = (np.zeros(SIZE[::-1], dtype=bool) for _ in range(2))
     whole[8:20, left : left + 10] = True
     visible[8:20, left : left + 6] = True
-    return Sighting(
-        view, str(number), (left, 8.0, left + 6.0, 20.0), masks.encode(visible), masks.encode(whole), 0.4
-    )
+    box = (left, 8.0, left + 6.0, 20.0)
+    marks = (Landmark("knob", left + 1.5, 9.25, "self_occluded"), Landmark("foot", None, None, "truncated"))
+    turned = Viewpoint(30.0 * number, -5.0, 7.5, 0.25, (left + 5.0, 14.0), error=0.5)
+    known = {"landmarks": marks, "viewpoint": turned} if number else {}
+    return Sighting(view, str(number), box, masks.encode(visible), masks.encode(whole), 0.4, **known)
 
 
 def generated(number: int, split: str = "train") -> Scene:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from sightline.errors import ConfigError, DataError
-from sightline.scenes import Object, Relation, Scene, Sighting, View
+from sightline.geometry import Viewpoint
+from sightline.scenes import Landmark, Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset, tables_from_scenes
 from sightline.store import write as write_dataset
 from sightline.store.convert import scenes_from_tables
@@ -21,6 +24,8 @@ from sightline.store.tables import Tables
 
 WIDTH, HEIGHT = 640, 427
 NAMES = st.sampled_from(["cat", "dog", "café", "traffic light", "猫", "a & <b>"])
+STATES = st.sampled_from(["visible", "self_occluded", "occluded", "truncated", "unknown"])
+MARKS = st.dictionaries(st.sampled_from(["nose", "tail", "kühler"]), STATES, max_size=3)
 FLAGS = st.frozensets(st.sampled_from(["truncated", "difficult", "occluded"]))
 
 
@@ -38,6 +43,28 @@ def boxes(draw: st.DrawFn, whole: bool) -> tuple[float, float, float, float]:
                 ends = [0.0, float(most)]
         sides.append(ends)
     return sides[0][0], sides[1][0], sides[0][1], sides[1][1]
+
+
+@st.composite
+def viewpoints(draw: st.DrawFn) -> Viewpoint:
+    number = st.floats(0.5, 50.0)
+    angles = (draw(st.floats(0.0, 360.0, exclude_max=True)), draw(st.floats(-90.0, 90.0)))
+    place = draw(st.none() | st.tuples(number, number))
+    return Viewpoint(*angles, draw(number), draw(st.floats(-20.0, 20.0)), place, error=draw(st.none() | number))
+
+
+@st.composite
+def posed(draw: st.DrawFn, seen: Sighting) -> Sighting:
+    """The sighting with a viewpoint and landmarks, or without."""
+    states = draw(MARKS)
+    places = st.floats(-10.0, 700.0)
+    marks = tuple(
+        Landmark(name, None, None, state)
+        if state == "unknown"
+        else Landmark(name, draw(places), draw(places), state)
+        for name, state in states.items()
+    )
+    return replace(seen, landmarks=marks, viewpoint=draw(st.none() | viewpoints()))
 
 
 @st.composite
@@ -62,7 +89,7 @@ def scenes(draw: st.DrawFn, whole: bool) -> list[Scene]:
                 source="made",
                 views=(View("0", None, (WIDTH, HEIGHT)),),
                 objects=tuple(Object(k, draw(NAMES)) for k in ids),
-                sightings=tuple(Sighting("0", k, draw(boxes(whole)), flags=draw(FLAGS)) for k in ids),
+                sightings=tuple(draw(posed(Sighting("0", k, draw(boxes(whole)), flags=draw(FLAGS)))) for k in ids),
                 relations=tuple(related),
             )
         )
@@ -112,7 +139,79 @@ def test_coco_keeps_boxes_and_relations_exactly(made: list[Scene]) -> None:
         assert after.relations == before.relations
         assert after.objects == before.objects
         np.testing.assert_allclose(pixels(after), pixels(before), rtol=0, atol=1e-12)
-        assert [s.flags for s in after.sightings] == [s.flags for s in before.sightings]
+        for one, two in zip(after.sightings, before.sightings, strict=True):
+            assert (one.flags, one.landmarks, one.viewpoint) == (two.flags, two.landmarks, two.viewpoint)
+
+
+def test_coco_has_landmarks_as_keypoints(tmp_path: Path) -> None:
+    def seen(name: str, *marks: Landmark) -> Sighting:
+        return Sighting("0", name, (0.0, 0.0, 4.0, 4.0), landmarks=marks, viewpoint=Viewpoint(90.0, 0.0))
+
+    tail = Landmark("tail", None, None, "occluded")
+    away = Landmark("left", 9.0, 1.0, "truncated")
+    scene = Scene(
+        "s",
+        source="made",
+        views=(View("0", size=(8, 6)),),
+        objects=(Object("0", "bus"), Object("1", "bus"), Object("2", "cat")),
+        sightings=(
+            seen("0", Landmark("nose", 1.5, 2.0), Landmark("door", 3.0, 2.5, "self_occluded")),
+            seen("1", tail, Landmark("door", 2.0, 1.0, "occluded"), away),
+            Sighting("0", "2", (0.0, 0.0, 4.0, 4.0)),
+        ),
+    )
+    write = named("coco").write
+    assert write is not None
+    write(tables_from_scenes([scene]), tmp_path / "out.json")
+    told = json.loads((tmp_path / "out.json").read_text())
+    bus, cat = told["categories"]
+    assert (bus["keypoints"], "keypoints" in cat) == (["nose", "door", "tail", "left"], False)
+    first, second, third = told["annotations"]
+    assert first["keypoints"] == [1.5, 2.0, 2, 3.0, 2.5, 1, *(0.0, 0.0, 0) * 2]
+    assert second["keypoints"] == [0.0, 0.0, 0, 2.0, 1.0, 1, *(0.0, 0.0, 0) * 2]
+    assert (first["num_keypoints"], second["num_keypoints"], "keypoints" in third) == (2, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"viewpoint": {"azimuth": 4.0, "elevation": 0.0, "distance": -1}}, "viewpoint: distance is below 0"),
+        ({"viewpoint": {"azimuth": 1.0, "elevation": 0.0, "roll": 1}}, "viewpoint: not a viewpoint"),
+        ({"viewpoint": {"azimuth": 10**400, "elevation": 0.0}}, "viewpoint: not a viewpoint"),
+        ({"landmarks": {"nose": [1, 2]}}, "landmarks: not a list of landmarks"),
+        ({"landmarks": [{"name": "\ud800", "x": 1, "y": 2}]}, "landmarks: name of a landmark is not text"),
+        ({"landmarks": [{"name": "a", "x": None, "y": 2}]}, "landmarks: visible landmark a has no place"),
+    ],
+)
+def test_wrong_poses_in_a_coco_file_are_named(tmp_path: Path, changes: dict[str, object], says: str) -> None:
+    image = {"id": 1, "width": 8, "height": 6, "sightline": {"scene": "s", "view": "0", "source": "made"}}
+    thing = {
+        "id": 3,
+        "image_id": 1,
+        "category_id": 1,
+        "bbox": [0, 0, 4, 4],
+        "sightline": {"object": "0", **changes},
+    }
+    content = {"images": [image], "annotations": [thing], "categories": [{"id": 1, "name": "bus"}]}
+    (tmp_path / "c.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match=f"c.json, row annotation 3, {says}"):
+        list(named("coco").read(tmp_path / "c.json"))
+
+
+def test_voc_has_the_side_of_a_viewpoint_as_pose() -> None:
+    turns = (0.0, 44.9, 45.0, 134.0, 200.0, 300.0)
+    ids = [str(i) for i in range(len(turns) + 2)]
+    views = {k: Viewpoint(turn, 10.0) for k, turn in zip(ids, turns, strict=False)}
+    views[ids[-1]] = Viewpoint(0.0, 0.0)
+    scene = Scene(
+        "s",
+        views=(View("0", size=(8, 6)),),
+        objects=tuple(Object(k, "bus", {"pose": "SideFaceLeft"} if k == ids[-1] else {}) for k in ids),
+        sightings=tuple(Sighting("0", k, (0.0, 0.0, 4.0, 4.0), viewpoint=views.get(k)) for k in ids),
+    )
+    (again,) = there_and_back([scene], "voc")
+    poses = [thing.attributes.get("pose") for thing in again.objects]
+    assert poses == ["Frontal", "Frontal", "Left", "Left", "Rear", "Right", None, "SideFaceLeft"]
 
 
 @pytest.mark.parametrize("name", ["yolo", "voc"])
@@ -133,9 +232,38 @@ def test_photos_and_names_go_along(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scene", "left"),
+    ("scene", "left", "coco"),
     [
-        (Scene("s", views=(View("0"),)), []),
+        (Scene("s", views=(View("0"),)), [], []),
+        (
+            Scene(
+                "s",
+                source="made",
+                views=(View("0", size=(8, 6)),),
+                objects=(Object("0", "cat"),),
+                sightings=(
+                    Sighting(
+                        "0",
+                        "0",
+                        (0, 0, 1, 1),
+                        landmarks=(Landmark("nose", 1.0, 1.0),),
+                        viewpoint=Viewpoint(1.0, 1.0),
+                    ),
+                ),
+            ),
+            ["1 viewpoint", "1 object with landmark"],
+            [],
+        ),
+        (
+            Scene(
+                "s",
+                views=(View("0", size=(8, 6)),),
+                objects=(Object("0", "cat"),),
+                sightings=(Sighting("0", "0", (0, 0, 1, 1), viewpoint=Viewpoint(1.0, 1.0)),),
+            ),
+            ["1 viewpoint"],
+            ["1 viewpoint"],  # without a source only COCO's own keys are written
+        ),
         (
             Scene(
                 "s",
@@ -145,12 +273,13 @@ def test_photos_and_names_go_along(tmp_path: Path, name: str) -> None:
                 relations=(Relation("0", "1", "vrd", "on"),),
             ),
             ["1 boxless object", "1 mask", "1 relation"],
+            ["1 boxless object"],
         ),
     ],
 )
-def test_what_boxes_cannot_tell_is_counted(scene: Scene, left: list[str]) -> None:
+def test_what_boxes_cannot_tell_is_counted(scene: Scene, left: list[str], coco: list[str]) -> None:
     tables = tables_from_scenes([scene])
-    assert [named(name).left_out(tables) for name in ("yolo", "voc", "coco")] == [left, left, []]
+    assert [named(name).left_out(tables) for name in ("yolo", "voc", "coco")] == [left, left, coco]
 
 
 @pytest.mark.parametrize("name", ["yolo", "voc"])

@@ -28,9 +28,9 @@ from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Camera, Object, Relation, Scene, Sighting, View, validate
 from sightline.scenes.labels import PREDICATES, SPATIAL
-from sightline.store.convert import tables_in_parts
+from sightline.store.convert import landmarks_from, tables_in_parts, viewpoint_from
 from sightline.store.formats.clevr_write import ASPECTS, EXTENSION, LOOKS, height_of, middle, own_attributes, write
-from sightline.store.formats.jsonio import JsonEntry, dump, is_text, load, names_keys, object_entry
+from sightline.store.formats.jsonio import JsonEntry, dump, is_text, load, names_keys, object_entry, pose_texts
 from sightline.store.formats.photos import find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.schema import UNITS
@@ -279,7 +279,12 @@ def _sighting(place: _EntryPart, ids: Sequence[str], sizes: Mapping[str, tuple[i
     x0, y0, x1, y1 = place.vector("box", 4)
     hidden = place.share("occluded_fraction")
     visible, amodal = (_mask(place, key, sizes[view]) for key in ("visible", "amodal"))
-    return Sighting(view, ids[index], (x0, y0, x1, y1), visible, amodal, hidden, frozenset(place.texts("flags")))
+    flags, posed = frozenset(place.texts("flags")), pose_texts(place)
+    marks, turn = landmarks_from(posed["landmarks"] or "[]"), posed["viewpoint"]
+    box = (x0, y0, x1, y1)
+    return Sighting(
+        view, ids[index], box, visible, amodal, hidden, flags, marks, None if turn is None else viewpoint_from(turn)
+    )
 
 
 def _mask(place: _EntryPart, key: str, size: tuple[int, int] | None) -> bytes | None:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -237,6 +238,8 @@ def _sighting(seen: Sighting, index: dict[str, int]) -> Entry:
     entry: Entry = {"view": seen.view_id, "object": index[seen.object_id], "box": list(seen.box)}
     entry |= {name: rle.decode("ascii", "replace") for name, rle in masks.items() if rle is not None}
     entry |= {} if seen.occluded_fraction is None else {"occluded_fraction": seen.occluded_fraction}
+    entry |= {"viewpoint": asdict(seen.viewpoint)} if seen.viewpoint else {}
+    entry |= {"landmarks": [asdict(mark) for mark in seen.landmarks]} if seen.landmarks else {}
     return entry | ({"flags": sorted(seen.flags)} if seen.flags else {})
 
 

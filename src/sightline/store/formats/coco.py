@@ -14,8 +14,8 @@ coco_category_id, supercategory, coco_area, coco_extra (other keys, JSON) and, o
 coco_image (the image's other keys, JSON). Unused categories, ``info`` and ``licenses`` are not kept.
 
 Scenes that did not come from COCO are written with a key ``sightline`` in images (scene, view, split, source,
-camera) and annotations (object, attributes, pose, shape), and ``view`` in relations that hold in one view: read
-again, several images are one scene, and an object has one annotation a view.
+camera) and annotations (object, attributes, pose, shape, viewpoint, landmarks), and ``view`` in relations that hold
+in one view: read again, several images are one scene, and an object has one annotation a view.
 
 A box may leave the image by `EDGE_TOLERANCE` pixels, since drawing tools round; it is stored as it stands.
 """
@@ -45,12 +45,12 @@ from sightline.store.formats.coco_entries import (
     picture_folders,
     split_names,
 )
-from sightline.store.formats.coco_write import EXTENSION, write
-from sightline.store.formats.jsonio import JsonEntry, dump, entries, is_text, load, names_keys
+from sightline.store.formats.coco_write import EXTENSION, left_out, write
+from sightline.store.formats.jsonio import JsonEntry, dump, entries, is_text, load, names_keys, pose_texts
 from sightline.store.schema import SCHEMAS
 from sightline.store.tables import Tables
 
-__all__ = ["detect", "read", "write"]
+__all__ = ["detect", "left_out", "read", "write"]
 
 _IMAGES_A_PART: Final = 1000
 _PREFIX: Final = "instances_"
@@ -346,7 +346,9 @@ def _object(number: int, entry: JsonEntry, index: _Index, image: _Image, extra: 
 def _sighting(object_id: str, entry: JsonEntry, image: _Image) -> dict[str, Any]:
     x0, y0, x1, y1 = box_of(entry, (image.width, image.height))
     crowd = entry.integer("iscrowd", high=1, default=0)
+    posed = pose_texts(_inner(entry)) if image.extended and EXTENSION in entry.values else {}
     return {
+        **posed,
         "scene_id": image.scene_id,
         "view_id": image.view_id,
         "object_id": object_id,

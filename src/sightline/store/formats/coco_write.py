@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,9 +11,12 @@ import polars as pl
 
 from sightline.errors import DataError
 from sightline.geometry import masks
+from sightline.scenes.types import Landmark
 from sightline.store.blobs import blob_path
+from sightline.store.convert import landmarks_from
 from sightline.store.formats.jsonio import write_json
 from sightline.store.tables import Tables
+from sightline.text import counted
 
 _MOST_DECIMALS: Final = 15
 
@@ -23,7 +26,8 @@ def write(tables: Tables | Iterable[Tables], path: Path) -> None:
 
     Ids that came from COCO are kept where all are there and unique, else counted from 1. Masks are written as
     compressed run lengths. A picture kept in the dataset is named by its path below the dataset's ``images``.
-    Landmarks and viewpoints are left out, and so are objects that no view shows, with their relations.
+    Landmarks are also written as keypoints: 2 seen, 1 hidden, 0 without a place in the picture. Objects that no
+    view shows are left out, with their relations.
 
     Args:
         tables: Scenes; every view needs its size in pixels, normalised boxes are scaled by it.
@@ -37,6 +41,7 @@ def write(tables: Tables | Iterable[Tables], path: Path) -> None:
     images = _images(whole.views, facts)
     categories, category_of = _categories(whole.objects, facts)
     annotations, place_of = _annotations(whole, facts, images, category_of)
+    _name_keypoints(categories, annotations)
     content: dict[str, Any] = {
         "images": list(images.values()),
         "annotations": annotations,
@@ -47,6 +52,14 @@ def write(tables: Tables | Iterable[Tables], path: Path) -> None:
     write_json(Path(path), content)
 
 
+def left_out(tables: Tables) -> list[str]:
+    """What scenes hold that a COCO file does not."""
+    seen = tables.objects.join(tables.sightings, on=["scene_id", "object_id"], how="anti").height
+    plain = tables.views.filter(pl.col("source").is_in(PLAIN)).select("scene_id").unique()
+    posed = tables.sightings.join(plain, on="scene_id")["viewpoint"].count()
+    return [counted(n, thing) for thing, n in (("boxless object", seen), ("viewpoint", posed)) if n]
+
+
 Key = tuple[str, str]  # (scene id, object id) or (scene id, view id)
 Facts = dict[Key, dict[str, str]]
 Places = dict[tuple[str, str, str | None], tuple[int, int]]
@@ -54,6 +67,12 @@ Places = dict[tuple[str, str, str | None], tuple[int, int]]
 
 EXTENSION: Final = "sightline"
 """Key of an image or annotation under which stands what COCO has no place for."""
+
+PLAIN: Final = ("", "coco")
+"""Sources whose scenes are written with COCO's own keys alone."""
+
+_SEEN: Final = {"visible": 2, "self_occluded": 1, "occluded": 1}
+"""State of a landmark → COCO's of a keypoint; 0 for all others."""
 
 
 def _facts(objects: pl.DataFrame) -> Facts:
@@ -93,7 +112,7 @@ def _file_name(ref: str) -> str:
 
 def _is_extended(source: str) -> bool:
     """Whether scenes have more to tell than COCO's own keys; what came from COCO goes out as it came."""
-    return source not in ("", "coco")
+    return source not in PLAIN
 
 
 def _view(row: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +167,8 @@ def _annotations(
         start = {"id": number, "image_id": images[view]["id"], "category_id": category_of[key]}
         entries.append(start | _annotation(row, facts[key], images[view], normalised=units[view] == "normalised"))
         if EXTENSION in images[view]:
-            entries[-1][EXTENSION] = _thing(things[key], facts[key])
+            posed = {name: json.loads(row[name]) for name in ("viewpoint", "landmarks") if row[name]}
+            entries[-1][EXTENSION] = _thing(things[key], facts[key]) | posed
     return entries, place_of
 
 
@@ -180,8 +200,35 @@ def _annotation(
         **({} if whole is None else {"amodal_segmentation": _run_lengths(whole, image)}),
         **({} if hidden is None else {"occluded_fraction": hidden}),
         **({"flags": flags} if flags else {}),
+        **(
+            {"keypoints": {mark.name: mark for mark in landmarks_from(row["landmarks"])}}
+            if row["landmarks"]
+            else {}
+        ),
         **(json.loads(fact["coco_extra"]) if "coco_extra" in fact else {}),
     }
+
+
+def _name_keypoints(categories: Iterable[dict[str, Any]], annotations: Sequence[dict[str, Any]]) -> None:
+    """Turn landmarks by name into COCO's lists of x, y and state, in the order of the category's ``keypoints``."""
+    names: dict[int, dict[str, None]] = {}
+    for entry in annotations:
+        names.setdefault(entry["category_id"], {}).update(dict.fromkeys(entry.get("keypoints", ())))
+    for category in categories:
+        if names.get(category["id"]):
+            category |= {"keypoints": list(names[category["id"]]), "skeleton": []}
+    for entry in annotations:
+        listed = names[entry["category_id"]]
+        marks = [entry["keypoints"].get(name) for name in listed] if "keypoints" in entry else []
+        triples = [_keypoint(mark) for mark in marks]
+        if triples:
+            entry["keypoints"] = [number for triple in triples for number in triple]
+            entry["num_keypoints"] = sum(state > 0 for _, _, state in triples)
+
+
+def _keypoint(mark: Landmark | None) -> tuple[float, float, int]:
+    state = 0 if mark is None or mark.x is None else _SEEN.get(mark.state, 0)
+    return (mark.x or 0.0, mark.y or 0.0, state) if mark is not None and state else (0.0, 0.0, 0)
 
 
 def _run_lengths(rle: bytes, image: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from sightline.documents import read_json
 from sightline.errors import DataError
 from sightline.files import atomic_write
+from sightline.store.check import POSE_FAULTS
 
 _HEAD: Final = 1 << 16
 _LARGEST: Final = 2**63 - 1
@@ -173,6 +174,26 @@ def numbered(values: Collection[Any], section: str, file: Path, kind: str) -> It
             raise entry.error("id stands twice", "id", "an id of its own", number)
         seen.add(number)
         yield number, JsonEntry(file, f"{kind} {number}", value)
+
+
+def pose_texts(entry: JsonEntry) -> dict[str, str | None]:
+    """Viewpoint and landmarks of a sighting, which stand under these keys, as the texts that tables hold."""
+    texts: dict[str, str | None] = dict.fromkeys(POSE_FAULTS)
+    for key, fault_of in POSE_FAULTS.items():
+        given = entry.values.get(key)
+        if given is None:
+            continue
+        try:
+            text = dump(given, ascii_only=False)
+        except ValueError:
+            raise entry.error("numbers are not finite", key, "JSON", given) from None
+        fault = fault_of(text)
+        if fault is None and not all(is_text(mark["name"]) for mark in (given if key == "landmarks" else ())):
+            fault = "name of a landmark is not text"
+        if fault is not None:
+            raise entry.error(fault, key, found=given)
+        texts[key] = text
+    return texts
 
 
 def dump(value: object, *, ascii_only: bool = True) -> str:

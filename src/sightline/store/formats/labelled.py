@@ -88,6 +88,7 @@ def left_out(tables: Tables) -> list[str]:
     boxless = tables.objects.join(boxes, on=["scene_id", "object_id"], how="anti").height
     masks = sum(boxes[name].count() for name in ("visible_mask", "amodal_mask"))
     lost = {"boxless object": boxless, "mask": masks, "relation": tables.relations.height}
+    lost |= {"viewpoint": boxes["viewpoint"].count(), "object with landmark": boxes["landmarks"].count()}
     return [counted(n, thing) for thing, n in lost.items() if n]
 
 

@@ -11,7 +11,9 @@ Unspecified. Parts of a person, ``point`` and ``actions`` are not kept.
 A box may leave the photo by `check.EDGE_TOLERANCE` pixels, since some tools count from 0.
 
 Written are boxes (in whole pixels as whole numbers, others as the shortest decimals that give the same box again),
-flags, pose, the photos the dataset keeps, and the lists of the splits. Masks and relations have no place there.
+flags, pose, the photos the dataset keeps, and the lists of the splits. Masks, landmarks and relations have no place
+there, and of a viewpoint only which quarter it lies in, where no pose is told: Frontal, Left (facing left), Rear,
+Right.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from xml.etree import ElementTree
 
 from sightline.errors import DataError
 from sightline.files import read_bytes, staged_folder
+from sightline.geometry import Viewpoint
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.blobs import Blobs
@@ -102,7 +105,7 @@ def _annotation(shown: ExportedView, photo: str) -> ElementTree.Element:
     for seen in shown.sightings:
         thing = shown.scene.object(seen.object_id)
         entry = ElementTree.SubElement(root, "object")
-        _texts(entry, name=thing.category, pose=thing.attributes.get("pose", "Unspecified"))
+        _texts(entry, name=thing.category, pose=thing.attributes.get("pose", _pose(seen.viewpoint)))
         _texts(entry, **{flag: int(flag in seen.flags) for flag in FLAGS})
         x0, y0, x1, y1 = shown.box(seen, normalised=False)
         ends = {"xmin": extent(-1.0, x0), "ymin": extent(-1.0, y0), "xmax": x1, "ymax": y1}
@@ -111,6 +114,17 @@ def _annotation(shown: ExportedView, photo: str) -> ElementTree.Element:
             **{k: f"{v:.0f}" if v == int(v) else repr(v) for k, v in ends.items()},
         )
     return root
+
+
+def _pose(viewpoint: Viewpoint | None) -> str:
+    """VOC's word for the side an object is seen from; azimuth 90 shows it facing left.
+
+    >>> [_pose(Viewpoint(azimuth, 0.0)) for azimuth in (350.0, 90.0, 180.0, 230.0)]
+    ['Frontal', 'Left', 'Rear', 'Right']
+    """
+    if viewpoint is None:
+        return "Unspecified"
+    return ("Frontal", "Left", "Rear", "Right")[int((viewpoint.azimuth + 45.0) % 360.0 // 90.0)]
 
 
 def _texts(parent: ElementTree.Element, **values: object) -> None:
