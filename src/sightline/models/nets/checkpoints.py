@@ -62,6 +62,11 @@ NETWORKS: Final[Mapping[str, NetworkEntry]] = MappingProxyType(
             f"{_NETS}.segmenter:Upernet",
             "sightline.models.picture_nets:load_segmenter",
         ),
+        "sightline-inpainter-1": NetworkEntry(
+            f"{_NETS}.inpainter:InpainterConfig",
+            f"{_NETS}.inpainter:Inpainter",
+            "sightline.models.fills.network:NetworkFill",
+        ),
     }
 )
 """Every kind of network, as it stands in a header under ``kind``."""

@@ -1,0 +1,199 @@
+"""Train the context paper's in-painting network on pictures of worlds, and measure it on worlds it never saw.
+
+``PYTHONPATH=src python benchmarks/inpainter.py train --deadline 575 --out runs --results docs/results/context``
+trains within that many seconds: pictures are drawn on the card with and without an object, placed by worker
+processes. It chooses the number of steps by the speed of a few, goes on where it was interrupted when called again
+with the same folders, and at the end writes ``inpainter-NAME.safetensors`` (half precision) and
+``inpainter-NAME.json``. ``… measure --weights FILE`` measures weights again. Without a card all is slow.
+Needs torch, Lightning, safetensors, numpy, numba (with numba-cuda on a card) and yaml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+TRAIN = ("context/train", "geospa/diverse", "kitchen", "context/train", "room", "geospa/invented")
+HELD_OUT = ("context/unbiased", "context/reversed", "geospa/val_op", "geospa/val_kitchen", "street")
+SEED_OF_HELD_OUT = 1_000_003
+MEASURE_S, SAVE_S = 40, 8
+"""Seconds to leave for the measurement, and for saving a training that is not done."""
+LARGEST = 16e6
+"""Bytes of weights that may come with Sightline."""
+BEGUN = time.time()
+
+
+def say(*words: object) -> None:
+    print(f"[{time.time() - BEGUN:6.1f} s]", *words, flush=True)
+
+
+def train(args: argparse.Namespace) -> None:
+    import torch
+
+    from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
+    from sightline.models.nets.inpainter import WIDTHS, Inpainter
+    from sightline.plain import plain
+    from sightline.training.fit import fit
+    from sightline.training.inpainter.task import InpainterPlan, InpainterTask
+
+    torch.set_float32_matmul_precision("high")
+    torch.backends.cudnn.benchmark = True
+    cuda = torch.cuda.is_available()
+    folder = args.out / f"inpainter-{args.name}"
+    plan = InpainterPlan(
+        width=WIDTHS[args.name] if args.width is None else args.width,
+        batch=args.batch,
+        side=args.side,
+        seed=args.seed,
+        adversarial=args.adversarial,
+        precision="bf16" if cuda else "fp32",
+    )
+    source = source_of(args.worlds or TRAIN, plan.seed, plan.batch, args)
+    if (folder / "plan.json").exists():  # it goes on
+        steps = json.loads((folder / "plan.json").read_text())["plan"]["steps"]
+    else:
+        steps = args.steps or affordable(plan, source, args)
+    plan = replace(plan, steps=steps, warmup=min(plan.warmup, max(1, steps // 10)))
+    say(f"{args.name}: {steps} steps of {plan.batch} pictures of {plan.side}×{plan.side} pixels")
+
+    def progress(done: int, of: int, row: Any) -> None:
+        figures = ", ".join(f"{key} {row[key]:.4f}" for key in InpainterTask.metrics)
+        say(f"{done}/{of}: {figures}, {row['images_per_s']:.0f} images/s")
+
+    left = args.deadline - SAVE_S - (time.time() - BEGUN) if args.deadline else float("inf")
+    task = InpainterTask(plan, source)
+    done = fit(task, folder, log_every=args.log_every, save_every=10**9, seconds=left, progress=progress)[1]
+    if done.steps < done.planned:
+        say(f"{done.steps} of {done.planned} steps; goes on when it is called again")
+        return
+    net, about = load_checkpoint(done.weights, Inpainter)
+    args.results.mkdir(parents=True, exist_ok=True)
+    kept = args.results / f"inpainter-{args.name}.safetensors"
+    content = dump_checkpoint(net, about, half=True)
+    kept.write_bytes(content)
+    if len(content) > LARGEST:
+        say(f"{kept}: {len(content) / 1e6:.1f} MB, more than the {LARGEST / 1e6:.0f} MB that may ship")
+    facts = {"plan": plain(plan), "source": source.facts(), "images_seen": steps * plan.batch}
+    measure(net, args, facts | {"bytes": len(content), "images_per_s": done.last.get("images_per_s")})
+
+
+def source_of(worlds: Any, seed: int, batch: int, args: argparse.Namespace) -> Any:
+    import torch
+
+    from sightline.training.inpainter.pairs import PairSource, PairStream
+    from sightline.worlds import load_world
+
+    drawn = [replace(load_world(name), resolution=args.size) if args.size else name for name in worlds]
+    return PairSource(
+        PairStream(drawn, seed=seed, size=batch, cuda=torch.cuda.is_available()), workers=args.workers
+    )
+
+
+def affordable(plan: Any, source: Any, args: argparse.Namespace) -> int:
+    """Steps that fit into the time left, by the speed of a few that also compile everything."""
+    from sightline.training.fit import fit
+    from sightline.training.inpainter.task import InpainterTask
+
+    if not args.deadline:
+        return int(plan.steps)
+    folder = args.out / f"calibration-{time.time():.0f}"
+    _, tried = fit(InpainterTask(replace(plan, steps=40, warmup=1), source), folder, log_every=20, save_every=10**9)
+    shutil.rmtree(folder)
+    speed = tried.last["images_per_s"]
+    left = args.deadline - MEASURE_S - SAVE_S - (time.time() - BEGUN)
+    say(f"calibrated: {speed:.0f} images/s, {left:.0f} s left")
+    return max(20, int(0.95 * left * speed / plan.batch / 20) * 20)
+
+
+def measure(net: Any, args: argparse.Namespace, facts: dict[str, Any]) -> None:
+    """PSNR and mean absolute error in the hole on worlds that were not learned from, beside a flat fill."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    net = net.to(device).eval()
+    found = {world: on_world(net, world, args) for world in (args.held_out or HELD_OUT)}
+    for world, row in found.items():
+        say(
+            f"{world}: PSNR in the hole {row['psnr']:.2f} dB, flat fill {row['psnr_flat']:.2f} dB, n {row['holes']}"
+        )
+    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    whole = {**facts, "held_out": found, "torch": torch.__version__, "device": name, "name": args.name}
+    args.results.mkdir(parents=True, exist_ok=True)
+    (args.results / f"inpainter-{args.name}.json").write_text(json.dumps(whole, indent=1) + "\n")
+
+
+def on_world(net: Any, world: str, args: argparse.Namespace) -> dict[str, float]:
+    """Mean over holes: an object's grown mask, to be filled with the scene without it."""
+    import torch
+
+    from sightline.training.inpainter.examples import examples
+
+    batch = min(32, args.scenes)
+    source = source_of([world], SEED_OF_HELD_OUT, batch, args)
+    rows = []
+    torch.manual_seed(0)
+    for loaded in source.loader(0, -(-args.scenes // batch)):
+        made = examples(source.pairs(loaded), args.side, objects=1.0, moved=0.0, changed=False)
+        with torch.inference_mode():
+            painted = net(made.pictures, made.holes).float()
+        ring = torch.nn.functional.max_pool2d(made.holes, 11, stride=1, padding=5) - made.holes
+        flat = (made.pictures * ring).sum((2, 3), keepdim=True) / ring.sum((2, 3), keepdim=True).clamp(min=1)
+        pixels = 3 * made.holes.sum((1, 2, 3))
+        for filled, keys in ((painted, ("psnr", "error")), (flat.expand_as(painted), ("psnr_flat", "error_flat"))):
+            away = (filled - made.targets) / 2 * made.holes
+            square = away.square().sum((1, 2, 3)) / pixels
+            rows.append((keys[0], -10 * square.clamp(min=1e-7).log10()))
+            rows.append((keys[1], 255 * away.abs().sum((1, 2, 3)) / pixels))
+    names = dict.fromkeys(name for name, _ in rows)
+    joined = {name: torch.cat([values for one, values in rows if one == name]) for name in names}
+    return {name: float(values.mean()) for name, values in joined.items()} | {"holes": len(joined["psnr"])}
+
+
+def again(args: argparse.Namespace) -> None:
+    from sightline.models.nets.checkpoints import load_checkpoint
+    from sightline.models.nets.inpainter import Inpainter
+
+    kept = args.results / f"inpainter-{args.name}.json"
+    facts = json.loads(kept.read_text()) if kept.exists() else {}
+    measure(load_checkpoint(args.weights, Inpainter).net, args, facts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("what", choices=["train", "measure"])
+    parser.add_argument(
+        "--name", default="narrow", choices=["seed", "narrow"], help="the paper's, or three quarters"
+    )
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="folder of trainings")
+    parser.add_argument("--results", type=Path, default=Path("docs/results/context"))
+    parser.add_argument("--weights", type=Path, help="for measure")
+    parser.add_argument("--worlds", nargs="*", help=f"by default {' '.join(TRAIN)}")
+    parser.add_argument("--held-out", nargs="*", help=f"by default {' '.join(HELD_OUT)}")
+    parser.add_argument("--size", type=lambda text: tuple(map(int, text.split("x"))), help="WxH of the pictures")
+    parser.add_argument("--side", type=int, default=256, help="of the squares cut out of them")
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--width", type=int, help="channels, for a trial")
+    parser.add_argument("--steps", type=int, help="by default as many as the deadline allows, else 2000")
+    parser.add_argument("--adversarial", type=float, default=0.01)
+    parser.add_argument("--scenes", type=int, default=256, help="held-out scenes of each world")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--log-every", type=int, default=50)
+    parser.add_argument("--deadline", type=float, default=0.0, help="seconds for everything; 0 for no limit")
+    args = parser.parse_args()
+    if args.what == "train":
+        train(args)
+    elif args.weights is None:
+        parser.error("measure needs --weights")
+    else:
+        again(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
