@@ -218,7 +218,14 @@ def test_every_exam_that_model_and_data_allow(data: sl.Dataset, tmp_path: Path) 
     for name in ("relations", "predicates"):
         assert [result.name for result in taken[name].models] == ["both"]
         assert any(note.startswith("coin: the exam needs the skill") for note in taken[name].notes)
-    assert set(taken) | set(made.skipped) == {"relations", "predicates", "turing", "statements", "viewpoint"}
+    assert set(taken) | set(made.skipped) == {
+        "relations",
+        "predicates",
+        "turing",
+        "statements",
+        "viewpoint",
+        "context",
+    }
     assert len({result.run.folder.parent.name for result in made}) == len(taken)
     assert "headline" in str(made)
     names = {run.exam for run in map(Run.open, run_folders([tmp_path]))}
@@ -228,7 +235,7 @@ def test_every_exam_that_model_and_data_allow(data: sl.Dataset, tmp_path: Path) 
 def test_exams_that_cannot_be_taken_say_why(simulated: Path, tmp_path: Path) -> None:
     made = sl.examine("size", simulated, out=tmp_path, baselines=False, limit=3)
     assert [exam.exam.name for exam in made.exams] == ["relations"]
-    assert set(made.skipped) == {"predicates", "turing", "statements", "viewpoint"}
+    assert set(made.skipped) == {"predicates", "turing", "statements", "viewpoint", "context"}
     assert "predicates: not taken, " in str(made)
     with pytest.raises(sl.ConfigError, match="no exam can be taken: relations: shape_prior: the exam needs"):
         sl.examine("shape_prior", simulated, out=tmp_path / "none")

@@ -8,25 +8,25 @@ A model may also have hooks, all of them optional. Where one is given for a sing
 one is called, else the one for all (``prepare``):
 
 - ``check_<exam>(spec)`` or ``check(spec)``: called before anything is written; raise a ModelError where the model
-  could not answer. The spec is a `RelationsSpec`, `QuerySpec`, `TuringSpec` or `ViewpointSpec`.
+  could not answer. The spec is a `RelationsSpec`, `QuerySpec`, `TuringSpec`, `ViewpointSpec` or `ContextSpec`.
 - ``prepare_<exam>(study)`` or ``prepare(study)``: called before the first question, with what the model may learn
-  from: a `RelationsStudy`, `PredicatesStudy`, `StatementsStudy`, `TuringStudy` or `ViewpointStudy`.
+  from: a `RelationsStudy`, `PredicatesStudy`, `StatementsStudy`, `TuringStudy`, `ViewpointStudy` or `ContextStudy`.
 - ``facts()``: a dict of JSON values to be kept with the run (weights, chosen margins).
 - ``name`` (str): how tables call the model. ``seed`` (int): kept with the run.
 
 Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views to be shown; whether those that the
-data has will do), ``sees_truth`` (predicates: a baseline that is handed the truth as its study), ``cross_fits``
-(relations, statements, viewpoint: its study has the labels of what is to come, and it promises never to use a
-cluster's own labels to answer about it), ``stored_answers`` (relations: its answers, or what they rest on, are
-read from files, so that it is not asked about changed pictures), ``attention(queries)`` (predicates: where it
-looks, for the report), ``on_truth(asked, truth)`` (Turing: the true answer after each question) and
-``seek(scene_id, stream, step)`` (Turing: the place of the next question, for a model that reads its answers from a
-file).
+data has will do), ``sees_truth`` (predicates, context: a baseline that is handed the truth as its study),
+``cross_fits`` (relations, statements, viewpoint, context: its study has the labels of what is to come, and it
+promises never to use a cluster's own labels to answer about it), ``stored_answers`` (relations: its answers, or
+what they rest on, are read from files, so that it is not asked about changed pictures), ``attention(queries)``
+(predicates: where it looks, for the report), ``on_truth(asked, truth)`` (Turing: the true answer after each
+question) and ``seek(scene_id, stream, step)`` (Turing: the place of the next question, for a model that reads its
+answers from a file).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -224,6 +224,42 @@ class ViewpointStudy:
     categories: tuple[str, ...]
     angles: NDArray[np.float64]
     own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSpec:
+    """What the questions of a context exam will be about.
+
+    Attributes:
+        scenes: Ids of all pictures to be asked about; those of edits begin with one of them.
+        classes: Classes of their objects.
+        stuff: Classes of what is no object: ground, walls, sky.
+    """
+
+    scenes: tuple[str, ...]
+    classes: tuple[str, ...]
+    stuff: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ContextStudy:
+    """Pictures with their classes to learn from.
+
+    Attributes:
+        scenes: The scene of each picture.
+        present: The classes in each.
+        classes: All classes of the pictures to come, sorted.
+        own: These are the pictures to come, for a baseline with ``cross_fits = True``, which promises never to use
+            a scene's own classes to learn from.
+        shown: Id of a picture that will be shown, original or edit → class → pixels of it there; only for a
+            baseline with ``sees_truth = True``, such as one whose score is known beforehand.
+    """
+
+    scenes: tuple[str, ...]
+    present: tuple[frozenset[str], ...]
+    classes: tuple[str, ...]
+    own: bool = False
+    shown: Callable[[str], Mapping[str, int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

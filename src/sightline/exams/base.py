@@ -476,6 +476,23 @@ def split_named(given: str | None, data: Dataset) -> str | None:
     return alike[0] if len(alike) == 1 else given
 
 
+def training_split(exam: Exam[Any], data: Dataset) -> str | None:
+    """The split to learn from, by an exam's options `train_split` and `split`; None where there is none.
+
+    Left open (None) it is the data's training split, unless that is examined. ConfigError for one it does not have.
+    """
+    split: str | None = getattr(exam, "train_split", None)
+    test = split_named(getattr(exam, "split", None), data)
+    if split is None:
+        usual = [name for name in data.splits if SPLIT_WORDS.get(name.lower()) == SPLIT_WORDS["train"]]
+        return usual[0] if usual and test not in (None, usual[0]) else None
+    named = split_named(split, data)
+    if split and (named not in data.splits or named == test):
+        others = [name for name in data.splits if name != test]
+        raise ConfigError(f"no training split {split!r}: there is {' or '.join(others) or 'none'}")
+    return named or None
+
+
 def unknown_exam(name: str, known: Sequence[str]) -> ConfigError:
     """What to say of an exam that nobody knows."""
     return ConfigError(f"there is no exam {name!r}{hint(name, known)}")

@@ -18,6 +18,7 @@ EXAMS: Final[Mapping[str, str]] = {
     "turing": "sightline.exams.turing.exam:TuringExam",
     "statements": "sightline.exams.statements:StatementsExam",
     "viewpoint": "sightline.exams.viewpoint.exam:ViewpointExam",
+    "context": "sightline.exams.context.exam:ContextExam",
 }
 """Exams that come with Sightline: name → where the class is; nothing is imported until it is asked for."""
 

@@ -132,6 +132,13 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ("viewpoint", "adapters.answers"): [
         ("viewpoint_answers", "ViewpointAnswers", "viewpoints from a CSV or JSONL; path=PATH", "", {})
     ],
+    ("classify", "baselines.context"): [
+        ("chance", "ChanceScores", "logits at random, seeded by the picture's pixels", "", {}),
+        ("class_frequency", "FrequencyPrior", "log odds of a class's frequency", "blind", {}),
+        ("cooccurrence", "CooccurrencePrior", "naive Bayes of a class given the others there", "blind", {}),
+        ("pixel_count", "PixelCount", "the class's true pixels: inequality (1) always holds", "", {}),
+        ("context_only", "ContextOnly", "the number of other classes: inequality (1) never holds", "", {}),
+    ],
     ("answer", "adapters.answers"): [
         ("answers", "TuringAnswers", "Turing answers from a CSV or JSONL; path=PATH", "", {})
     ],

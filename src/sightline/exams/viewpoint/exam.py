@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 
 from sightline.errors import ConfigError, DataError
-from sightline.exams.base import Entrants, Exam, Measures, RankedMeasures, check_split, option, split_named
+from sightline.exams.base import Entrants, Exam, Measures, RankedMeasures, check_split, option, training_split
 from sightline.exams.hooks import model_call
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
@@ -22,7 +22,6 @@ from sightline.hints import hint
 from sightline.skills import BoxedObjects, Detections, ViewAngles, ViewpointSpec, ViewpointStudy, skills_of
 from sightline.stats.viewed_boxes import VIEWS, Difficult, ViewRules
 from sightline.store import Dataset
-from sightline.store.schema import SPLIT_WORDS
 
 Boxes = Literal["given", "detected"]
 
@@ -137,18 +136,6 @@ class ViewpointExam(Exam[ViewpointItem]):
             notes += (f"{bare:,} of {total:,} images have no photo: who looks cannot answer there",)
         return Entrants(tuple(models), priors, notes)
 
-    def training(self, data: Dataset) -> str | None:
-        """The split to learn from; None where there is none. ConfigError for one the data does not have."""
-        split, test = self.train_split, split_named(self.split, data)
-        if split is None:
-            usual = [name for name in data.splits if SPLIT_WORDS.get(name.lower()) == SPLIT_WORDS["train"]]
-            return usual[0] if usual and test not in (None, usual[0]) else None
-        named = split_named(split, data)
-        if split and (named not in data.splits or named == test):
-            others = [name for name in data.splits if name != test]
-            raise ConfigError(f"no training split {split!r}: there is {' or '.join(others) or 'none'}")
-        return named or None
-
     def spec(self, model: Any, data: Dataset) -> ViewpointSpec:  # noqa: ARG002 - a hook
         """Pictures, classes and objects to come."""
         items = self.items(data)
@@ -158,7 +145,7 @@ class ViewpointExam(Exam[ViewpointItem]):
 
     def study(self, model: Any, data: Dataset) -> ViewpointStudy | None:
         """Objects of the training split; where there is none the objects to come, for one that ``cross_fits``."""
-        split = self.training(data)
+        split = training_split(self, data)
         own = split is None
         if own and not getattr(model, "cross_fits", False):
             return None

@@ -1,0 +1,233 @@
+"""The context exam: does a model see an object, or guess it from its surroundings?
+
+Every picture is shown as it is and with one class after another removed (I − c). A classifier should score a class
+higher wherever it still is than where it was removed; a segmenter should not change its mind about what stayed; who
+answers questions should notice what is gone and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache, partial
+from typing import Any, ClassVar, Final, Literal, Self, get_args
+
+from sightline.edits import Fill, Removal, open_fill
+from sightline.errors import ConfigError, ModelError
+from sightline.exams.base import Entrants, Exam, Measures, RankedMeasures, check_split, option, training_split
+from sightline.exams.context.items import Ahead, ContextItem, Edits, context_items, edits_of
+from sightline.exams.context.measures import context_measures
+from sightline.exams.context.records import ALPHA, ASK, RECORDS, no_shared_class
+from sightline.exams.run import ItemRecords, RunRecords
+from sightline.exams.run_schema import RecordColumn
+from sightline.exams.scoring import RunResult
+from sightline.hints import hint
+from sightline.skills import ContextSpec, ContextStudy, skills_of
+from sightline.store import Dataset
+from sightline.text import counted
+
+Skill = Literal["any", "classify", "segment", "answer"]
+
+BASELINES: Final = ("chance", "class_frequency", "cooccurrence")
+"""Models that stand in every table of classifiers."""
+FEWEST: Final = 5
+"""Images behind a figure below which it is called thin."""
+EXACT: Final = ("exact", "exact-hole")
+"""Fills that only generated scenes have; a control of theirs would be the picture itself."""
+
+
+@dataclass(frozen=True)
+class ContextExam(Exam[ContextItem]):
+    """Does it see the object, or guess it from its surroundings?
+
+    Attributes:
+        fill: What fills the holes (see `sightline.edits.open_fill`); by default exact counterfactuals where scenes
+            can be made again, else Telea's method.
+        split: The split to examine on; None for all scenes.
+        train_split: The split that blind baselines learn from; "" for none, None for a training split where there
+            is one. Without one they learn from the other scenes of the examined split.
+        skill: Which skill to examine, of a model that has several.
+        radius: By how much the mask of what is removed grows, pixels.
+        most: Largest share of a picture that may be removed.
+        controls: Also show a false edit and an empty region.
+        alpha: Change of an IoU from which on a class is affected.
+        fewest: Images behind a figure below which it is thin: given, but left out of maxima.
+    """
+
+    fill: str = option("", "telea, ns, exact, exact-hole, network:FILE or onnx:FILE; by default exact or telea.")
+    split: str | None = option(None, "Split to examine on; by default all scenes.", folder="")
+    train_split: str | None = option(None, "Split to learn from; by default train where there is one, '' for none.")
+    skill: Skill = option("any", "Skill to examine, of a model that has several.", folder="")
+    radius: int = option(5, "By how much masks of what is removed grow, pixels.", minimum=0)
+    most: float = option(0.3, "Largest share of a picture that may be removed.")
+    controls: bool = option(True, "Also show a false edit and an empty region of the same size.")
+    alpha: float = option(ALPHA, "Change of an IoU from which on a class is affected.", scoring=True)
+    fewest: int = option(FEWEST, "Images behind a figure below which it is thin.", scoring=True, minimum=1)
+
+    name: ClassVar[str] = "context"
+    title: ClassVar[str] = "Context"
+    columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
+    unit: ClassVar[str] = "image"
+    unit_of_items: ClassVar[str] = "image"
+    baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
+
+    def __post_init__(self) -> None:
+        """Refuse a word or a number that an option does not know."""
+        if self.skill not in get_args(Skill):
+            raise ConfigError(f"skill: unknown {self.skill!r}{hint(str(self.skill), get_args(Skill))}")
+        if not 0 < self.alpha <= 1:
+            raise ConfigError(f"alpha must lie above 0 and at most at 1, found {self.alpha:g}")
+        _ = self.removal
+
+    @property
+    def removal(self) -> Removal:
+        """What may be removed, and how masks grow."""
+        return Removal(self.radius, self.most)
+
+    @property
+    def skills(self) -> tuple[tuple[str, ...], ...]:
+        """One of *classify*, *segment* and *answer*."""
+        return tuple((name,) for name in ASK) if self.skill == "any" else ((self.skill,),)
+
+    def settled(self, data: Dataset) -> Self:
+        """Choose the fill where none was named: exact where scenes can be made again."""
+        exam = super().settled(data)
+        return exam if exam.fill else replace(exam, fill="telea" if data.recipe is None else "exact")
+
+    def identity(self, data: Dataset) -> dict[str, Any]:
+        """The options, and of a fill that is a file what it holds."""
+        fill = opened_fill(self.fill) if ":" in self.fill else None
+        given = super().identity(data)
+        return given if fill is None else given | {"fill_identity": getattr(fill, "identity", fill.name)}
+
+    def items(self, data: Dataset) -> tuple[ContextItem, ...]:
+        """All pictures; those without an object are asked about too."""
+        check_split(self.split, data)
+        return data.memo(("context items", self.split), lambda: context_items(data, self.split))
+
+    def classes(self, data: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Classes of all objects, and of what is no object, sorted."""
+
+        def make() -> tuple[tuple[str, ...], tuple[str, ...]]:
+            items = self.items(data)
+            things = {name for item in items for name in item.classes}
+            stuff = {name for item in items for name in item.stuff if item.seen.load_stuff is not None}
+            return tuple(sorted(things)), tuple(sorted(stuff - things))
+
+        return data.memo(("context classes", self.split), make)
+
+    def edits(self, item: ContextItem) -> Edits:
+        """The picture and its edits, none of them filled yet."""
+        return edits_of(
+            item, self.removal, opened_fill(self.fill), controls=self.controls and self.fill not in EXACT
+        )
+
+    def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:  # noqa: ARG002
+        """The models; with them the baselines, which are classifiers."""
+        priors = self.baselines if baselines and self.skill in ("any", "classify") else {}
+        return Entrants(tuple(models), priors)
+
+    def skill_of(self, model: Any) -> str:
+        """The skill this model is examined in."""
+        return next(name for (name,) in self.skills if name in skills_of(model))
+
+    def spec(self, model: Any, data: Dataset) -> ContextSpec:  # noqa: ARG002 - a hook
+        """Pictures and classes to come."""
+        return ContextSpec(tuple(item.id for item in self.items(data)), *self.classes(data))
+
+    def check(self, model: Any, data: Dataset) -> Mapping[str, Any]:
+        """Refuse a fill that cannot be had and a model that knows no class of the data."""
+        fill = opened_fill(self.fill)
+        if self.fill in EXACT and self.items(data)[0].scene.load_without is None:
+            raise ConfigError(f"the fill {self.fill} needs generated scenes; {data.path} holds others")
+        super().check(model, data)
+        known = getattr(model, "classes", None)
+        things, stuff = self.classes(data)
+        if not known or isinstance(known, str) or self.skill_of(model) == "answer":
+            return {"filled_by": fill.name}
+        wanted = things if self.skill_of(model) == "classify" else (*things, *stuff)
+        if not set(known) & set(wanted):
+            raise ModelError(no_shared_class(tuple(known), wanted, type(model).__name__))
+        return {"filled_by": fill.name, "classes_not_known": sorted(set(wanted) - set(known))}
+
+    def study(self, model: Any, data: Dataset) -> ContextStudy | None:
+        """Classes of the training split's pictures, else of those to come, for one that ``cross_fits``."""
+        split, own = training_split(self, data), False
+        items: Iterable[ContextItem] = ()
+        if split is not None:
+            items = data.memo(("context items", split), lambda: context_items(data, split))
+        elif getattr(model, "cross_fits", False):
+            items, own = self.items(data), True
+        shown = self._shown(data) if getattr(model, "sees_truth", False) else None
+        pairs = [(item.scene_id, frozenset(item.classes)) for item in items]
+        if not pairs and shown is None:
+            return None
+        scenes, present = (tuple(of) for of in zip(*pairs, strict=True)) if pairs else ((), ())
+        return ContextStudy(scenes, present, self.classes(data)[0], own, shown)
+
+    def _shown(self, data: Dataset) -> Callable[[str], Mapping[str, int]]:
+        items = {item.id: item for item in self.items(data)}
+        edits = lru_cache(maxsize=2)(self.edits)
+
+        def pixels(view_id: str) -> Mapping[str, int]:
+            owner = view_id
+            while owner not in items:  # the ids of edits begin with the item's
+                owner = owner.rpartition("/")[0]
+            return edits(items[owner]).pixels(view_id)
+
+        return pixels
+
+    def ask(self, model: Any, item: ContextItem) -> ItemRecords:
+        """Ask about one picture and its edits, without making anything ahead; of its own classes."""
+        return ASK[self.skill_of(model)](model, self.edits(item), (*item.classes, *item.stuff))
+
+    def asker(self, model: Any, data: Dataset) -> Callable[[ContextItem], ItemRecords]:
+        """Ask about one picture after another, while the edits of the next are made."""
+        skill, (things, stuff) = self.skill_of(model), self.classes(data)
+        ask = partial(ASK[skill], model)
+        ahead = Ahead(self.edits, self.items(data))
+        return lambda item: ask(ahead.edits(item), (*things, *stuff) if skill == "segment" else things)
+
+    def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
+        """The items both have, and of them the classes that both models know."""
+        ran = [set(of.items["skill"]) if "skill" in of.items.columns else set() for of in (a, b)]
+        if ran[0] and ran[1] and ran[0] != ran[1]:
+            said = " and ".join("/".join(sorted(of)) for of in ran)
+            raise ConfigError(f"runs of different skills cannot be compared: {said}")
+        a, b = super().comparable(a, b)
+        if not (a.rows.height and b.rows.height):
+            return a, b
+        common = set(a.rows["category"]) & set(b.rows["category"])
+        return tuple(replace(of, rows=of.rows.filter(of.rows["category"].is_in(list(common)))) for of in (a, b))  # type: ignore[return-value]
+
+    def compared_options(self) -> frozenset[str]:
+        """Split and how objects are removed; the fill may differ, so that fills can be compared."""
+        return frozenset({"split", "radius", "most"})
+
+    def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterator[str]:  # noqa: ARG002
+        """What chance would score, and figures that rest on few images."""
+        facts = next((r.scores.facts for r in results if r.scores.facts.get("n_cases")), None)
+        if facts is not None:
+            by_number = facts["chance_by_context"]["v_min"]
+            said = ", ".join(f"{number}: {value:.3f}" for number, value in by_number.items())
+            yield (
+                f"chance: V^min {facts['chance']['v_min']:.3f}, that is k/(k+1) with k context classes ({said}); "
+                "V^mean 0.5"
+            )
+            thin = sum(n < self.fewest for n in facts["n_cases_by_class"].values())
+            if thin:
+                yield f"thin: {counted(thin, 'class', 'classes')} with fewer than {counted(self.fewest, 'case')}"
+
+    def measures(
+        self,
+        records: RunRecords,
+        data: Callable[[], Dataset],  # noqa: ARG002 - a hook
+    ) -> Sequence[Measures | RankedMeasures]:
+        """V^min and V^mean, mAP; AR and mIoU; or BEAF's outcomes; and the controls, by image."""
+        return list(context_measures(records, alpha=self.alpha, fewest=self.fewest))
+
+
+@cache
+def opened_fill(spec: str) -> Fill:
+    """The fill of a spec, opened once in a process."""
+    return open_fill(spec)

@@ -1,0 +1,226 @@
+"""What a model says of a picture and its edits, as records: logits, overlaps with the true labels, or yes and no.
+
+A record is of one class (``category``) in one picture: ``edit`` is its kind (see `items.EditKind`) and ``gone`` the
+class that was removed from it, or whose hole a control has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sightline.errors import ModelError
+from sightline.exams.context.items import UNLABELLED, Edit, Edits, Flags
+from sightline.exams.hooks import model_call
+from sightline.exams.run import ItemRecords
+from sightline.exams.run_schema import RecordColumn
+from sightline.exams.turing.conversation import NO, REPLIES, YES, quoted, read_reply
+from sightline.skills import UNPARSED, Asked, ClassScores, LabelMaps
+
+ALPHA: Final = 0.1
+"""Change of an IoU from which on a class counts as affected, unless told otherwise."""
+ABSENT: Final = 2
+"""Classes that are not in a picture and are asked about all the same."""
+TURNED: Final = "turned"
+"""Edit of a record that says into which class pixels turned when another class was removed."""
+_SAMPLED: Final = 512
+"""Pixels, at most, whose distance from a hole is measured."""
+
+EDITS: Final = ("original", "removal", "false", "empty", TURNED)
+RECORDS: Final[Mapping[str, RecordColumn]] = {
+    "edit": RecordColumn(pl.String, words=EDITS),
+    "gone": RecordColumn(pl.String),
+    "category": RecordColumn(pl.String),
+    "truth": RecordColumn(pl.String, empty=True, words=(YES, NO)),
+    "answer": RecordColumn(pl.String, empty=True, words=REPLIES),
+    "right": RecordColumn(pl.Boolean, empty=True),
+    "score": RecordColumn(pl.Float64, empty=True, always=False),
+    "iou": RecordColumn(pl.Float64, empty=True, always=False),
+    "before": RecordColumn(pl.Float64, empty=True, always=False),
+    "pixels": RecordColumn(pl.Int64, empty=True, always=False),
+    "both": RecordColumn(pl.Int64, empty=True, always=False),
+    "either": RecordColumn(pl.Int64, empty=True, always=False),
+    "found": RecordColumn(pl.Float64, empty=True, always=False),
+    "to": RecordColumn(pl.String, empty=True, always=False),
+    "distance": RecordColumn(pl.Float64, empty=True, always=False),
+}
+"""Columns of the records. ``score``: logit. ``before`` and ``iou``: IoU outside the hole, of the original and the
+edit. ``pixels``, ``both``, ``either``: true pixels of a class in the original, those also said, and those either.
+``found``: share of a removed class's pixels that are still given that class. ``to``, ``distance``: the class that
+``pixels`` turned into, and their mean distance from the hole in shares of the picture's longer side."""
+
+Row = dict[str, Any]
+
+
+def ask_classify(model: Any, edits: Edits, classes: Sequence[str]) -> ItemRecords:
+    """Ask for the logits of all pictures at once; records of the classes that model and data share."""
+    views = edits.views
+    with model_call(model, "classify"):
+        given = model.classify(views)
+    said = ClassScores.checked(given, len(views), type(model).__name__)
+    place = _shared(said.classes, classes, type(model).__name__)
+    there, removable = set(edits.item.classes), set(edits.removable)
+    rows: list[Row] = []
+    for i, edit in enumerate(edits.shown):
+        for name in place if edit.kind == "original" else [name for name in place if name in there]:
+            has = name in there and not (edit.kind == "removal" and edit.gone == name)
+            rows.append(_row(edit, name, has, score=float(said.scores[i, place[name]])))
+    removed = [row for row in rows if row["edit"] == "removal"]
+    for row in removed:
+        others = [o["score"] for o in removed if o["category"] == row["category"] and o["gone"] != row["category"]]
+        if row["gone"] == row["category"] and row["category"] in removable and others:
+            row["right"] = min(others) >= row["score"]
+    return _records("classify", edits, rows, ("score",))
+
+
+def ask_segment(model: Any, edits: Edits, classes: Sequence[str]) -> ItemRecords:
+    """Ask for the labels of all pictures at once; records of overlaps with the truth, outside the holes."""
+    views = edits.views
+    with model_call(model, "segment"):
+        given = model.segment(views)
+    size = edits.item.view.require_size()
+    said = LabelMaps.checked(given, [size] * len(views), type(model).__name__)
+    place = _shared(said.classes, classes, type(model).__name__)
+    names = tuple(place)
+    codes = np.full(len(said.classes) + 1, UNLABELLED, dtype=np.int32)  # −1, none, looks up the last
+    codes[[place[name] for name in names]] = np.arange(len(names))
+    maps = [codes[labels] for labels in said.maps]
+    truth = edits.item.labels(names)
+    rows: list[Row] = []
+    both, either, pixels = _overlaps(truth, maps[0], len(names))
+    for i, name in enumerate(names):
+        if either[i]:
+            counts = {"both": int(both[i]), "either": int(either[i]), "pixels": int(pixels[i])}
+            rows.append(_row(edits.shown[0], name, bool(pixels[i])) | counts)
+    for edit, labels in zip(edits.shown[1:], maps[1:], strict=True):
+        rows += _changes(edit, truth, maps[0], labels, names)
+    columns = ("iou", "before", "pixels", "both", "either", "found", "to", "distance")
+    labelled = tuple(name for i, name in enumerate(names) if pixels[i])
+    return _records("segment", edits, rows, columns, labelled)
+
+
+def _changes(
+    edit: Edit, truth: NDArray[np.int32], before: NDArray[np.int32], after: NDArray[np.int32], names: Sequence[str]
+) -> list[Row]:
+    """Records of one edit: how each class fares outside the hole, and where the removed one is still found."""
+    assert edit.hole is not None
+    rows: list[Row] = []
+    outside = np.where(edit.hole, UNLABELLED, truth)
+    was, now = (_overlaps(outside, labels, len(names)) for labels in (before, after))
+    for i, name in enumerate(names):
+        if edit.kind == "removal" and name == edit.gone:
+            mask = truth == i
+            rows.append(_row(edit, name, False, found=float((after[mask] == i).mean()) if mask.any() else None))
+        elif was[2][i]:
+            ious = {"before": was[0][i] / was[1][i], "iou": now[0][i] / now[1][i]}
+            gap = abs(ious["iou"] - ious["before"])
+            rows.append(_row(edit, name, True, gap < ALPHA) | {key: float(v) for key, v in ious.items()})
+            turned = (outside == i) & (before == i) & (after != i)
+            if edit.kind == "removal" and gap >= ALPHA and turned.any():
+                for code, count in zip(*np.unique(after[turned], return_counts=True), strict=True):
+                    to = "" if code == UNLABELLED else names[code]
+                    far = _distance(turned & (after == code), edit.hole)
+                    row = _row(edit, name, None, to=to, pixels=int(count), distance=far)
+                    rows.append(row | {"edit": TURNED})
+    return rows
+
+
+def _overlaps(
+    truth: NDArray[np.int32], said: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(n,) pixels of each class in both maps, in either, and in the truth; unlabelled ones left out."""
+    known = truth != UNLABELLED
+    true, given = truth[known], said[known]
+    both = np.bincount(true[true == given], minlength=n)
+    pixels, claimed = np.bincount(true, minlength=n), np.bincount(given[given != UNLABELLED], minlength=n)
+    return both, pixels + claimed - both, pixels
+
+
+def _distance(changed: Flags, hole: Flags) -> float:
+    """Mean distance of pixels from the nearest of a hole, in shares of the longer side; of many, of some."""
+    spots, edge = np.argwhere(changed), np.argwhere(hole)
+    spots = spots[:: max(1, len(spots) // _SAMPLED)]
+    edge = edge[:: max(1, len(edge) // (4 * _SAMPLED))]
+    gaps = np.sqrt(((spots[:, None] - edge[None]) ** 2).sum(axis=2).min(axis=1))
+    return float(gaps.mean() / max(hole.shape))
+
+
+def ask_answer(model: Any, edits: Edits, classes: Sequence[str]) -> ItemRecords:
+    """Ask of every picture whether each class is there: those of the original, and a few that are nowhere."""
+    item, rows = edits.item, list[Row]()
+    absent = sorted(set(classes) - set(item.classes), key=lambda name: _order(item.id, name))[:ABSENT]
+    for edit in edits.shown:
+        for name in (*item.classes, *absent):
+            text = question(name)
+            asked = Asked(item.scene_id, edit.view, {"type": "exist", "class": name}, text, text, None, {}, ())
+            with model_call(model, "answer"):
+                given = model.answer(asked)
+            reply = read_reply(given)
+            has = name in item.classes and not (edit.kind == "removal" and edit.gone == name)
+            row = _row(
+                edit, name, has, reply == (YES if has else NO), said=quoted(given) if reply == UNPARSED else ""
+            )
+            rows.append(row | {"answer": reply})
+    return _records("answer", edits, rows, ("said",))
+
+
+def question(category: str) -> str:
+    """Ask for a class in English.
+
+    >>> question("milk_carton"), question("apple")
+    ('Is there a milk carton?', 'Is there an apple?')
+    """
+    words = category.replace("_", " ")
+    return f"Is there {'an' if words[:1].lower() in 'aeiou' else 'a'} {words}?"
+
+
+ASK: Final[Mapping[str, Callable[[Any, Edits, Sequence[str]], ItemRecords]]] = {
+    "classify": ask_classify,
+    "segment": ask_segment,
+    "answer": ask_answer,
+}
+"""Skill → asks a model about a picture and its edits."""
+
+
+def _order(item: str, name: str) -> bytes:
+    return blake2b(f"{item}|{name}".encode(), digest_size=8).digest()
+
+
+def _shared(said: Sequence[str], classes: Sequence[str], model: str) -> dict[str, int]:
+    """Class that model and data share → its place among the model's; a ModelError where there is none."""
+    known = set(classes)
+    place = {name: i for i, name in enumerate(said) if name in known}
+    if not place:
+        raise ModelError(no_shared_class(said, classes, model))
+    return place
+
+
+def no_shared_class(said: Sequence[str], classes: Sequence[str], model: str) -> str:
+    """What to say of a model none of whose classes the data has."""
+    ours, theirs = (", ".join(sorted(names)[:5]) + (", …" if len(names) > 5 else "") for names in (said, classes))
+    return f"{model}: the classes do not match: the model knows {ours or 'none'}; the data has {theirs}"
+
+
+def _row(edit: Edit, category: str, has: bool | None, right: bool | None = None, **more: Any) -> Row:
+    truth = None if has is None else YES if has else NO
+    right = None if right is None else bool(right)
+    return {"edit": edit.kind, "gone": edit.gone, "category": category, "truth": truth, "right": right, **more}
+
+
+def _records(
+    skill: str, edits: Edits, rows: Sequence[Row], more: Sequence[str], labelled: Sequence[str] = ()
+) -> ItemRecords:
+    names = ("edit", "gone", "category", "truth", "answer", "right", *more)
+    shared = {
+        "skill": skill,
+        "classes": list(edits.item.classes),
+        "labelled": list(labelled),
+        "removable": list(edits.removable),
+        "kept": [f"{name}: {why}" for name, why in edits.kept.items()],
+    }
+    return ItemRecords(shared, {name: [row.get(name) for row in rows] for name in names})

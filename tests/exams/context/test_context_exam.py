@@ -1,0 +1,290 @@
+"""The context exam from data to scores: known answers, controls, what is streamed, and bad input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sightline as sl
+from exams.context_runs import CLASSES, STUFF, Grey, Table, made_item, made_scene, scenes
+from sightline.cli import app
+from sightline.edits import Removal
+from sightline.errors import ConfigError, DataError, ModelError, PictureError
+from sightline.exams.context.exam import ContextExam
+from sightline.exams.context.items import Ahead, EditLoader, edits_of
+from sightline.generation import generate
+from sightline.scenes import View
+from sightline.skills import Asked
+from sightline.store import write_scenes
+
+pytest.importorskip("cv2", reason="the fills telea and ns need OpenCV")
+
+TELEA = ContextExam(fill="telea", radius=1)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> sl.Dataset:
+    return scenes(tmp_path_factory.mktemp("context") / "data", 40)
+
+
+def scored(results: Any, name: str) -> Any:
+    return next(result.scores for result in results if result.name == name)
+
+
+def test_known_answers(data: sl.Dataset, tmp_path: Path) -> None:
+    results = sl.examine(["pixel_count", "context_only"], data, TELEA, out=tmp_path)
+    counts, context = (scored(results, name) for name in ("pixel_count", "context_only"))
+    assert {i.value for of in ("v_min", "v_mean") for i in counts.below(of).values()} == {0.0}
+    assert {i.value for of in ("v_min", "v_mean") for i in context.below(of).values()} == {1.0}
+    assert counts.at("map", "full").value == 1.0
+    frequency = scored(results, "class_frequency")
+    assert (frequency.at("v_min", "mean").value, frequency.at("ties_min", "mean").value) == (0.0, 1.0)
+    prior = scored(
+        results, "cooccurrence"
+    )  # a car makes a sign likely: removing it is believed, and takes the sign
+    assert prior.at("v_min", "sign").value > 0.5
+    assert prior.at("map", "full").value > frequency.at("map", "full").value
+
+
+def test_exact_counterfactuals_know_the_answers_too(tmp_path: Path) -> None:
+    made = generate("context/unbiased", tmp_path / "data", scenes=4, seed=2, size=(96, 64))
+    exam = ContextExam(radius=1)
+    assert exam.settled(made).fill == "exact"
+    results = sl.examine(["pixel_count", "context_only"], made, exam, out=tmp_path / "runs")
+    assert scored(results, "pixel_count").at("v_min", "mean").value == 0.0
+    assert scored(results, "context_only").at("v_min", "mean").value == 1.0
+    assert 0 < scored(results, "chance").at("v_min", "mean").value < 1
+
+
+class Sees:
+    """Names the colour of every pixel; with a fault, it takes a road for a sidewalk unless there is a car."""
+
+    classes = (*CLASSES, *STUFF)
+
+    def __init__(self, *, needs_car: bool = False) -> None:
+        self.needs_car = needs_car
+        self.name = "needs car" if needs_car else "sees"
+        self.calls: list[int] = []
+
+    def segment(self, views: Sequence[View]) -> sl.LabelMaps:
+        from exams.context_runs import COLOURS
+
+        self.calls.append(len(views))
+        known = np.array([COLOURS[name] for name in CLASSES] + [(120,) * 3, (170,) * 3])
+        maps = []
+        for view in views:
+            gap = np.abs(view.image()[:, :, None].astype(int) - known).sum(axis=3)
+            labels = gap.argmin(axis=2).astype(np.int32)
+            if self.needs_car and not (labels == self.classes.index("car")).any():
+                labels[labels == self.classes.index("road")] = self.classes.index("sidewalk")
+            maps.append(labels)
+        return sl.LabelMaps(self.classes, tuple(maps))
+
+
+def test_a_segmenter_that_needs_the_car_is_found_out(data: sl.Dataset, tmp_path: Path) -> None:
+    both = [Sees(), Sees(needs_car=True)]
+    results = sl.examine(both, data, TELEA, out=tmp_path, baselines=False)
+    sees, needs = (scored(results, model.name) for model in both)
+    assert sees.at("ar", "max", "mean").value == 0.0
+    assert sees.at("comes_back").value < 0.2  # Telea leaves a smear of other colours, seldom the class's own
+    assert needs.at("ar", "pairs", "road", "car").value == 1.0
+    assert needs.at("delta_iou", "road", "car").value == pytest.approx(-1.0)
+    assert needs.at("ar", "pairs", "road", "sign").value == 0.0
+    assert needs.at("ar", "max", "road").value == 1.0
+    assert needs.facts["turned"]["road"]["car"]["to"] == {"sidewalk": 1.0}
+    assert 0 < needs.facts["turned"]["road"]["car"]["distance"] < 1
+    assert needs.at("iou_by_companion", "road", "with").value > 0.99
+    assert needs.at("iou_by_companion", "road", "without").value < 0.5
+    assert needs.facts["companions"]["road"] == "car"
+    assert needs.facts["ar"] == {"alpha": 0.1, "sparsity": pytest.approx(1 - 2 / needs.facts["n_pairs"], abs=0.2)}
+    for model, affected in zip(both, (0.0, 0.3), strict=True):
+        of = scored(results, model.name)
+        assert of.at("controls", "false_edit").value == of.at("controls", "empty_region").value == 0.0
+        assert (of.at("controls", "removal").value > 0) == (affected > 0)
+    assert needs.facts["v_min"] is None
+    assert "skill classify" in needs.facts["reasons"]["v_min"]
+    difference = sl.compare(results[0], results[1])
+    row = next(row for row in difference.comparisons if row.name == "max AR, mean over classes")
+    assert row.difference < 0
+
+
+class Looks(Table):
+    """Answers by the colours of the picture; it takes what it is asked about for there, if its colour is."""
+
+    name = "looks"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def answer(self, asked: Asked) -> str:
+        from exams.context_runs import COLOURS
+
+        self.asked.append(asked.text)
+        same = (asked.view.image() == COLOURS[asked.question["class"]]).all(axis=2)
+        return "Yes, there is." if same.any() else "no"
+
+
+def test_who_looks_understands_and_who_always_says_yes_is_stubborn(data: sl.Dataset, tmp_path: Path) -> None:
+    model = Looks()
+    exam = ContextExam(fill="telea", radius=1, skill="answer")
+    results = sl.examine([model, "always_yes", "coin"], data, exam, out=tmp_path)
+    assert {result.name for result in results} == {"looks", "always_yes", "coin"}  # no classifiers beside them
+    looks, stubborn = scored(results, "looks"), scored(results, "always_yes")
+    assert "Is there a bench?" in model.asked
+    assert looks.at("beaf", "true_understanding").value == looks.at("beaf", "f1").value == 1.0
+    assert looks.at("beaf", "indecision").value == looks.at("comes_back").value == 0.0
+    assert stubborn.at("beaf", "stubborn_yes").value == 1.0
+    assert stubborn.at("beaf", "f1").value == 0.0
+    assert scored(results, "coin").at("beaf", "indecision").value == 0.0  # seeded by the question, not the picture
+
+
+def test_edits_are_one_call_a_picture_and_their_pictures_are_made_ahead(data: sl.Dataset, tmp_path: Path) -> None:
+    model = Sees()
+    sl.examine(model, data, TELEA, out=tmp_path, baselines=False, limit=5)
+    items = TELEA.items(data)
+    assert model.calls == [len(TELEA.edits(item).shown) for item in items[:5]]
+    ahead = Ahead(TELEA.edits, items)
+    for number, item in enumerate(items[:4]):
+        edits = ahead.edits(item)
+        ready = [
+            "_pixels" in vars(view.load_image) for view in edits.views if isinstance(view.load_image, EditLoader)
+        ]
+        assert all(ready) == (number > 0)  # the first was looked at
+        for view, plain in zip(edits.views, TELEA.edits(item).views, strict=True):
+            assert np.array_equal(view.image(), plain.image())
+    idle = Ahead(TELEA.edits, items)
+    for item in items[:3]:
+        made = idle.edits(item)  # nobody looks: nothing is filled
+        assert not any("_pixels" in vars(v.load_image) for v in made.views if isinstance(v.load_image, EditLoader))
+
+
+def test_edits_say_what_was_removed_and_what_could_not_be() -> None:
+    scene = made_scene("s", [("tree", 0, 0, 9, 8), ("car", 10, 1, 1, 1), ("sign", 10, 5, 2, 2)])
+    edits = edits_of(made_item(scene), Removal(0, 0.3), Grey(), controls=True)
+    assert edits.removable == ("car", "sign")
+    assert edits.kept == {"tree": "too large to remove"}
+    assert [(edit.kind, edit.gone, edit.view.id) for edit in edits.shown[:3]] == [
+        ("original", "", "s"),
+        ("removal", "car", "s/without/car"),
+        ("removal", "sign", "s/without/sign"),
+    ]
+    assert {edit.kind for edit in edits.shown[3:]} <= {"false", "empty"}
+    assert edits.pixels("s") == {"tree": 72, "car": 1, "sign": 4}
+    assert edits.pixels("s/without/sign") == {"tree": 72, "car": 1}
+    changed = edits.shown[2].view.image() != edits.shown[0].view.image()
+    assert np.array_equal(changed.any(axis=2), edits.shown[2].hole)
+
+
+class Fixed(Table):
+    """The same logits for every picture."""
+
+    def __init__(self, classes: tuple[str, ...] = CLASSES, name: str = "fixed") -> None:
+        super().__init__(lambda _, category: float(len(category)), classes)
+        self.name = name
+
+
+@pytest.mark.parametrize(
+    ("model", "exam", "error", "complaint"),
+    [
+        (
+            Fixed(("dog", "cat")),
+            TELEA,
+            ModelError,
+            "the classes do not match: the model knows cat, dog; the data has",
+        ),
+        (object(), TELEA, ModelError, "the exam needs the skill 'classify'"),  # a model without a skill
+        (
+            Fixed(),
+            ContextExam(fill="exact"),
+            ConfigError,
+            "needs generated scenes",
+        ),  # photos have no counterfactual
+        (Fixed(), ContextExam(fill="tela"), ConfigError, "did you mean 'telea'?"),  # a fill nobody knows
+        (Fixed(), ContextExam(fill="telea", split="vall"), DataError, "no such split"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    model: Any, exam: ContextExam, error: type[Exception], complaint: str, data: sl.Dataset, tmp_path: Path
+) -> None:
+    with pytest.raises(error) as caught:
+        sl.examine(model, data, exam, out=tmp_path / "runs", baselines=False)
+    assert complaint in str(caught.value)
+    assert not list(tmp_path.rglob("records.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"alpha": 0.0}, "alpha must lie above 0"),
+        ({"skill": "segmnt"}, "did you mean 'segment'?"),
+        ({"radius": -1}, "radius of a removal"),
+        ({"most": 1.5}, "largest share of a removal"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ContextExam(**options)
+    assert complaint in str(caught.value)
+
+
+def test_data_without_masks_cannot_be_examined(tmp_path: Path) -> None:
+    bare = made_scene("s", [])
+    with pytest.raises(DataError, match="no object has a mask"):
+        ContextExam(fill="telea").items(write_scenes([bare], tmp_path / "data", source="made"))
+
+
+def test_a_broken_picture_is_listed_and_does_not_end_the_run(data: sl.Dataset, tmp_path: Path) -> None:
+    class Trips(Fixed):
+        def classify(self, views: Sequence[View]) -> sl.ClassScores:
+            if views[0].id == "p001":
+                raise PictureError("picture is cut short", row=views[0].id)
+            return super().classify(views)
+
+    (result,) = sl.examine(Trips(), data, TELEA, out=tmp_path, baselines=False, limit=4)
+    assert list(result.run.broken) == ["p001"]
+    assert result.records.items.height == 3
+
+
+def test_models_with_other_classes_are_compared_on_those_they_share(data: sl.Dataset, tmp_path: Path) -> None:
+    models = [Fixed(), Fixed((*CLASSES[:3], "dog"), "fewer")]
+    results = sl.examine(models, data, TELEA, out=tmp_path, baselines=False)
+    assert results[1].run.manifest["classes_not_known"] == [CLASSES[3]]
+    names = {row.name.strip() for row in sl.compare(results[0], results[1]).comparisons}
+    assert f"V^min, {CLASSES[0]}" in names
+    assert f"V^min, {CLASSES[3]}" not in names
+    other = sl.examine(Sees(), data, TELEA, out=tmp_path / "other", baselines=False)
+    with pytest.raises(ConfigError, match="different skills cannot be compared: classify and segment"):
+        sl.compare(results[0], other[0])
+
+
+def test_the_command_prints_the_fixed_keys(data: sl.Dataset, tmp_path: Path) -> None:
+    words = ["exam", "context", "--data", data.path, "--model", "pixel_count", "--fill", "telea", "--json"]
+    made = CliRunner().invoke(app, [*map(str, words), "--out", str(tmp_path), "--no-baselines"])
+    assert made.exit_code == 0, made.output
+    document = json.loads(made.stdout)
+    assert document["v_min"]["mean"]["value"] == 0.0
+    assert set(document["v_min"]) == {"mean", "pooled", *CLASSES}
+    assert document["v_mean"]["mean"]["value"] == 0.0
+    assert set(document["map"]) == {"full", "cooccur", "single"}
+    assert document["map"]["full"]["value"] == 1.0
+    assert document["ar"] is None
+    assert "skill segment" in document["reasons"]["ar"]
+    assert document["options"]["fill"] == "telea"
+
+
+def test_baselines_learn_from_the_training_split(tmp_path: Path) -> None:
+    made = scenes(tmp_path / "data", 20, splits=True)
+    exam = ContextExam(fill="telea", radius=1, split="val")
+    results = sl.examine("cooccurrence", made, exam, out=tmp_path / "runs", baselines=False)
+    assert results[0].records.items.height == 10
+    study = exam.study(type("T", (), {"cross_fits": True})(), made)
+    assert study is not None
+    assert (len(study.scenes), study.own) == (10, False)
+    with pytest.raises(ConfigError, match="no training split 'nowhere'"):
+        ContextExam(fill="telea", split="val", train_split="nowhere").study(object(), made)
