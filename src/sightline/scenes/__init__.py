@@ -3,6 +3,8 @@
 from sightline.geometry.viewpoints import Viewpoint
 from sightline.scenes.labels import ASPECTS, NO_MAJORITY, REVERSE, Depth, Occlusion, words
 from sightline.scenes.types import (
+    PART,
+    STUFF,
     Camera,
     Landmark,
     LandmarkState,
@@ -18,7 +20,9 @@ from sightline.scenes.validation import landmarks_fault, validate, viewpoint_fau
 __all__ = [
     "ASPECTS",
     "NO_MAJORITY",
+    "PART",
     "REVERSE",
+    "STUFF",
     "Camera",
     "Depth",
     "Landmark",

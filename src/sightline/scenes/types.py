@@ -20,6 +20,12 @@ from sightline.geometry.viewpoints import Viewpoint
 Units = Literal["pixels", "normalised"]
 Box = tuple[float, float, float, float]
 Loader = Callable[[], NDArray[Any]]
+STUFF = "stuff"
+"""Flag of a sighting that is no thing, such as sky or road: it is never taken out of a picture."""
+
+PART = "part"
+"""Flag of a sighting that is part of another object, such as a car's wheel."""
+
 LandmarkState = Literal["visible", "self_occluded", "occluded", "truncated", "unknown"]
 
 
@@ -169,7 +175,7 @@ class Sighting:
         visible_mask: COCO compressed RLE of what can be seen, at the view's size; None if unknown.
         amodal_mask: The same for the whole object, hidden parts included.
         occluded_fraction: Hidden share of the amodal mask, in [0, 1].
-        flags: Facts of the source: ``group``, ``truncated``, ``occluded``, ``depiction``, ``inside``…
+        flags: `STUFF`, `PART` and facts of the source: ``group``, ``truncated``, ``occluded``, ``depiction``…
         landmarks: Named points.
         viewpoint: Where the camera stands, seen from the object, and the object in the picture (PASCAL3D+).
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.geometry.masks import decode
-from sightline.scenes import Camera, Landmark, Object, Relation, Scene, Sighting, View, Viewpoint
+from sightline.scenes import STUFF, Camera, Landmark, Object, Relation, Scene, Sighting, View, Viewpoint
 from sightline.store.blobs import Blobs
 from sightline.store.encodings import Kind
 from sightline.store.schema import SCHEMAS
@@ -195,8 +195,12 @@ def _view(
 ) -> View:
     _, _, view_id, image, width, height, units, camera, depth, ids, stuff, classes, _ = row
     matrices = camera and json.loads(camera)
+    seen = [s for s in sightings if s.view_id == view_id]
     name = f"{scene_id}, view {view_id}"
     size = None if width is None or height is None else (width, height)
+    load_stuff: Callable[[], NDArray[Any]] | None = blobs.loader("stuff", stuff, name)
+    if load_stuff is None and size is not None and (drawn := _flagged(seen, objects)):
+        classes, load_stuff = list(drawn), StuffLoader(tuple(drawn.values()), size)
     return View(
         id=view_id,
         image_ref=image,
@@ -207,21 +211,45 @@ def _view(
         load_depth=blobs.loader("depth", depth, name),
         load_ids=blobs.loader("ids", ids, name),
         stuff_classes=tuple(classes or ()),
-        load_stuff=blobs.loader("stuff", stuff, name),
-        load_amodal=_amodal(view_id, size, objects, sightings, rendered=ids is not None),
+        load_stuff=load_stuff,
+        load_amodal=_amodal(seen, size, objects, rendered=ids is not None),
     )
 
 
+def _flagged(seen: Sequence[Sighting], objects: Sequence[Object]) -> dict[str, tuple[bytes, ...]]:
+    """Class → masks of what is flagged as stuff; empty where there is none, or more classes than a map holds."""
+    categories = {thing.id: thing.category for thing in objects}
+    drawn: dict[str, tuple[bytes, ...]] = {}
+    for one in seen:
+        if STUFF in one.flags and one.visible_mask is not None:
+            category = categories[one.object_id]
+            drawn[category] = (*drawn.get(category, ()), one.visible_mask)
+    return drawn if len(drawn) <= np.iinfo(np.uint8).max else {}
+
+
+@dataclass(frozen=True, slots=True)
+class StuffLoader:
+    """What a View calls for its stuff map where stuff came as masks: those of each class, in the classes' order."""
+
+    masks: tuple[tuple[bytes, ...], ...]
+    size: tuple[int, int]
+    ref: None = None
+    """Nothing is kept: the map is made of the sightings' masks."""
+
+    def __call__(self) -> NDArray[np.uint8]:
+        """(H, W) uint8: 0 where there is an object or nothing is known, else the number of the class."""
+        width, height = self.size
+        stuff = np.zeros((height, width), dtype=np.uint8)
+        for number, several in enumerate(self.masks, 1):
+            for rle in several:
+                stuff[decode(rle, height, width)] = number
+        return stuff
+
+
 def _amodal(
-    view_id: str,
-    size: tuple[int, int] | None,
-    objects: tuple[Object, ...],
-    sightings: tuple[Sighting, ...],
-    *,
-    rendered: bool,
+    seen: Sequence[Sighting], size: tuple[int, int] | None, objects: tuple[Object, ...], *, rendered: bool
 ) -> AmodalLoader | None:
     """A loader where the masks are known; a rendered view in which nothing is seen has them, all empty."""
-    seen = [s for s in sightings if s.view_id == view_id]
     masks = {s.object_id: s.amodal_mask for s in seen if s.amodal_mask is not None}
     if size is None or not (masks or (rendered and not seen)):
         return None

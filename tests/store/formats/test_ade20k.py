@@ -163,9 +163,9 @@ def test_masks_boxes_and_flags(street: Scene) -> None:
     assert seen[WHEEL].occluded_fraction == 0.0  # the annotator said so
     assert seen[CAR].occluded_fraction == pytest.approx(4 * 7 / 200)
     assert {number: set(s.flags) for number, s in seen.items()} == {
-        ROAD: {"occluded", "truncated"},
+        ROAD: {"occluded", "truncated", "stuff"},
         CAR: {"occluded"},  # crop is 1, but the edge is far
-        WHEEL: set(),
+        WHEEL: {"part"},
         TREE: {"occluded_unknown"},  # at the edge, but crop is 0
         CAT: {"occluded_unknown", "hidden"},
     }
@@ -247,7 +247,7 @@ def test_splits_and_photos(tmp_path: Path) -> None:
     folder = lay(tmp_path / "d", photo=False)
     assert detect(folder).name == detect(folder / "images/ADE/validation/X.json").name == "ade20k"
     assert named("ade20k").notes(folder) == ["1 annotations without their photo beside: kept, without a picture"]
-    assert read(folder)[0].views == (View("0", size=(WIDTH, HEIGHT)),)
+    assert read(folder)[0].views == (View("0", size=(WIDTH, HEIGHT), stuff_classes=("road",)),)
     assert read(folder, split="train") == []
     assert [s.split for s in read(folder, split="validation")] == ["validation"]
     bare = lay(tmp_path / "e", ANNOTATION | {"folder": "mine"})

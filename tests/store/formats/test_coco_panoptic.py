@@ -74,10 +74,12 @@ def test_segments_become_objects(tmp_path: Path) -> None:
     assert (scene.id, scene.split) == ("validation/9", "validation")
     assert [(o.id, o.category, dict(o.attributes)) for o in scene.objects] == [
         (str(CAT), "cat", {"coco_category_id": "17", "supercategory": "animal"}),
-        (str(SKY), "sky", {"coco_category_id": "187", "supercategory": "sky", "stuff": "yes"}),
+        (str(SKY), "sky", {"coco_category_id": "187", "supercategory": "sky"}),
     ]
     assert [list(s.box) for s in scene.sightings] == [[1, 1, 3, 3], [0, 0, 6, 1]]
-    assert [set(s.flags) for s in scene.sightings] == [{"crowd"}, set()]
+    assert [set(s.flags) for s in scene.sightings] == [{"crowd"}, {"stuff"}]
+    assert scene.views[0].stuff_classes == ("sky",)
+    assert (scene.views[0].stuff() == (drawn() == SKY)).all()
     mask = masks.decode(scene.sightings[0].visible_mask or b"", HEIGHT, WIDTH)
     assert (mask == (drawn() == CAT)).all()
     (folder / "val2017").mkdir()
@@ -148,7 +150,8 @@ def test_real_segments_have_the_area_and_box_the_file_tells(real_data: Path) -> 
     file = folder / "panoptic_segmentation/annotations/panoptic_val2017.json"
     told = json.loads(file.read_text())["annotations"]
     assert len(scenes) == len(told) == 100
-    stuff = {o.category for s in scenes.values() for o in s.objects if o.attributes.get("stuff")}
+    flagged = {(s.id, seen.object_id) for s in scenes.values() for seen in s.sightings if "stuff" in seen.flags}
+    stuff = {o.category for s in scenes.values() for o in s.objects if (s.id, o.id) in flagged}
     assert {"road", "pavement-merged"} <= stuff
     assert "car" not in stuff
     for annotation in told:

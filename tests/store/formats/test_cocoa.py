@@ -66,7 +66,7 @@ def test_masks_order_and_relations(tmp_path: Path) -> None:
     assert (scene.id, scene.views[0].size) == ("7", (WIDTH, HEIGHT))
     assert scene.views[0].image_ref == str(folder / "1.jpg")
     assert [(o.category, dict(o.attributes)) for o in scene.objects] == [
-        ("wall", {"order": "3", "stuff": "yes"}),
+        ("wall", {"order": "3"}),
         ("cat", {"order": "1"}),
         ("unnamed", {"order": "2"}),
         ("far", {"order": "4"}),
@@ -84,6 +84,7 @@ def test_masks_order_and_relations(tmp_path: Path) -> None:
         ("1", "4", "occlusion"): "none",
     }
     wall = scene.sightings[0]
+    assert [set(s.flags) for s in scene.sightings[:2]] == [{"stuff"}, set()]
     # 40·10 pixels, less the cat's 10·5 and the box's 20·2 of which 5·2 lie under the cat already
     assert float(wall.occluded_fraction or 0) == pytest.approx((50 + 40 - 10) / 400)
     assert list(wall.box) == [0, 0, 40, 10]

@@ -11,6 +11,8 @@ where they lie beside. Of each object:
   and ``hypernyms`` (nearest first, ``; `` between) keep the rest.
 - each of the annotator's attributes is an attribute of that name with the value ``yes``, and all of them stand in
   ``attributes``; silence means nothing.
+- the flag ``part`` says that it is part of another, the flag ``stuff`` that it is ground, water, sky or what a
+  building or room is made of, by its category (`label_maps`, vocabulary ``ade``).
 - ``occluded`` becomes the flag ``occluded``, or ``occluded_unknown`` where nobody said; the flag ``hidden`` says
   that no pixel is seen.
 - ``crop`` is more than cut by the image's edge: it is 1 of occluded objects in the middle too. The flag
@@ -30,7 +32,7 @@ lies in front.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -42,12 +44,13 @@ from PIL import Image
 from sightline.documents import read_json
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.scenes import Object, Relation, Scene, Sighting, View
+from sightline.scenes import PART, STUFF, Object, Relation, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.jsonio import JsonEntry, is_text, names_keys, numbered
 from sightline.store.formats.occlusion import MaskOutline, hiding, outlined
 from sightline.store.formats.photos import VIEW
+from sightline.store.label_maps import vocabulary
 from sightline.store.tables import Tables
 
 __all__ = ["EDGE", "detect", "notes", "read"]
@@ -137,6 +140,8 @@ def _scene(annotation: JsonEntry, scene_id: str, split: str) -> Scene:
     things = _things(annotation)
     outlines = [_outline(thing, size) for thing in things]
     ids = [thing.row.removeprefix("object ") for thing in things]
+    wholes = tuple(_parts(things, ids))
+    parts = {relation.object for relation in wholes}
     return Scene(
         id=scene_id,
         split=split,
@@ -144,11 +149,11 @@ def _scene(annotation: JsonEntry, scene_id: str, split: str) -> Scene:
         views=(View(VIEW, _photo(annotation), size),),
         objects=tuple(Object(i, *_named(thing)) for i, thing in zip(ids, things, strict=True)),
         sightings=tuple(
-            _sighting(i, thing, outline, size)
+            _sighting(i, thing, outline, size, is_part=i in parts)
             for i, thing, outline in zip(ids, things, outlines, strict=True)
             if masks.area(outline.whole)
         ),
-        relations=(*_parts(things, ids), *_occlusions(things, ids, outlines)),
+        relations=(*wholes, *_occlusions(parts, ids, outlines)),
     )
 
 
@@ -254,12 +259,16 @@ def _outline(thing: JsonEntry, size: tuple[int, int]) -> MaskOutline:
     return outline(pixels, box[0], size)
 
 
-def _sighting(object_id: str, thing: JsonEntry, outline: MaskOutline, size: tuple[int, int]) -> Sighting:
+def _sighting(
+    object_id: str, thing: JsonEntry, outline: MaskOutline, size: tuple[int, int], *, is_part: bool
+) -> Sighting:
     x0, y0, x1, y1 = masks.box(outline.whole, size[1])
     occluded = _occluded(thing)
     flags = {
         "occluded": occluded == "yes",
         "occluded_unknown": not occluded,
+        PART: is_part,
+        STUFF: not is_part and _named(thing)[0] in vocabulary("ade").stuff,
         "truncated": min(x0, y0, size[0] - x1, size[1] - y1) <= EDGE and _is_cropped(thing),
     }
     told = {flag for flag, holds in flags.items() if holds}
@@ -281,11 +290,9 @@ def _parts(things: Sequence[JsonEntry], ids: Sequence[str]) -> Iterator[Relation
     return (Relation(whole, part, "part", "has_part") for whole, part in pairs)
 
 
-def _occlusions(
-    things: Sequence[JsonEntry], ids: Sequence[str], outlines: Sequence[MaskOutline]
-) -> Iterator[Relation]:
+def _occlusions(parts: Collection[str], ids: Sequence[str], outlines: Sequence[MaskOutline]) -> Iterator[Relation]:
     """Who hides whom among the objects that are no parts, each pair once, the earlier object first."""
-    alone = [k for k, thing in enumerate(things) if not _several(thing.values.get("parts", {}).get("ispartof", []))]
+    alone = [k for k, object_id in enumerate(ids) if object_id not in parts]
     for i, j, label in hiding([outlines[k] for k in alone]):
         yield Relation(ids[alone[i]], ids[alone[j]], "occlusion", label.word)
 

@@ -5,9 +5,9 @@
 R + 256 G + 65,536 B; 0 is no segment.
 
 A scene is ``<split>/<image id>`` with one view, ``"0"``; a segment is an object, its id the segment's, with its
-pixels as the visible mask and their box. Attributes are coco_category_id, supercategory and, of categories that are
-no things, ``stuff`` with the value ``yes``; ``iscrowd`` is the flag ``crowd``. ``bbox`` and ``area`` of the file
-are not kept: both are measured.
+pixels as the visible mask and their box. Attributes are coco_category_id and supercategory; ``iscrowd`` is the flag
+``crowd``, and categories that are no things (``isthing`` 0) have the flag ``stuff``. ``bbox`` and ``area`` of the
+file are not kept: both are measured.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from PIL import Image
 
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.scenes import Object, Scene, Sighting, View
+from sightline.scenes import STUFF, Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.encodings import UNREADABLE
 from sightline.store.formats.coco_entries import Size, image_size, known, picture, picture_folders, split_names
@@ -121,7 +121,7 @@ def _scenes(file: Path, images: Path | None, split: str) -> Iterator[Scene]:
             source="coco-panoptic",
             views=(View(VIEW, photo, size),),
             objects=tuple(_object(segment, entry, categories) for segment, entry in segments),
-            sightings=tuple(_sighting(segment, entry, counts, size) for segment, entry in segments),
+            sightings=tuple(_sighting(segment, entry, counts, size, categories) for segment, entry in segments),
         )
 
 
@@ -163,17 +163,16 @@ def _object(segment: int, entry: JsonEntry, categories: dict[int, JsonEntry]) ->
     number = known(entry, "category_id", categories)
     category = categories[number]
     above = category.text("supercategory", default="")
-    facts = {
-        "coco_category_id": str(number),
-        "supercategory": above,
-        "stuff": "" if category.integer("isthing", high=1, default=1) else "yes",
-    }
+    facts = {"coco_category_id": str(number), "supercategory": above}
     return Object(str(segment), category.text("name"), {key: value for key, value in facts.items() if value})
 
 
-def _sighting(segment: int, entry: JsonEntry, counts: dict[int, masks.Counts], size: Size) -> Sighting:
+def _sighting(
+    segment: int, entry: JsonEntry, counts: dict[int, masks.Counts], size: Size, categories: dict[int, JsonEntry]
+) -> Sighting:
     if segment not in counts:
         raise entry.error("segment has no pixel", "id", "an id in the PNG file", segment)
-    flags = frozenset({"crowd"} if entry.integer("iscrowd", high=1, default=0) else ())
-    runs = counts[segment]
-    return Sighting(VIEW, str(segment), masks.box(runs, size[1]), masks.compress(runs), flags=flags)
+    is_thing = categories[entry.integer("category_id")].integer("isthing", high=1, default=1)
+    flags = {"crowd": entry.integer("iscrowd", high=1, default=0), STUFF: not is_thing}
+    told, runs = frozenset(flag for flag, holds in flags.items() if holds), counts[segment]
+    return Sighting(VIEW, str(segment), masks.box(runs, size[1]), masks.compress(runs), flags=told)

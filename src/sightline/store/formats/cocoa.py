@@ -8,8 +8,8 @@ nearest), ``isStuff``, ``occlude_rate`` and, where part of it is hidden, ``visib
 
 A scene is ``<split>/<image id>`` with one view, ``"0"``; where several people drew one photo, the later ones'
 scenes end in ``-<annotation id>``. A region is an object, numbered from 1 as it stands in the file: the category is
-its name (``unnamed`` where nobody named it), the attribute ``order`` its place in depth, ``stuff`` is ``yes`` of
-what has no shape of its own. The polygon is the amodal mask; ``visible_mask`` the visible one, or what the outlines
+its name (``unnamed`` where nobody named it), the attribute ``order`` its place in depth; what has no shape of its
+own has the flag ``stuff``. The polygon is the amodal mask; ``visible_mask`` the visible one, or what the outlines
 in front leave over where the file tells none.
 
 Relations, each pair once, the nearer first. Order means something only where outlines overlap:
@@ -30,7 +30,7 @@ from typing import Any, Final
 from sightline.documents import read_json
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.scenes import Object, Relation, Scene, View
+from sightline.scenes import STUFF, Object, Relation, Scene, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.coco_entries import Size, counts_of, image_size, known, split_names
 from sightline.store.formats.jsonio import JsonEntry, entries, names_keys, object_entry
@@ -150,7 +150,7 @@ def _scene(drawing: _Drawing, scene_id: str, photo: str | None) -> Scene:
         views=(View(VIEW, photo, size),),
         objects=tuple(Object(i, *_named(region)) for i, region in zip(ids, regions, strict=True)),
         sightings=tuple(
-            outlined(VIEW, i, region.outline, size[1])
+            outlined(VIEW, i, region.outline, size[1], {STUFF} if _is_stuff(region) else ())
             for i, region in zip(ids, regions, strict=True)
             if masks.area(region.outline.whole)
         ),
@@ -225,8 +225,11 @@ def _shared(a: masks.Counts, b: masks.Counts) -> int:
 def _named(region: _Region) -> tuple[str, Mapping[str, str]]:
     """Category and attributes."""
     name = " ".join(region.entry.text("name", default="").split())
-    stuff = {"stuff": "yes"} if region.entry.integer("isStuff", high=1, default=0) else {}
-    return name or "unnamed", {"order": str(region.order), **stuff}
+    return name or "unnamed", {"order": str(region.order)}
+
+
+def _is_stuff(region: _Region) -> bool:
+    return bool(region.entry.integer("isStuff", high=1, default=0))
 
 
 def _relations(regions: Sequence[_Region], ids: Sequence[str]) -> Iterator[Relation]:
