@@ -27,6 +27,7 @@ SIZE = (48, 32)
         ("geospa/invented", 2),
         ("context/train", 1),
         ("cad/train", 2),
+        ("context/street/train", 2),
         ("kitchen", 1),
         ("kitchen, drawn camera", 3),
         ("street", 2),
@@ -48,7 +49,9 @@ def test_ids_depth_stuff_masks_and_labels_are_what_an_independent_program_finds(
     assert painted or tally.undecided <= 0.02 * tally.judgements
 
 
-@pytest.mark.parametrize("name", ["geospa/train", "context/train", "kitchen, drawn camera", "street", "room"])
+@pytest.mark.parametrize(
+    "name", ["geospa/train", "context/train", "kitchen, drawn camera", "street", "room", "context/street/train"]
+)
 def test_stuff_and_things_cover_every_picture(name: str) -> None:
     """From all cameras; with objects taken away, and through a lens that bends."""
     renderer, lens = FastRenderer(), Sensor(distortion=0.3)

@@ -15,7 +15,8 @@ from sightline.errors import ConfigError
 from sightline.geometry.cameras import centre, intrinsics, project
 from sightline.worlds import Layout, arrange, load_world, presets, relations
 
-PRESETS = tuple(n for n in presets() if not n.startswith("cad/") or n == "cad/train")  # the other splits take long
+SLOW, KEPT = ("cad/", "context/street/"), ("cad/train", "context/street/train")  # CAD models take long
+PRESETS = tuple(n for n in presets() if not n.startswith(SLOW) or n in KEPT)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -100,6 +100,29 @@ def test_context_splits_repeat_a_shape_equally_often(scenes: dict[str, list[list
         assert 2 * norm.sf(abs(z)) > 0.001, (split, rate)
 
 
+def company(scenes: list[list[str]]) -> float:
+    """NC of companions (Figure 6): the share of scenes with a shape that have a companion of it too, on average."""
+    groups = load_world("context").settings["cooccurrence"]["together"]
+    pairs = [(a, b) for group in groups for a in group for b in group if a != b]
+    having = {a: [set(shapes) for shapes in scenes if a in shapes] for group in groups for a in group}
+    return float(np.mean([np.mean([b in shapes for shapes in having[a]]) for a, b in pairs]))
+
+
+def test_normalised_cooccurrence_within_a_set_is_as_told(scenes: dict[str, list[list[str]]]) -> None:
+    assert {split: company(scenes[split]) for split in SPLITS} == pytest.approx(
+        {"train": 0.805, "unbiased": 0.227, "reversed": 0.046}, abs=0.015
+    )
+
+
+def test_single_scenes_have_one_shape_and_train_has_none_such(scenes: dict[str, list[list[str]]]) -> None:
+    world = load_world("context/single")
+    shapes = [[o.shape.partition(":")[0] for o in arrange(world, 0, i).objects] for i in range(120)]
+    assert {len(set(names)) for names in shapes} == {1}
+    assert {len(names) for names in shapes} == {1, 2}
+    assert {names[0] for names in shapes} == {name for name, _ in load_world("context").shapes}
+    assert min(len(set(names)) for names in scenes["train"]) == 3
+
+
 def test_context_splits_differ_in_company(scenes: dict[str, list[list[str]]]) -> None:
     groups = load_world("context").settings["cooccurrence"]["together"]
     home = {shape: g for g, group in enumerate(groups) for shape in group}

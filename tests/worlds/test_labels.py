@@ -12,7 +12,8 @@ from reference import labels_oracle as oracle
 from sightline.worlds import PREDICATES, Layout, Placed, arrange, load_world, presets, relations
 
 HOLDER, CUBE, SMALL = "rectangle_cont:medium", "cube:medium", "cube:small"
-PRESETS = tuple(n for n in presets() if not n.startswith("cad/") or n == "cad/train")  # the other splits take long
+SLOW, KEPT = ("cad/", "context/street/"), ("cad/train", "context/street/train")  # CAD models take long
+PRESETS = tuple(n for n in presets() if not n.startswith(SLOW) or n in KEPT)
 
 LARGE = "rectangle_cont:large"
 
@@ -162,8 +163,9 @@ def test_whatever_was_put_somewhere_could_be_put_there(scenes: list[Layout]) -> 
             can = "can_contain" if placed.how == IN else "can_support"
             assert (placed.parent, can, k) in relations(before), before
             moves += 1
-    odds = load_world(scenes[0].world).placement
-    assert moves >= 3 or odds.contained + odds.supported == 0  # in the street everything stands on the ground
+    world = load_world(scenes[0].world)
+    stacked = world.placement.contained + world.placement.supported > 0 and world.objects[0] > 1
+    assert moves >= 3 or not stacked  # in the street everything stands on the ground
 
 
 def test_nothing_goes_round_in_a_circle(scenes: list[Layout]) -> None:

@@ -90,7 +90,7 @@ def arrange(world: World, seed: int, index: int) -> Layout:
         behind=behind,
         containment=world.containment,
         category=category,
-        surroundings=_surroundings(world.surroundings, sequence),
+        surroundings=_surroundings(part.surroundings, sequence),
     )
 
 

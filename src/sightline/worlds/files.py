@@ -44,11 +44,17 @@ def presets() -> tuple[str, ...]:
     ('cad/train', 'cad/val', 'cad/subtypes')
     """
     names: list[str] = []
-    for file in sorted(_FOLDER.glob("*.yaml")):
-        if file.stem != _BASE:
+    for stem, file in _files().items():
+        if stem != _BASE:
             splits = _read(file).get("splits") or {}
-            names += [f"{file.stem}/{split}" for split in splits] or [file.stem]
+            names += [f"{stem}/{split}" for split in splits] or [stem]
     return tuple(names)
+
+
+def _files() -> dict[str, Path]:
+    """The presets' files by name; one in a folder has the folder's name before its own."""
+    files = sorted(_FOLDER.rglob("*.yaml"), key=lambda file: file.with_suffix("").parts)
+    return {file.relative_to(_FOLDER).with_suffix("").as_posix(): file for file in files}
 
 
 def gather(name: str, extending: tuple[str, ...] = ()) -> Merged:
@@ -71,8 +77,8 @@ def gather(name: str, extending: tuple[str, ...] = ()) -> Merged:
         own = splits[split]
         layer = {} if own.value is None else {key: value.value for key, value in own.items()}
         _lay_over(merged.values, merged.origins, layer, str(file), "")
-    full = f"{file.stem}/{split}" if split else file.stem
-    return Merged(full, split or file.stem, merged.values, merged.origins)
+    stem = next((name for name, preset in _files().items() if preset == file), file.stem)
+    return Merged(f"{stem}/{split}" if split else stem, split or stem, merged.values, merged.origins)
 
 
 def _parent(file: Path, parent: Value, extending: tuple[str, ...]) -> Merged:
@@ -96,15 +102,11 @@ def _find(name: str, extending: tuple[str, ...]) -> tuple[Path, str]:
             if file.suffix in _SUFFIXES and file.is_file():
                 return file, split
         raise ConfigError(f"no world file {name}")
-    stem, _, split = name.partition("/")
-    preset = _FOLDER / f"{stem}.yaml"
-    if (
-        stem not in {file.stem for file in _FOLDER.glob("*.yaml")}
-        or (stem == _BASE and not extending)
-        or "/" in split
-    ):
+    known, (above, _, last) = _files(), name.rpartition("/")
+    stem, split = (name, "") if name in known else (above, last)
+    if stem not in known or (stem == _BASE and not extending):
         raise ConfigError(f"unknown world {name!r}{hint(name, presets())}, or a file ending in .yaml")
-    return preset, split
+    return known[stem], split
 
 
 def _is_file_name(name: str) -> bool:

@@ -38,7 +38,7 @@ from sightline.worlds.poses import (
 )
 from sightline.worlds.solids import SEGMENTS, Floats
 from sightline.worlds.spec import World
-from sightline.worlds.world import Cooccurrence, ZoneSpec
+from sightline.worlds.world import Cooccurrence, ShapeGroup, ZoneSpec
 
 _BATCH = 50
 """Poses drawn at a time."""
@@ -83,14 +83,13 @@ def place(
     Raises:
         ConfigError: The world's rules leave no room, after `world.attempts` beginnings.
     """
-    low, high = world.objects
-    wanted = low + int(rng.random() * (high - low + 1))
     failures, deck = Failures(), _deck(world)
-    company: list[str] = []
+    wanted, company = 0 if world.groups else _between(world.objects, rng.random()), list[str]()
     kept: list[ObjectKind] = []
     for attempt in range(world.attempts):
         if attempt % _SAME_COMPANY == 0:
             company, kept = deck.company(world, wanted, rng), []
+            wanted = len(company) if world.groups else wanted
         scene = _Scene(world, deck, rules, empty(wanted, deck.corners))
         while (n := len(scene.objects)) < wanted:
             given = company[n] if company else None
@@ -147,18 +146,32 @@ class _Deck:
     corners: int
 
     def company(self, world: World, wanted: int, rng: np.random.Generator) -> list[str]:
-        """The shapes of a scene of so many objects, drawn together; none where each is drawn by itself.
+        """The shapes of a scene, by group or of so many objects drawn together; none where each is drawn by itself.
 
         A scene that finds no room keeps them: were they drawn anew, large ones would be rarer, and rarer in the
         company of large ones.
         """
+        if world.groups:
+            return [shape for group in world.groups for shape in _members(group, rng)]
         if not self.sets:
             return []
         fewest, most = (min(wanted, len(self.shapes), kinds) for kinds in world.kinds or (wanted, wanted))
-        kinds = fewest + int(rng.random() * (most - fewest + 1))
+        kinds = _between((fewest, most), rng.random())
         members = self.sets[kinds].draw(rng.random())
         members += [members[int(u * kinds)] for u in rng.random(wanted - kinds).tolist()]
         return [self.shapes[members[i]] for i in rng.permutation(wanted)]
+
+
+def _between(ends: tuple[int, int], u: float) -> int:
+    """The whole number at u in [0, 1) between two, both included."""
+    return ends[0] + int(u * (ends[1] - ends[0] + 1))
+
+
+def _members(group: ShapeGroup, rng: np.random.Generator) -> list[str]:
+    """The shapes of a group in one scene."""
+    steps = list(accumulate(weight for _, weight in group.shapes))
+    draws = rng.random(_between(group.objects, rng.random())).tolist()
+    return [group.shapes[min(bisect_right(steps, u * steps[-1]), len(steps) - 1)][0] for u in draws]
 
 
 @lru_cache(maxsize=64)

@@ -19,18 +19,21 @@ from sightline.worlds.cad import CAD
 from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec
 from sightline.worlds.company import MOST_SETS, too_many
 from sightline.worlds.files import Merged, gather, is_drawn
+from sightline.worlds.layout import MOST_OBJECTS
 from sightline.worlds.sensor import read_sensor
 from sightline.worlds.shapes import SHAPES, register
 from sightline.worlds.shapes.library import members, read_library, shape_file, with_members
-from sightline.worlds.surroundings_spec import read_surroundings
+from sightline.worlds.surroundings_spec import SurroundingsSpec, read_surroundings
 from sightline.worlds.world import (
     Cooccurrence,
+    GroupSize,
     Length,
     LightSpec,
     MeshSpec,
     Number,
     Odds,
     SceneCategory,
+    ShapeGroup,
     ShapeLooks,
     World,
     ZoneSpec,
@@ -47,7 +50,7 @@ _ALIAS = re.compile(r"[A-Za-z0-9_-]+")
 _NAME = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+){0,2}")
 
 _AROUND: Final = ("ground", "walls", "sky")
-_LISTS: Final = ("attributes", "zones", "categories", "sensor")
+_LISTS: Final = ("attributes", "zones", "groups", "categories", "sensor")
 _READ_APART: Final = ("shapes", "cameras", "lights", "cooccurrence", "meshes", "stream", *_LISTS, *_AROUND)
 """Fields whose values depend on other fields."""
 
@@ -90,6 +93,11 @@ def _world(merged: Merged) -> World:
     shapes = _weights(whole["shapes"], (*SHAPES, *CAD, *_variants(whole["shapes"]), *own))
     stream = merged.name if whole["stream"].value is None else _stream(whole["stream"])
     names = [name for name, _ in shapes]
+    groups = _groups(whole["groups"], names)
+    kinds = _optional(whole["categories"])
+    if groups and kinds:
+        whole["groups"].fail("there are kinds of scenes", "groups in each of the categories")
+    categories, around = _with_classes([_category(n, v, names, whole) for n, v in kinds], whole)
     rest = Value({key: value for key, value in merged.values.items() if key not in _READ_APART}, merged.file_of)
     world: World = rest.read(
         World,
@@ -99,14 +107,15 @@ def _world(merged: Merged) -> World:
         cameras=_cameras(whole["cameras"]),
         lights=tuple(v.read(LightSpec, name=name) for name, v in _said(whole["lights"])),
         cooccurrence=_cooccurrence(whole["cooccurrence"], names),
-        surroundings=read_surroundings(*(whole[key] for key in _AROUND)),
+        surroundings=around,
         stream=stream,
         attributes=tuple((_shape(n, v, names), v.read(ShapeLooks)) for n, v in _optional(whole["attributes"])),
         zones=tuple(_zone(n, v, names) for n, v in _optional(whole["zones"])),
         sensor=read_sensor(whole["sensor"]),
-        categories=tuple(_category(n, v, names) for n, v in _optional(whole["categories"])),
+        categories=categories,
         settings={**merged.values, "split": merged.split, "stream": stream},
     )
+    world = world.with_groups(groups)
     for camera in world.cameras:
         said = whole["cameras"][camera.name]
         if isinstance(camera, DrawnCameraSpec):
@@ -117,7 +126,7 @@ def _world(merged: Merged) -> World:
     for light in world.lights:
         _check_above("light", light, whole["lights"][light.name], world.jitter)
     for part in [world.of_category(category) for category in world.categories] or [world]:
-        _check_enough_kinds(part, whole["objects"])
+        _check_enough_kinds(part, whole["groups" if part.groups else "objects"])
         _check_sets(part, whole["kinds"])
     return world
 
@@ -169,7 +178,7 @@ def _with_libraries(merged: Merged, meshes: Value) -> Merged:
             value.fail(f"no name for a library: {name!r}", "letters, digits, - and _, not 'cad', which is built in")
         groups |= members(read_library(value["file"].read(str)), name)
     values = dict(merged.values)
-    for key in ("shapes", "attributes", "zones", "categories", "cooccurrence"):
+    for key in ("shapes", "attributes", "zones", "groups", "categories", "cooccurrence"):
         values[key] = with_members(values.get(key), groups, shared=key == "shapes")
     used = {name for name in _names_of(values["shapes"]) if name.partition("/")[0] in folders}
     for name in sorted(used - groups.keys()):
@@ -237,10 +246,39 @@ def _zone(name: str, value: Value, shapes: Sequence[str]) -> ZoneSpec:
     return zone
 
 
-def _category(name: str, value: Value, shapes: Sequence[str]) -> SceneCategory:
-    value.only(("shapes", "weight"))
+def _groups(groups: Value, shapes: Sequence[str]) -> tuple[ShapeGroup, ...]:
+    made = []
+    for name, value in _optional(groups):
+        value.only(("shapes", "objects"))
+        made.append(ShapeGroup(name, _weights(value["shapes"], tuple(shapes)), value["objects"].read(GroupSize)))
+    if sum(group.objects[1] for group in made) > MOST_OBJECTS:
+        groups.fail("too many objects for one picture", f"at most {MOST_OBJECTS} in all groups")
+    return tuple(made)
+
+
+def _category(name: str, value: Value, shapes: Sequence[str], whole: Value) -> SceneCategory:
+    """One kind of scene; its shapes are those of its groups where it says no others."""
+    value.only(("shapes", "weight", "groups", "ground"))
     weight = 1.0 if value["weight"].value is None else value["weight"].read(Length)
-    return SceneCategory(name, _weights(value["shapes"], tuple(shapes)), weight)
+    groups = _groups(value["groups"], shapes)
+    listed = dict(pair for group in groups for pair in group.shapes)
+    own = tuple(listed.items()) if groups else _weights(value["shapes"], tuple(shapes))
+    around = read_surroundings(value["ground"], whole["walls"], whole["sky"]) if value["ground"].value else None
+    return SceneCategory(name, own, weight, groups, around)
+
+
+def _with_classes(
+    categories: Sequence[SceneCategory], whole: Value
+) -> tuple[tuple[SceneCategory, ...], SurroundingsSpec]:
+    """Kinds of scenes, and what is around scenes in general, with one list of classes for all."""
+    around = read_surroundings(*(whole[key] for key in _AROUND))
+    own = [category.surroundings for category in categories if category.surroundings is not None]
+    classes = tuple(dict.fromkeys(name for spec in (around, *own) for name in spec.classes))
+    made = (
+        c if (a := c.surroundings) is None else replace(c, surroundings=replace(a, classes=classes))
+        for c in categories
+    )
+    return tuple(made), replace(around, classes=classes)
 
 
 def _cooccurrence(prior: Value, shapes: Sequence[str]) -> Cooccurrence | None:

@@ -62,6 +62,7 @@ Count = Annotated[int, Least(1)]
 Range = Annotated[tuple[float, float], _rising]
 Rgb = Annotated[Point, As(Size | tuple[Size, Size, Size]), _rgb]
 """Linear RGB, none below 0."""
+GroupSize = Annotated[tuple[int, int], As(tuple[Number, Number]), _counts]
 Area = tuple[tuple[float, float], tuple[float, float]]
 
 
@@ -189,12 +190,28 @@ class ZoneSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ShapeGroup:
+    """Objects of a scene that are drawn apart from its others: weighted shapes, fewest and most objects."""
+
+    name: str
+    shapes: tuple[tuple[str, float], ...]
+    objects: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class SceneCategory:
-    """A kind of scene: its shapes with their weights, and how likely it is beside the others."""
+    """A kind of scene: its shapes with their weights, and how likely it is beside the others.
+
+    Attributes:
+        groups: Its groups of objects; none where all are drawn from `shapes`.
+        surroundings: Its own ground, below the world's walls and sky; None where it is the world's.
+    """
 
     name: str
     shapes: tuple[tuple[str, float], ...]
     weight: Length = 1.0
+    groups: tuple[ShapeGroup, ...] = ()
+    surroundings: SurroundingsSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +255,8 @@ class World:
         variants: First variant of a CAD sub-type that is drawn, and the first that is not; see `worlds.cad`.
         attributes: Shapes that have sizes, colours or materials of their own.
         categories: Kinds of scenes, each with its own weights of shapes; a scene is of one of them.
-        objects: Fewest and most objects in a scene.
+        groups: Objects drawn apart, so many of each group; none where all are drawn from `shapes`.
+        objects: Fewest and most objects in a scene; of groups, all together.
         kinds: Fewest and most different shapes in a scene; None leaves that to chance.
         distinct: No two objects of a scene agree in shape, size, colour and material.
         placement: How likely an object is put on the table, into another or onto another.
@@ -278,6 +296,7 @@ class World:
     variants: Annotated[tuple[int, int], As(tuple[Number, Number]), _rising] = (0, 1)
     attributes: tuple[tuple[str, ShapeLooks], ...] = ()
     categories: tuple[SceneCategory, ...] = ()
+    groups: tuple[ShapeGroup, ...] = ()
     objects: Annotated[tuple[int, int], As(tuple[Count, Count]), _counts]
     kinds: Annotated[tuple[int, int], As(tuple[Count, Count]), _counts] | None = None
     distinct: bool
@@ -338,4 +357,13 @@ class World:
 
     def of_category(self, category: SceneCategory) -> World:
         """The world that all scenes of one category come from."""
-        return replace(self, shapes=category.shapes, categories=())
+        around = self.surroundings if category.surroundings is None else category.surroundings
+        part = replace(self, shapes=category.shapes, categories=(), surroundings=around)
+        return part.with_groups(category.groups)
+
+    def with_groups(self, groups: tuple[ShapeGroup, ...]) -> World:
+        """The world whose scenes have those groups of objects; without any, itself."""
+        if not groups:
+            return self
+        fewest, most = (sum(group.objects[end] for group in groups) for end in (0, 1))
+        return replace(self, groups=groups, objects=(fewest, most))
