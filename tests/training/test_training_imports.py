@@ -29,6 +29,7 @@ BLOCKED = (
 
 MODULES = (
     "batches",
+    "dpm.fit",
     "folder",
     "optimizers",
     "plan",

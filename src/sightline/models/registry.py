@@ -7,7 +7,7 @@ Nothing is imported until it is asked for. A spec is one of::
     path/to/file.py:object               an object, class or factory in a Python file
     path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV; predicate answers and those
                                          to the Turing exam may also be .jsonl), or a detections CSV
-    path/to/weights.safetensors          a network trained here: a SORNet, classifier or segmenter
+    path/to/weights.safetensors          a model trained here: a SORNet, classifier, segmenter, part models…
     weights.safetensors:glances=5        a SORNet checkpoint with options
     bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
     tflite:path/to/detector.tflite       a network in a file of another runtime: tflite, onnx
@@ -102,6 +102,9 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ],
     ("detect", "adapters.answers"): [
         ("detections", "DetectionsFile", "boxes from a detections CSV; path=PATH", "", {})
+    ],
+    ("detect", "dpm.model"): [
+        ("vdpm", "vdpm", "deformable part models: DPM, VDPM or DPM-VOC+VP; vdpm:FILE", "file", {})
     ],
     ("predicates", "baselines.predicates"): [
         ("predicates_majority", "PredicatesMajority", "always the data's commoner answer", "blind", {}),

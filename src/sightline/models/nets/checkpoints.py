@@ -46,6 +46,7 @@ class NetworkEntry:
 
 
 _NETS: Final = "sightline.models.nets"
+_DPM: Final = "sightline.models.dpm"
 
 NETWORKS: Final[Mapping[str, NetworkEntry]] = MappingProxyType(
     {
@@ -66,6 +67,9 @@ NETWORKS: Final[Mapping[str, NetworkEntry]] = MappingProxyType(
             f"{_NETS}.inpainter:InpainterConfig",
             f"{_NETS}.inpainter:Inpainter",
             "sightline.models.fills.network:NetworkFill",
+        ),
+        "sightline-dpm-1": NetworkEntry(
+            f"{_DPM}.filters:DpmConfig", f"{_DPM}.filters:Dpm", f"{_DPM}.model:load_file"
         ),
     }
 )

@@ -1,0 +1,1 @@
+"""Deformable part models: features (`hog`), filters (`filters`), how they find objects (`detector`, `model`)."""
