@@ -27,6 +27,7 @@ NEEDS_A_PATH = {
     "onnx",
     "classifier",
     "segmenter",
+    "vdpm",
     "tflite",
 }
 WEIGHTS = Path(registry.__file__).parent / "weights" / "sornet-tiny.safetensors"
