@@ -26,13 +26,13 @@ import numpy as np
 import torch
 
 from sightline.exams.viewpoint.files import score_view_files
-from sightline.exams.viewpoint.rankings import BOTTLE, ViewRules
 from sightline.files import atomic_write
 from sightline.geometry import azimuth_bins
 from sightline.models.dpm.filters import Dpm, joined
 from sightline.models.dpm.model import DpmModel
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint, model_loader
 from sightline.scenes import View
+from sightline.stats.viewed_boxes import BOTTLE, ViewRules
 from sightline.training.dpm.examples import FeatureStore
 from sightline.training.dpm.fit import train
 from sightline.training.dpm.plan import DpmPlan, TrainingPicture

@@ -103,9 +103,7 @@ class DpmModel:
         return boxes[kept], sure[kept], angles
 
 
-def vdpm(
-    path: Path, device: str = "", threshold: float = -1.0, most: int = 50, overlap: float = 0.5
-) -> DpmModel:
+def vdpm(path: Path, device: str = "", threshold: float = -1.0, most: int = 50, overlap: float = 0.5) -> DpmModel:
     """Deformable part models of any kind from a file, by an option of that name."""
     return load_file(path, device, threshold, most, overlap)
 
