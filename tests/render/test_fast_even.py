@@ -72,3 +72,17 @@ def test_the_horizon_has_no_stairs() -> None:
     share = (image[[last, last + 1], columns, 2] - below) / (above - below)
     assert ((share > 0.2) & (share < 0.8)).mean() > 0.2
     assert (np.abs(np.diff(share.sum(axis=0))) < 0.5).mean() > 0.9
+
+
+def test_the_hollow_of_a_metal_box_is_not_mottled() -> None:
+    """Brightness of flat places against that of the eight places four pixels away: 1.2 % with short means."""
+    frame = drawn("geospa/val_size", 77, 1)
+    bright = pixels(frame).sum(axis=2)
+    around = [(dy, dx) for dy in (-4, 0, 4) for dx in (-4, 0, 4)]
+    flat = frame.ids == 3
+    for step in around:
+        bent = np.abs(np.roll(frame.normals, step, (0, 1)) - frame.normals).max(axis=2) > 0.05
+        flat &= (np.roll(frame.ids, step, (0, 1)) == 3) & ~bent
+    mean = np.mean([np.roll(bright, step, (0, 1)) for step in around], axis=0)
+    assert flat.sum() > 7000
+    assert (np.abs(bright - mean) / mean)[flat].mean() < 0.008

@@ -43,6 +43,9 @@ _BENT = np.float32(2e-3)
 _STEP = np.float32(0.1)
 _GRAINY = np.float32(0.5)
 _LONE = np.float32(2.0)
+_LONE_OF_MANY = np.float32(4.0)
+_NOISY = np.float32(0.35)
+_FARTHEST = 7
 _NEARBY = np.float32(0.05)
 _EVEN = np.float32(0.15)
 _FLAT = np.float32(0.98)
@@ -235,38 +238,54 @@ def _mean_mirror(parts, normals, mirror, y, x):
     """The mirror image averaged around a pixel, as far as the surface goes; nearer pixels count more.
 
     The weights fall so that each of the pixels that share out the rays counts alike, and no square shows. Where the
-    pixels differ much, as in the hollow of a mirror, they are taken from farther around, and none counts more than
-    `_LONE` times their mean: a highlight that one ray in many finds would come out as a stain.
+    pixels differ much they are taken from farther around, and none counts more than `_LONE` times their mean: a
+    highlight that one ray in many finds would come out as a stain. Where even neighbours differ much on a surface
+    that is flat so far, as in the hollow of a mirror, they are taken from `_FARTHEST` pixels around.
     """
     height, width = parts.shape
     reach, limit = PATTERN - 1, FAR
     while True:
-        red = green = blue = weight = high = ZERO
-        low = FAR
+        red = green = blue = weight = high = grain = both = ZERO
+        low, count = FAR, 0
         for v in range(max(0, y - reach), min(height, y + reach + 1)):
+            before = -ONE
             for u in range(max(0, x - reach), min(width, x + reach + 1)):
-                if parts[v, u] != parts[y, x]:
-                    continue
-                if _cosine(normals, y, x, v, u) < _ALIKE:
+                if parts[v, u] != parts[y, x] or _cosine(normals, y, x, v, u) < _ALIKE:
+                    before = -ONE
                     continue
                 w = np.float32((PATTERN - abs(v - y)) * (PATTERN - abs(u - x)))
-                if reach == PATTERN:
-                    w = _bell(v - y) * _bell(u - x)
+                if reach >= PATTERN:
+                    w = _bell(reach, v - y) * _bell(reach, u - x)
                 r, g, b = mirror[v, u, 0], mirror[v, u, 1], mirror[v, u, 2]
-                weight += w
-                if r + g + b > limit:
-                    w *= limit / (r + g + b)
+                bright = r + g + b
+                count, weight = count + 1, weight + w
+                if bright > limit:
+                    w *= limit / bright
                 red, green, blue = red + w * r, green + w * g, blue + w * b
-                low, high = min(low, r + g + b), max(high, r + g + b)
-        if reach == PATTERN or high - low <= _GRAINY * high:
+                low, high = min(low, bright), max(high, bright)
+                if before >= ZERO:
+                    grain, both = grain + abs(bright - before), both + bright + before
+                before = bright
+        mean = (red + green + blue) / weight
+        if reach < PATTERN and high - low > _GRAINY * high:
+            reach, limit = PATTERN, _LONE * mean
+        elif reach == PATTERN and count == (2 * PATTERN + 1) ** 2 and grain > _NOISY * both:
+            reach, limit = _FARTHEST, _LONE_OF_MANY * mean
+        else:
             return red / weight, green / weight, blue / weight
-        reach, limit = PATTERN, _LONE * (red + green + blue) / weight
 
 
 @small
-def _bell(away):
-    """Weight of a pixel so far away: what three means over PATTERN pixels, one after the other, come to."""
-    return np.float32(7 - away * away) if abs(away) < PATTERN else ONE
+def _bell(reach, away):
+    """Weight of a pixel so far away along a row or column.
+
+    As far as PATTERN what three means over PATTERN pixels, one after the other, come to.
+    """
+    if reach == PATTERN:
+        return np.float32(7 - away * away) if abs(away) < PATTERN else ONE
+    share = np.float32(away) / np.float32(reach + 1)
+    rest = ONE - share * share
+    return rest * rest
 
 
 @small
