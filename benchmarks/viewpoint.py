@@ -25,14 +25,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from sightline.exams.viewpoint.files import score_view_files
 from sightline.files import atomic_write
 from sightline.geometry import azimuth_bins
 from sightline.models.dpm.filters import Dpm, joined
 from sightline.models.dpm.model import DpmModel
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint, model_loader
 from sightline.scenes import View
-from sightline.stats.viewed_boxes import BOTTLE, ViewRules
+from sightline.stats.viewed_boxes import BOTTLE, ViewedBoxes, ViewRules, matches_by_class, view_figures
 from sightline.training.dpm.examples import FeatureStore
 from sightline.training.dpm.fit import train
 from sightline.training.dpm.plan import DpmPlan, TrainingPicture
@@ -162,12 +161,15 @@ class StoppedError(Exception):
 
 
 def spread(work: Callable[[Any], Any], items: Sequence[Any], jobs: int) -> Iterator[Any]:
-    """Results in order, by so many processes."""
+    """Results in order, by so many processes; what is not begun is given up where nobody waits for it any more."""
     if jobs <= 1:
         yield from map(work, items)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    try:
         yield from pool.map(work, items, chunksize=4)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def training_pictures(images: Any, rows: Sequence[Sequence[dict[str, Any]]]) -> list[TrainingPicture]:
@@ -210,15 +212,25 @@ def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[st
         _KEPT["train", args.out] = training_pictures(*pictures_of(args, "train", args.images))
         _KEPT["store", args.out] = FeatureStore(args.device)
     left = args.until - time.time() + time.monotonic()
-    made = train(
-        plan_of(args, name, category),
-        _KEPT["train", args.out],
-        args.out / "models" / name / category,
-        source={"world": "cad/train", "size": list(args.size), "classes": list(args.shown)},
-        device=args.device,
-        store=_KEPT["store", args.out],
-        until=left,
-    )
+
+    def check(*_: object) -> None:
+        if time.time() > args.until:
+            raise StoppedError
+
+    folder = args.out / "models" / name / category
+    try:
+        made = train(
+            plan_of(args, name, category),
+            _KEPT["train", args.out],
+            folder,
+            source={"world": "cad/train", "size": list(args.size), "classes": list(args.shown)},
+            device=args.device,
+            store=_KEPT["store", args.out],
+            until=left - 20.0,
+            progress=check,
+        )
+    except StoppedError:
+        return task, False, 0.0
     return task, made.finished, made.cpu_seconds
 
 
@@ -254,48 +266,66 @@ def train_all(args: argparse.Namespace) -> dict[str, float]:
 # Detections: one file a model, in the format of `sightline score viewpoint`.
 
 
-def detect_all(args: argparse.Namespace, images: Any) -> dict[str, float]:
-    """Look for objects in every picture; seconds a picture of each model."""
-    models: dict[str, Any] = {}
-    for name in models_of(args):
-        net, facts = load_checkpoint(args.out / "models" / f"{name}.safetensors", Dpm)
-        models[name] = DpmModel(net, name=name, about=facts, device=args.device)
-    if args.network:
-        models["network"] = model_loader(args.network)(args.network)
-    folder = args.out / "detections" / "-".join(args.classes)
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.set_num_threads(1)
-    for number in range(len(images)):
-        file = folder / f"{number:06d}.json"
-        done = json.loads(file.read_text()) if file.exists() else {}
-        if set(models) <= set(done):
+def detectors(args: argparse.Namespace) -> dict[str, Any]:
+    """The models by name, ready to look."""
+    if "detectors" not in _KEPT:
+        torch.set_num_threads(1)
+        made: dict[str, Any] = {}
+        for name in models_of(args):
+            net, facts = load_checkpoint(args.out / "models" / f"{name}.safetensors", Dpm)
+            made[name] = DpmModel(net, name=name, about=facts, device=args.device)
+        if args.network:
+            made["network"] = model_loader(args.network)(args.network)
+        _KEPT["detectors"] = made, pictures_of(args, "val", args.val)[0]
+    models, _ = _KEPT["detectors"]
+    return dict(models)
+
+
+def detect_one(number: int, args: argparse.Namespace) -> bool:
+    """Look for objects in a picture by every model that has not yet; False where the deadline has come."""
+    file = args.found / f"{number:06d}.json"
+    done = json.loads(file.read_text()) if file.exists() else {}
+    models = detectors(args)
+    if set(models) <= set(done):
+        return True
+    if time.time() > args.until:
+        return False
+    clock = time.process_time if args.device == "cpu" else time.perf_counter
+    pixels, levels, spent = np.asarray(_KEPT["detectors"][1][number]), None, 0.0
+    for name, model in models.items():
+        if name in done:
             continue
-        if time.time() > args.until:
+        mine = isinstance(model, DpmModel)
+        if mine and levels is None:
+            begun = clock()
+            levels = model.features(pixels)
+            spent = clock() - begun
+        begun = clock()
+        view = View(f"val/{number}", size=(pixels.shape[1], pixels.shape[0]), load_image=lambda: pixels)
+        found = model.find(pixels, levels) if mine else model.detect(view)
+        seconds = clock() - begun + (spent if mine else 0.0)
+        done[name] = {"seconds": seconds, "rows": rows_of(number, pixels, found)}
+    atomic_write(file, json.dumps(done).encode(), sync=False)
+    return True
+
+
+def detect_all(args: argparse.Namespace) -> dict[str, float]:
+    """Look for objects in every picture; seconds a picture of each model, its features included."""
+    args.found.mkdir(parents=True, exist_ok=True)
+    for number, whole in enumerate(spread(partial(detect_one, args=args), range(args.val), args.jobs), start=1):
+        if not whole:
             raise StoppedError
-        pixels, levels, spent = np.asarray(images[number]), None, 0.0
-        for name, model in models.items():
-            if name in done:
-                continue
-            if isinstance(model, DpmModel) and levels is None:
-                begun = time.perf_counter()
-                levels = model.features(pixels)
-                spent = time.perf_counter() - begun
-            begun = time.perf_counter()
-            view = View(f"val/{number}", size=(pixels.shape[1], pixels.shape[0]), load_image=lambda p=pixels: p)
-            found = model.find(pixels, levels) if isinstance(model, DpmModel) else model.detect(view)
-            seconds = time.perf_counter() - begun + (spent if isinstance(model, DpmModel) else 0.0)
-            done[name] = {"seconds": seconds, "rows": rows_of(number, pixels, found)}
-        atomic_write(file, json.dumps(done).encode(), sync=False)
-        if number % 20 == 19:
-            say(f"{number + 1} of {len(images)} pictures looked at")
-    seconds = dict.fromkeys(models, 0.0)
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in models}
-    for number in range(len(images)):
-        done = json.loads((folder / f"{number:06d}.json").read_text())
-        for name in models:
-            seconds[name] += done[name]["seconds"] / len(images)
+        if number % 50 == 0:
+            say(f"{number} of {args.val} pictures looked at")
+    names = list(detectors(args))
+    seconds = dict.fromkeys(names, 0.0)
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for number in range(args.val):
+        done = json.loads((args.found / f"{number:06d}.json").read_text())
+        for name in names:
+            seconds[name] += done[name]["seconds"] / args.val
             rows[name] += done[name]["rows"]
-    for name in models:
+    for name in names:
         atomic_write(args.out / f"{name}.detections.json", json.dumps(rows[name]).encode())
     return seconds
 
@@ -325,20 +355,35 @@ def commonest(rows: Sequence[Sequence[dict[str, Any]]], category: str, views: in
     return float(np.bincount(azimuth_bins(azimuths, views), minlength=views).argmax()) * 360.0 / views
 
 
+def viewed(rows: Sequence[dict[str, Any]], images: dict[str, int], *, detected: bool) -> ViewedBoxes:
+    """Rows as the scores take them."""
+    azimuths = [np.nan if row["azimuth"] is None else row["azimuth"] for row in rows]
+    return ViewedBoxes(
+        np.array([images.setdefault(row["image"], len(images)) for row in rows], dtype=np.int64),
+        np.array([row["class"] for row in rows], dtype=object),
+        np.array([row["box"] for row in rows], dtype=np.float64).reshape(-1, 4),
+        np.array([(azimuth, np.nan, np.nan) for azimuth in azimuths], dtype=np.float64).reshape(-1, 3),
+        score=np.array([row["score"] for row in rows], dtype=np.float64) if detected else None,
+        difficult=None if detected else np.array([row["difficult"] for row in rows], dtype=bool),
+    )
+
+
 def scores_of(args: argparse.Namespace, name: str, views: int, train_rows: Any) -> dict[str, Any]:
     """AP and AVP of a model by class, and AVP of the same boxes with the commonest view of their class."""
-    truth, said = args.out / "truth.json", args.out / f"{name}.detections.json"
-    rules = ViewRules(views=(views,) if views else (8,))
-    figures = score_view_files(truth, said, rules).figures
-    rows = json.loads(said.read_text())
+    truth = json.loads((args.out / "truth.json").read_text())
+    rows = json.loads((args.out / f"{name}.detections.json").read_text())
+    rows = [row for row in rows if row["class"] in args.classes]
+    rules, images = ViewRules(views=(views or 8,)), {f"val/{i}": i for i in range(args.val)}
     prior = {category: commonest(train_rows, category, rules.views[0]) for category in args.classes}
-    blind = args.out / "blind.detections.json"
-    atomic_write(blind, json.dumps([row | {"azimuth": prior.get(row["class"])} for row in rows]).encode())
-    without = score_view_files(truth, blind, rules).figures
+    objects, figures = viewed(truth, images, detected=False), []
+    for said in (rows, [row | {"azimuth": prior[row["class"]]} for row in rows]):
+        found = viewed(said, images, detected=True)
+        matches = dict(matches_by_class(objects, found, rules, args.classes))
+        figures.append(view_figures(matches, rules, args.val))
     path = ("avp", str(rules.views[0]))
     return {
-        label: {"ap": scores[("ap",)].value, "avp": scores[path].value, "blind": without[label][path].value}
-        for label, scores in figures.items()
+        label: {"ap": scores[("ap",)].value, "avp": scores[path].value, "blind": figures[1][label][path].value}
+        for label, scores in figures[0].items()
     }
 
 
@@ -369,27 +414,30 @@ TITLES = {"dpm": "DPM", "vdpm": "VDPM", "dpm-voc-vp": "DPM-VOC+VP"}
 def settings(args: argparse.Namespace, val: int) -> str:
     plan = asdict(plan_of(args, next(iter(models_of(args))), args.classes[0]))
     width, height = args.size
+    first = args.out / "models" / next(iter(models_of(args)))
+    made = {c: load_checkpoint(first / c / "boxes.safetensors", Dpm).facts for c in args.classes}
+    learned = ", ".join(f"{c} {facts['objects']} and {facts['negatives']}" for c, facts in made.items())
     return (
         f"Pictures of {width}×{height}: {args.images:,} of cad/train and {val:,} of cad/val, of "
         f"{len(args.shown)} classes. For each class and model alike: at most {plan['positives']} whole objects, "
-        f"at most {plan['negatives']} pictures without the class, roots of about {plan['cells']} cells, "
-        f"{plan['parts']} parts, {plan['root_rounds']} round with roots alone and {plan['rounds']} with parts, "
-        f"{plan['mining']} searches for hard negatives in each, C {plan['cost']:g}, {plan['interval']} scales an "
-        f"octave. Device: {args.device}. AVP has as many sections as the model; *commonest view*: mean AVP of the "
+        f"at most {plan['negatives']} pictures without the class ({learned}), roots about {plan['cells']} cells, "
+        f"{plan['parts']} parts, {plan['root_rounds']} round with roots alone, {plan['rounds']} with parts, "
+        f"{plan['mining']} search(es) for hard negatives in each, C {plan['cost']:g}, {plan['interval']} scales an "
+        f"octave. Device: {args.device}{', seconds are those of one core' if args.device == 'cpu' else ''}. "
+        "AVP has as many sections as the model; *commonest view*: mean AVP of the "
         "same boxes if every one has the commonest section of its class in the training pictures. AVP of the "
         "network: 8 views."
     )
 
 
 def run(args: argparse.Namespace) -> None:
-    train_images, train_rows = pictures_of(args, "train", args.images)
-    val_images, val_rows = pictures_of(args, "val", args.val)
+    _, train_rows = pictures_of(args, "train", args.images)
+    _, val_rows = pictures_of(args, "val", args.val)
     keys = ("image", "class", "box", "azimuth", "difficult")
     flat = [{key: row[key] for key in keys} for rows in val_rows for row in rows if row["class"] in args.classes]
     atomic_write(args.out / "truth.json", json.dumps(flat).encode())
-    del train_images
     trained = train_all(args)
-    seconds = detect_all(args, val_images)
+    seconds = detect_all(args)
     results: dict[str, dict[str, Any]] = {}
     for name in [*models_of(args), *(["network"] if args.network else [])]:
         form, views = models_of(args).get(name, (name, 8))
@@ -449,6 +497,8 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     args.until = BEGUN + args.deadline if args.deadline else float("inf")
     args.shown = args.shown or args.classes
+    args.found = args.out / "detections" / "-".join(args.classes)
+    torch.backends.cudnn.allow_tf32 = False  # scores are to be those of the features
     if unknown := [name for name in (*args.classes, *args.shown) if name not in CLASSES]:
         parser.error(f"no class {unknown[0]!r}; there are {', '.join(CLASSES)}")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from sightline.geometry.boxes import iou_matrix
+from sightline.geometry.boxes import iou
 from sightline.kernels import compiler, stamp
 from sightline.models.dpm.filters import BIAS, PART, ComponentFilters, Dpm
 from sightline.models.dpm.hog import CELL, PyramidLevel
@@ -78,10 +79,20 @@ class LevelScores:
         if not bank.part_count or self.responses.numel() == 0:
             return
         best = distance_transform(self.responses, bank.deformations)
-        for number, filters in enumerate(bank.components):
-            total = self.totals[number]
-            for part, (y, x) in enumerate(filters.shape.anchors, bank.first_part[number]):
-                total += best[part, y : y + 2 * total.shape[0] : 2, x : x + 2 * total.shape[1] : 2]
+        for number in range(len(bank.components)):
+            total, anchors = self.totals[number], bank.anchors[number]
+            parts = torch.arange(len(anchors), device=best.device)[:, None, None] + bank.first_part[number]
+            rows = 2 * torch.arange(total.shape[0], device=best.device)[None, :, None] + anchors[:, :1, None]
+            columns = 2 * torch.arange(total.shape[1], device=best.device)[None, None] + anchors[:, 1:, None]
+            self.totals[number] = total + best[parts, rows, columns].sum(dim=0)
+
+    @cached_property
+    def arrays(self) -> list[NDArray[np.float32]]:
+        """The totals as arrays, brought from the device at once."""
+        flat = torch.cat([total.reshape(-1) for total in self.totals]).cpu().numpy()
+        ends = np.cumsum([total.numel() for total in self.totals])
+        parts = np.split(flat, ends[:-1])
+        return [part.reshape(tuple(total.shape)) for part, total in zip(parts, self.totals, strict=True)]
 
     @cached_property
     def responses(self) -> Tensor:
@@ -97,7 +108,7 @@ class LevelScores:
         if not anchors:
             return np.zeros((0, 2), dtype=np.int64)
         maps = self.responses[first : first + len(anchors)]
-        ideal = torch.tensor(anchors, device=maps.device) + torch.tensor(
+        ideal = self._bank.anchors[place.component] + torch.tensor(
             (2 * (place.row + down), 2 * (place.column + across)), device=maps.device
         )
         dy = torch.arange(maps.shape[1], device=maps.device) - ideal[:, :1]
@@ -119,6 +130,7 @@ class FilterBank:
         parts: (parts of all components, 31, 6, 6).
         deformations: (the same, 4).
         first_part: Place of each component's first part among them.
+        anchors: (P, 2) of each component.
     """
 
     def __init__(self, net: Dpm, device: Any = "cpu", *, category: str | None = None) -> None:
@@ -127,7 +139,7 @@ class FilterBank:
             i for i, one in enumerate(net.config.components) if category is None or one.category == category
         ]
         self.components: list[ComponentFilters] = [
-            net.of(net.config.components[i]).to(device) for i in self.numbers
+            deepcopy(net.of(net.config.components[i])).to(device) for i in self.numbers
         ]
         shapes = [(c.shape.rows, c.shape.columns) for c in self.components]
         self.pad = max(rows for rows, _ in shapes) // 3, max(columns for _, columns in shapes) // 3
@@ -139,6 +151,7 @@ class FilterBank:
         self.parts = torch.cat([c.parts for c in self.components]).contiguous(memory_format=torch.channels_last)
         self.deformations = torch.cat([c.deformations for c in self.components])
         counts = [len(c.shape.anchors) for c in self.components]
+        self.anchors = [torch.tensor(c.shape.anchors, device=device).reshape(-1, 2) for c in self.components]
         self.part_count, self.first_part = sum(counts), np.cumsum([0, *counts])[:-1].tolist()
 
     def scores(self, levels: Sequence[PyramidLevel]) -> Iterator[LevelScores]:
@@ -179,17 +192,16 @@ def best_places(scores: Sequence[LevelScores], *, least: float, most: int) -> li
     """Take the best-scored places of all components and levels: at most so many, above a score, best first."""
     held: list[tuple[NDArray[np.float32], NDArray[np.int64]]] = []
     for number, level in enumerate(scores):
-        for component, total in enumerate(level.totals):
-            flat = total.reshape(-1)
-            if flat.numel() > most:
-                values, places = flat.topk(most, sorted=False)
-            else:
-                values, places = flat, torch.arange(flat.numel(), device=flat.device)
-            kept = values > least
-            at, width = places[kept].cpu().numpy(), max(1, total.shape[-1])
-            rows, columns = at // width - level.pad[0], at % width - level.pad[1]
-            numbers = np.full(len(at), component), np.full(len(at), number)
-            held.append((values[kept].cpu().numpy(), np.stack([*numbers, rows, columns])))
+        flat = torch.cat([total.reshape(-1) for total in level.totals])
+        values, places = flat.topk(min(most, flat.numel()), sorted=False)
+        kept = values > least
+        at = places[kept].cpu().numpy()
+        ends = np.cumsum([total.numel() for total in level.totals])
+        component = np.searchsorted(ends, at, side="right")
+        at -= np.concatenate(([0], ends))[component]
+        widths = np.array([max(1, total.shape[-1]) for total in level.totals])[component]
+        rows, columns = at // widths - level.pad[0], at % widths - level.pad[1]
+        held.append((values[kept].cpu().numpy(), np.stack([component, np.full(len(at), number), rows, columns])))
     if not held:
         return []
     found, where = np.concatenate([v for v, _ in held]), np.concatenate([w for _, w in held], axis=1)
@@ -197,16 +209,20 @@ def best_places(scores: Sequence[LevelScores], *, least: float, most: int) -> li
     return [RootPlace(float(found[i]), *(int(n) for n in where[:, i])) for i in order]
 
 
-def suppressed(boxes: Floats, scores: Floats, overlap: float = 0.5) -> NDArray[np.int64]:
-    """Non-maximum suppression: rows of the boxes that overlap no better one by more than this, best first."""
-    order = np.argsort(-scores, kind="stable")
-    if not len(order):
-        return order
-    over = iou_matrix(boxes, boxes) > overlap
+def suppressed(boxes: Floats, scores: Floats, overlap: float = 0.5, most: int | None = None) -> NDArray[np.int64]:
+    """Non-maximum suppression: rows of the boxes that overlap no better one by more than this, best first.
+
+    Args:
+        boxes: (n, 4) xyxy.
+        scores: (n,) higher is better.
+        overlap: Largest IoU of two that are kept.
+        most: Rows to give, at most.
+    """
+    left = np.argsort(-scores, kind="stable")
     kept: list[int] = []
-    for row in order.tolist():
-        if not over[row, kept].any():
-            kept.append(row)
+    while len(left) and (most is None or len(kept) < most):
+        kept.append(int(left[0]))
+        left = left[1:][iou(boxes[left[0]], boxes[left[1:]]) <= overlap]
     return np.array(kept, dtype=np.int64)
 
 

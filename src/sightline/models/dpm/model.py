@@ -91,13 +91,14 @@ class DpmModel:
         scores = list(bank.scores(levels))
         places = best_places(scores, least=threshold, most=2000)
         windows = np.array([bank.window(p, scores[p.level].level.scale) for p in places]).reshape(-1, 4)
-        first = suppressed(windows, np.array([p.score for p in places]), 0.5 + 0.5 * overlap)[: 2 * most]
+        sure = np.array([p.score for p in places], dtype=np.float64)
+        first = suppressed(windows, sure, 0.5 + 0.5 * overlap, 2 * most)
         chosen = [places[i] for i in first.tolist()]
         boxes = np.array([bank.box(p, scores[p.level]) for p in chosen], dtype=np.float64).reshape(-1, 4)
         boxes = np.clip(boxes, 0.0, (*size, *size))
-        sure = np.array([p.score for p in chosen], dtype=np.float64)
+        sure = sure[first]
         real = np.flatnonzero((boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]))
-        kept = real[suppressed(boxes[real], sure[real], overlap)[:most]]
+        kept = real[suppressed(boxes[real], sure[real], overlap, most)]
         turned = [bank.config.components[bank.numbers[chosen[i].component]].angles for i in kept.tolist()]
         angles = np.array(turned, dtype=np.float64).reshape(-1, 3)
         return boxes[kept], sure[kept], angles

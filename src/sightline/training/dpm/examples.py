@@ -181,7 +181,7 @@ class Neighbourhood:
             (number, c): self.overlaps(bank, level, c, self.box)
             for number, level in enumerate(scores)
             for c in components
-            if scores[number].totals[c].numel()
+            if level.arrays[c].size
         }
         if not maps:
             return None
@@ -189,7 +189,7 @@ class Neighbourhood:
         best: RootPlace | None = None
         for (number, c), ious in maps.items():
             level = scores[number]
-            total = np.where(ious >= enough, level.totals[c].cpu().numpy(), -np.inf)
+            total = np.where(ious >= enough, level.arrays[c], -np.inf)
             at = int(total.argmax())
             row, column = divmod(at, total.shape[1])
             if np.isfinite(total[row, column]) and (best is None or total[row, column] > best.score):
@@ -237,7 +237,7 @@ def hard_negatives(
         values, whose = np.array([p.score for p in found]), np.array([of[p.component] for p in found], dtype=int)
         for filters in np.unique(whose).tolist():
             rows = np.flatnonzero(whose == filters)[: 40 * each]
-            for row in rows[suppressed(boxes[rows], values[rows])[:each]].tolist():
+            for row in rows[suppressed(boxes[rows], values[rows], most=each)].tolist():
                 yield picture, found[row], placement_vector(bank, scores[found[row].level], found[row])
 
 
@@ -254,11 +254,10 @@ def wrong_answers(
     for component, azimuth in enumerate(views):
         best: tuple[float, RootPlace, float] | None = None
         for number, level in enumerate(scores):
-            total = level.totals[component]
-            if not total.numel():
+            if not level.arrays[component].size:
                 continue
             loss = 0.5 * (1.0 - near.overlaps(bank, level, component, near.box)) + 0.5 * (azimuth != true)
-            value = total.cpu().numpy() + loss
+            value = level.arrays[component] + loss
             for other in near.others:
                 value = np.where(near.overlaps(bank, level, component, other) > 0.3, -np.inf, value)
             row, column = divmod(int(value.argmax()), value.shape[1])
