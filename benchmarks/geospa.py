@@ -182,8 +182,8 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
     from sightline.models.nets.checkpoints import load_checkpoint
     from sightline.models.nets.sornet import Sornet
     from sightline.plain import plain
+    from sightline.training.augmentation import Augmentation
     from sightline.training.fit import fit
-    from sightline.training.sornet.augmentation import Augmentation
     from sightline.training.sornet.plan import SornetPlan
     from sightline.training.sornet.task import SornetTask
 

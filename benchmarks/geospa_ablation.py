@@ -97,7 +97,7 @@ def cases() -> list[tuple[str, int]]:
 
 def plan_of(name: str, seed: int, images: int) -> Any:
     """The plan of a step: so many images, one view each."""
-    from sightline.training.sornet.augmentation import Augmentation
+    from sightline.training.augmentation import Augmentation
     from sightline.training.sornet.plan import PAPER, SornetPlan
 
     settings, step = settings_of(name)

@@ -33,6 +33,7 @@ MODULES = (
     "folder",
     "optimizers",
     "plan",
+    "augmentation",
     "inpainter.examples",
     "inpainter.pairs",
     "inpainter.task",
@@ -52,6 +53,12 @@ MODULES = (
     "sornet.setup",
     "sornet.sources",
     "sornet.task",
+    "viewpoint.evaluation",
+    "viewpoint.losses",
+    "viewpoint.plan",
+    "viewpoint.setup",
+    "viewpoint.task",
+    "viewpoint.views",
 )
 
 CODE = """

@@ -29,9 +29,12 @@ from sightline.files import atomic_write
 from sightline.plain import plain
 
 if TYPE_CHECKING:
+    from sightline.training.plan import TrainingTask
     from sightline.training.sornet.finetune import Curve
     from sightline.training.sornet.setup import SornetOptions
+    from sightline.training.viewpoint.setup import ViewNetOptions
 
+Device = Literal["auto", "cpu", "cuda"]
 CHART = "curve.svg"
 _FEW = "0,8,32,128,512"
 _CURVE_RESUME = "with what is not learned yet, at its last state or, where none was saved, from its start"
@@ -39,15 +42,18 @@ _CURVE_RESUME = "with what is not learned yet, at its last state or, where none 
 
 def command(
     what: Annotated[
-        Literal["sornet", "curve"],
-        typer.Argument(help="A SORNet; or the curve of a checkpoint fine-tuned on few scenes."),
+        Literal["sornet", "curve", "viewpoint"],
+        typer.Argument(
+            help="A SORNet; the curve of a checkpoint fine-tuned on few scenes; or a ViewNet, for detection and "
+            "viewpoint."
+        ),
     ],
     to: Annotated[Path, typer.Option("--out", help="Folder of the training; one begun here is gone on with.")],
     world: Annotated[
         list[str] | None,
         typer.Option(
             help="Train on scenes of this world, drawn while training goes on; of several in turn, of one named "
-            "twice two times."
+            "twice two times. A ViewNet learns from one, by default cad/train."
         ),
     ] = None,
     data: Annotated[
@@ -55,8 +61,8 @@ def command(
     ] = None,
     split: Annotated[str | None, typer.Option(help="Only this split of the dataset.")] = None,
     size: Annotated[
-        Literal["tiny", "small", "base", "paper", "paper-tiny"] | None,
-        typer.Option(help="Of the network; by default tiny or the checkpoint's."),
+        Literal["tiny", "small", "base", "large", "paper", "paper-tiny"] | None,
+        typer.Option(help="Of the network; by default tiny or the checkpoint's. A ViewNet: tiny, base or large."),
     ] = None,
     views: Annotated[
         str | None,
@@ -68,7 +74,7 @@ def command(
         typer.Option(
             min=1,
             help="Scenes of a step; by default 256, on a CPU 16, from a checkpoint 32; on a CPU of little memory "
-            "fewer.",
+            "fewer. Of a ViewNet 128, on a CPU 32.",
         ),
     ] = None,
     rate: Annotated[
@@ -92,11 +98,17 @@ def command(
     start: Annotated[
         str | None, typer.Option(help="Checkpoint to begin with; sornet is the one that comes with Sightline.")
     ] = None,
-    scenes: Annotated[str | None, typer.Option(help=f"Curve: scenes of each point; by default {_FEW}.")] = None,
+    scenes: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Curve: scenes of each point; by default {_FEW}. Viewpoint: scenes that are drawn once and kept, "
+            "0 draws each for one use; by default 2000 on a CPU, 0 on a card."
+        ),
+    ] = None,
     held_out: Annotated[int | None, typer.Option(min=1, help="Curve: scenes to ask about; by default 500.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes that place or decode scenes; 0 does it here.")] = 0,
     device: Annotated[
-        Literal["auto", "cpu", "cuda"], typer.Option(help="Where to train; auto takes the card where there is one.")
+        Device, typer.Option(help="Where to train; auto takes the card where there is one.")
     ] = "auto",
     save_every: Annotated[
         int,
@@ -108,10 +120,32 @@ def command(
     tensorboard: Annotated[bool, typer.Option(help="Write the log for TensorBoard too.")] = False,
     json: Json = False,
 ) -> None:
-    """Train a SORNet on a world or a stored dataset. Run again, it goes on."""
+    """Train a SORNet on a world or a stored dataset, or a ViewNet on a world. Run again, it goes on."""
     for package in ("torch", "safetensors", "lightning"):
         if find_spec(package) is None:
             raise MissingExtraError(package, extra="train")
+    if what == "viewpoint":
+        foreign = {"--data": data, "--split": split, "--views": views, "--start": start, "--held-out": held_out}
+        if given := [name for name, value in foreign.items() if value is not None]:
+            raise ConfigError(f"{given[0]} is not for sightline train viewpoint")
+        if world is not None and len(world) > 1:
+            raise ConfigError("sightline train viewpoint takes one --world")
+        from sightline.training.viewpoint.setup import ViewNetOptions
+
+        viewnet = ViewNetOptions(
+            world=world[0] if world else "cad/train",
+            size=size,
+            steps=steps,
+            batch=batch,
+            rate=rate,
+            optimizer=optimizer,
+            seed=seed,
+            augmented=augmentation != "none",
+            kept=None if scenes is None else _numbers(scenes)[0],
+            workers=workers,
+        )
+        _train_viewnet(viewnet, to, device, save_every=save_every, tensorboard=tensorboard, json=json)
+        return
     from sightline.training.sornet.setup import SornetOptions
 
     options = SornetOptions(
@@ -130,12 +164,11 @@ def command(
         canonical=canonical,
         start=start,
         workers=workers,
-        device=device,
     )
     if what == "sornet":
         if scenes is not None or held_out is not None:
             raise ConfigError("--scenes and --held-out are for sightline train curve")
-        _train_sornet(options, to, save_every=save_every, tensorboard=tensorboard, json=json)
+        _train_sornet(options, to, device, save_every=save_every, tensorboard=tensorboard, json=json)
         return
     if start is None:
         raise ConfigError("sightline train curve needs --start, the checkpoint to fine-tune")
@@ -143,7 +176,8 @@ def command(
         raise ConfigError("--tensorboard is for sightline train sornet")
     if len(options.worlds) > 1:
         raise ConfigError("sightline train curve takes one --world: its scenes are counted")
-    _train_curve(options, to, _numbers(scenes or _FEW), held_out or 500, save_every=save_every, json=json)
+    points = _numbers(scenes or _FEW)
+    _train_curve(options, to, device, points, held_out or 500, save_every=save_every, json=json)
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -155,47 +189,96 @@ def _numbers(text: str) -> tuple[int, ...]:
         ) from None
 
 
-def _train_sornet(options: SornetOptions, to: Path, *, save_every: int, tensorboard: bool, json: bool) -> None:
+def _train_sornet(
+    options: SornetOptions, to: Path, on: Device, *, save_every: int, tensorboard: bool, json: bool
+) -> None:
     """Train, and say where the weights are."""
-    from sightline.training.fit import fit
-    from sightline.training.folder import STATE, begun
-    from sightline.training.sornet.setup import device_of, plan_of, source_of
+    from sightline.training.folder import begun
+    from sightline.training.plan import chosen_device
+    from sightline.training.sornet.setup import plan_of, source_of
     from sightline.training.sornet.task import WEIGHTS, SornetTask
+
+    stored = begun(to, WEIGHTS)  # a folder of something else shows before scenes are read or drawn
+    device, note = chosen_device(on), _noting(quiet=json)
+    options = replace(options, batch=_batch(stored, options.batch))
+    plan = plan_of(options, device)
+    if device == "cpu" and options.batch is None:
+        note(f"{counted(plan.batch, 'scene')} a step, to suit this CPU; --batch sets it")
+
+    def task() -> TrainingTask:
+        with progress("canonical views", quiet=json or not options.worlds) as show_bank:
+            return SornetTask(plan, source_of(options, plan, device, note, show_bank))
+
+    _train(task, plan.steps, to, device, "predicates", save_every=save_every, tensorboard=tensorboard, json=json)
+
+
+def _train_viewnet(
+    options: ViewNetOptions, to: Path, on: Device, *, save_every: int, tensorboard: bool, json: bool
+) -> None:
+    """Train, and say where the weights are."""
+    from sightline.training.folder import begun
+    from sightline.training.plan import chosen_device
+    from sightline.training.viewpoint.setup import plan_of, source_of
+    from sightline.training.viewpoint.task import WEIGHTS, ViewNetTask
+
+    stored = begun(to, WEIGHTS)
+    device = chosen_device(on)
+    options = replace(options, batch=_batch(stored, options.batch))
+    plan = plan_of(options, device)
+
+    def task() -> TrainingTask:
+        with progress("views", quiet=json) as show_views:
+            return ViewNetTask(plan, source_of(options, plan, device, show_views))
+
+    _train(task, plan.steps, to, device, "viewpoint", save_every=save_every, tensorboard=tensorboard, json=json)
+
+
+def _batch(stored: Mapping[str, Any] | None, asked: int | None) -> int | None:
+    """The batch of a training that goes on: it was chosen on a machine that may have been another one."""
+    begun_with = None if stored is None else stored["plan"].get("batch")
+    return begun_with if asked is None and isinstance(begun_with, int) and begun_with > 0 else asked
+
+
+def _train(
+    open_task: Callable[[], TrainingTask],
+    steps: int,
+    to: Path,
+    device: str,
+    exam: str,
+    *,
+    save_every: int,
+    tensorboard: bool,
+    json: bool,
+) -> None:
+    """Train the network of a task in a folder, and say where the weights are."""
+    from sightline.training.fit import fit
+    from sightline.training.folder import STATE
 
     note = _noting(quiet=json)
     kept: list[int] = []
 
     def resume_point() -> str:
         if kept:
-            return f"after step {kept[-1]:,} of {plan.steps:,}, kept in {to / STATE}"
+            return f"after step {kept[-1]:,} of {steps:,}, kept in {to / STATE}"
         return "at the last state" if (to / STATE).exists() else "from the start, no state was saved yet"
 
     def on_saved(step: int) -> None:
-        if not kept and step < plan.steps:
+        if not kept and step < steps:
             note(
                 f"{to / STATE} holds the training after step {step:,}: stopped now, the same command goes on there"
             )
         kept.append(step)
 
-    stored = begun(to, WEIGHTS)  # a folder of something else shows before scenes are read or drawn
-    device = device_of(options)
-    begun_with = stored["plan"].get("batch") if stored is not None and options.batch is None else None
-    if isinstance(begun_with, int) and begun_with > 0:  # chosen on a machine that may have been another one
-        options = replace(options, batch=begun_with)
-    plan = plan_of(options, device)
-    if device == "cpu" and options.batch is None:
-        note(f"{counted(plan.batch, 'scene')} a step, to suit this CPU; --batch sets it")
     with quiet_stdout(active=json), interruptible(lambda: f"the same command goes on {resume_point()}"):
-        with progress("canonical views", quiet=json or not options.worlds) as show_bank:
-            source = source_of(options, plan, device, note, show_bank)
-        with _bar(plan.steps, quiet=json) as show, _board(to, active=tensorboard) as add_scalars:
+        task = open_task()
+        loss = task.metrics[0]
+        with _bar(steps, loss, quiet=json) as show, _board(to, active=tensorboard) as add_scalars:
 
             def on_row(done: int, total: int, row: Mapping[str, float]) -> None:
                 show(done, total, row)
                 add_scalars(row)
 
-            every = max(1, min(50, plan.steps // 20))
-            task = SornetTask(plan, source)
+            every = max(1, min(50, steps // 20))
             _, fitted = fit(
                 task, to, log_every=every, save_every=save_every, progress=on_row, saved=on_saved, device=device
             )
@@ -203,21 +286,29 @@ def _train_sornet(options: SornetOptions, to: Path, *, save_every: int, tensorbo
         print_json({**plain(fitted), "device": device})
         return
     last = fitted.last  # of a training done before whose log is gone there is none
-    words = f", loss {last['predicates']:.3f}, right {last['right']:.1%} in the last batch" if last else ""
+    words = f", loss {last[loss]:.3f}, right {last['right']:.1%} in the last batch" if last else ""
     out.print(f"{fitted.weights}: {counted(fitted.steps, 'step')}{words}")
-    err.print(f"next: sightline exam predicates --data DIR --model {fitted.weights}")
+    err.print(f"next: sightline exam {exam} --data DIR --model {fitted.weights}")
 
 
 def _train_curve(
-    options: SornetOptions, to: Path, scenes: tuple[int, ...], held_out: int, *, save_every: int, json: bool
+    options: SornetOptions,
+    to: Path,
+    on: Device,
+    scenes: tuple[int, ...],
+    held_out: int,
+    *,
+    save_every: int,
+    json: bool,
 ) -> None:
     """Fine-tune on each number of scenes, print the curve, draw it."""
     from sightline.show.xy import learning_curve
+    from sightline.training.plan import chosen_device
     from sightline.training.sornet.finetune import curve, refuse_foreign
-    from sightline.training.sornet.setup import curve_sources, device_of, plan_of
+    from sightline.training.sornet.setup import curve_sources, plan_of
 
     refuse_foreign(to)  # before scenes are read or drawn
-    device = device_of(options)
+    device = chosen_device(on)
     plan = plan_of(options, device)
     with quiet_stdout(active=json), interruptible(lambda: f"the same command goes on {_CURVE_RESUME}"):
         with progress("canonical views", quiet=json or not options.worlds) as show_bank:
@@ -271,7 +362,7 @@ def _noting(*, quiet: bool) -> Callable[[str], None]:
 
 
 @contextmanager
-def _bar(steps: int, *, quiet: bool) -> Iterator[Any]:
+def _bar(steps: int, loss: str, *, quiet: bool) -> Iterator[Any]:
     """A progress bar with the log's last row; yields a `training.log.Progress`."""
     if quiet or not err.is_terminal:
         yield lambda *_: None
@@ -287,7 +378,7 @@ def _bar(steps: int, *, quiet: bool) -> Iterator[Any]:
         task = bar.add_task("steps", total=steps, row="")
 
         def show(done: int, total: int, row: Mapping[str, float]) -> None:
-            text = f"loss {row['predicates']:.3f}, right {row['right']:.1%}, {row['images_per_s']:,.0f} images/s"
+            text = f"loss {row[loss]:.3f}, right {row['right']:.1%}, {row['images_per_s']:,.0f} images/s"
             bar.update(task, completed=done, total=total, row=text)
 
         yield show

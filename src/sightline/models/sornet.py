@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
-from hashlib import blake2b
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,15 +15,15 @@ from torch import Tensor
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.sornet import Sornet, SornetConfig, consistent, glances, offsets
+from sightline.models.network import NetworkModel, named_by
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import UNKNOWN, Queries, QuerySpec, Verdicts
-from sightline.threads import computing, suitable_threads
 
 SHIPPED: Final = Path(__file__).parent / "weights" / "sornet-tiny.safetensors"
 """The checkpoint that comes with Sightline; its card lies beside it."""
 
 
-class SornetModel:
+class SornetModel(NetworkModel[Sornet]):
     """A trained SORNet; skill *predicates*.
 
     It can be shown any of the views it was trained with, by their names. Several glances at a scene make it surer,
@@ -52,7 +49,8 @@ class SornetModel:
         device: str = "",
         glances: int | None = None,
     ) -> None:
-        self.views, self.about = net.config.views, dict(about or {})
+        super().__init__(net, name=name, about=about, device=device)
+        self.views = net.config.views
         self.thresholds = _thresholds(self.about.get("thresholds", {}), net.config, name)
         usual = self.about.get("glances", 1)
         self.glances = usual if glances is None else glances
@@ -60,32 +58,17 @@ class SornetModel:
             offsets(self.glances, net.config.patch)
         except ConfigError as error:
             raise ConfigError(f"{name}: {error}") from error
-        self.name = name if self.glances == usual else f"{name} ({self.glances} glance{'s' * (self.glances > 1)})"
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self._net = net.to(self.device).eval()
-        self._threads = 0
+        if self.glances != usual:
+            self.name = f"{name} ({self.glances} glance{'s' * (self.glances > 1)})"
 
     @property
     def config(self) -> SornetConfig:
         """The shape of the network."""
         return self._net.config
 
-    @cached_property
-    def parameters(self) -> int:
-        """How many weights it has."""
-        return sum(weight.numel() for weight in self._net.parameters())
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Hash of weights, glances and thresholds: answers kept from other ones are not the shipped model's.
-
-        A checkpoint asked for by its path goes by the file's own hash instead, and its spec tells the glances.
-        """
-        digest = blake2b(f"{self.glances} glances {self.thresholds}".encode(), digest_size=16)
-        for name, weight in self._net.state_dict().items():
-            digest.update(name.encode())
-            digest.update(weight.cpu().numpy().tobytes())
-        return digest.hexdigest()
+    def _settings(self) -> str:
+        """Glances and thresholds."""
+        return f"{self.glances} glances {self.thresholds}"
 
     def facts(self) -> dict[str, Any]:
         """Shape, and what the checkpoint says of its training."""
@@ -133,13 +116,6 @@ class SornetModel:
             )
         return looked
 
-    @contextmanager
-    def _computing(self) -> Iterator[None]:
-        """Around the network: no gradients, and threads that suit what the machine does now."""
-        self._threads = suitable_threads(self.parameters, own=self._threads)
-        with torch.inference_mode(), computing(self._threads):
-            yield
-
     def _ready(self, queries: Queries) -> tuple[Tensor, Tensor, list[int]]:
         names = tuple(view.id for view in queries.views)
         self.check(QuerySpec(names, len(queries), queries.patches.shape[1]))
@@ -182,17 +158,7 @@ def load_file(path: str | Path, /, device: str = "", glances: int | None = None)
     """A checkpoint as a model."""
     # `path` goes by place alone: arguments that have a name are options of a spec.
     net, facts = load_checkpoint(path, Sornet)
-    return SornetModel(net, name=_called(Path(path)), about=facts, device=device, glances=glances)
-
-
-def _called(path: Path) -> str:
-    """How tables call a checkpoint: by its file, and where that is called as by every training, by the folder too.
-
-    >>> _called(Path("mine.safetensors")), _called(Path("runs/long/sornet.safetensors"))
-    ('mine', 'long/sornet')
-    """
-    folder = path.absolute().parent.name
-    return f"{folder}/{path.stem}" if path.stem == "sornet" and folder else path.stem
+    return SornetModel(net, name=named_by(path, "sornet"), about=facts, device=device, glances=glances)
 
 
 def shipped(device: str = "", glances: int | None = None) -> SornetModel:

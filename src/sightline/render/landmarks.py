@@ -132,12 +132,30 @@ class _Marked:
     to_solid: Floats
 
 
+@lru_cache(maxsize=4096)
+def _cad_frame(shape: Solid) -> Floats:
+    """CAD frame→solid, 4×4, metres."""
+    low, high = shape.vertices.min(axis=0).astype(np.float64), shape.vertices.max(axis=0).astype(np.float64)
+    diagonal = float(np.linalg.norm(high - low))
+    to_solid = np.diag([diagonal, diagonal, diagonal, 1.0])
+    to_solid[:3, 3] = (low + high) / 2.0
+    return to_solid
+
+
+def _to_camera(placed: Placed, shot: Shot, to_solid: Floats) -> Floats:
+    return np.array(shot.camera.world_to_camera).reshape(3, 4) @ placed.pose() @ to_solid
+
+
+def viewpoint_of(placed: Placed, shot: Shot) -> Viewpoint | None:
+    """Compute from where a placed object is seen; None for one whose middle is behind the camera."""
+    to_camera = _to_camera(placed, shot, _cad_frame(solid(placed.shape)))
+    return seen_from(shot.camera.k, to_camera) if to_camera[2, 3] > 0.0 else None
+
+
 @lru_cache(maxsize=1024)
 def _marked(shape: Solid) -> _Marked:
-    low, high = shape.vertices.min(axis=0).astype(np.float64), shape.vertices.max(axis=0).astype(np.float64)
-    middle, diagonal = (low + high) / 2.0, float(np.linalg.norm(high - low))
-    to_solid = np.diag([diagonal, diagonal, diagonal, 1.0])
-    to_solid[:3, 3] = middle
+    to_solid = _cad_frame(shape)
+    middle, diagonal = to_solid[:3, 3], to_solid[0, 0]
     points = (np.array(list(shape.landmarks.values()), np.float64).reshape(-1, 3) - middle) / diagonal
     mesh = ray_mesh((shape.vertices - middle) / diagonal, shape.faces) if len(points) else None
     return _Marked(tuple(shape.landmarks), points, mesh, to_solid)
@@ -170,7 +188,7 @@ def _truth(
     shape: _Marked, placed: Placed, shot: Shot, frame: Frame, own: int
 ) -> tuple[Viewpoint | None, tuple[Landmark, ...]]:
     k = np.array(shot.camera.k).reshape(3, 3)
-    to_camera = np.array(shot.camera.world_to_camera).reshape(3, 4) @ placed.pose() @ shape.to_solid
+    to_camera = _to_camera(placed, shot, shape.to_solid)
     turn, shift = to_camera[:, :3], to_camera[:, 3]
     eye = -np.linalg.solve(turn, shift)
     seen = shape.points @ turn.T + shift

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from sightline.errors import ConfigError
@@ -77,6 +78,14 @@ class TrainingPlan:
             return 1.0
         along = min(1.0, (step - self.warmup) / max(1, self.steps - self.warmup))
         return 0.01 + 0.99 * 0.5 * (1.0 + float(np.cos(np.pi * along)))
+
+
+def chosen_device(asked: Literal["auto", "cpu", "cuda"]) -> Literal["cpu", "cuda"]:
+    """Choose where to train: ``auto`` takes the card where there is one."""
+    there = torch.cuda.is_available()
+    if asked == "cuda" and not there:
+        raise ConfigError("--device cuda: torch sees no card here")
+    return ("cuda" if there else "cpu") if asked == "auto" else asked
 
 
 class BatchSource(Protocol):

@@ -15,14 +15,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from reference import augment_oracle as oracle
+from sightline.training.augmentation import Augmentation, Change, _hue, _swapped, draw_changes
 from sightline.training.sornet.augmentation import (
-    Augmentation,
-    Change,
-    _hue,
-    _swapped,
     apply,
     covers,
-    draw_changes,
     dulled_patches,
     dulled_views,
     fill,

@@ -12,7 +12,7 @@ import pytest
 from sightline.errors import ConfigError
 from sightline.models.nets.sornet import SIZES
 from sightline.plain import plain
-from sightline.training.sornet.augmentation import Augmentation
+from sightline.training.augmentation import Augmentation
 from sightline.training.sornet.plan import PAPER, SornetPlan
 
 THREE = ("original", "top", "side_1")

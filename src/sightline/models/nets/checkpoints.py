@@ -71,6 +71,9 @@ NETWORKS: Final[Mapping[str, NetworkEntry]] = MappingProxyType(
         "sightline-dpm-1": NetworkEntry(
             f"{_DPM}.filters:DpmConfig", f"{_DPM}.filters:Dpm", f"{_DPM}.model:load_file"
         ),
+        "sightline-viewnet-1": NetworkEntry(
+            f"{_NETS}.viewpoint:ViewNetConfig", f"{_NETS}.viewpoint:ViewNet", "sightline.models.viewnet:load_file"
+        ),
     }
 )
 """Every kind of network, as it stands in a header under ``kind``."""

@@ -120,6 +120,10 @@ class CudaRenderer:
         """Take solids in now: views packed elsewhere by a pool that knows the same ones can then be uploaded."""
         self._pool.know(shapes)
 
+    def rows_alone(self) -> Pool:
+        """A pool that packs views for this renderer, without the meshes: light enough for other processes."""
+        return self._pool.rows_alone()
+
     def upload(self, views: Packed) -> Packed:
         """Bring packed views to the card; a ConfigError for those of a pool that begins with other solids."""
         known = self._pool.shapes[: len(views.shapes)]

@@ -14,8 +14,8 @@ from sightline.errors import ConfigError
 from sightline.models.nets.checkpoints import Checkpoint, load_checkpoint
 from sightline.models.nets.sornet import SIZES, Sornet, SornetConfig, sornet_config
 from sightline.models.sornet import SHIPPED
+from sightline.training.augmentation import Augmentation
 from sightline.training.plan import TrainingPlan
-from sightline.training.sornet.augmentation import Augmentation
 
 OURS: Final = "sornet"
 """Stands for the checkpoint that comes with Sightline, as it does in an exam."""

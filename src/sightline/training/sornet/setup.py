@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import torch
-
 from sightline.errors import ConfigError
 from sightline.text import counted
-from sightline.training.sornet.augmentation import Augmentation
+from sightline.training.augmentation import Augmentation
 from sightline.training.sornet.layouts import PlacedScenes, identities_of
 from sightline.training.sornet.pictures import OnBank
 from sightline.training.sornet.plan import SornetPlan, begin, fine_plan
@@ -50,7 +48,6 @@ class SornetOptions:
         canonical: Canonical views a world's object has to choose from.
         start: Checkpoint to begin with; ``sornet`` is the one that comes with Sightline.
         workers: Processes that place or decode scenes.
-        device: ``cpu``, ``cuda``, or ``auto`` for the card where there is one.
 
     Raises:
         ConfigError: Not one of worlds and data, or a split of worlds.
@@ -71,22 +68,12 @@ class SornetOptions:
     canonical: int = 32
     start: str | None = None
     workers: int = 0
-    device: Literal["auto", "cpu", "cuda"] = "auto"
 
     def __post_init__(self) -> None:
         if (not self.worlds) == (self.data is None):
             raise ConfigError("train on one of --world and --data")
         if self.split is not None and self.data is None:
             raise ConfigError("--split is for --data")
-
-
-def device_of(options: SornetOptions) -> str:
-    """Choose the device: ``cpu`` or ``cuda``."""
-    if options.device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("--device cuda: torch sees no card here")
-    if options.device != "auto":
-        return options.device
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def plan_of(options: SornetOptions, device: str) -> SornetPlan:

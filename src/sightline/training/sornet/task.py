@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
 from sightline.models.nets.sornet import Sornet
-from sightline.training.sornet.augmentation import Change, draw_changes, prepared
+from sightline.training.augmentation import Change, draw_changes
+from sightline.training.sornet.augmentation import prepared
 from sightline.training.sornet.losses import (
     FactsHead,
     enlarged,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
@@ -65,6 +66,10 @@ class Catalogue:
     Args:
         own: Solids in medium size; each brings all sizes of its shape.
 
+    Attributes:
+        shelf: Folder that is looked in before a solid is built, where `shelve` of this or another process puts
+            those that were: CAD models take long to build.
+
     >>> Catalogue().solid("cube:small").height
     0.45
     """
@@ -72,6 +77,7 @@ class Catalogue:
     def __init__(self, own: Iterable[Solid] = ()) -> None:
         self._own: dict[str, Solid] = {}
         self._made: dict[str, Solid] = {}
+        self.shelf: Path | None = None
         for solid in own:
             self.add(solid)
 
@@ -101,9 +107,15 @@ class Catalogue:
             shape, size = split_name(name)
             full = f"{shape}:{size}"
             if full not in self._made:
-                self._made[full] = self._build(shape, full, SIZES[size])
+                self._made[full] = self._shelved(full) or self._build(shape, full, SIZES[size])
             self._made[name] = self._made[full]
         return self._made[name]
+
+    def _shelved(self, name: str) -> Solid | None:
+        if self.shelf is None or not (file := self.shelf / shelf_name(name)).exists():
+            return None
+        made: Solid = pickle.loads(file.read_bytes())  # noqa: S301 - written by a process of ours
+        return made
 
     def _build(self, shape: str, name: str, factor: float) -> Solid:
         if shape.startswith(PREFIX):
@@ -119,6 +131,11 @@ class Catalogue:
         if shape in KITCHEN:
             return scaled(_kitchen()[f"{shape}:medium"], name, factor)
         raise ConfigError(f"unknown shape {shape!r}{hint(shape, (*self.shapes, *CAD))}")
+
+
+def shelf_name(name: str) -> str:
+    """File of a solid on a shelf: ``cad/car/sedan#17:medium`` with its slashes and colon replaced."""
+    return name.replace("/", "+").replace(":", "@")
 
 
 def _geospa(shape: str, name: str, scale: float) -> Solid:
