@@ -7,7 +7,7 @@ Nothing is imported until it is asked for. A spec is one of::
     path/to/file.py:object               an object, class or factory in a Python file
     path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV; predicate answers and those
                                          to the Turing exam may also be .jsonl), or a detections CSV
-    path/to/weights.safetensors          a model trained here: a SORNet, ViewNet, classifier, segmenter, part models…
+    path/to/weights.safetensors          a model trained here: a SORNet, ViewNet, classifier, segmenter, DPM…
     weights.safetensors:glances=5        a SORNet checkpoint with options
     bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
     tflite:path/to/detector.tflite       a network in a file of another runtime: tflite, onnx

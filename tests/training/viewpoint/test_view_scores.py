@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from sightline.exams.viewpoint.rankings import ViewedBoxes
 from sightline.models.nets.viewpoint import ViewNet, viewnet_config
+from sightline.stats.viewed_boxes import ViewedBoxes
 from sightline.training.viewpoint.evaluation import ViewAnswers, answer_views, drawn, score_views
 from sightline.training.viewpoint.plan import CLASSES
 from sightline.training.viewpoint.views import DrawnViews

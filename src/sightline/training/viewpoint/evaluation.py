@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sightline.exams.viewpoint.angles import Floats, azimuth_gap, flipped, rotation_gap
-from sightline.exams.viewpoint.rankings import ViewedBoxes, ViewRules, matches_by_class, means_over, ranked_groups
+from sightline.geometry.viewpoints import Floats, azimuth_gap, flipped, rotation_gap
 from sightline.models.nets.viewpoint import ViewNet
 from sightline.models.viewnet import detected
 from sightline.stats import Interval, intervals, ranked_intervals, sort_errors
+from sightline.stats.viewed_boxes import ViewedBoxes, ViewRules, matches_by_class, means_over, ranked_groups
 from sightline.training.viewpoint.views import ViewBatch, ViewSource
 
 RULES: Final = ViewRules(rotations=(30.0,), symmetry=True)
