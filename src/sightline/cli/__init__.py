@@ -23,6 +23,7 @@ COMMANDS = (
     "look",
     "import",
     "export",
+    "select",
     "remove",
     "check",
     "stats",
@@ -41,7 +42,7 @@ COMMANDS = (
 
 _UNWRITTEN = "nothing of it was written, what stood there before is as it was; the same command starts anew"
 _KEPT = {
-    **dict.fromkeys(("import", "export", "look", "remove", "report", "turing"), _UNWRITTEN),
+    **dict.fromkeys(("import", "export", "select", "look", "remove", "report", "turing"), _UNWRITTEN),
     "blender": "nothing was installed; the same command starts anew",
     "demo": "what was finished is kept; the same command goes on from there",
 }

@@ -150,3 +150,8 @@ def progress(title: str, *, quiet: bool) -> Iterator[Any]:
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def words_of(given: list[str] | None) -> list[str]:
+    """The words of an option that may be repeated, or hold several with commas between."""
+    return [word.strip() for text in given or [] for word in text.split(",") if word.strip()]

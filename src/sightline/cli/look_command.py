@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sightline.cli.console import AllowOutside, DataPath, Json, counted, err, out, print_json
+from sightline.cli.console import AllowOutside, DataPath, Json, counted, err, out, print_json, words_of
 
 
 def command(
@@ -74,15 +74,15 @@ def command(
             to,
             overlay=overlay,
             scenes=scenes,
-            ids=_words(ids),
+            ids=words_of(ids),
             split=split,
-            views=_words(view),
+            views=words_of(view),
             columns=columns,
             width=width,
             wanted=Selection(
-                tuple(_words(category)),
-                tuple(_words(relation)),
-                tuple(_words(flag)),
+                tuple(words_of(category)),
+                tuple(words_of(relation)),
+                tuple(words_of(flag)),
                 (min_boxes, max_boxes),
                 (min_size, max_size),
                 search,
@@ -97,8 +97,3 @@ def command(
         err.print(f"note: {note}")
     shown = f"{counted(made.scenes, 'scene')}, {counted(made.views, 'view')}"
     out.print(f"{shown}: wrote " + ", ".join(map(str, made.files)))
-
-
-def _words(given: list[str] | None) -> list[str]:
-    """The words of an option that may be repeated, or hold several with commas between."""
-    return [word.strip() for text in given or [] for word in text.split(",") if word.strip()]

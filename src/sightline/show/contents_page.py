@@ -16,8 +16,6 @@ from sightline.text import counted
 
 _ROWS: Final = 12
 _BARS: Final = 25
-_SIDE: Final = 9
-"""Categories along a side of the grid of those that go together."""
 
 
 def contents_page(
@@ -129,25 +127,36 @@ def _categories(contents: Contents) -> Iterator[Table | FigureRow]:
     ]
     note = "Lift: how many times more scenes have both than if the two were independent."
     yield Table("Categories that go together", ("", "scenes", "of all scenes", "lift"), tuple(rows), note=note)
-    figures = [_bars("Objects by category", contents.categories)]
-    grid = _grid(contents)
-    yield FigureRow("", (*figures, *([grid] if grid else [])))
+    yield from _company(contents)
+    yield FigureRow("", (_bars("Objects by category", contents.categories),))
+    ratios = contents.cooccurrence
+    if len(ratios) > 2 and any(row[b] > 0.0 for a, row in ratios.items() for b in row if a != b):
+        drawn = cooccurrence_grid(ratios, contents.class_scenes)
+        note = (
+            "NC(c, d) of the commonest classes, no stuff, no parts: of the scenes with c the share that also has d."
+        )
+        yield FigureRow("", (Figure("Which classes stand together", drawn, note),))
 
 
-def _grid(contents: Contents) -> Figure | None:
-    """Share of the scenes that have both of two categories, for the commonest ones; None where there is little."""
-    names = list(islice(contents.categories, _SIDE))
-    both = {frozenset((t.first, t.second)): t for t in contents.together}
-    if len(names) < 3 or not both:
-        return None
-    cells = [[both.get(frozenset((a, b))) if a != b else None for b in names] for a in names]
-    shares = np.array([[0.0 if t is None else t.scenes / contents.scenes for t in row] for row in cells])
-    scenes = np.array([[0 if t is None else t.scenes for t in row] for row in cells])
+def _company(contents: Contents) -> Iterator[Table]:
+    """Scenes of Full, Co-occur and Single: with any class, with two or more, with one."""
+    counts = contents.classes_a_scene
+    chosen = {
+        "Full: one class or more": sum(n for k, n in counts.items() if k >= 1),
+        "Co-occur: two or more": sum(n for k, n in counts.items() if k >= 2),
+        "Single: one": counts.get(1, 0),
+    }
+    if chosen["Full: one class or more"]:
+        yield _counts("Scenes by number of classes", "", "scenes", chosen, contents.scenes)
+
+
+def cooccurrence_grid(ratios: Mapping[str, Mapping[str, float]], scenes: Mapping[str, int]) -> str:
+    """Draw NC: of the scenes with a class, down, the share that also has another, across; with how many scenes."""
+    names, title = list(ratios), "Normalised co-occurrence"
+    values = np.array([list(row.values()) for row in ratios.values()])
+    counts = np.array([[0 if a == b else scenes[a] for b in names] for a in names])
     short = [_words(name) for name in names]
-    title = "Share of scenes with both categories"
-    top = max(float(shares.max()), 1e-9)
-    drawn = heat_grid(shares, scenes, short, short, title, domain=(0.0, top))
-    return Figure(title, drawn, "Hatched: never in one scene.")
+    return heat_grid(values, counts, short, short, title, row_name="of scenes with", col_name="share that also has")
 
 
 def _boxes(contents: Contents) -> Iterator[Table | FigureRow]:

@@ -13,7 +13,7 @@ from sightline.store.fingerprint import fingerprint
 from sightline.store.manifest import is_dataset
 from sightline.store.schema import SCHEMA_VERSION, SCHEMAS
 from sightline.store.tables import Tables
-from sightline.store.writer import write, write_scenes
+from sightline.store.writer import write, write_scenes, write_some
 
 __all__ = [
     "SCHEMAS",
@@ -30,4 +30,5 @@ __all__ = [
     "tables_from_scenes",
     "write",
     "write_scenes",
+    "write_some",
 ]

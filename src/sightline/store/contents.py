@@ -16,6 +16,7 @@ from sightline.errors import DataError
 from sightline.geometry.viewpoints import azimuth_bins
 from sightline.plain import plain
 from sightline.store.dataset import Dataset
+from sightline.store.presence import presence_of, seen_classes
 from sightline.store.tables import Tables, box_share
 
 SHARES: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -26,6 +27,8 @@ AZIMUTHS: Final = tuple(range(0, 360, 45))
 
 _PAIRED: Final = 60
 """Commonest categories whose pairs are counted; with all of them the pairs would grow with the square."""
+_GRID: Final = 20
+"""Commonest classes whose NC is told."""
 _KEPT: Final = 100
 """Values of a `Tally`, and in JSON pairs of categories, that are named."""
 _PIXELS: Final = {"pictures": "image", "depth_maps": "depth", "cameras": "camera"}
@@ -103,6 +106,9 @@ class Contents:
         relations: Aspect → predicate → relations; those whose raters found no majority are under ``no majority``.
         relations_a_scene: Number of relations → scenes; `across` relations between two scenes, `voted` with votes.
         together: Pairs of the commonest categories that share a scene, commonest first.
+        classes_a_scene: Number of classes to be seen, no stuff, no parts → scenes; `class_scenes` class → scenes.
+        cooccurrence: Of the commonest such classes, class → other class → NC, the share of the scenes with the
+            first that also have the second.
         viewpoints: Azimuth an object is seen from, of `AZIMUTHS` → boxes; `landmarks` boxes with named points.
     """
 
@@ -131,6 +137,9 @@ class Contents:
     across: int
     voted: int
     together: tuple[Together, ...]
+    classes_a_scene: Mapping[int, int]
+    class_scenes: Mapping[str, int]
+    cooccurrence: Mapping[str, Mapping[str, float]]
     viewpoints: Mapping[int, int]
     landmarks: int
 
@@ -156,6 +165,7 @@ def count(tables: Tables) -> Contents:
     views, boxes = tables.views, _measured(tables)
     sized = views.drop_nulls(["width", "height"])
     scenes = views.unique("scene_id", maintain_order=True)
+    classes = seen_classes(tables)
     told = tables.relations.with_columns(pl.col("predicate").fill_null("no majority"))
     return Contents(
         scenes=scenes.height,
@@ -183,6 +193,9 @@ def count(tables: Tables) -> Contents:
         across=told["object_scene"].count(),
         voted=told.filter(pl.col("votes").list.len() > 0).height,
         together=_together(tables.objects, scenes.height),
+        classes_a_scene=_per(classes, scenes, ["scene_id"]) if classes.height else {},
+        class_scenes=_counted(classes["category"]),
+        cooccurrence=_cooccurrence(classes, scenes["scene_id"]),
         viewpoints=_viewpoints(boxes["viewpoint"].drop_nulls()),
         landmarks=boxes["landmarks"].count(),
     )
@@ -238,6 +251,13 @@ def _together(objects: pl.DataFrame, scenes: int) -> tuple[Together, ...]:
     counts = both.group_by("category", "category_2").len("n")
     counts = counts.sort("n", "category", "category_2", descending=[True, False, False])
     return tuple(Together(a, b, n, n * scenes / (often[a] * often[b])) for a, b, n in counts.iter_rows())
+
+
+def _cooccurrence(classes: pl.DataFrame, scenes: pl.Series) -> dict[str, dict[str, float]]:
+    """NC of the commonest classes, commonest first."""
+    names = list(_counted(classes["category"]))[:_GRID]
+    ratio = presence_of(classes, scenes, names).cooccurrence()
+    return {a: dict(zip(names, row.tolist(), strict=True)) for a, row in zip(names, ratio, strict=True)}
 
 
 def _viewpoints(stored: pl.Series) -> dict[int, int]:

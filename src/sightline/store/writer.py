@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import polars as pl
 
@@ -18,7 +20,7 @@ from sightline.store.blobs import PREFIX, Blobs
 from sightline.store.convert import by_scene, scene_count, tables_in_parts
 from sightline.store.dataset import Dataset
 from sightline.store.fingerprint import Fingerprint
-from sightline.store.manifest import MANIFEST, OWNED, Manifest, ShardInfo
+from sightline.store.manifest import CANONICAL, MANIFEST, OWNED, SHAPES, Manifest, ShardInfo
 from sightline.store.pictures import picture_faults
 from sightline.store.schema import PIXELS, SCHEMAS
 from sightline.store.shards import table_file, write_shard
@@ -87,11 +89,35 @@ def write_scenes(
     return Dataset.open(path)
 
 
+def write_some(data: Dataset, scenes: Collection[str], path: str | Path, *, overwrite: bool = False) -> Dataset:
+    """Write some scenes of a dataset as one of its own, with pictures; generated ones can be made again there too.
+
+    Relations to objects of scenes that are left behind are left out. See `write`.
+    """
+    kept, tables = pl.Series(list(scenes), dtype=pl.String).implode(), data.tables()
+    frames = {name: frame.filter(pl.col("scene_id").is_in(kept)) for name, frame in tables.frames()}
+    other = pl.col("object_scene")
+    frames["relations"] = frames["relations"].filter(other.is_null() | other.is_in(kept))
+    with _stage(path, overwrite) as stage:
+        part = _keep_images(Tables(**frames), data.blobs, Blobs(stage), copy=True, on_broken=None)
+        for folder in (SHAPES, CANONICAL) if data.recipe is not None else ():
+            if (data.path / folder).is_dir():
+                copytree(data.path / folder, stage / folder)
+        _write_all(stage, _cut([part], 20_000), data.source, recipe=data.recipe)
+    return Dataset.open(path)
+
+
 def _stage(path: str | Path, overwrite: bool) -> AbstractContextManager[Path]:
     return staged_folder(path, owned=OWNED, marker=MANIFEST, overwrite=overwrite)
 
 
-def _write_all(folder: Path, pieces: Iterable[Tables], source: str, compression: str = "zstd") -> None:
+def _write_all(
+    folder: Path,
+    pieces: Iterable[Tables],
+    source: str,
+    compression: str = "zstd",
+    recipe: Mapping[str, Any] | None = None,
+) -> None:
     for name in SCHEMAS:
         (folder / name).mkdir()
     content = Fingerprint()
@@ -105,7 +131,7 @@ def _write_all(folder: Path, pieces: Iterable[Tables], source: str, compression:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     named = tuple(sorted(splits - {""}))
     whole, truth = content.hexdigest(), content.hexdigest(pictures=False)
-    manifest = Manifest(source, created, named, whole, tuple(shards), truth=truth)
+    manifest = Manifest(source, created, named, whole, tuple(shards), truth=truth, recipe=recipe)
     atomic_write(folder / MANIFEST, manifest.to_json())
 
 
