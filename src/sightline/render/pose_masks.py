@@ -22,7 +22,7 @@ from sightline.render.fast.raster import depths_alone
 from sightline.scenes import Scene, View
 from sightline.worlds.cad import CAD, PREFIX
 from sightline.worlds.looks import category_of
-from sightline.worlds.shapes import solid, split_name
+from sightline.worlds.shapes import is_known, solid, split_name
 
 DRAWS: Final = 5
 """Random choices of models, of which mean and standard deviation are given."""
@@ -94,11 +94,13 @@ def silhouette(shape: CadShape, viewpoint: Viewpoint, size: tuple[int, int]) -> 
 
 
 def posed_objects(scene: Scene, view: View) -> list[PosedObject]:
-    """Objects of a view that have a pose, a mask and a shape."""
+    """Objects of a view that have a pose, a mask and a shape that `solid` knows."""
     things, made = {o.id: o for o in scene.objects}, []
     for seen in scene.seen_in(view.id):
         thing, turn = things[seen.object_id], seen.viewpoint
         if thing.shape is None or seen.visible_mask is None or turn is None or not turn.continuous:
+            continue
+        if not is_known(thing.shape):
             continue
         width, height = view.require_size()
         mask = decode(seen.visible_mask, height, width)

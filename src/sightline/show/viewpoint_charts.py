@@ -33,7 +33,7 @@ def viewpoint_figures(contents: ViewpointContents) -> Iterator[FigureRow]:
     yield FigureRow("Azimuths", tuple(roses), "0° is the front; areas are as the counts.", small=True)
     title = "Objects by elevation"
     heights = np.sum([of.elevations for of in contents.classes.values()], axis=0)
-    ends = [f"{low}° to {low + 10}°" for low in ELEVATIONS]
+    ends = [f"{low}° to {low + 10}°".replace("-", "−") for low in ELEVATIONS]
     kept = np.flatnonzero(heights)
     shown = slice(int(kept[0]), int(kept[-1]) + 1)
     figures = [Figure(title, bars(ends[shown], heights[shown].tolist(), title=title))]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from sightline.geometry.viewpoints import Floats, rotations
-from sightline.scenes import Landmark
-from sightline.show.drawing import DARK, WHITE, chip, picture, rimmed
+from sightline.scenes import Landmark, Scene, View
+from sightline.show.drawing import DARK, WHITE, chip, path, picture, rimmed
 from sightline.show.frame import Box, ImageFrame, Point, frame_of_boxes
+from sightline.show.outlines import Loop, outlines
 from sightline.show.svg import INK, MUTED, RULE, document, element, line, text_line
 
 TRUE, SAID = "#2f9e5b", "#d9480f"
 """Colours of how an object stands, and of how a model says it does."""
 SEEN, HIDDEN = "#ffd43b", "#868e96"
 """Colours of landmarks that are seen, and of those that are not."""
+Outlines = tuple[Sequence[Loop], Sequence[Loop]]
+"""Of a CAD model as it stands, and as somebody says."""
 _WIDE: Final = 560.0
 _DIAL: Final = 118.0
 _AXES: Final = np.array([(0.0, -1.0, 0.0), (0.0, 0.0, 1.0)])
@@ -36,6 +39,7 @@ class DrawnView:
         answer: The same as a model says; NaN where it does not.
         words: What became of it.
         landmarks: Named points in pixels.
+        outlines: Of its CAD model in pixels: as it stands, and as the model says it does; empty for none.
     """
 
     label: str
@@ -44,6 +48,7 @@ class DrawnView:
     answer: Floats
     words: str = ""
     landmarks: tuple[Landmark, ...] = ()
+    outlines: Outlines = ((), ())
 
 
 def view_frame(objects: Sequence[DrawnView], size: tuple[int, int] | None, image: object = None) -> ImageFrame:
@@ -82,6 +87,11 @@ def _overlay(box: Box, one: DrawnView, number: int, scale: float) -> Iterator[st
     x0, y0, x1, y1 = box
     shape = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0}
     yield rimmed("rect", shape, WHITE, 1.6, DARK, 3.2, rim_opacity=0.5)
+    for loops, colour in zip(one.outlines, (TRUE, SAID), strict=True):
+        drawn = path(loop * scale for loop in loops)
+        if drawn:
+            wash = {"fill": colour, "fill_opacity": 0.14, "fill_rule": "evenodd"}
+            yield element("path", d=drawn, **wash, stroke=colour, stroke_width=1.4)
     thick = min(1.0, max(0.4, max(x1 - x0, y1 - y0) / 120))  # marks do not hide a small object
     for mark in one.landmarks:
         if mark.x is not None and mark.y is not None:
@@ -134,3 +144,15 @@ def _dial(one: DrawnView, number: int, x: float, y: float) -> Iterator[str]:
 
 def _degrees(angles: Floats) -> str:
     return "nothing" if np.isnan(angles[0]) else ", ".join(f"{a:.0f}°" for a in angles)
+
+
+def pose_outlines(scene: Scene, view: View, azimuths: Mapping[str, float]) -> dict[str, Outlines]:
+    """Object → outlines in pixels of its model in the true pose, and with the azimuth that was said, if any."""
+    from sightline.render.pose_masks import PosedObject, cad_shape, posed_objects, said_objects, silhouette
+
+    def traced(one: PosedObject) -> list[Loop]:
+        return outlines(silhouette(cad_shape(one.shape), one.viewpoint, view.require_size()) > 0)
+
+    objects = posed_objects(scene, view)
+    said = {one.id: traced(one) for one in said_objects(objects, azimuths)}
+    return {one.id: (traced(one), said.get(one.id, [])) for one in objects}

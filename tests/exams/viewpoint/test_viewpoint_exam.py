@@ -17,7 +17,7 @@ from sightline.exams.viewpoint.exam import ViewpointExam
 from sightline.exams.viewpoint.items import viewpoint_items
 from sightline.geometry import Viewpoint
 from sightline.models.registry import load
-from sightline.scenes import Object, Scene, Sighting, View
+from sightline.scenes import Landmark, Object, Scene, Sighting, View
 from sightline.skills import BoxedObjects, Detections, ViewAngles, ViewpointStudy
 from sightline.store import write_scenes
 
@@ -407,3 +407,49 @@ def test_the_commonest_view_of_real_objects(real_data):
         said = prior.viewpoint(asked).angles[0, 0]
         of = [oracle.section_of(a, 8) for a, n in zip(azimuths, names, strict=True) if n == name]
         assert round(100 * of.count(oracle.section_of(said, 8)) / len(of)) == share
+
+
+STRANGE = {
+    "angles": ("bus", Viewpoint(20.0, 10.0), ()),  # distance 0, no landmarks
+    "hidden": ("bus", Viewpoint(200.0, 10.0, 9.0, 0.0, (5.0, 5.0)), ("occluded", "truncated")),  # all landmarks
+    "unknown": ("bus", Viewpoint(20.0, 10.0), ("unknown", "unknown")),  # landmarks of which nothing is said
+    "bare": ("bus", None, ()),  # no viewpoint
+    "new": ("spaceship", Viewpoint(90.0, 0.0), ("visible",)),  # a class that nobody knows
+}
+
+
+def test_what_is_missing_or_strange_is_left_out_of_what_it_would_spoil(tmp_path):
+    made = []
+    for name, (category, view, states) in STRANGE.items():
+        marks = tuple(
+            Landmark(f"p{i}", *([5.0, 5.0] if state == "visible" else [None, None]), state)
+            for i, state in enumerate(states)
+        )
+        seen = Sighting("v", "0", (1, 1, 9, 9), landmarks=marks, viewpoint=view)
+        made.append(Scene(name, "", "", (View("v", size=(10, 10)),), (Object("0", category),), (seen,)))
+    data = write_scenes(made, tmp_path / "d")
+
+    class Sees(Knows):
+        def detect(self, view):
+            item = self.items[view.id]
+            boxes = np.vstack([item.boxes, item.boxes])
+            return Detections(boxes, np.ones(2), (*item.categories, "ufo"), angles=np.zeros((2, 3)))
+
+    truth = {item.id: item for item in ViewpointExam(boxes="detected").items(data)}
+    given = runs(data, tmp_path / "g", Knows(data, noise=0.0, flips=0.0))[-1]
+    told = scores(given)
+    assert {row["scene_id"] for row in rows_of(given)} == set(STRANGE) - {"bare"}  # nothing to ask there
+    assert told.facts["n_by_class"] == {"bus": 3, "spaceship": 1}
+    assert told.at("accuracy_pi_6", "occlusion", "2/3–1").value == 1.0
+    assert told.at("accuracy_pi_6", "occlusion", "1/3–2/3") is None  # there is none
+    assert told.at("segmentation", "true", "mean") is None  # no masks
+    finder = Sees(data)
+    finder.items = truth
+    found = runs(data, tmp_path / "f", finder, boxes="detected")[0]
+    told = scores(found)
+    assert told.at("ap", "bus").value == told.at("ap", "spaceship").value == 1.0
+    assert told.at("ap", "ufo") is None  # nothing of that class is there, so nothing is said of it
+    assert told.at("avp", "4", "bus").value == 0.625  # the first and last of four are right: precision 1, ½, ⅓, ½
+    assert told.at("normalised_ap", "2/3–1", "bus").value == 1.0
+    document = told.to_dict()["normalised_ap"]
+    assert document["1/3–2/3"]["bus"]["value"] is None

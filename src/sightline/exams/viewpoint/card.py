@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
@@ -19,17 +18,18 @@ from sightline.exams.viewpoint.exam import ViewpointExam
 from sightline.exams.viewpoint.items import ViewpointItem
 from sightline.exams.viewpoint.measures import ACCURACY, THIRDS, titles
 from sightline.exams.viewpoint.records import ANSWER, BOX, COARSE, TRUTH, ViewRecords
-from sightline.exams.viewpoint.segmentation import ROWS, VARIANTS
+from sightline.exams.viewpoint.segmentation import ROWS, VARIANTS, cad_library
 from sightline.geometry.viewpoints import flipped, rotation_gap
 from sightline.show.page import Example, Figure, FigureRow, Section
 from sightline.show.table import Cell, Row, Table, scored, shared
 from sightline.show.viewpoint_charts import confusion_chart, error_chart, precision_recall_charts, viewpoint_figures
-from sightline.show.viewpoint_drawing import DrawnView, view_drawing, view_frame
+from sightline.show.viewpoint_drawing import DrawnView, pose_outlines, view_drawing, view_frame
 from sightline.stats.viewed_boxes import MEANS, means_over
 from sightline.store.viewpoint_contents import viewpoint_contents
 from sightline.text import counted
 
 _ONE: Final = np.ones(1, dtype=np.int64)
+MEDIAN: Final[tuple[str, ...]] = ("median_error",)
 
 GIVEN_NOTE: Final = (
     "Accuracy is the share of objects whose rotation is wrong by less than π/6 (30°) or π/18 (10°); an answer "
@@ -70,14 +70,10 @@ def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
 
 def scores(card: CardContext) -> Iterator[Table]:
     """Every run in one line: means over classes."""
-    if _exam(card).boxes == "detected":
-        paths = titles(_exam(card).rules)
-        rows = [card.row(r, [shared(r.scores.at(*path, "mean")) for path in paths]) for r in card.answered]
-        yield Table("Means over classes", ("model", *paths.values()), tuple(rows), note=DETECTED_NOTE)
-        return
-    rows = [card.row(r, [*_accuracies(r, "mean"), _median(r, "mean")]) for r in card.answered]
-    columns = ("model", *ACCURACY.values(), "median error, °")
-    yield Table("Means over classes", columns, tuple(rows), note=GIVEN_NOTE)
+    shown = _measures(card)
+    rows = [card.row(r, [_cell(r, path, MEANS[0]) for path in shown]) for r in card.answered]
+    note = DETECTED_NOTE if _exam(card).boxes == "detected" else GIVEN_NOTE
+    yield Table("Means over classes", ("model", *shown.values()), tuple(rows), note=note)
 
 
 def sections(card: CardContext) -> Iterator[Section]:
@@ -86,7 +82,7 @@ def sections(card: CardContext) -> Iterator[Section]:
         return
     read = ViewRecords.of(card.focus.records, _exam(card).rules)
     detected = _exam(card).boxes == "detected"
-    yield Section("classes", "Class by class", (), tuple(_class_tables(card, read.classes, detected)))
+    yield Section("classes", "Class by class", (), tuple(_class_tables(card, read.classes)))
     thirds = tuple(_third_tables(card, detected))
     if thirds:
         yield Section("occlusion", "By degree of occlusion", (THIRDS_NOTE,) if detected else (), thirds)
@@ -107,32 +103,28 @@ def _exam(card: CardContext) -> ViewpointExam:
     return cast("ViewpointExam", card.exam)
 
 
-def _accuracies(result: RunResult, label: str) -> list[Cell]:
-    return [shared(result.scores.at(measure, label)) for measure in ACCURACY]
+def _measures(card: CardContext) -> dict[tuple[str, ...], str]:
+    """Path of each measure by class → what tables call it."""
+    if _exam(card).boxes == "detected":
+        return titles(_exam(card).rules)
+    return {**{(measure,): title for measure, title in ACCURACY.items()}, MEDIAN: "median error, degrees"}
 
 
-def _median(result: RunResult, label: str) -> Cell:
-    return scored(result.scores.at("median_error", label), 1)
+def _cell(result: RunResult, path: Sequence[str], label: str) -> Cell:
+    found = result.scores.at(*path, label)
+    return scored(found, 1) if path == MEDIAN else shared(found)
 
 
-def _class_tables(card: CardContext, classes: Sequence[str], detected: bool) -> Iterator[Table]:
+def _class_tables(card: CardContext, classes: Sequence[str]) -> Iterator[Table]:
     labels = list(means_over(classes))
-    columns = ("model", *labels)
-    if detected:
-        for path, title in titles(_exam(card).rules).items():
-            rows = [card.row(r, [shared(r.scores.at(*path, label)) for label in labels]) for r in card.answered]
-            yield Table(title, columns, tuple(rows))
-        return
-    for measure, title in ACCURACY.items():
-        shown = [r for r in card.answered if measure != "unanswered" or _any(r)]
-        rows = [card.row(r, [shared(r.scores.at(measure, label)) for label in labels]) for r in shown]
-        yield Table(title.capitalize(), columns, tuple(rows))
-    rows = [card.row(r, [_median(r, label) for label in labels]) for r in card.answered]
-    yield Table("Median error, degrees", columns, tuple(rows))
+    for path, title in _measures(card).items():
+        shown = [r for r in card.answered if path != ("unanswered",) or _any(r)]
+        rows = [card.row(r, [_cell(r, path, label) for label in labels]) for r in shown]
+        yield Table(title[0].upper() + title[1:], ("model", *labels), tuple(rows))
 
 
 def _any(result: RunResult) -> bool:
-    share = result.scores.at("unanswered", "mean")
+    share = result.scores.at("unanswered", MEANS[0])
     return share is not None and share.value > 0
 
 
@@ -210,16 +202,17 @@ def examples(card: CardContext, result: RunResult) -> Iterator[Example]:
 def drawn_views(item: ViewpointItem, rows: Sequence[dict[str, Any]], card: CardContext) -> list[DrawnView]:
     """The objects of one picture as they are drawn."""
     scene = card.data.scene(item.scene_id)
-    view = item.view.id.removeprefix(f"{scene.id}/") if len(scene.views) > 1 else scene.views[0].id
-    landmarks = {s.object_id: s.landmarks for s in scene.seen_in(view)}
+    view = scene.view(item.view.id.removeprefix(f"{scene.id}/")) if len(scene.views) > 1 else scene.views[0]
+    landmarks = {s.object_id: s.landmarks for s in scene.seen_in(view.id)}
+    cad_library(card.data, _exam(card).cads)
+    said = {row["object"]: row["answer"] for row in rows if row["answer"] is not None}
+    outlines = pose_outlines(scene, view, said) if _exam(card).segmentation else {}
     made = []
     for row in rows:
-        truth, answer = (
-            np.array([math.nan if row[k] is None else row[k] for k in keys]) for keys in (TRUTH, ANSWER)
-        )
+        truth, answer = (np.array([row[name] for name in names], dtype=np.float64) for names in (TRUTH, ANSWER))
         x0, y0, x1, y1 = (row[side] for side in BOX)
-        marks = landmarks.get(row["object"], ())
-        made.append(DrawnView(row["category"], (x0, y0, x1, y1), truth, answer, _words(truth, answer), marks))
+        more = landmarks.get(row["object"], ()), outlines.get(row["object"], ((), ()))
+        made.append(DrawnView(row["category"], (x0, y0, x1, y1), truth, answer, _words(truth, answer), *more))
     return made
 
 
@@ -246,6 +239,7 @@ def examples_page(card: CardContext) -> dict[str, Any]:  # noqa: ARG001 - a hook
         "Single pictures, mistakes first. The green arrow points where an object’s front points, the orange one "
         "where the model says it does; the thin lines point to its top. Below, each object from above, its front "
         "at the foot: the dots stand where the camera is (green) and where the model says it is (orange). "
-        "Landmarks are yellow where they are seen."
+        "Landmarks are yellow where they are seen. Where an object has a CAD model, its outlines are drawn as it "
+        "stands and as it would with the model’s azimuth."
     )
     return {"examples_lead": (lead,)}

@@ -44,7 +44,12 @@ def _ranked(read: ViewRecords) -> RankedMeasures:
     """AP, AVP and ARP by class and their means."""
     ranked = ranked_groups(read.matches, read.rules, len(read.units))
     words = titles(read.rules)
-    names = tuple(_ranked_name(path[:-1], words[path[:-1]], path[-1], read.rules) for path in ranked)
+    main: tuple[str, ...] = ("avp", "8") if 8 in read.rules.views else ("ap",)
+    first: dict[tuple[str, ...], int] = {("ap",): 2, main: 1}
+    paths = [(key[:-1], key[-1]) for key in ranked]
+    names = tuple(
+        _name(path, words[path], label, headline=first.get(path, 0), main=path == main) for path, label in paths
+    )
     facts = {
         "n_images": len(read.units),
         "n_objects": len(read.objects),
@@ -60,17 +65,20 @@ def titles(rules: ViewRules) -> dict[tuple[str, ...], str]:
     return {path: words[path[0]].format(*path[1:]) for path in rules.measures}
 
 
-def _ranked_name(path: tuple[str, ...], title: str, label: str, rules: ViewRules) -> Name:
-    main: tuple[str, ...] = ("avp", "8") if 8 in rules.views else ("ap",)
-    is_mean, shown = label in MEANS, path in (("ap",), main)
+def _name(path: tuple[str, ...], title: str, label: str, *, headline: int = 0, main: bool = False) -> Name:
+    """A share by class or mean; of one that may stand in the headline every class is shown and compared."""
+    is_mean = label in MEANS
+    family = title if headline else None
+    if label == MEANS[0] and title:
+        family = "" if headline else "means"
     return Name(
         (*path, label),
         label,
-        title if shown or is_mean else "",
-        ("" if label == "mean" else title) if shown else ("means" if label == "mean" else None),
-        title if label == "mean" else f"  {label}",
-        headline={main: 1, ("ap",): 2}.get(path, 0) if label == "mean" else 0,
-        part=path == main and not is_mean,
+        title if headline or is_mean else "",
+        family,
+        title if label == MEANS[0] else f"  {label}",
+        headline=headline if label == MEANS[0] else 0,
+        part=main and not is_mean,
         percent=True,
     )
 
@@ -123,7 +131,8 @@ def _accuracy(read: ViewRecords) -> Measures:
     for h, measure in enumerate(hits):
         for label, classes in means_over(read.classes).items():
             columns.append((h, [list(groups).index(name) for name in classes]))
-            names.append(_accuracy_name(measure, label))
+            title, main = ACCURACY[measure] * (measure != "unanswered"), measure == "accuracy_pi_6"
+            names.append(_name((measure,), title, label, headline=int(main), main=main))
         for third in groups:
             if third in THIRDS:
                 columns.append((h, [list(groups).index(third)]))
@@ -141,23 +150,6 @@ def _accuracy(read: ViewRecords) -> Measures:
         "n_by_class": {name: int((flags & known).sum()) for name, flags in parts.items()},
     }
     return Measures(read.units, counts, statistic, tuple(names), facts)
-
-
-def _accuracy_name(measure: str, label: str) -> Name:
-    title, is_mean, main = ACCURACY[measure], label in MEANS, measure == "accuracy_pi_6"
-    family = title if main else None
-    if label == "mean" and measure != "unanswered":
-        family = "" if main else "means"
-    return Name(
-        (measure, label),
-        label,
-        title if measure != "unanswered" and (main or is_mean) else "",
-        family,
-        title if label == "mean" else f"  {label}",
-        headline=1 if main and label == "mean" else 0,
-        part=main and not is_mean,
-        percent=True,
-    )
 
 
 def _medians(read: ViewRecords) -> RankedMeasures:

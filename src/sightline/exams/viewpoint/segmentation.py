@@ -49,9 +49,17 @@ class PosedPicture(NamedTuple):
     chosen: Mapping[str, Counts]
 
 
+def cad_library(data: Dataset, cads: Path | None) -> dict[str, tuple[str, ...]]:
+    """Class → models to choose from, made known to `worlds.solid`: the user's, the data's or our own."""
+    return data.memo(
+        ("CAD library", cads),
+        lambda: model_library(own_shapes(data) if cads is None else register_library(cads, CADS)),
+    )
+
+
 def posed_pictures(data: Dataset, split: str | None, most: int, cads: Path | None) -> list[PosedPicture]:
     """Draw the models over the first so many pictures that have any, with their true poses."""
-    library = model_library(own_shapes(data) if cads is None else register_library(cads, CADS))
+    library = cad_library(data, cads)
     made: list[PosedPicture] = []
     for scene in data.scenes(split):
         for view in scene.views:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from sightline.errors import ConfigError
 from sightline.files import atomic_write
 from sightline.worlds.looks import SIZES, split_name
 from sightline.worlds.shapes.baked import load_solids, save_solids
@@ -22,6 +23,7 @@ __all__ = [
     "SHAPES",
     "SIZES",
     "Catalogue",
+    "is_known",
     "load_solids",
     "register",
     "save_solids",
@@ -58,6 +60,14 @@ def shelve(names: Iterable[str], folder: str | Path) -> None:
         file = Path(folder) / shelf_name(name)
         if not file.exists():
             atomic_write(file, pickle.dumps(solid(name), protocol=pickle.HIGHEST_PROTOCOL), sync=False)
+
+
+def is_known(name: str) -> bool:
+    """Whether `solid` has a shape of that name."""
+    try:
+        return bool(BUILT_IN.solid(name))
+    except ConfigError:
+        return False
 
 
 def register(own: Solid) -> None:
