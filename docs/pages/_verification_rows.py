@@ -66,5 +66,8 @@ WRITERS = {
     "speed.md": "python benchmarks/render.py --write",
     "cuda.md": "python benchmarks/render_cuda.py --write FILE",
     "pose.md": "python benchmarks/pose.py --write",
+    **dict.fromkeys(
+        ("priors.md", "share.md", "table3.md", "table4.md"), "python docs/pages/viewpoint_results.py --write"
+    ),
     "coverage.md": "python benchmarks/interval_coverage.py",
 }

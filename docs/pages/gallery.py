@@ -28,15 +28,19 @@ from sightline.generation import scene_from
 from sightline.geometry.cameras import look_at, project
 from sightline.render.canonical import canonical_views
 from sightline.render.fast import FastRenderer, Settings
-from sightline.scenes import Camera
+from sightline.render.pose_masks import PosedObject, posed_objects
+from sightline.scenes import Camera, Scene
 from sightline.show.frame import frame_of
+from sightline.show.model_overlay import DrawnModel, model_overlay
 from sightline.show.model_picture import model_picture
 from sightline.show.raster import measure, raster
 from sightline.show.sheet import panel
 from sightline.show.svg import text_line
+from sightline.show.viewpoint_drawing import SAID, TRUE
 from sightline.worlds import Layout, Placed, Shot, arrange, load_world, solid, world_from
-from sightline.worlds.cad import CAD
-from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN, register
+from sightline.worlds.cad import CAD, SUBTYPES
+from sightline.worlds.looks import category_of
+from sightline.worlds.shapes import GEOSPA, INVENTED, KITCHEN, register, split_name
 from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.solids import Slot
 from toy_car import toy_car
@@ -65,6 +69,11 @@ FINE = Settings(
 COLORS = ("red", "blue", "green", "brown", "purple", "cyan", "yellow", "gray")
 PAINTS = ("sky", "tan", "mint", "white", "orange", "gray", "lavender", "yellow", "teal")
 TURN = math.radians(20)
+COMMONEST = {
+    "aeroplane": 1, "bicycle": 2, "boat": 0, "bottle": 0, "bus": 0, "car": 7, "chair": 0, "diningtable": 0,
+    "motorbike": 1, "sofa": 0, "train": 0, "tvmonitor": 0,
+}  # fmt: skip
+"""The commonest eighth of a turn of each class in PASCAL3D+'s poses, from the front (worlds/presets/cad.yaml)."""
 
 
 @cache
@@ -261,6 +270,51 @@ def cad_models() -> Image.Image:
     return grid(tiles, 8)
 
 
+def views_by_class() -> dict[str, tuple[Scene, PosedObject]]:
+    """For each class, the first scene of cad/pascal in which it is hardly hidden, and that object."""
+    found: dict[str, tuple[Scene, PosedObject]] = {}
+    for i in range(400):
+        layout = scene_of("cad/pascal", i)
+        if {category_of(split_name(one.shape)[0]) for one in layout.objects} <= found.keys():
+            continue
+        scene = scene_from(layout, renderer().frames(layout, ["original"]))
+        for one in posed_objects(scene, scene.views[0]):
+            sighting = next(s for s in scene.sightings if s.object_id == one.id)
+            large = one.mask.mean() > 0.02 and (sighting.occluded_fraction or 0.0) < 0.1
+            if large and "truncated" not in sighting.flags:
+                found.setdefault(one.category, (scene, one))
+        if len(found) == len(SUBTYPES):
+            break
+    return {name: found[name] for name in sorted(found)}
+
+
+def pose_masks() -> Image.Image:
+    """A CAD model of each class over its picture: in its true pose, and with the class's commonest azimuth."""
+    tiles = []
+    for name, (scene, one) in views_by_class().items():
+        image = scene.views[0].image()
+        guess = replace(one.viewpoint, azimuth=45.0 * COMMONEST[name])
+        for view, colour, label in ((one.viewpoint, TRUE, name), (guess, SAID, "commonest azimuth")):
+            drawn = model_overlay(image, [DrawnModel(one.shape, view, colour, wash=0.4, wire=False)])
+            tiles.append(tile(drawn, label, (300, 200), text=15))
+    return grid(tiles, 6)
+
+
+def pose_meshes() -> Image.Image:
+    """Wireframes and landmarks over pictures, and how far away each camera stands."""
+    tiles = []
+    for name, (scene, one) in list(views_by_class().items())[:6]:
+        seen = next(s for s in scene.sightings if s.object_id == one.id)
+        drawn = model_overlay(
+            scene.views[0].image(), [DrawnModel(one.shape, one.viewpoint, wash=0.0, landmarks=seen.landmarks)], 1.5
+        )
+        at = one.viewpoint
+        height = f"{at.elevation:.0f}".replace("-", "−")
+        label = f"{name}: azimuth {at.azimuth:.0f}°, elevation {height}°, distance {at.distance:.1f}"
+        tiles.append(tile(drawn, label, (600, 400), text=17))
+    return grid(tiles, 3)
+
+
 def geospa_shapes() -> Image.Image:
     """The fourteen, and the three sizes."""
     row = zip(("small", "medium", "large"), (-1.4, -0.35, 1.2), strict=True)
@@ -301,6 +355,8 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "invented_shapes": invented_shapes,
     "cad_models": cad_models,
     "canonical": canonical,
+    "pose_masks": pose_masks,
+    "pose_meshes": pose_meshes,
 }
 
 
