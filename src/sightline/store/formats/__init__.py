@@ -193,6 +193,12 @@ _FORMATS: Final = (
         ("images", "split"),
     ),
     Format("vsr", "a JSONL file with image, caption, relation and label; or a folder", "vsr", ("images", "split")),
+    Format(
+        "semantic-masks",
+        "a YAML file with classes and the folder of masks of a split, one PNG a photo; or its folder",
+        "semantic_masks",
+        ("images", "split"),
+    ),
     Format("yolo", "a data.yaml with names, or a folder with images and labels", "yolo", ("images", "split"), True),
     Format(
         "voc", "a folder with Annotations/*.xml, maybe JPEGImages and ImageSets", "voc", ("images", "split"), True
