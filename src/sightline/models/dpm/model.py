@@ -35,7 +35,7 @@ class DpmModel:
         about: Mapping[str, Any] | None = None,
         device: str = "",
         threshold: float = -1.0,
-        most: int = 50,
+        most: int = 30,
         overlap: float = 0.5,
     ) -> None:
         """Make ready.
@@ -104,13 +104,13 @@ class DpmModel:
         return boxes[kept], sure[kept], angles
 
 
-def vdpm(path: Path, device: str = "", threshold: float = -1.0, most: int = 50, overlap: float = 0.5) -> DpmModel:
+def vdpm(path: Path, device: str = "", threshold: float = -1.0, most: int = 30, overlap: float = 0.5) -> DpmModel:
     """Deformable part models of any kind from a file, by an option of that name."""
     return load_file(path, device, threshold, most, overlap)
 
 
 def load_file(
-    path: str | Path, /, device: str = "", threshold: float = -1.0, most: int = 50, overlap: float = 0.5
+    path: str | Path, /, device: str = "", threshold: float = -1.0, most: int = 30, overlap: float = 0.5
 ) -> DpmModel:
     """A file of deformable part models as a model."""
     net, facts = load_checkpoint(path, Dpm)
