@@ -27,7 +27,9 @@ import torch
 
 from sightline.files import atomic_write
 from sightline.geometry import azimuth_bins
+from sightline.models.dpm.detector import distance_transform
 from sightline.models.dpm.filters import Dpm, joined
+from sightline.models.dpm.hog import hog
 from sightline.models.dpm.model import DpmModel
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint, model_loader
 from sightline.scenes import View
@@ -35,6 +37,7 @@ from sightline.stats.viewed_boxes import BOTTLE, ViewedBoxes, ViewRules, matches
 from sightline.training.dpm.examples import FeatureStore
 from sightline.training.dpm.fit import train
 from sightline.training.dpm.plan import DpmPlan, TrainingPicture
+from sightline.training.dpm.solver import Constraint, solve
 
 CLASSES = (
     "aeroplane",
@@ -162,12 +165,13 @@ class StoppedError(Exception):
 
 def spread(work: Callable[[Any], Any], items: Sequence[Any], jobs: int) -> Iterator[Any]:
     """Results in order, by so many processes; what is not begun is given up where nobody waits for it any more."""
-    if jobs <= 1:
+    if jobs <= 1 or not items:
         yield from map(work, items)
         return
+    yield work(items[0])  # what is to be compiled is, once, before there are many who would
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
     try:
-        yield from pool.map(work, items, chunksize=4)
+        yield from pool.map(work, items[1:], chunksize=4)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -234,6 +238,13 @@ def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[st
     return task, made.finished, made.cpu_seconds
 
 
+def compile_kernels() -> None:
+    """Let numba compile what trains and finds, once, before there are many processes."""
+    hog(torch.zeros(3, 8, 8))
+    distance_transform(torch.zeros(1, 2, 2), torch.ones(1, 4))
+    solve([Constraint((0,), 1.0, ((0, np.ones(2, np.float32)),))], 2, 1.0)
+
+
 def train_all(args: argparse.Namespace) -> dict[str, float]:
     """Train what is missing; processor seconds of each model."""
     tasks = [(name, category) for category in args.classes for name in models_of(args)]
@@ -242,6 +253,7 @@ def train_all(args: argparse.Namespace) -> dict[str, float]:
     seconds: dict[str, float] = dict.fromkeys(models_of(args), 0.0)
     work, finished = partial(train_one, args=args), True
     if args.jobs > 1:
+        compile_kernels()
         with ProcessPoolExecutor(args.jobs, mp_context=get_context("spawn")) as pool:
             results = [done.result() for done in as_completed([pool.submit(work, task) for task in tasks])]
     else:

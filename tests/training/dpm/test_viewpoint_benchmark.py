@@ -24,6 +24,7 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_an_unknown_class_is_refused(tmp_path):
     done = run(BENCHMARK, "--out", tmp_path / "t", "--classes", "car,cup")
     assert done.returncode == 2
