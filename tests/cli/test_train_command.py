@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from sightline.cli import console
-from sightline.models.nets import sornet
+from sightline.models.nets import sornet, viewpoint
 from sightline.models.nets.sornet import SornetConfig
 from sightline.training.sornet import losses, setup
 from sightline.training.sornet.layouts import identities_of
@@ -484,4 +484,41 @@ def test_without_tensorboard(cli: Any, generated: Path, tmp_path: Path, monkeypa
     done = cli("train", "sornet", "--data", generated, "--out", tmp_path / "t", *SMALL, "--tensorboard")
     assert done.code == 2
     assert "--tensorboard needs the package tensorboard" in done.err
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_viewnet_to_the_exam(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {"widths": (8, 8, 16, 16), "depths": (1, 1, 1, 1), "neck": 8, "hidden": 16, "bins": 8, "side": 64}
+    monkeypatch.setattr(viewpoint, "SIZES", {"tiny": small})
+    world = tmp_path / "cars.yaml"
+    world.write_text("extends: cad/train\nshapes: [cad/car/sedan, cad/bottle/beer]\nvariants: [0, 1]\n")
+    given = ("train", "viewpoint", "--world", world, "--out", tmp_path / "t", "--scenes", 4, *SMALL)
+    made = cli(*given)
+    assert made.code == 0, made.err
+    weights = tmp_path / "t" / "viewnet.safetensors"
+    assert made.out.startswith(f"{weights}: 3 steps, loss ")
+    assert f"sightline exam viewpoint --data DIR --model {weights}" in made.err
+    assert cli(*given, "--json").json["steps"] == 3
+    data = tmp_path / "data"
+    assert cli("generate", world, "--scenes", 3, "--out", data).code == 0
+    for boxes in ("given", "detected"):
+        sat = cli(
+            "exam", "viewpoint", "--data", data, "--model", weights, "--boxes", boxes, "--out", tmp_path / boxes
+        )
+        assert sat.code == 0, sat.err
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--data", "d"), "--data is not for sightline train viewpoint"),
+        (("--start", "sornet"), "--start is not for sightline train viewpoint"),
+        (("--world", "cad/train", "--world", "cad/val"), "takes one --world"),
+        (("--size", "paper"), "a ViewNet's size is tiny, base, large, not paper"),
+    ],
+)
+def test_what_a_viewnet_is_not_trained_by(cli: Any, tmp_path: Path, more: tuple[str, ...], words: str) -> None:
+    refused = cli("train", "viewpoint", "--out", tmp_path / "t", "--device", "cpu", *more)
+    assert refused.code == 2
+    assert words in refused.err.replace("\n", " ")
     assert not (tmp_path / "t").exists()

@@ -55,6 +55,7 @@ MODULES = (
     "sornet.task",
     "viewpoint.evaluation",
     "viewpoint.losses",
+    "viewpoint.placed",
     "viewpoint.plan",
     "viewpoint.setup",
     "viewpoint.task",

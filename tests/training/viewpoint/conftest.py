@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sightline.models.nets import viewpoint
+from sightline.training.viewpoint.placed import ViewStream
 from sightline.training.viewpoint.plan import CLASSES
-from sightline.training.viewpoint.views import DrawnViews, ViewStream
+from sightline.training.viewpoint.views import DrawnViews
 from sightline.worlds import World, load_world
 
 SHAPES = ("cad/car/sedan", "cad/diningtable/square", "cad/bottle/beer")

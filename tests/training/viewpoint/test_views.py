@@ -15,8 +15,9 @@ from sightline.render.fast.settings import Settings
 from sightline.render.landmarks import posed
 from sightline.render.truth import sightings
 from sightline.training.viewpoint import views as views_module
+from sightline.training.viewpoint.placed import ViewStream
 from sightline.training.viewpoint.plan import CLASSES
-from sightline.training.viewpoint.views import DrawnViews, KeptViews, ViewBatch, ViewStream, visible_boxes
+from sightline.training.viewpoint.views import DrawnViews, KeptViews, ViewBatch, visible_boxes
 from sightline.worlds import World, arrange
 from sightline.worlds.shapes import solid
 

@@ -234,7 +234,7 @@ def roi_align(features: Tensor, boxes: Tensor, size: int) -> Tensor:
     )
     wide = (batch, count, 2 * size, 2 * size)
     grid = torch.stack((x[:, :, None].expand(wide), y[..., None].expand(wide)), dim=-1).flatten(1, 2)
-    samples = functional.grid_sample(features, grid.to(features.dtype), padding_mode="border", align_corners=False)
+    samples = functional.grid_sample(features.float(), grid, padding_mode="border", align_corners=False)
     cells: Tensor = functional.avg_pool2d(samples, 2)
     return cells.view(batch, -1, count, size, size).transpose(1, 2)
 

@@ -127,7 +127,10 @@ def _shares(counts: Floats, groups: list[list[int]], resamples: int) -> list[Int
     def statistic(totals: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = totals[..., 0] / totals[..., 1]
-        return np.stack([np.nanmean(shares[:, of], axis=1) for of in groups], axis=1)
+        known = np.isfinite(shares)
+        sums = np.where(known, shares, 0.0)
+        with np.errstate(invalid="ignore"):
+            return np.stack([sums[:, of].sum(axis=1) / known[:, of].sum(axis=1) for of in groups], axis=1)
 
     return intervals(counts, statistic, resamples=resamples)
 

@@ -8,8 +8,9 @@ from typing import Any, Final, Literal
 
 from sightline.errors import ConfigError
 from sightline.models.nets.viewpoint import COARSE, SIZES
+from sightline.training.viewpoint.placed import ViewStream
 from sightline.training.viewpoint.plan import CLASSES, ViewNetPlan
-from sightline.training.viewpoint.views import DrawnViews, KeptViews, ViewSource, ViewStream
+from sightline.training.viewpoint.views import DrawnViews, KeptViews, ViewSource
 from sightline.worlds import World, load_world
 
 CPU_KEPT: Final = 2000

@@ -1,168 +1,32 @@
-"""Place views of CAD models batch by batch and draw them: on a CUDA card as training goes on, or by the CPU.
-
-Batch k of a stream holds scenes k · size … (k + 1) · size − 1 of the world, so any batch can be made alone, by any
-worker, in any order, and no scene comes twice. A renderer holds about two million triangles, fewer than all
-variants of all CAD models have: so batches take turns among slices of the variants, each with its own renderer.
-"""
+"""Draw placed views: on a CUDA card as training goes on, or as the CPU drew them; with their boxes as tensors."""
 
 from __future__ import annotations
 
 import pickle
-import shutil
-import tempfile
-import weakref
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sightline.errors import ConfigError
-from sightline.render.fast import FastRenderer
-from sightline.render.fast.pack import Packed, Pool, packed
-from sightline.render.fast.settings import Settings
-from sightline.render.landmarks import viewpoint_of
-from sightline.training.batches import made_ahead, shuffled
+from sightline.training.batches import shuffled
 from sightline.training.plan import BatchSource
-from sightline.worlds import World, arrange
-from sightline.worlds.layout import Layout
-from sightline.worlds.looks import category_of, split_name
-from sightline.worlds.shapes import shelve, solid, use_shelf
+from sightline.training.viewpoint.placed import (
+    SLICE,
+    PlacedViews,
+    ViewStream,
+    placed_ahead,
+    rows_file,
+    shelve_all,
+    with_variants,
+)
 
 if TYPE_CHECKING:
     from sightline.render.fast.cuda import CudaRenderer
-
-SLICE: Final = 8
-"""Variants of each sub-type that one renderer knows."""
-_SHELVED: Final = 16  # solids that a worker builds at a time
-
-
-@dataclass(frozen=True)
-class PlacedViews:
-    """Views that are placed; drawn too where the CPU draws.
-
-    Attributes:
-        turn: Which slice of the variants they are of.
-        classes: (B, N) int64 into the classes; −1 where there is no object.
-        angles: (B, N, 3) float32: azimuth, elevation, theta, degrees.
-        symmetry: (B, N) int64, see `Solid.symmetry`.
-        views: What a card draws; None where the CPU drew:
-        pictures: (B, H, W, 3) uint8; ids: (B, H, W) uint8, 0 for none, i + 1 object i.
-    """
-
-    turn: int
-    classes: NDArray[np.int64]
-    angles: NDArray[np.float32]
-    symmetry: NDArray[np.int64]
-    views: Packed | None = None
-    pictures: NDArray[np.uint8] | None = None
-    ids: NDArray[np.uint8] | None = None
-
-
-@dataclass(eq=False)
-class ViewStream:
-    """A stream of batches of one world: a sequence, so that worker processes can be asked for any of them.
-
-    Attributes:
-        world: Where the scenes come from; its first camera looks.
-        classes: Names that objects are counted by; ConfigError for an object of none of them.
-        seed: Of the scenes.
-        size: Scenes of a batch; batches: length of the stream.
-        card: Whether a card draws them; if not, this process does.
-        slices: Ranges of variants that batches take turns among.
-        shelf: Folder of solids that were built before; "" builds them here.
-    """
-
-    world: World
-    classes: tuple[str, ...]
-    seed: int
-    size: int
-    batches: int
-    card: bool = False
-    slices: tuple[tuple[int, int], ...] = field(default=())
-    shelf: str = ""
-
-    def __post_init__(self) -> None:
-        self.slices = self.slices or (self.world.variants,)
-
-    def __len__(self) -> int:
-        return self.batches
-
-    def __getitem__(self, number: int) -> PlacedViews:
-        if not 0 <= number < self.batches:
-            raise IndexError(number)
-        if self.shelf:
-            use_shelf(self.shelf)
-        turn = number % len(self.slices)
-        world = _with_variants(self.world, self.slices[turn])
-        layouts = [arrange(world, self.seed, number * self.size + i) for i in range(self.size)]
-        truth = self._truth(layouts)
-        if not self.card:
-            renderer = _renderer(world.solids(), self.batches * self.size)
-            drawn = [renderer.frame(layout, layout.shots[0]) for layout in layouts]
-            renderer.forget()
-            pictures = np.stack([frame.image for frame in drawn if frame.image is not None])
-            return PlacedViews(turn, *truth, None, pictures, np.stack([f.ids for f in drawn]).astype(np.uint8))
-        pool = _rows(self.shelf, turn) if self.shelf else _pool(world.solids())
-        [views] = packed(pool, layouts, [layouts[0].shots[0].name], Settings().map_half)
-        return PlacedViews(turn, *truth, views)
-
-    def _truth(self, layouts: Sequence[Layout]) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-        shape = (len(layouts), self.world.objects[1])
-        classes, symmetry = np.full(shape, -1, np.int64), np.ones(shape, np.int64)
-        angles = np.zeros((*shape, 3), np.float32)
-        for s, layout in enumerate(layouts):
-            for i, placed in enumerate(layout.objects):
-                name = category_of(split_name(placed.shape)[0])
-                if name not in self.classes:
-                    raise ConfigError(f"{self.world.name} has a {name}, and the network no such class")
-                seen = viewpoint_of(placed, layout.shots[0])
-                if seen is not None:
-                    classes[s, i], symmetry[s, i] = self.classes.index(name), solid(placed.shape).symmetry
-                    angles[s, i] = seen.azimuth, seen.elevation, seen.theta
-        return classes, angles, symmetry
-
-
-@lru_cache(maxsize=16)
-def _with_variants(world: World, variants: tuple[int, int]) -> World:
-    return world if world.variants == variants else replace(world, variants=variants)
-
-
-@lru_cache(maxsize=8)
-def _renderer(shapes: tuple[str, ...], scenes: int) -> FastRenderer:
-    """A renderer of its own for every slice; it takes the solids in at once where most will be met."""
-    renderer = FastRenderer()
-    if scenes > len(shapes):
-        renderer.know(shapes)
-    return renderer
-
-
-@lru_cache(maxsize=8)
-def _pool(shapes: tuple[str, ...]) -> Pool:
-    pool = Pool(solid)
-    pool.know(shapes)
-    return pool
-
-
-@lru_cache(maxsize=32)
-def _rows(shelf: str, turn: int) -> Pool:
-    made: Pool = pickle.loads((Path(shelf) / f"rows {turn}").read_bytes())  # noqa: S301 - written by our own run
-    return made
-
-
-def placed_views(request: tuple[ViewStream, int]) -> PlacedViews:
-    """Make batch `number` of a stream: what a worker process is asked for."""
-    stream, number = request
-    return stream[number]
-
-
-def _put_on_shelf(request: tuple[Sequence[str], str]) -> None:
-    shelve(*request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +77,18 @@ def visible_boxes(ids: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return torch.stack(boxes, dim=1), torch.stack(pixels, dim=1)
 
 
+@lru_cache(maxsize=32)
+def _card(shapes: tuple[str, ...], shelf: str) -> CudaRenderer:
+    """A renderer that knows these solids; kept, since taking them in takes seconds."""
+    from sightline.render.fast.cuda import CudaRenderer
+
+    made = CudaRenderer()
+    made.know(shapes)
+    if shelf:
+        rows_file(shelf, shapes).write_bytes(pickle.dumps(made.rows_alone()))
+    return made
+
+
 class ViewSource(BatchSource, Protocol):
     """Batches of views: what is loaded ahead becomes views on the device when their step comes."""
 
@@ -233,32 +109,15 @@ class DrawnViews:
         low, high = stream.world.variants
         card = device == "cuda"
         slices = tuple((start, min(start + SLICE, high)) for start in range(low, high, SLICE))
-        shelf = tempfile.mkdtemp(prefix="sightline-shapes-") if workers else ""
+        shelf = shelve_all(stream.world.solids(), workers) if workers else ""
         self.stream = replace(stream, card=card, slices=slices, shelf=shelf)
         self.workers, self.device, self._cards = workers, torch.device(device), list[Any]()
-        if shelf:
-            weakref.finalize(self, shutil.rmtree, shelf, ignore_errors=True)
-            names = stream.world.solids()
-            parts = [(names[i : i + _SHELVED], shelf) for i in range(0, len(names), _SHELVED)]
-            for _ in made_ahead(_put_on_shelf, parts, workers, preload=__name__):
-                pass
-            use_shelf(shelf)
         if card:
-            self._cards = [self._card(turn) for turn in range(len(slices))]
-
-    def _card(self, turn: int) -> CudaRenderer:
-        from sightline.render.fast.cuda import CudaRenderer
-
-        made = CudaRenderer()
-        made.know(_with_variants(self.stream.world, self.stream.slices[turn]).solids())
-        if self.stream.shelf:
-            (Path(self.stream.shelf) / f"rows {turn}").write_bytes(pickle.dumps(made.rows_alone()))
-        return made
+            self._cards = [_card(with_variants(stream.world, part).solids(), shelf) for part in slices]
 
     def loader(self, start: int, stop: int) -> Iterator[PlacedViews]:
         """Placed batches, made ahead by the workers."""
-        requests = ((self.stream, number) for number in range(start, stop))
-        return made_ahead(placed_views, requests, self.workers, preload=__name__)
+        return placed_ahead(self.stream, start, stop, self.workers)
 
     def views(self, loaded: PlacedViews) -> ViewBatch:
         """The batch drawn."""
