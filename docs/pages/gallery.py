@@ -315,6 +315,21 @@ def pose_meshes() -> Image.Image:
     return grid(tiles, 3)
 
 
+def context_streets() -> Image.Image:
+    """A street, its classes, and without its cars; then the first scenes of the splits."""
+    first = scene_of("context/street/with_car", 0)
+    cars = [i for i, o in enumerate(first.objects) if o.shape.startswith("cad/car/")]
+    tiles = [
+        (picture(first), "with car"),
+        (overlays(first, ("stuff",), 480)[0], ""),
+        (picture(first.without(*cars)), "its cars taken away"),
+    ]
+    for split, scenes in (("without_car", 2), ("reversed", 2), ("single", 5)):
+        drawn = (picture(scene_of(f"context/street/{split}", index)) for index in range(scenes))
+        tiles += [(image, split.replace("_", " ")) for image in drawn]
+    return grid([tile(image, label, (360, 240), text=17) for image, label in tiles], 3)
+
+
 def geospa_shapes() -> Image.Image:
     """The fourteen, and the three sizes."""
     row = zip(("small", "medium", "large"), (-1.4, -0.35, 1.2), strict=True)
@@ -343,6 +358,7 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "look_alikes": look_alikes,
     "kitchen": lambda: sheet("kitchen"),
     "context": lambda: sheet("context/train"),
+    "context_streets": context_streets,
     "street": lambda: sheet("street"),
     "room": lambda: sheet("room"),
     "painted": painted,

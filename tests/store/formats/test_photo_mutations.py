@@ -40,6 +40,12 @@ def _segments() -> bytes:
     return buffer.getvalue()
 
 
+def _mask() -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(np.full((20, 40), 3, dtype=np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
 FILES: dict[str, dict[str, bytes]] = {
     "cocoa": {"1.json": json.dumps(COCOA).encode(), "1.png": _png(), "r.json": json.dumps(COCOA_RELEASE).encode()},
     "coco-panoptic": {
@@ -47,6 +53,11 @@ FILES: dict[str, dict[str, bytes]] = {
         "annotations/panoptic_val2017/9.png": _segments(),
     },
     "coco-results": {"i.json": json.dumps(INSTANCES).encode(), "results.json": json.dumps(RESULTS).encode()},
+    "semantic-masks": {
+        "config.yaml": b"classes: {0: unlabeled, 3: car}\nstuff: [car]\nval: {masks: m, images: photos}\n",
+        "m/a.png": _mask(),
+        "photos/a.png": _png(),
+    },
     "vsr": {"dev.jsonl": "\n".join(map(json.dumps, LINES)).encode(), "photos/7.png": _png()},
     "yolo": {
         "data.yaml": YAML.encode(),
