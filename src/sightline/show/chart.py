@@ -53,6 +53,8 @@ _HALO: dict[str, Any] = {"stroke": PAPER, "stroke_width": 3, "paint_order": "str
 """Keeps text that stands on a line readable."""
 _GAP = 1.5
 """Between cells of a grid."""
+_SLANTED = 44.0
+"""Width of a column below which a name that is wider stands aslant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +258,10 @@ def heat_grid(
     left = side + label_room + 8
     wide = min(84.0, (width - left) / len(col_labels))
     high = min(44.0, max(26.0, 0.72 * wide))
-    top = (18.0 if col_name else 0.0) + 18
+    widest = max(text_width(label, 11) for label in col_labels)
+    slanted = widest > wide - 2 and wide < _SLANTED  # names that do not fit stand aslant
+    head = min(84.0, 0.71 * widest + 6) if slanted else 12.0
+    top = (18.0 if col_name else 0.0) + 6 + head
     middle: dict[str, Any] = {"size": 11, "anchor": "middle"}
     body, said = [], []
     if col_name:
@@ -266,7 +271,12 @@ def heat_grid(
         y, name = top + len(row_labels) * high / 2, shorten(row_name, len(row_labels) * high, 11)
         body.append(text_line(11, y, name, fill=MUTED, transform=f"rotate(-90 11 {number(y)})", **middle))
     for j, label in enumerate(col_labels):
-        body.append(text_line(left + (j + 0.5) * wide, top - 6, shorten(label, wide - 2, 11), **middle))
+        x = left + (j + 0.5) * wide
+        if slanted:
+            turn = f"rotate(-45 {number(x)} {number(top - 6)})"
+            body.append(text_line(x, top - 6, shorten(label, 110.0, 11), size=11, transform=turn))
+        else:
+            body.append(text_line(x, top - 6, shorten(label, wide - 2, 11), **middle))
     for i, row in enumerate(row_labels):
         y = top + i * high
         body.append(text_line(left - 8, y + high / 2 + 4, shorten(row, label_room, 11), size=11, anchor="end"))

@@ -1,4 +1,4 @@
-"""Curves in the unit square (precision over recall) and roses of directions, each a self-contained SVG string."""
+"""Curves and points in the unit square, and roses of directions, each a self-contained SVG string."""
 
 from __future__ import annotations
 
@@ -11,7 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.show.chart import SMALL
-from sightline.show.svg import INK, MUTED, RULE, document, element, hover, line, nothing, shorten, text_line
+from sightline.show.svg import (
+    INK,
+    MUTED,
+    RULE,
+    document,
+    element,
+    hover,
+    line,
+    nothing,
+    shade,
+    shorten,
+    text_line,
+    text_width,
+)
 from sightline.show.xy import tick_across, tick_under
 
 ROSE: Final = 210.0
@@ -76,6 +89,64 @@ def curve_chart(
         body.append(text_line(left + 28, y, shorten(curve.label, side - 28, 11), size=11))
     said = "; ".join(f"{c.label}: {c.y[-1]:.2f} at {x_label} {c.x[-1]:.2f}" for c in drawn)
     return document(width, bottom + 40 + 16 * len(drawn), title, said, *body)
+
+
+@dataclass(frozen=True)
+class DrawnPoint:
+    """A named point in the unit square; its colour goes from pale to dark with `share`, NaN for none."""
+
+    label: str
+    x: float
+    y: float
+    share: float = math.nan
+
+
+def point_chart(
+    points: Sequence[DrawnPoint],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    diagonal: bool = False,
+    width: float = SMALL,
+) -> str:
+    """Draw named points in the unit square, in per cent; a name that would lie on another waits for the pointer.
+
+    Args:
+        points: Those with a place that is a number are drawn.
+        title: What is shown.
+        x_label: Of the horizontal axis.
+        y_label: Of the vertical axis.
+        diagonal: Also draw where both are equal.
+        width: Of the drawing.
+    """
+    drawn = [point for point in points if math.isfinite(point.x) and math.isfinite(point.y)]
+    if not drawn:
+        return nothing(title, width)
+    left, top, side = 36.0, 22.0, width - 48.0
+    bottom = top + 0.8 * side
+    body = [text_line(0, 12, shorten(y_label, width, 10.5), size=10.5, fill=MUTED)]
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        body.append(tick_across(left, left + side, bottom - tick * 0.8 * side, f"{100 * tick:.0f}"))
+        body.append(tick_under(left + tick * side, bottom + 15, f"{100 * tick:.0f}"))
+    name = shorten(x_label, side, 10.5)
+    body.append(text_line(left + side, bottom + 30, name, size=10.5, fill=MUTED, anchor="end"))
+    if diagonal:
+        body.append(line(left, bottom, left + side, top, stroke=MUTED, stroke_dasharray="3 3"))
+    spots = [(left + point.x * side, bottom - point.y * 0.8 * side) for point in drawn]
+    taken = [(x - 5, x + 5, y) for x, y in spots]
+    for point, (x, y) in zip(drawn, spots, strict=True):
+        words = f"{point.label}: {x_label} {100 * point.x:.0f}, {y_label} {100 * point.y:.0f}"
+        colour = shade(point.share) if math.isfinite(point.share) else COLOURS[0]
+        looks = {"fill": colour, "stroke": INK, "stroke_width": 0.7}
+        body.append(element("circle", hover(words), cx=x, cy=y, r=4.2, **looks))
+        room = text_width(point.label, 10) + 4
+        start = x + 7 if x + 7 + room < width else x - 7 - room
+        if not any(abs(y - v) < 10.5 and start < to and at < start + room for at, to, v in taken):
+            taken.append((start, start + room, y))
+            body.append(text_line(start, y + 3.5, point.label, size=10))
+    said = "; ".join(f"{point.label} {100 * point.x:.0f}, {100 * point.y:.0f}" for point in drawn)
+    return document(width, bottom + 36, title, f"{x_label}, {y_label}: {said}", *body)
 
 
 def rose(counts: ArrayLike, *, title: str, counted: str = "objects", width: float = ROSE) -> str:

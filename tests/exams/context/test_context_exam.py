@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import sightline as sl
-from exams.context_runs import CLASSES, STUFF, Grey, Table, made_item, made_scene, scenes
+from exams.context.context_models import Fixed, Looks, Sees
+from exams.context_runs import CLASSES, Grey, made_item, made_scene, scenes
 from sightline.cli import app
 from sightline.edits import Removal
 from sightline.errors import ConfigError, DataError, ModelError, PictureError
@@ -20,7 +21,6 @@ from sightline.exams.context.exam import ContextExam
 from sightline.exams.context.items import Ahead, EditLoader, edits_of
 from sightline.generation import generate
 from sightline.scenes import View
-from sightline.skills import Asked
 from sightline.store import write_scenes
 
 pytest.importorskip("cv2", reason="the fills telea and ns need OpenCV")
@@ -52,6 +52,7 @@ def test_known_answers(data: sl.Dataset, tmp_path: Path) -> None:
     assert prior.at("map", "full").value > frequency.at("map", "full").value
 
 
+@pytest.mark.long
 def test_exact_counterfactuals_know_the_answers_too(tmp_path: Path) -> None:
     made = generate("context/unbiased", tmp_path / "data", scenes=4, seed=2, size=(96, 64))
     exam = ContextExam(radius=1)
@@ -60,31 +61,6 @@ def test_exact_counterfactuals_know_the_answers_too(tmp_path: Path) -> None:
     assert scored(results, "pixel_count").at("v_min", "mean").value == 0.0
     assert scored(results, "context_only").at("v_min", "mean").value == 1.0
     assert 0 < scored(results, "chance").at("v_min", "mean").value < 1
-
-
-class Sees:
-    """Names the colour of every pixel; with a fault, it takes a road for a sidewalk unless there is a car."""
-
-    classes = (*CLASSES, *STUFF)
-
-    def __init__(self, *, needs_car: bool = False) -> None:
-        self.needs_car = needs_car
-        self.name = "needs car" if needs_car else "sees"
-        self.calls: list[int] = []
-
-    def segment(self, views: Sequence[View]) -> sl.LabelMaps:
-        from exams.context_runs import COLOURS
-
-        self.calls.append(len(views))
-        known = np.array([COLOURS[name] for name in CLASSES] + [(120,) * 3, (170,) * 3])
-        maps = []
-        for view in views:
-            gap = np.abs(view.image()[:, :, None].astype(int) - known).sum(axis=3)
-            labels = gap.argmin(axis=2).astype(np.int32)
-            if self.needs_car and not (labels == self.classes.index("car")).any():
-                labels[labels == self.classes.index("road")] = self.classes.index("sidewalk")
-            maps.append(labels)
-        return sl.LabelMaps(self.classes, tuple(maps))
 
 
 def test_a_segmenter_that_needs_the_car_is_found_out(data: sl.Dataset, tmp_path: Path) -> None:
@@ -112,22 +88,6 @@ def test_a_segmenter_that_needs_the_car_is_found_out(data: sl.Dataset, tmp_path:
     difference = sl.compare(results[0], results[1])
     row = next(row for row in difference.comparisons if row.name == "max AR, mean over classes")
     assert row.difference < 0
-
-
-class Looks(Table):
-    """Answers by the colours of the picture; it takes what it is asked about for there, if its colour is."""
-
-    name = "looks"
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def answer(self, asked: Asked) -> str:
-        from exams.context_runs import COLOURS
-
-        self.asked.append(asked.text)
-        same = (asked.view.image() == COLOURS[asked.question["class"]]).all(axis=2)
-        return "Yes, there is." if same.any() else "no"
 
 
 def test_who_looks_understands_and_who_always_says_yes_is_stubborn(data: sl.Dataset, tmp_path: Path) -> None:
@@ -179,14 +139,6 @@ def test_edits_say_what_was_removed_and_what_could_not_be() -> None:
     assert edits.pixels("s/without/sign") == {"tree": 72, "car": 1}
     changed = edits.shown[2].view.image() != edits.shown[0].view.image()
     assert np.array_equal(changed.any(axis=2), edits.shown[2].hole)
-
-
-class Fixed(Table):
-    """The same logits for every picture."""
-
-    def __init__(self, classes: tuple[str, ...] = CLASSES, name: str = "fixed") -> None:
-        super().__init__(lambda _, category: float(len(category)), classes)
-        self.name = name
 
 
 @pytest.mark.parametrize(
@@ -253,12 +205,12 @@ def test_a_broken_picture_is_listed_and_does_not_end_the_run(data: sl.Dataset, t
 
 def test_models_with_other_classes_are_compared_on_those_they_share(data: sl.Dataset, tmp_path: Path) -> None:
     models = [Fixed(), Fixed((*CLASSES[:3], "dog"), "fewer")]
-    results = sl.examine(models, data, TELEA, out=tmp_path, baselines=False)
+    results = sl.examine(models, data, TELEA, out=tmp_path, baselines=False, limit=12)
     assert results[1].run.manifest["classes_not_known"] == [CLASSES[3]]
     names = {row.name.strip() for row in sl.compare(results[0], results[1]).comparisons}
     assert f"V^min, {CLASSES[0]}" in names
     assert f"V^min, {CLASSES[3]}" not in names
-    other = sl.examine(Sees(), data, TELEA, out=tmp_path / "other", baselines=False)
+    other = sl.examine(Sees(), data, TELEA, out=tmp_path / "other", baselines=False, limit=12)
     with pytest.raises(ConfigError, match="different skills cannot be compared: classify and segment"):
         sl.compare(results[0], other[0])
 

@@ -100,7 +100,6 @@ class Share:
         top: Number of a field; `bottom` of another.
         of: Groups.
         pooled: Sum over the groups before dividing.
-        rest: One minus it.
     """
 
     name: Name
@@ -108,7 +107,6 @@ class Share:
     bottom: int
     of: Sequence[int]
     pooled: bool = False
-    rest: bool = False
 
     def value(self, totals: Floats) -> Floats:
         """(B,) of totals (B, G, F)."""
@@ -116,8 +114,7 @@ class Share:
         part = part.sum(axis=1, keepdims=True) if self.pooled else part
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = part[..., self.top] / part[..., self.bottom]
-        mean = mean_known(ratio)
-        return 1.0 - mean if self.rest else mean
+        return mean_known(ratio)
 
 
 def measured(read: ContextRecords, counts: Floats, shares: Sequence[Share], **how: Any) -> Measures:

@@ -13,11 +13,11 @@ from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
 from sightline.edits import Fill, Removal, open_fill
-from sightline.errors import ConfigError, ModelError
+from sightline.errors import ConfigError
 from sightline.exams.base import Entrants, Exam, Measures, RankedMeasures, check_split, option, training_split
 from sightline.exams.context.items import Ahead, ContextItem, Edits, context_items, edits_of
 from sightline.exams.context.measures import context_measures
-from sightline.exams.context.records import ALPHA, ASK, RECORDS, no_shared_class
+from sightline.exams.context.records import ALPHA, ASK, RECORDS, matched
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.exams.scoring import RunResult
@@ -66,6 +66,7 @@ class ContextExam(Exam[ContextItem]):
 
     name: ClassVar[str] = "context"
     title: ClassVar[str] = "Context"
+    card: ClassVar[str] = "sightline.exams.context.card"
     columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "image"
@@ -146,9 +147,8 @@ class ContextExam(Exam[ContextItem]):
         if not known or isinstance(known, str) or self.skill_of(model) == "answer":
             return {"filled_by": fill.name}
         wanted = things if self.skill_of(model) == "classify" else (*things, *stuff)
-        if not set(known) & set(wanted):
-            raise ModelError(no_shared_class(tuple(known), wanted, type(model).__name__))
-        return {"filled_by": fill.name, "classes_not_known": sorted(set(wanted) - set(known))}
+        match = matched(tuple(known), wanted, type(model).__name__)
+        return {"filled_by": fill.name, "classes_not_known": sorted(set(wanted) - set(match.classes))}
 
     def study(self, model: Any, data: Dataset) -> ContextStudy | None:
         """Classes of the training split's pictures, else of those to come, for one that ``cross_fits``."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sightline.edits import Fill, FillRequest, Removal, RemovalError, empty_region, false_edit, remove
 from sightline.errors import DataError, SightlineError
 from sightline.geometry.masks import decode
-from sightline.scenes import Scene, View
+from sightline.scenes import PART, STUFF, Scene, Sighting, View
 from sightline.store import Dataset
 
 Flags = NDArray[np.bool_]
@@ -62,12 +62,8 @@ class ContextItem:
 
     def masks(self) -> dict[str, Flags | None]:
         """Class → (H, W) where it is seen, all its instances; None where one of them has no mask."""
-        things = {thing.id: thing.category for thing in self.scene.objects}
         united: dict[str, Flags | None] = {}
-        for seen in self.scene.seen_in(self.seen.id):
-            category = things[seen.object_id]
-            if category not in self.classes or "hidden" in seen.flags:
-                continue
+        for category, seen in seen_things(self.scene, self.seen):
             if seen.visible_mask is None or united.get(category, False) is None:
                 united[category] = None
                 continue
@@ -93,18 +89,23 @@ class ContextItem:
 def context_items(data: Dataset, split: str | None) -> tuple[ContextItem, ...]:
     """Pictures of all scenes, in stored order, also those without an object; DataError without any mask."""
     made = [item for scene in data.scenes(split) for item in _items(scene)]
-    if not any(s.visible_mask is not None for item in made for s in item.scene.seen_in(item.seen.id)):
+    if not any(s.visible_mask is not None for item in made for _, s in seen_things(item.scene, item.seen)):
         expected = "objects with masks, as imports of COCO and ADE20K and generated scenes have them"
         raise DataError("no object has a mask, so none can be removed", file=data.path, expected=expected)
     return tuple(made)
 
 
-def _items(scene: Scene) -> Iterator[ContextItem]:
+def seen_things(scene: Scene, view: View) -> list[tuple[str, Sighting]]:
+    """Class and sighting of whatever can be seen in a view and is a thing: no stuff, no part of another."""
     things = {thing.id: thing.category for thing in scene.objects}
+    seen = [(things[s.object_id], s) for s in scene.seen_in(view.id) if not {"hidden", STUFF, PART} & s.flags]
+    return [(category, s) for category, s in seen if category not in view.stuff_classes]
+
+
+def _items(scene: Scene) -> Iterator[ContextItem]:
     for view in scene.views:
         name = scene.id if len(scene.views) == 1 else f"{scene.id}/{view.id}"
-        seen = [s for s in scene.seen_in(view.id) if not {"hidden", "stuff"} & s.flags]
-        classes = {things[s.object_id] for s in seen} - set(view.stuff_classes)
+        classes = {category for category, _ in seen_things(scene, view)}
         yield ContextItem(name, scene, replace(view.without_truth(), id=name), view, tuple(sorted(classes)))
 
 

@@ -82,6 +82,7 @@ def _violation_fields() -> dict[str, pl.Expr]:
         "ties_min": low == without,
         "ties_mean": gap == 0,
         "chance": pl.col("k") / (pl.col("k") + 1),
+        "apart": low > without,
     }
 
 
@@ -91,7 +92,7 @@ def _violations(read: ContextRecords) -> Measures:
     classes = sorted(set(there["category"]))
     counts = read.counted(read.cases, classes, "category", _violation_fields())
     counts = np.concatenate([counts, read.counted(there, classes, "category", {"there": pl.lit(1)})], axis=2)
-    n, v_min, v_mean, ties_min, ties_mean, chance, present = range(7)
+    n, v_min, v_mean, ties_min, ties_mean, chance, told, present = range(8)
     every = list(range(len(classes)))
     title = "violations, mean over classes"
     means = {
@@ -102,8 +103,8 @@ def _violations(read: ContextRecords) -> Measures:
         "v_min_literal": ("V^min, of all images with the class", v_min, present),
         "v_mean_literal": ("V^mean, of all images with the class", v_mean, present),
     }
-    kept = Name(("kept", "mean"), "inequality (1) kept", "", None, headline=1, percent=True)
-    shares = [Share(kept, v_min, n, every, rest=True)]
+    apart = Name(("told_apart", "mean"), "told apart", "", None, headline=1, percent=True)
+    shares = [Share(apart, told, n, every)]
     for path, (label, top, bottom) in means.items():
         family = {"v_min": "", "v_mean": ""}.get(path)
         shares.append(Share(Name((path, "mean"), label, title, family, percent=True), top, bottom, every))
@@ -116,10 +117,10 @@ def _violations(read: ContextRecords) -> Measures:
             by_class = Name((path, name), name, table, label, f"  {label}, {name}", 1, percent=True)
             shares.append(Share(by_class, top, n, [i]))
     for i, name in enumerate(classes):
-        shares.append(Share(Name(("kept", name), name, part=True, percent=True), v_min, n, [i], rest=True))
+        shares.append(Share(Name(("told_apart", name), name, part=True, percent=True), told, n, [i]))
     cases = dict(zip(classes, counts[:, :, n].sum(axis=0).astype(int).tolist(), strict=True))
     facts: dict[str, Any] = {"n_cases": sum(cases.values()), "n_cases_by_class": cases}
-    by_chance = Share(kept, chance, n, every).value(counts.sum(axis=0, keepdims=True))
+    by_chance = Share(apart, chance, n, every).value(counts.sum(axis=0, keepdims=True))
     facts["chance"] = {"v_min": float(by_chance[0]), "v_mean": 0.5}
     if not facts["n_cases"]:
         facts["reasons"] = dict.fromkeys(("v_min", "v_mean"), "no image has two classes that can be removed")

@@ -7,6 +7,7 @@ class that was removed from it, or whose hole a control has.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -20,7 +21,9 @@ from sightline.exams.hooks import model_call
 from sightline.exams.run import ItemRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.exams.turing.conversation import NO, REPLIES, YES, quoted, read_reply
+from sightline.geometry.masks import encode
 from sightline.skills import UNPARSED, Asked, ClassScores, LabelMaps
+from sightline.store.label_maps import LabelMap
 
 ALPHA: Final = 0.1
 """Change of an IoU from which on a class counts as affected, unless told otherwise."""
@@ -48,48 +51,49 @@ RECORDS: Final[Mapping[str, RecordColumn]] = {
     "found": RecordColumn(pl.Float64, empty=True, always=False),
     "to": RecordColumn(pl.String, empty=True, always=False),
     "distance": RecordColumn(pl.Float64, empty=True, always=False),
+    "where": RecordColumn(pl.String, empty=True, always=False),
 }
 """Columns of the records. ``score``: logit. ``before`` and ``iou``: IoU outside the hole, of the original and the
 edit. ``pixels``, ``both``, ``either``: true pixels of a class in the original, those also said, and those either.
 ``found``: share of a removed class's pixels that are still given that class. ``to``, ``distance``: the class that
-``pixels`` turned into, and their mean distance from the hole in shares of the picture's longer side."""
+``pixels`` turned into, their mean distance from the hole in shares of the picture's longer side, ``where`` they are
+(COCO's run lengths)."""
 
 Row = dict[str, Any]
 
 
-def ask_classify(model: Any, edits: Edits, classes: Sequence[str]) -> ItemRecords:
+def ask_classify(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecords:
     """Ask for the logits of all pictures at once; records of the classes that model and data share."""
     views = edits.views
     with model_call(model, "classify"):
         given = model.classify(views)
     said = ClassScores.checked(given, len(views), type(model).__name__)
-    place = _shared(said.classes, classes, type(model).__name__)
+    match = matched(said.classes, classes, type(model).__name__)
+    scores, names = match.scores(said.scores), match.classes
     there, removable = set(edits.item.classes), set(edits.removable)
     rows: list[Row] = []
     for i, edit in enumerate(edits.shown):
-        for name in place if edit.kind == "original" else [name for name in place if name in there]:
-            has = name in there and not (edit.kind == "removal" and edit.gone == name)
-            rows.append(_row(edit, name, has, score=float(said.scores[i, place[name]])))
+        for j, name in enumerate(names):
+            if edit.kind == "original" or name in there:
+                has = name in there and not (edit.kind == "removal" and edit.gone == name)
+                rows.append(_row(edit, name, has, score=float(scores[i, j])))
     removed = [row for row in rows if row["edit"] == "removal"]
     for row in removed:
         others = [o["score"] for o in removed if o["category"] == row["category"] and o["gone"] != row["category"]]
         if row["gone"] == row["category"] and row["category"] in removable and others:
-            row["right"] = min(others) >= row["score"]
+            row["right"] = min(others) > row["score"]
     return _records("classify", edits, rows, ("score",))
 
 
-def ask_segment(model: Any, edits: Edits, classes: Sequence[str]) -> ItemRecords:
+def ask_segment(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecords:
     """Ask for the labels of all pictures at once; records of overlaps with the truth, outside the holes."""
     views = edits.views
     with model_call(model, "segment"):
         given = model.segment(views)
     size = edits.item.view.require_size()
     said = LabelMaps.checked(given, [size] * len(views), type(model).__name__)
-    place = _shared(said.classes, classes, type(model).__name__)
-    names = tuple(place)
-    codes = np.full(len(said.classes) + 1, UNLABELLED, dtype=np.int32)  # −1, none, looks up the last
-    codes[[place[name] for name in names]] = np.arange(len(names))
-    maps = [codes[labels] for labels in said.maps]
+    match = matched(said.classes, classes, type(model).__name__)
+    maps, names = [match.labels(labels) for labels in said.maps], match.classes
     truth = edits.item.labels(names)
     rows: list[Row] = []
     both, either, pixels = _overlaps(truth, maps[0], len(names))
@@ -99,7 +103,7 @@ def ask_segment(model: Any, edits: Edits, classes: Sequence[str]) -> ItemRecords
             rows.append(_row(edits.shown[0], name, bool(pixels[i])) | counts)
     for edit, labels in zip(edits.shown[1:], maps[1:], strict=True):
         rows += _changes(edit, truth, maps[0], labels, names)
-    columns = ("iou", "before", "pixels", "both", "either", "found", "to", "distance")
+    columns = ("iou", "before", "pixels", "both", "either", "found", "to", "distance", "where")
     labelled = tuple(name for i, name in enumerate(names) if pixels[i])
     return _records("segment", edits, rows, columns, labelled)
 
@@ -124,9 +128,9 @@ def _changes(
             if edit.kind == "removal" and gap >= ALPHA and turned.any():
                 for code, count in zip(*np.unique(after[turned], return_counts=True), strict=True):
                     to = "" if code == UNLABELLED else names[code]
-                    far = _distance(turned & (after == code), edit.hole)
-                    row = _row(edit, name, None, to=to, pixels=int(count), distance=far)
-                    rows.append(row | {"edit": TURNED})
+                    there = turned & (after == code)
+                    row = _row(edit, name, None, to=to, pixels=int(count), distance=_distance(there, edit.hole))
+                    rows.append(row | {"edit": TURNED, "where": encode(there).decode()})
     return rows
 
 
@@ -150,7 +154,7 @@ def _distance(changed: Flags, hole: Flags) -> float:
     return float(gaps.mean() / max(hole.shape))
 
 
-def ask_answer(model: Any, edits: Edits, classes: Sequence[str]) -> ItemRecords:
+def ask_answer(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecords:
     """Ask of every picture whether each class is there: those of the original, and a few that are nowhere."""
     item, rows = edits.item, list[Row]()
     absent = sorted(set(classes) - set(item.classes), key=lambda name: _order(item.id, name))[:ABSENT]
@@ -179,7 +183,7 @@ def question(category: str) -> str:
     return f"Is there {'an' if words[:1].lower() in 'aeiou' else 'a'} {words}?"
 
 
-ASK: Final[Mapping[str, Callable[[Any, Edits, Sequence[str]], ItemRecords]]] = {
+ASK: Final[Mapping[str, Callable[[Any, Edits, tuple[str, ...]], ItemRecords]]] = {
     "classify": ask_classify,
     "segment": ask_segment,
     "answer": ask_answer,
@@ -191,19 +195,16 @@ def _order(item: str, name: str) -> bytes:
     return blake2b(f"{item}|{name}".encode(), digest_size=8).digest()
 
 
-def _shared(said: Sequence[str], classes: Sequence[str], model: str) -> dict[str, int]:
-    """Class that model and data share → its place among the model's; a ModelError where there is none."""
-    known = set(classes)
-    place = {name: i for i, name in enumerate(said) if name in known}
-    if not place:
-        raise ModelError(no_shared_class(said, classes, model))
-    return place
-
-
-def no_shared_class(said: Sequence[str], classes: Sequence[str], model: str) -> str:
-    """What to say of a model none of whose classes the data has."""
-    ours, theirs = (", ".join(sorted(names)[:5]) + (", …" if len(names) > 5 else "") for names in (said, classes))
-    return f"{model}: the classes do not match: the model knows {ours or 'none'}; the data has {theirs}"
+@lru_cache(maxsize=16)
+def matched(said: tuple[str, ...], classes: tuple[str, ...], model: str) -> LabelMap:
+    """Which of a model's classes stand for each of the data's; a ModelError where none does."""
+    match = LabelMap.between(classes, said)
+    if not match.classes:
+        ours, theirs = (", ".join(sorted(of)[:5]) + (", …" if len(of) > 5 else "") for of in (said, classes))
+        raise ModelError(
+            f"{model}: the classes do not match: the model knows {ours or 'none'}; the data has {theirs or 'none'}"
+        )
+    return match
 
 
 def _row(edit: Edit, category: str, has: bool | None, right: bool | None = None, **more: Any) -> Row:
