@@ -19,7 +19,8 @@ from sightline.store.encodings import decode
 @pytest.mark.long
 def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, seen = show_worlds(tmp_path / "worlds", tmp_path / "runs", scenes=3, size="60x40")
-    assert {Run.open(folder).exam for folder in run_folders([runs])} == {"relations", "statements", "viewpoint"}
+    taken = {Run.open(folder).exam for folder in run_folders([runs])}
+    assert taken == {"relations", "statements", "viewpoint", "context"}
     files = [file for _, file in seen]
     assert all(file.stat().st_size > 0 for file in files)
     assert {file.name for file in files} == {
@@ -61,6 +62,7 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         "exam relations",
         "--no-truth",
         "exam statements",
+        "exam context",
         "without(",
     ):
         assert word in printed

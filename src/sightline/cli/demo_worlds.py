@@ -12,6 +12,7 @@ import numpy as np
 from sightline.cli import check_command, export_command, import_command, look_command, stats_command
 from sightline.cli.console import out
 from sightline.cli.demo_command import generate_scenes, say, take
+from sightline.exams.context.exam import ContextExam
 from sightline.exams.statements import StatementsExam
 from sightline.exams.viewpoint.exam import ViewpointExam
 from sightline.files import atomic_write
@@ -67,6 +68,9 @@ def show_worlds(
     views = to / "views"
     generate_scenes("cad/val", views, scenes, size)
     take(ViewpointExam(), views, runs)
+    company = to / "company"
+    generate_scenes("context/unbiased", company, scenes // 2, size)
+    take(ContextExam(), company, runs, ["pixel_count", "context_only"])
     return runs, [*seen, *_look(views, "none,boxes,masks+amodal")]
 
 

@@ -49,7 +49,7 @@ class ContextExam(Exam[ContextItem]):
         skill: Which skill to examine, of a model that has several.
         radius: By how much the mask of what is removed grows, pixels.
         most: Largest share of a picture that may be removed.
-        controls: Also show a false edit and an empty region.
+        no_controls: Show no false edit and no empty region.
         alpha: Change of an IoU from which on a class is affected.
         fewest: Images behind a figure below which it is thin: given, but left out of maxima.
     """
@@ -60,7 +60,7 @@ class ContextExam(Exam[ContextItem]):
     skill: Skill = option("any", "Skill to examine, of a model that has several.", folder="")
     radius: int = option(5, "By how much masks of what is removed grow, pixels.", minimum=0)
     most: float = option(0.3, "Largest share of a picture that may be removed.")
-    controls: bool = option(True, "Also show a false edit and an empty region of the same size.")
+    no_controls: bool = option(False, "Show no false edits and no empty regions.")
     alpha: float = option(ALPHA, "Change of an IoU from which on a class is affected.", scoring=True)
     fewest: int = option(FEWEST, "Images behind a figure below which it is thin.", scoring=True, minimum=1)
 
@@ -120,7 +120,7 @@ class ContextExam(Exam[ContextItem]):
     def edits(self, item: ContextItem) -> Edits:
         """The picture and its edits, none of them filled yet."""
         return edits_of(
-            item, self.removal, opened_fill(self.fill), controls=self.controls and self.fill not in EXACT
+            item, self.removal, opened_fill(self.fill), controls=not self.no_controls and self.fill not in EXACT
         )
 
     def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:  # noqa: ARG002
