@@ -17,6 +17,7 @@ import test_coco
 import test_coco_panoptic
 import test_coco_results
 import test_cocoa
+import test_semantic_masks
 import test_voc
 import test_vrd
 import test_vsr
@@ -102,6 +103,7 @@ IMPORTS: dict[str, tuple[str, Callable[[Path, Call], object]]] = {
     "pascal3d": ("", _laid(pascal3d_cases.lay)),
     "pascal3d-poses": ("", _laid(pascal3d_cases.lay_poses)),
     "photos": ("", _photos),
+    "semantic-masks": ("", _laid(test_semantic_masks.lay)),
     "voc": ("", _laid(test_voc.lay)),
     "vsr": ("", _laid(test_vsr.lay)),
     "vrd": ("/vrd.json", _as_json("vrd.json", test_vrd.ONE_FILE)),

@@ -28,7 +28,7 @@ from sightline.training.context.scenes import (
     OTHER,
     CudaViewRenderer,
     EditedScenes,
-    ViewStream,
+    LayoutStream,
     edited_scenes,
     grown,
     switched_off,
@@ -142,7 +142,7 @@ def test_no_scene_shows_itself_to_a_radius_of_zero() -> None:
 
 
 def test_bodies_switched_off(world: World) -> None:
-    stream = ViewStream(world, thing_classes([world]), 3, COUNT, pack=True)
+    stream = LayoutStream(world, thing_classes([world]), 3, COUNT, pack=True)
     batch = stream[0]
     kinds = batch.kinds
     scenes = np.array([1, 1, 3])
@@ -187,7 +187,7 @@ def test_edits_on_the_card(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setitem(sys.modules, "sightline.render.fast.cuda", SimpleNamespace(CudaRenderer=Card))
     renderer = CudaViewRenderer([world], device="cpu")
-    batch = ViewStream(world, thing_classes([world]), 3, COUNT, pack=True)[0]
+    batch = LayoutStream(world, thing_classes([world]), 3, COUNT, pack=True)[0]
     images, _, _ = renderer.draw(batch)
     counts = [len(layout.objects) for layout in batch.layouts]
     assert images[:, 0, 0, 0].tolist() == counts

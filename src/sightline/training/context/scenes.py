@@ -81,7 +81,7 @@ class EditedScenes:
 
 
 @dataclass(frozen=True)
-class PlacedViews:
+class LayoutBatch:
     """Placed scenes of one world.
 
     Attributes:
@@ -96,7 +96,7 @@ class PlacedViews:
 
 
 @dataclass(eq=False)
-class ViewStream:
+class LayoutStream:
     """Scenes of a world, placed batch by batch.
 
     Attributes:
@@ -123,20 +123,20 @@ class ViewStream:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "pool"}  # a worker makes its own
 
-    def __getitem__(self, number: int) -> PlacedViews:
+    def __getitem__(self, number: int) -> LayoutBatch:
         layouts = tuple(arrange(self.world, self.seed, number * self.size + i) for i in range(self.size))
         most = max(1, *(len(layout.objects) for layout in layouts))
         kinds = np.full((self.size, most), -1, np.int64)
         for row, layout in zip(kinds, layouts, strict=True):
             row[: len(layout.objects)] = [self.classes.index(thing_class(o.shape)) for o in layout.objects]
         view = packed(self.pool, layouts, [VIEW], Settings().map_half)[0] if self.pack else None
-        return PlacedViews(layouts, view, kinds)
+        return LayoutBatch(layouts, view, kinds)
 
 
-_streams: dict[str, ViewStream] = {}
+_streams: dict[str, LayoutStream] = {}
 
 
-def placed_views(request: tuple[ViewStream, int]) -> PlacedViews:
+def placed_batch(request: tuple[LayoutStream, int]) -> LayoutBatch:
     """Place batch `number` of a stream: what a worker process is asked for."""
     stream, number = request
     key = repr((stream.world.name, stream.seed, stream.size, stream.pack))
@@ -146,10 +146,10 @@ def placed_views(request: tuple[ViewStream, int]) -> PlacedViews:
 class ViewRenderer(Protocol):
     """Draws placed scenes, whole or with some bodies switched off."""
 
-    def draw(self, batch: PlacedViews) -> tuple[Tensor, Tensor, Tensor]:
+    def draw(self, batch: LayoutBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Pictures (B, H, W, 3) uint8, ids (B, H, W) int64 and stuff (B, H, W) int64."""
 
-    def without(self, batch: PlacedViews, scenes: NDArray[np.int64], gone: NDArray[np.int64]) -> Tensor:
+    def without(self, batch: LayoutBatch, scenes: NDArray[np.int64], gone: NDArray[np.int64]) -> Tensor:
         """Pictures (E, H, W, 3) uint8 of scenes of the batch, each without the things of one class."""
 
 
@@ -169,7 +169,7 @@ class CudaViewRenderer:
             self._cards[world.solids()] = CudaRenderer()
             self._cards[world.solids()].know(world.solids())
 
-    def draw(self, batch: PlacedViews) -> tuple[Tensor, Tensor, Tensor]:
+    def draw(self, batch: LayoutBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Pictures, ids and stuff."""
         assert batch.view is not None
         card = self._cards[batch.view.shapes]
@@ -177,7 +177,7 @@ class CudaViewRenderer:
         image, ids, stuff = (torch.as_tensor(part, device=self._device) for part in pictures[:2] + pictures[4:])
         return image.clone(), ids.long(), stuff.long()
 
-    def without(self, batch: PlacedViews, scenes: NDArray[np.int64], gone: NDArray[np.int64]) -> Tensor:
+    def without(self, batch: LayoutBatch, scenes: NDArray[np.int64], gone: NDArray[np.int64]) -> Tensor:
         """Bodies of the class have the column PRESENT 0."""
         assert batch.view is not None
         card, size = self._cards[batch.view.shapes], len(batch.layouts)
@@ -201,14 +201,14 @@ class CpuViewRenderer:
     def __init__(self) -> None:
         self._renderer = FastRenderer()
 
-    def draw(self, batch: PlacedViews) -> tuple[Tensor, Tensor, Tensor]:
+    def draw(self, batch: LayoutBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Pictures, ids and stuff."""
         frames = [self._renderer.frames(layout, [VIEW])[0] for layout in batch.layouts]
         parts = ([frame.image for frame in frames], [frame.ids for frame in frames], [f.stuff for f in frames])
         image, ids, stuff = (torch.from_numpy(np.stack([one for one in part if one is not None])) for part in parts)
         return image, ids.long(), stuff.long()
 
-    def without(self, batch: PlacedViews, scenes: NDArray[np.int64], gone: NDArray[np.int64]) -> Tensor:
+    def without(self, batch: LayoutBatch, scenes: NDArray[np.int64], gone: NDArray[np.int64]) -> Tensor:
         """Counterfactual frames."""
         made = []
         for scene, kind in zip(scenes.tolist(), gone.tolist(), strict=True):
@@ -222,7 +222,7 @@ class CpuViewRenderer:
         return torch.stack(made)
 
 
-def switched_off(batch: PlacedViews, scenes: NDArray[np.int64], gone: NDArray[np.int64]) -> NDArray[np.float32]:
+def switched_off(batch: LayoutBatch, scenes: NDArray[np.int64], gone: NDArray[np.int64]) -> NDArray[np.float32]:
     """Rows of the bodies of some scenes, those of a class not present."""
     assert batch.view is not None
     bodies = batch.view.bodies[scenes].copy()
@@ -292,9 +292,9 @@ def edited_scenes(
     parts: list[_Drawn] = []
     done = 0
     for world, count in zip(loaded, worlds.values(), strict=True):
-        stream = ViewStream(world, known, seed, min(batch, count), cuda)
+        stream = LayoutStream(world, known, seed, min(batch, count), cuda)
         requests = ((stream, number) for number in range(-(-count // stream.size)))
-        for placed in made_ahead(placed_views, requests, workers, preload=__name__):
+        for placed in made_ahead(placed_batch, requests, workers, preload=__name__):
             parts.append(_drawn(placed, renderer, known, things, every, how, painter, size, labelled))
             done += len(placed.layouts)
             if on_drawn is not None:
@@ -332,7 +332,7 @@ def _class_lists(
 
 
 def _drawn(
-    placed: PlacedViews,
+    placed: LayoutBatch,
     renderer: ViewRenderer,
     known: tuple[str, ...],
     things: tuple[str, ...],
