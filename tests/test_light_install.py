@@ -113,7 +113,7 @@ def test_every_preset_without_the_rest() -> None:
     told = run_without((*BLOCKED, "torch", "safetensors"), DRAWS)
     assert tuple(told["found"]) == presets()
     for name, scene in told["found"].items():
-        assert scene["objects"] >= (1 if name.startswith("cad/") else 2)
+        assert scene["objects"] >= (1 if name.startswith(("cad/", "context/s")) else 2)
         assert scene["left"] == scene["objects"] - 1
         assert scene["labels"] >= scene["objects"] - (scene["objects"] == 1)  # labels are of pairs
         assert scene["shape"] == [32, 48, 3]
