@@ -85,7 +85,7 @@ def test_the_transcript_reads_as_in_the_paper(cli: Cli, generated: Path, first: 
         if s["label"]:
             assert f"(Label this {s['label']})" in got.out
     if any(s["region"] for s in steps):
-        assert "blue region" in got.out
+        assert " (A)" in got.out
     assert str(sheet) in got.err
     with Image.open(sheet) as picture:
         assert picture.width > 800

@@ -11,8 +11,8 @@ from rich.text import Text
 from sightline.cli.console import number, out
 from sightline.exams.turing.ask import AskedImage
 from sightline.exams.turing.stream.steps import HALTED, Step
-from sightline.exams.turing.transcript import Hue, hues
-from sightline.exams.turing.vocabulary.english import REGION_WORD, say
+from sightline.exams.turing.transcript import DESIGNATED, Hue, hues
+from sightline.exams.turing.vocabulary.english import say
 from sightline.exams.turing.vocabulary.questions import Truth, region_box
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.text import counted
@@ -27,7 +27,7 @@ _ANSWERS: Final = {
 
 
 def print_transcript(asked: AskedImage) -> None:
-    """Numbered questions, regions by colour, answers; how sure the engine was stands dim beside."""
+    """Numbered questions, regions by place and letter, answers; how sure the engine was stands dim beside."""
     stream = asked.stream
     out.print(Text.assemble((stream.scene_id, "bold"), (f"  {asked.facts}", "dim")))
     out.print()
@@ -41,10 +41,10 @@ def print_transcript(asked: AskedImage) -> None:
 
 def question(step: Step, vocabulary: Vocabulary, hue: Hue | None) -> Text:
     """A question with its region named in its colour."""
-    before, region, after = say(step.question, vocabulary).partition(REGION_WORD)
+    before, region, after = say(step.question, vocabulary).partition(DESIGNATED)
     if hue is None or not region:
         return Text(before + region + after)
-    return Text.assemble(before, (f"{hue.name} region", f"bold {hue.style}"), after)
+    return Text.assemble(before, (hue.words, f"bold {hue.style}"), after)
 
 
 def _questions(steps: tuple[Step, ...], vocabulary: Vocabulary) -> Table:
@@ -55,7 +55,7 @@ def _questions(steps: tuple[Step, ...], vocabulary: Vocabulary) -> Table:
     for _ in range(3):
         table.add_column(justify="left", no_wrap=True)
     boxes = [region_box(step.question, vocabulary) for step in steps]
-    looks, story = hues(boxes), None
+    looks, story = hues(boxes, by_colour=vocabulary.style == "paper"), None
     for step, box in zip(steps, boxes, strict=True):
         if story not in (None, step.story):
             table.add_row()

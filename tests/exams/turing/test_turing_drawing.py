@@ -60,10 +60,12 @@ def test_regions_are_named_in_the_order_met() -> None:
         "s", [line(1, "no"), line(2, "no", region=RIGHT), line(3, "no"), line(4, "no", region=None)]
     )
     assert [told.said(one) for one in told.lines[:3]] == [
-        f"Is there a cat in the {name} region?" for name in ("blue", "yellow", "blue")
+        f"Is there a cat in the {where}?" for where in ("left half (A)", "right half (B)", "left half (A)")
     ]
     assert told.hue(told.lines[3]) is None
-    assert len({hue(i).name for i in range(64)}) == 64
+    assert len({hue(i).name for i in range(64)}) == len({hue(i).words for i in range(64)}) == 64
+    assert hue(1, (0.1, 0.2, 0.3, 0.4)).words == "region B"  # no words for that place
+    assert hue(1, LEFT, by_colour=True).words == "the yellow region"
 
 
 def blank(units: str = "pixels", size: tuple[int, int] | None = None) -> ImageFrame:

@@ -198,6 +198,16 @@ def with_attribute(**fields: Any) -> dict[str, Any]:
             r"attributes\[red\].phrase: .* says 'and'",
         ),  # reads as two
         (written(with_attribute(phrase="in the blue region")), "read as another part"),  # reads as a region
+        (written(with_attribute(question="Would it fit")), r"attributes\[red\].question: .* {} once"),  # no object
+        (written(with_attribute(question="would {} fit")), "begins with a capital"),  # not a question
+        (written(relations=[{**NEAR, "question": "Is {subject} by {subject}"}]), "has {subject} once and {object}"),
+        (
+            written(
+                relations=[NEAR, {**NEAR, "name": "by", "phrase": "by", "question": "Is {object} near {subject}"}]
+            ),
+            "'near' and 'by' cannot be told apart",
+        ),  # the same words, the other way round
+        (written(style="fancy"), "style: 'fancy' is none of plain, paper"),  # no such style
         (written(with_attribute(phrase="has a dent")), "read as another part"),  # reads as a verb
         (written(with_attribute(phrase="near dog 1")), "says a number by itself"),  # reads as a relation
         (written(with_attribute(phrase=" red")), "single spaces"),  # spaces

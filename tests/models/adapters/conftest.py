@@ -15,7 +15,7 @@ from sightline.skills import Asked
 from sightline.store import Dataset
 
 MakeAsked = Callable[..., Asked]
-UNIQUE = "Is there a unique cube that is red in the designated region?"
+UNIQUE = "Is there a unique cube in the designated region that is red?"
 
 
 @pytest.fixture(scope="session")

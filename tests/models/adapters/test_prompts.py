@@ -14,7 +14,7 @@ from sightline.scenes import View
 
 LEFT, RIGHT, TOP = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0), (0.0, 0.0, 1.0, 0.5)
 FOUND = {"type": "unique", "object_type": "cube", "attributes": ["red"], "box": list(LEFT)}
-TEXT = "Is there a unique cube that is red in the designated region?"
+TEXT = "Is there a unique cube in the designated region that is red?"
 HISTORY = ((FOUND, TEXT, True),)
 ASIDE = {**FOUND, "box": list(RIGHT)}
 TWICE = (*HISTORY, (ASIDE, TEXT, False), (ASIDE, TEXT, True))
@@ -64,22 +64,22 @@ def colours(picture: Any) -> list[str]:
             {"question": IS_SMALL},
             (40, 20),
             ["red"],
-            "Cube 1 is the only cube that is red in the region outlined in red.",
+            "Cube 1 is the only cube in the region outlined in red that is red.",
         ),
-        ("crop", {"question": IS_SMALL}, (20, 20), [], "Cube 1 is the only cube that is red in the picture."),
+        ("crop", {"question": IS_SMALL}, (20, 20), [], "Cube 1 is the only cube in the picture that is red."),
         (
             "words",
             {"question": IS_SMALL},
             (40, 20),
             [],
-            f"Cube 1 is the only cube that is red in the region {corners(LEFT)}.",
+            f"Cube 1 is the only cube in the region {corners(LEFT)} that is red.",
         ),
         (
             "draw",
             {"question": IS_SMALL, "labels": {"cube 1": None}},
             (40, 20),
             [],
-            "Cube 1 is the only cube that is red in the picture.",
+            "Cube 1 is the only cube in the picture that is red.",
         ),  # found in the whole image
         (
             "words",
@@ -94,9 +94,9 @@ def colours(picture: Any) -> list[str]:
             {"question": CLOSER, "labels": NAMED, "history": TWICE},
             (40, 20),
             ["red", "blue"],
-            "Cube 1 is the only cube that is red in the region outlined in red.\n"
-            "Cube 2 is the only cube that is red, apart from those called cube before, "
-            "in the region outlined in blue.",
+            "Cube 1 is the only cube in the region outlined in red that is red.\n"
+            "Cube 2 is the only cube, apart from those called cube before, "
+            "in the region outlined in blue that is red.",
         ),
         (
             "draw",
@@ -118,7 +118,7 @@ def colours(picture: Any) -> list[str]:
             {"question": ANY_CUBE | {"box": None}},
             (40, 20),
             [],
-            f"Do not count cube 1: the only cube that is red in the region {corners(LEFT)}.",
+            f"Do not count cube 1: the only cube in the region {corners(LEFT)} that is red.",
         ),
         (
             "draw",
@@ -126,7 +126,7 @@ def colours(picture: Any) -> list[str]:
             (40, 20),
             ["red"],
             "The designated region is outlined in red.\n"
-            "Do not count cube 1: the only cube that is red in the designated region.",
+            "Do not count cube 1: the only cube in the designated region that is red.",
         ),
         (
             "crop",
@@ -134,7 +134,7 @@ def colours(picture: Any) -> list[str]:
             (20, 20),
             [],
             "The picture shows the designated region and nothing else.\n"
-            "Do not count cube 1: the only cube that is red in another region.",
+            "Do not count cube 1: the only cube in another region that is red.",
         ),
         (
             "draw",
@@ -142,7 +142,7 @@ def colours(picture: Any) -> list[str]:
             (40, 20),
             ["red"],
             "The designated region is outlined in red.\n"
-            "Do not count cube 1: the only cube that is red in the whole picture.",
+            "Do not count cube 1: the only cube in the whole picture that is red.",
         ),
     ],
 )
@@ -174,22 +174,22 @@ def test_corners_are_those_of_the_crop(asked: Any) -> None:
     ("how", "count", "said"),
     [
         ("words", 0, []),  # nothing
-        ("words", 1, [f"Is there a unique cube that is red in the region {corners(RIGHT)}? Yes."]),  # the last one
+        ("words", 1, [f"Is there a unique cube in the region {corners(RIGHT)} that is red? Yes."]),  # the last one
         (
             "crop",
             2,
             [
-                "Is there a unique cube that is red in another region? No.",
-                "Is there a unique cube that is red in another region? Yes.",
+                "Is there a unique cube in another region that is red? No.",
+                "Is there a unique cube in another region that is red? Yes.",
             ],
         ),  # of pictures not shown
         (
             "draw",
             "all",
             [
-                f"Is there a unique cube that is red in the region {corners(LEFT)}? Yes.",
-                f"Is there a unique cube that is red in the region {corners(RIGHT)}? No.",
-                f"Is there a unique cube that is red in the region {corners(RIGHT)}? Yes.",
+                f"Is there a unique cube in the region {corners(LEFT)} that is red? Yes.",
+                f"Is there a unique cube in the region {corners(RIGHT)} that is red? No.",
+                f"Is there a unique cube in the region {corners(RIGHT)} that is red? Yes.",
             ],
         ),  # all
         ("words", 9, 3),  # more than there are

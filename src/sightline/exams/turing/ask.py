@@ -20,9 +20,8 @@ from sightline.exams.turing.stream.operators import FromFile, GroundTruth, Opera
 from sightline.exams.turing.stream.steps import HALTED, Stream, steps_to_json
 from sightline.exams.turing.transcript import transcript_of
 from sightline.exams.turing.vocabulary.census import check_types
-from sightline.exams.turing.vocabulary.english import say
 from sightline.exams.turing.vocabulary.files import named_vocabulary
-from sightline.exams.turing.vocabulary.vocabulary import WHOLE, Vocabulary
+from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.generation import open_any
 from sightline.hints import did_you_mean
 from sightline.scenes import Scene
@@ -63,13 +62,11 @@ class AskedImage:
         return steps_to_json(self.stream, self.vocabulary)
 
     def table(self) -> Table:
-        """The transcript: questions with their regions by name, answers, and what the engine knew before."""
-        rows = []
-        for step in self.stream.steps:
-            region = step.question.region if step.question.region != WHOLE else ""
-            text = say(step.question, self.vocabulary, region_word=region)
+        """The transcript: questions with their regions by place and letter, answers, and the engine's estimates."""
+        rows, shown = [], transcript_of(self.stream, self.vocabulary)
+        for step, line in zip(self.stream.steps, shown.lines, strict=True):
             answer = "" if step.truth is None else step.truth.value
-            cells = (text, answer, figure(step.p_yes, 2), f"of {step.support:,}")
+            cells = (shown.said(line), answer, figure(step.p_yes, 2), f"of {step.support:,}")
             rows.append(Row(f"{step.number}.", tuple(Cell(cell) for cell in cells)))
             if step.label is not None:
                 rows.append(Row("", (Cell(f"(Label this {step.label})"), *(Cell("") for _ in cells[1:]))))

@@ -1,4 +1,4 @@
-"""Draw one stream: the picture with its coloured regions and labelled objects, and every question with answers.
+"""Draw one stream: the picture with its lettered regions and labelled objects, and every question with answers.
 
 The same marks stand in a page (SVG), in the sheet that the paper prints (PNG), and in the picture a person is shown
 with one question.
@@ -51,7 +51,7 @@ class DrawnQuestion:
     Attributes:
         line: The question and its answers.
         before: Its words up to the region's name; `after` those behind. All of them are in `before` without a name.
-        region: The region's name: ``blue region``; empty for none.
+        region: The region's name: ``the top left quarter (B)``; empty for none.
         css: The region's colour.
         map: A thumbnail of where the region lies, as SVG markup; empty for none.
         opens: Whether a story line begins here.
@@ -115,7 +115,7 @@ def _questions(frame: ImageFrame, transcript: Transcript) -> Iterator[DrawnQuest
             yield DrawnQuestion(line, line.text, opens=opens)
             continue
         drawn = region_map(line.region, hue, frame.size)
-        name = f"{hue.name} region" if named else ""
+        name = hue.words if named else ""
         yield DrawnQuestion(line, before, after, name, hue.css, drawn, opens)
 
 
@@ -170,7 +170,7 @@ def region_map(region: Box, hue: Hue, shape: tuple[float, float], *, within: tup
     looks = {"fill": hue.css, "fill_opacity": 0.35 if hue.dash else 0.85, "stroke": hue.css, "stroke_width": 1.4}
     dash = _dash(hue, within[0] / 90)
     filled = rect(x0 + 1, y0 + 1, max(x1 - x0 - 2, 1.0), max(y1 - y0 - 2, 1.0), **looks, stroke_dasharray=dash)
-    title = hover(f"{hue.name} region: {', '.join(f'{v:.2f}' for v in region)}")
+    title = hover(f"{hue.words}: {', '.join(f'{v:.2f}' for v in region)}")
     box = f"0 0 {number(wide)} {number(high)}"
     return element("svg", title, edge, filled, viewBox=box, width=wide, height=high, role="img")
 
@@ -205,13 +205,16 @@ def _marks(frame: ImageFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], re
     parts = [] if frame.image is not None else [*_bystanders(frame, {o.id for _, o, _ in shown})]
     for region in sorted(regions, key=lambda b: -_area(b)):
         hue, shape = regions[region], box_shape(frame.place(region), 2.0)  # kept inside the picture
-        parts.append(rimmed("rect", shape, hue.css, 2.6, dash=_dash(hue), title=f"{hue.name} region"))
+        parts.append(rimmed("rect", shape, hue.css, 2.6, dash=_dash(hue), title=hue.words))
     for _, o, colour in shown:
         rim = DARK if colour == _PLAIN else WHITE
         outline = {"d": path(o.visible or [_corners(o)])}
         faint: dict[str, Any] = {"rim_opacity": 1, "fill_opacity": 0.14, "title": o.words}
         parts.append(rimmed("path", outline, colour, 2.0, rim, 4.2, **faint))
     taken: list[Box] = []
+    for region, hue in regions.items():
+        corner = _letter_corner(frame, region, hue.letter, taken)
+        parts.append(chip(corner, hue.letter, WHITE, bold=True, edge=hue.css))
     for line, o, colour in shown:
         assert o.box is not None
         assert line.label is not None
@@ -219,6 +222,14 @@ def _marks(frame: ImageFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], re
         ink = DARK if sum(bytes.fromhex(colour[1:])) > 420 else WHITE
         parts.append(chip(corner, line.label, colour, ink=ink, bold=True, edge=WHITE))
     return "".join(parts)
+
+
+def _letter_corner(frame: ImageFrame, region: Box, letter: str, taken: list[Box]) -> tuple[float, float]:
+    """A corner inside the region for its letter."""
+    wide, high = chip_size(letter, bold=True)
+    x0, y0, x1, y1 = frame.place(region)
+    inside = (x0 + 5, y0 + 4 + high, x1 - 5, y1 - 4 - high)  # corners are looked for above and below a box
+    return take_corner(inside, (wide, high), (x0, y0, x1, y1), taken)
 
 
 def _bystanders(frame: ImageFrame, labelled: set[str]) -> Iterator[str]:
@@ -258,7 +269,7 @@ def _enlarged(
 
 
 def _maps(frame: ImageFrame, transcript: Transcript, wide: int) -> tuple[str, int]:
-    """Where every coloured region lies: small frames in rows, each with its name; and their height together."""
+    """Where every region lies: small frames in rows, each with its letter; and their height together."""
     across = max(1, int((wide + 12) // (_MAP + 12)))
     tall = _MAP * frame.size[1] / frame.size[0]
     parts = []
@@ -266,7 +277,7 @@ def _maps(frame: ImageFrame, transcript: Transcript, wide: int) -> tuple[str, in
         x, y = (i % across) * (_MAP + 12), (i // across) * (tall + 26)
         small = region_map(region, hue, frame.size, within=(_MAP, tall))
         parts.append(element("g", small, transform=f"translate({number(x)} {number(y)})"))
-        parts.append(text_line(x, y + tall + 15, hue.name, size=12, fill=MUTED))
+        parts.append(text_line(x, y + tall + 15, hue.letter, size=12, fill=MUTED))
     return "".join(parts), round(-(-len(transcript.hues) // across) * (tall + 26))
 
 
@@ -286,7 +297,7 @@ class _PrintedLine:
         x = left + 40
         parts = [text_line(left + 30, y, self.number, size=_SIZE, fill=MUTED, anchor="end")]
         parts.append(text_line(x, y, self.text, size=_SIZE, fill=MUTED if self.aside else INK))
-        words = f"{self.hue.name} region" if self.hue is not None else ""
+        words = self.hue.words if self.hue is not None else ""
         if self.hue is not None and words in self.text:
             start = x + measure(self.text.partition(words)[0], _SIZE)
             wide = measure(words, _SIZE)
@@ -308,7 +319,7 @@ def _rows(transcript: Transcript) -> list[_PrintedLine]:
 def _lines(transcript: Transcript, line: Line, room: float) -> Iterator[_PrintedLine]:
     """One question: its words, the answer behind the last of them, and what it labelled."""
     hue = transcript.hue(line)
-    pieces = _wrapped(transcript.said(line), room, f"{hue.name} region" if hue is not None else "")
+    pieces = _wrapped(transcript.said(line), room, hue.words if hue is not None else "")
     answer, ink = _answer(line)
     for i, piece in enumerate(pieces):
         first, last = i == 0, i == len(pieces) - 1

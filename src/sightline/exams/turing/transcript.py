@@ -1,6 +1,6 @@
-"""A stream as people read it: numbered questions with coloured regions, answers, labels given on the way.
+"""A stream as people read it: numbered questions with named regions, answers, labels given on the way.
 
-Every designated region has a name and a colour, so that questions can say "in the blue region".
+Every designated region has a letter, a place and a colour: questions say "in the top left quarter (B)".
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from string import ascii_uppercase
 from typing import Any, Final
 
 import polars as pl
 
 from sightline.errors import DataError
 from sightline.exams.turing.stream.steps import Stream, steps_to_json
+from sightline.exams.turing.vocabulary.english import REGION_WORD
+from sightline.exams.turing.vocabulary.regions import place
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 
 Box = tuple[float, float, float, float]
@@ -33,8 +36,8 @@ COLOURS: Final = {
 STYLES: Final[dict[str, tuple[float, ...]]] = {"": (), "dashed": (9.0, 5.0), "dotted": (2.0, 4.0)}
 """Name → lengths drawn and left out along the border; the second and third round of the colours."""
 
-DESIGNATED: Final = "designated region"
-"""What a question calls its region; a transcript puts the colour in the place of the first word."""
+DESIGNATED: Final = f"the {REGION_WORD}"
+"""What a question calls its region; a transcript says where it lies instead."""
 
 ANSWERS: Final = {"yes": "yes", "no": "no", "ambiguous": "amb."}
 """True answer → as printed."""
@@ -47,40 +50,50 @@ class Hue:
     """How one region is named and drawn.
 
     Attributes:
-        name: ``blue``, ``dashed blue``, ``dotted blue``, then ``blue 4`` and so on.
+        letter: ``A`` for the region met first; after ``Z`` comes ``AA``.
+        words: What a question says instead of `DESIGNATED`: ``the top left quarter (B)``, or ``region B`` where
+            there are no words for the place; in the paper's style ``the blue region``.
+        name: Its colour: ``blue``, ``dashed blue``, ``dotted blue``, then ``blue 4`` and so on.
         css: The colour, ``#rrggbb``.
         style: The colour as a terminal calls it.
         dash: Lengths drawn and left out along its border; empty for a full line.
     """
 
+    letter: str
+    words: str
     name: str
     css: str
     style: str
     dash: tuple[float, ...] = ()
 
 
-def hue(number: int) -> Hue:
-    """The look of the region that is met as number so much, from 0; no two have the same name.
+def hue(number: int, box: Box | None = None, *, by_colour: bool = False) -> Hue:
+    """The name and look of the region that is met as number so much, from 0; no two have the same.
 
-    >>> [hue(i).name for i in (0, 1, 8, 16, 24)]
-    ['blue', 'yellow', 'dashed blue', 'dotted blue', 'blue 4']
+    >>> [hue(i).name for i in (0, 1, 8, 16, 24)], [hue(i).letter for i in (0, 25, 26, 63)]
+    (['blue', 'yellow', 'dashed blue', 'dotted blue', 'blue 4'], ['A', 'Z', 'AA', 'BL'])
     """
     around, at = divmod(number, len(COLOURS))
-    name, (css, style) = [*COLOURS.items()][at]
+    colour, (css, style) = [*COLOURS.items()][at]
     names = [*STYLES]
-    if around < len(names):
-        return Hue(f"{names[around]} {name}".strip(), css, style, STYLES[names[around]])
-    return Hue(f"{name} {around + 1}", css, style)
+    plain = around >= len(names)
+    name = f"{colour} {around + 1}" if plain else f"{names[around]} {colour}".strip()
+    tens, ones = divmod(number, len(ascii_uppercase))
+    letter = (ascii_uppercase[tens - 1] if tens else "") + ascii_uppercase[ones]
+    where = place(box) if box is not None else ""
+    words = f"the {where} ({letter})" if where else f"region {letter}"
+    dash = () if plain else STYLES[names[around]]
+    return Hue(letter, f"the {name} region" if by_colour else words, name, css, style, dash)
 
 
-def hues(regions: Iterable[Box | None]) -> dict[Box, Hue]:
-    """A look for every region, in the order they are met; the whole image (None) needs none.
+def hues(regions: Iterable[Box | None], *, by_colour: bool = False) -> dict[Box, Hue]:
+    """A name and look for every region, in the order they are met; the whole image (None) needs none.
 
-    >>> [(box, look.name) for box, look in hues([None, (0, 0, 1, 0.5), (0, 0, 1, 0.5)]).items()]
-    [((0, 0, 1, 0.5), 'blue')]
+    >>> [(box, look.words) for box, look in hues([None, (0, 0, 1, 0.5), (0, 0, 1, 0.5)]).items()]
+    [((0, 0, 1, 0.5), 'the top half (A)')]
     """
     met = dict.fromkeys(box for box in regions if box is not None)
-    return {box: hue(i) for i, box in enumerate(met)}
+    return {box: hue(i, box, by_colour=by_colour) for i, box in enumerate(met)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +155,21 @@ class Transcript:
     hues: Mapping[Box, Hue]
 
     @classmethod
-    def of(cls, scene_id: str, lines: Sequence[Line], *, stream: int = 0, halted: str = "") -> Transcript:
-        """The transcript of these lines; colours are given in the order the regions are met."""
-        return cls(scene_id, stream, tuple(lines), halted, hues(line.region for line in lines))
+    def of(
+        cls, scene_id: str, lines: Sequence[Line], *, stream: int = 0, halted: str = "", by_colour: bool = False
+    ) -> Transcript:
+        """The transcript of these lines; letters and colours are given in the order the regions are met."""
+        looks = hues((line.region for line in lines), by_colour=by_colour)
+        return cls(scene_id, stream, tuple(lines), halted, looks)
 
     def hue(self, line: Line) -> Hue | None:
         """The look of a question's region; None for the whole image, or no region."""
         return None if line.region is None else self.hues[line.region]
 
     def said(self, line: Line) -> str:
-        """The question with its region named by colour."""
+        """The question with its region named."""
         hue = self.hue(line)
-        return line.text if hue is None else line.text.replace(DESIGNATED, f"{hue.name} region")
+        return line.text if hue is None else line.text.replace(DESIGNATED, hue.words)
 
     @property
     def labelled(self) -> tuple[Line, ...]:
@@ -197,7 +213,8 @@ def transcript_of(stream: Stream, vocabulary: Vocabulary) -> Transcript:
         _line({**row, "truth": row["answer"] or "ambiguous", "answer": None}, row["region"])
         for row in steps_to_json(stream, vocabulary)
     ]
-    return Transcript.of(stream.scene_id, lines, stream=stream.number, halted=stream.halted)
+    by_colour = vocabulary.style == "paper"
+    return Transcript.of(stream.scene_id, lines, stream=stream.number, halted=stream.halted, by_colour=by_colour)
 
 
 def transcripts(records: pl.DataFrame) -> list[Transcript]:

@@ -34,7 +34,6 @@ Answer with one word, yes or no."""
 _KNOWN: Final = ("region", "labels", "history", "question", "long_question")
 _SPOKEN: Final = f"the {REGION_WORD}"
 _COLOURS: Final = {"red": (230, 25, 25), "blue": (30, 80, 255)}
-_UNIQUE = re.compile(rf"Is there a unique (.+?)(?: in {_SPOKEN})?\?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +197,12 @@ def _glossary(asked: Asked, places: dict[str, str], *, cropped: bool) -> Iterato
     searched = asked.question.get("object_type")
     for label, box in asked.labels.items():
         if label.rpartition(" ")[0] == searched:
-            yield f"Do not count {label}: {_identity(asked, label)} in {_elsewhere(box, asked.region, cropped)}."
+            place = _elsewhere(box, asked.region, cropped)
+            yield f"Do not count {label}: {_identity(asked, label, place)}."
         elif label in (asked.question.get("subject"), asked.question.get("object")):
             where = places.get(label, "")
             place = f"the region {where}" if where else "the picture"
-            yield f"{label[0].upper()}{label[1:]} is {_identity(asked, label)} in {place}."
+            yield f"{label[0].upper()}{label[1:]} is {_identity(asked, label, place)}."
 
 
 def _elsewhere(box: Box | None, region: Box | None, cropped: bool) -> str:
@@ -214,17 +214,20 @@ def _elsewhere(box: Box | None, region: Box | None, cropped: bool) -> str:
     return "another region" if cropped and region is not None else f"the region {corners(box)}"
 
 
-def _identity(asked: Asked, label: str) -> str:
-    """By what a labelled object was found, as far as answers are told."""
+def _identity(asked: Asked, label: str, place: str) -> str:
+    """By what a labelled object was found in that place, as far as answers are told."""
     kind, _, number = label.rpartition(" ")
     searches = [
         text
         for question, text, truth in asked.history
         if truth and question.get("type") == "unique" and question.get("object_type") == kind
     ]
-    match = _UNIQUE.fullmatch(searches[int(number) - 1]) if len(searches) >= int(number) else None
+    opening = f"Is there a unique {kind}"
+    if len(searches) < int(number) or not searches[int(number) - 1].startswith(opening):
+        return f"{with_article(kind)} in {place}"
+    described = searches[int(number) - 1].removeprefix(opening).removesuffix("?").replace(f" in {_SPOKEN}", "", 1)
     others = f", apart from those called {kind} before," if int(number) > 1 else ""
-    return f"the only {match[1]}{others}" if match else with_article(kind)
+    return f"the only {kind}{others} in {place}{described}"
 
 
 def _outlined(picture: Image.Image, boxes: list[Box]) -> Image.Image:

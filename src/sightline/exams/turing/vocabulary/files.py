@@ -1,10 +1,10 @@
 """Vocabularies as YAML files: those that come with Sightline, and one's own.
 
 A file has ``name``, ``types`` and, where wanted, ``relations``, ``regions`` (see `regions.region_set`),
-``most_attributes`` and ``extent``; types, attributes, sources and relations have the fields of `ObjectType`,
-`Attribute`, `AttributeSource` and `RelationType`. An attribute's phrase is its name where it has none of its own.
-``aliases`` may give names to the data's categories, or to lists of names, which stand for them in ``categories``,
-``others`` and the values of category sources.
+``most_attributes``, ``extent`` and ``style``; types, attributes, sources and relations have the fields of
+`ObjectType`, `Attribute`, `AttributeSource` and `RelationType`. An attribute's phrase is its name where it has
+none of its own. ``aliases`` may give names to the data's categories, or to lists of names, which stand for them in
+``categories``, ``others`` and the values of category sources.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from sightline.store import Dataset
 
 _FOLDER: Final = Path(__file__).parent / "ready"
 _SUFFIXES: Final = (".yaml", ".yml")
-_FILE: Final = ("name", "types", "relations", "regions", "most_attributes", "extent", "aliases")
+_FILE: Final = ("name", "types", "relations", "regions", "most_attributes", "extent", "style", "aliases")
 
 
 def vocabularies() -> tuple[str, ...]:
@@ -128,13 +128,15 @@ def parse_vocabulary(text: bytes | str, *, file: str = "vocabulary") -> Vocabula
     aliases = _aliases(given.get("aliases", {}), f"{file}: aliases")
     types = _value(given["types"], tuple[ObjectType, ...], f"{file}: types")
     regions = _list(given.get("regions", list(STANDARD)), f"{file}: regions")
+    choices = get_type_hints(Vocabulary)
     vocabulary = Vocabulary(
         name=_value(given["name"], str, f"{file}: name"),
         types=tuple(_resolved(kind, aliases) for kind in types),
         links=_value(given.get("relations", []), tuple[RelationType, ...], f"{file}: relations"),
         regions=region_set(regions, where=f"{file}: regions"),
         most_attributes=_value(given.get("most_attributes", 2), int, f"{file}: most_attributes"),
-        extent=_value(given.get("extent", "size"), get_type_hints(Vocabulary)["extent"], f"{file}: extent"),
+        extent=_value(given.get("extent", "size"), choices["extent"], f"{file}: extent"),
+        style=_value(given.get("style", "plain"), choices["style"], f"{file}: style"),
     )
     check_words(vocabulary, file)
     return vocabulary
@@ -177,6 +179,7 @@ def dump_vocabulary(vocabulary: Vocabulary) -> str:
     content = {
         "name": vocabulary.name,
         "extent": vocabulary.extent,
+        "style": vocabulary.style,
         "most_attributes": vocabulary.most_attributes,
         "regions": _plain(vocabulary.regions),
         "types": _plain(vocabulary.types),

@@ -51,8 +51,30 @@ SETS: Final[Mapping[str, tuple[Region, ...]]] = {
 
 _SINGLE: Final = {region.name: region for regions in SETS.values() for region in regions}
 
+_MIDDLE: Final = {
+    "central third": "middle third from left to right",
+    "middle third": "middle third from top to bottom",
+}
+_PLACES: Final[Mapping[tuple[float, float, float, float], str]] = {
+    **{region.box: _MIDDLE.get(name, name) for name, region in _SINGLE.items() if name != WHOLE},
+    (0.25, 0.0, 0.75, 0.5): "top middle",
+    (0.0, 0.25, 0.5, 0.75): "middle left",
+    (0.25, 0.25, 0.75, 0.75): "middle",
+    (0.5, 0.25, 1.0, 0.75): "middle right",
+    (0.25, 0.5, 0.75, 1.0): "bottom middle",
+}
+
 STANDARD: Final = (WHOLE, "halves", "thirds", "quarters", {"rows": 3, "columns": 3, "width": 0.5, "height": 0.5})
 """The regions of a vocabulary that does not choose its own."""
+
+
+def place(box: tuple[float, float, float, float]) -> str:
+    """Words for where a region lies, as they follow "in the"; empty for a box that has none.
+
+    >>> place((0.0, 0.0, 0.5, 0.5)), place((0.25, 0.25, 0.75, 0.75)), place((0.1, 0.0, 0.4, 1.0))
+    ('top left quarter', 'middle', '')
+    """
+    return _PLACES.get(box, "")
 
 
 def region_set(spec: Sequence[str | Mapping[str, Any]] = STANDARD, *, where: str = "regions") -> tuple[Region, ...]:

@@ -89,6 +89,8 @@ class Attribute:
         phrase: How it reads after "is" (or "has", by `verb`): ``walking on a sidewalk``.
         verb: ``is`` or ``has``.
         source: Where the data says so.
+        question: Where neither verb will do, the question itself with ``{}`` for the object (``Would {} fit inside
+            another object``); `phrase` is then what follows "that" (``would fit inside another object``).
     """
 
     name: str
@@ -96,6 +98,7 @@ class Attribute:
     phrase: str
     source: AttributeSource
     verb: Literal["is", "has"] = "is"
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,7 @@ class RelationType:
         reverse: Predicates that say it of (object, subject).
         margin: With ``box``: by what share it must be larger to be decided.
         absent: What it means that the data is silent about a pair.
+        question: Where no verb will do, the question itself: ``Would {object} fit inside {subject}``.
     """
 
     name: str
@@ -152,6 +156,7 @@ class RelationType:
     reverse: tuple[str, ...] = ()
     margin: float = 0.1
     absent: Literal["unknown", "no"] = "unknown"
+    question: str = ""
 
     def joins(self, subject: str, other: str) -> bool:
         """Whether it can be asked of these two types, in this order."""
@@ -174,6 +179,7 @@ class Vocabulary:
         most_attributes: Attributes a question may join.
         extent: ``size``: regions are fractions of the image's size. ``boxes``: of the extent of its boxes, from the
             top left corner, where the source never told the size.
+        style: How questions are worded: ``plain``, or ``paper`` as in the paper's Figure 2.
     """
 
     name: str
@@ -182,6 +188,7 @@ class Vocabulary:
     regions: tuple[Region, ...]
     most_attributes: int = 2
     extent: Literal["size", "boxes"] = "size"
+    style: Literal["plain", "paper"] = "plain"
 
     @cached_property
     def type_index(self) -> Mapping[str, int]:
@@ -245,7 +252,8 @@ def _check_type(kind: ObjectType, where: str) -> None:
     if not kind.categories:
         raise ConfigError(f"{where}.categories: no category belongs to it")
     _no_double((a.name for a in kind.attributes), f"{where}.attributes")
-    _no_double((f"{a.verb} {a.phrase}" for a in kind.attributes), f"{where}.attributes.phrase")
+    said = (a.question or f"{a.verb} {a.phrase}" for a in kind.attributes)
+    _no_double(said, f"{where}.attributes.phrase")
     for attribute in kind.attributes:
         _check_attribute(attribute, kind, f"{where}.attributes[{attribute.name}]")
     groups = Counter(a.group for a in kind.attributes)
@@ -258,6 +266,7 @@ def _check_type(kind: ObjectType, where: str) -> None:
 
 def _check_attribute(attribute: Attribute, kind: ObjectType, where: str) -> None:
     _check_phrase(attribute.phrase, f"{where}.phrase")
+    _check_template(attribute.question, ("{}",), f"{where}.question")
     if attribute.phrase.startswith(("has ", "does it have ")) or attribute.phrase.endswith(" region"):
         raise ConfigError(f"{where}.phrase: {attribute.phrase!r} would be read as another part of the question")
     if not attribute.group or attribute.group == REGION:
@@ -277,6 +286,7 @@ def _check_attribute(attribute: Attribute, kind: ObjectType, where: str) -> None
 
 def _check_link(link: RelationType, vocabulary: Vocabulary, where: str) -> None:
     _check_phrase(link.phrase, f"{where}.phrase")
+    _check_template(link.question, ("{subject}", "{object}"), f"{where}.question")
     if link.verb == "there" and link.ordered:
         raise ConfigError(f"{where}.verb: 'there' is for relations that are not ordered")
     if link.aspect == "box" and (len(link.values) != 1 or link.values[0] not in ("larger", "taller")):
@@ -310,10 +320,46 @@ def _check_phrase(phrase: str, where: str) -> None:
         raise ConfigError(f"{where}: {phrase!r} says a number by itself, as labels do: write it as a word")
 
 
+def _check_template(question: str, slots: tuple[str, ...], where: str) -> None:
+    """Refuse the words of a question that do not name each object once, or could not be read back."""
+    if not question:
+        return
+    _check_phrase(question, where)
+    bare = question
+    for slot in slots:
+        bare = bare.replace(slot, "", 1)
+    if not question[0].isupper() or len(question) - len(bare) != len("".join(slots)) or set(bare) & {"{", "}"}:
+        wanted = " and ".join(f"{slot} once" for slot in slots)
+        raise ConfigError(f"{where}: expected a question that begins with a capital and has {wanted}: {question!r}")
+
+
+def relation_template(link: RelationType) -> str:
+    """The question a relation asks, without its mark, ``{subject}`` and ``{object}`` for the two objects.
+
+    >>> relation_template(RelationType("near", "near each other", ordered=False))
+    'Are {subject} and {object} near each other'
+    """
+    if link.question:
+        return link.question
+    if link.verb == "there":
+        return f"Is there {link.phrase} {{subject}} and {{object}}"
+    if link.ordered:
+        return f"{'Does' if link.verb == 'does' else 'Is'} {{subject}} {link.phrase} {{object}}"
+    return f"{'Do' if link.verb == 'does' else 'Are'} {{subject}} and {{object}} {link.phrase}"
+
+
 def _check_readings(vocabulary: Vocabulary, where: str) -> None:
     """No two relations that the same sentence could ask for."""
-    endings: dict[tuple[str, bool, str], list[tuple[RelationType, str]]] = {}
+    shapes: dict[str, RelationType] = {}
     for link in vocabulary.links:
+        shape = relation_template(link).replace("{object}", "{subject}")
+        other = shapes.setdefault(shape, link)
+        if other is not link and (link.question or other.question):
+            raise ConfigError(
+                f"{where}: {other.name!r} and {link.name!r} cannot be told apart in English: {shape!r}"
+            )
+    endings: dict[tuple[str, bool, str], list[tuple[RelationType, str]]] = {}
+    for link in (link for link in vocabulary.links if not link.question):
         for kind in vocabulary.type_index:
             end = f"{link.phrase} {kind}" if link.ordered else f"{kind} {link.phrase}"
             endings.setdefault((link.verb, link.ordered, end), []).append((link, kind))
