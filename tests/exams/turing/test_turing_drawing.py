@@ -98,6 +98,19 @@ def test_frames(units: str, size: tuple[int, int] | None, expected: tuple[float,
     assert [o.words for o in frame.objects] == [HOSTILE.replace("_", " "), "red dog"]
 
 
+def test_classes_of_open_images_are_drawn_by_their_names() -> None:
+    scene = Scene(
+        "s",
+        views=(View("v", size=(500, 250)),),
+        objects=(Object("a", "/m/0bwd_0j"), Object("b", "/m/unknown")),
+        sightings=(Sighting("v", "a", (0.0, 0.0, 300.0, 200.0)), Sighting("v", "b", (100.0, 0.0, 400.0, 200.0))),
+    )
+    words = " ".join(ElementTree.fromstring(stream_drawing(frame_of(scene), Transcript.of("s", []))).itertext())
+    assert "elephant" in words
+    assert "0bwd" not in words
+    assert "/m/unknown" in words  # no name is known: better than nothing
+
+
 def test_drawings_without_a_picture_are_sound_and_show_what_was_found() -> None:
     labelled = line(2, "yes", "no", kind="unique", label="dog 1", object_id="b")
     told = Transcript.of("s", [line(1, "no", "no", region=RIGHT), labelled, line(3, "ambiguous", story=2)])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sightline.errors import DataError
 from sightline.exams.turing.stream.steps import Step, Stream
 from sightline.exams.turing.transcript import transcript_of
-from sightline.exams.turing.vocabulary.english import parse, say, say_long, with_article
+from sightline.exams.turing.vocabulary.english import follows_noun, parse, say, say_long, with_article
 from sightline.exams.turing.vocabulary.files import load_vocabulary, vocabularies
 from sightline.exams.turing.vocabulary.questions import (
     Label,
@@ -301,6 +301,81 @@ def test_a_region_that_nobody_designated() -> None:
         parse("Is there a person in the designated region?", URBAN)
     with pytest.raises(DataError, match="unknown region, did you mean 'left half'"):
         parse("Is there a person in the designated region?", URBAN, "left haf")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "follows"),
+    [
+        ("walking on a sidewalk", True),  # a present participle
+        ("partly hiding another object", True),  # to a degree
+        ("partly hidden", True),  # a past participle, to a degree
+        ("made of rubber", True),  # with a complement
+        ("cut off at the edge of the picture", True),  # likewise
+        ("parked", False),  # alone
+        ("held or carried", False),  # two alone
+        ("light-colored", False),  # an adjective
+        ("something to eat", False),  # ends as a participle does
+        ("a building", False),  # a noun
+        ("next to another person", False),  # a place: the region stands between
+        ("taller than it is wide", False),  # a comparison
+    ],
+)
+def test_what_needs_no_that_is(phrase: str, follows: bool) -> None:
+    assert follows_noun(phrase) is follows
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "question", "text"),
+    [
+        (
+            "vrd",
+            exist("something on it", of="vehicle"),
+            "Is there a vehicle in the middle row (C) that has something on it?",
+        ),
+        (
+            "vrd",
+            about(P1, "sitting", "something"),
+            "Is person 1 sitting and does person 1 have something?",
+        ),  # not "it"
+        (
+            "vrd",
+            exist("had", of="vehicle part"),
+            "Is there a vehicle part in the middle row (C) belonging to something else?",
+        ),
+        (
+            "vrd",
+            unique("umbrella", of="accessory"),
+            "Is there a unique accessory in the middle row (C) that is an umbrella?",
+        ),
+        ("vrd", exist(of="accessory"), "Is there an accessory in the middle row (C)?"),  # an
+        (
+            "vrd25",
+            exist("hiding something", of="creature"),
+            "Is there a creature in the middle row (C) partly hiding another object?",
+        ),
+        (
+            "vrd25",
+            exist("farther than something", of="thing"),
+            "Is there a thing in the middle row (C) that is farther from the camera than another object?",
+        ),
+        ("vrd25", about(Label("thing", 2), "to eat"), "Is thing 2 something to eat?"),
+        (
+            "vrd25",
+            relation(Label("vehicle", 1), "farther", Label("creature", 1)),
+            "Is vehicle 1 farther from the camera than creature 1?",
+        ),
+        (
+            "urban",
+            exist("of one storey", of="building"),
+            "Is there a building in the middle row (C) that is one storey high?",
+        ),
+    ],
+)
+def test_wording(vocabulary: str, question: Question, text: str) -> None:
+    if question.instantiates:
+        question = replace(question, region="middle third")
+    assert say(question, load_vocabulary(vocabulary), region_word="middle row (C)") == text
+    assert parse(text, load_vocabulary(vocabulary)) == question
 
 
 def test_spaces_do_not_matter() -> None:

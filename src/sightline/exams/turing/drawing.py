@@ -14,6 +14,7 @@ from typing import Any, Final
 from PIL import Image
 
 from sightline.exams.turing.transcript import ANSWERS, DESIGNATED, Box, Hue, Line, Transcript
+from sightline.exams.turing.vocabulary.from_data import category_name
 from sightline.show.drawing import DARK, WHITE, box_shape, chip, chip_size, path, picture, rimmed, take_corner
 from sightline.show.frame import DrawnObject, ImageFrame
 from sightline.show.raster import Placed, measure, png, raster
@@ -127,7 +128,7 @@ def stream_drawing(frame: ImageFrame, transcript: Transcript) -> str:
     body.append(_marks(drawn, transcript.labelled, transcript.hues, _led(transcript)))
     if not frame.sized:
         body.append(text_line(0, high + 15, "no picture; framed by the extent of its boxes", size=11, fill=MUTED))
-    seen = [(line.label, o.words) for line, o, _ in _labelled(drawn, transcript.labelled, {})]
+    seen = [(line.label, _words(o)) for line, o, _ in _labelled(drawn, transcript.labelled, {})]
     said = "; ".join(f"{label}: {words}" for label, words in seen) or "no object labelled"
     title = f"{frame.scene}: regions and labelled objects"
     return document(wide, high + (0 if frame.sized else 20), title, said, *body)
@@ -209,7 +210,7 @@ def _marks(frame: ImageFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], re
     for _, o, colour in shown:
         rim = DARK if colour == _PLAIN else WHITE
         outline = {"d": path(o.visible or [_corners(o)])}
-        faint: dict[str, Any] = {"rim_opacity": 1, "fill_opacity": 0.14, "title": o.words}
+        faint: dict[str, Any] = {"rim_opacity": 1, "fill_opacity": 0.14, "title": _words(o)}
         parts.append(rimmed("path", outline, colour, 2.0, rim, 4.2, **faint))
     taken: list[Box] = []
     for region, hue in regions.items():
@@ -236,11 +237,18 @@ def _bystanders(frame: ImageFrame, labelled: set[str]) -> Iterator[str]:
     """Every object's box with its name where there is room; the large ones lie below."""
     seen = [(o, o.box) for o in frame.objects if o.box is not None]
     for o, box in sorted(seen, key=lambda pair: -_area(pair[1])):
-        yield rimmed("rect", box_shape(box), MUTED, 1.0, None, dash="3 3", fill_opacity=0.07, title=o.words)
+        yield rimmed("rect", box_shape(box), MUTED, 1.0, None, dash="3 3", fill_opacity=0.07, title=_words(o))
     for o, box in seen:
-        name = shorten(o.words, box[2] - box[0] - 6, 10)
+        name = shorten(_words(o), box[2] - box[0] - 6, 10)
         if o.id not in labelled and len(name) > 3 and box[3] - box[1] > 14:
             yield text_line(box[0] + 4, box[3] - 5, name, size=10, fill=MUTED)
+
+
+def _words(o: DrawnObject) -> str:
+    """What an object is; classes of Open Images by their names rather than their ids."""
+    if not o.category.startswith("/m/"):
+        return o.words
+    return o.words.replace(o.category.replace("_", " "), category_name(o.category))
 
 
 def _corners(o: DrawnObject) -> Sequence[tuple[float, float]]:

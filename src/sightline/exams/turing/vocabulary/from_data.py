@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Final, Literal
 
+from sightline.documents import parse_yaml
 from sightline.errors import DataError
 from sightline.exams.turing.vocabulary.census import Census
 from sightline.exams.turing.vocabulary.regions import region_set
@@ -196,12 +199,28 @@ def _distinct(categories: Iterable[str], taken: Iterable[str]) -> dict[str, str]
     """Category → a noun of its own."""
     names: dict[str, str] = {}
     for category in categories:
-        noun = _words(category)
+        noun = _words(category_name(category))
         noun = f"thing {noun}".strip() if not noun or noun in taken or noun.startswith("unique ") else noun
         while noun in names.values():
             noun = f"{noun} again"
         names[category] = noun
     return names
+
+
+def category_name(category: str) -> str:
+    """The category in words; of an id of Open Images the name of its class, where *vrd25* has one.
+
+    >>> category_name("/m/01g317"), category_name("/m/000000"), category_name("traffic_light")
+    ('person', '/m/000000', 'traffic light')
+    """
+    return _open_images_names().get(category, category.replace("_", " "))
+
+
+@cache
+def _open_images_names() -> Mapping[str, str]:
+    """Open Images' ids and their names, as the vocabulary *vrd25* lists them."""
+    listed = parse_yaml((Path(__file__).parent / "ready" / "vrd25.yaml").read_bytes(), "vrd25.yaml")["aliases"]
+    return {category: name for name, category in listed.items() if isinstance(category, str)}
 
 
 def _words(text: str) -> str:

@@ -51,10 +51,9 @@ SETS: Final[Mapping[str, tuple[Region, ...]]] = {
 
 _SINGLE: Final = {region.name: region for regions in SETS.values() for region in regions}
 
-_MIDDLE: Final = {
-    "central third": "middle third from left to right",
-    "middle third": "middle third from top to bottom",
-}
+_MIDDLE: Final = {"central third": "middle column", "middle third": "middle row"}
+"""Of the thirds these two alone do not say which way they lie."""
+
 _PLACES: Final[Mapping[tuple[float, float, float, float], str]] = {
     **{region.box: _MIDDLE.get(name, name) for name, region in _SINGLE.items() if name != WHOLE},
     (0.25, 0.0, 0.75, 0.5): "top middle",
