@@ -72,7 +72,7 @@ HEAD = """# The Turing exam: how long, and how unpredictable
 
 Streams of questions by the rules of {doc}`../howto/turing` about images that nothing was learned from, one stream
 an image. ε is 0.15, a chance rests on at least 30 training images, objects or pairs, and nothing is smoothed,
-unless a row says otherwise. Intervals are 95 %, by image.
+unless a row says otherwise. Intervals are 95 %, by image. Nine streams to read: {doc}`turing/stories`.
 
 ```console
 $ python docs/pages/turing_results.py measure worlds vrd vrd25 --work DIR

@@ -1,7 +1,7 @@
-"""Three stories a data set, as `sightline turing ask` prints them: for people to read aloud.
+"""Three stories a data set, as `sightline turing ask` prints them, and the story of the how-to page.
 
     python docs/pages/turing_stories.py --work DIR            # prints docs/results/turing/stories.md
-    python docs/pages/turing_stories.py --work DIR --write    # writes it
+    python docs/pages/turing_stories.py --work DIR --write    # writes it, and docs/howto/turing.md's story and picture
 
 Needs the real data (SIGHTLINE_DATA, else ../shared/data); imports it into DIR and generates 2,100 scenes there,
 where they are not yet. The images are spread evenly over those that may be asked about, in the order of their ids.
@@ -11,17 +11,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
+
 from sightline.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "results" / "turing" / "stories.md"
 DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
+HOWTO = ROOT / "docs" / "howto" / "turing.md"
+HOWTO_PICTURE = ROOT / "docs" / "_static" / "turing-story.webp"
+HOWTO_LINES, SHOWN = 8, "geospa/val_default/0/00000000"
+SPELT = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 STORIES = 3
 COLUMNS = "132"
 
@@ -30,8 +37,11 @@ HEAD = """\
 
 Questions about three images of each data set, as they are printed for a person. Regions are told by their place;
 the letter stands in the picture that `--save` draws. *p* is the chance of a yes as estimated before asking, *of*
-what that rests on. This page is written by `python docs/pages/turing_stories.py --work DIR --write`; what the streams
-are worth stands in {doc}`../turing`.
+what that rests on. What the streams are worth stands in {doc}`../turing`.
+
+```console
+$ python docs/pages/turing_stories.py --work DIR --write
+```
 """
 
 
@@ -86,14 +96,17 @@ def main() -> None:
     """Print or write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="where data is imported and generated")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    parser.add_argument(
+        "--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)} and the how-to's story"
+    )
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     text = "\n".join([HEAD, *(part for stories in SETS for part in told(stories, options.work))])
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
-    else:
+    if not options.write:
         print(text)
+        return
+    PAGE.write_text(text, encoding="utf-8")
+    write_howto(options.work)
 
 
 def told(stories: StorySet, work: Path) -> Iterator[str]:
@@ -108,6 +121,26 @@ def told(stories: StorySet, work: Path) -> Iterator[str]:
         command = ("turing", "ask", *stories.ask, "--image", ids[i * len(ids) // STORIES])
         said = "\n".join(line.rstrip() for line in _sightline(work, *command).strip().splitlines())
         yield f"```console\n$ sightline {' '.join(command)}\n{said}\n```\n"
+
+
+def write_howto(work: Path) -> None:
+    """Put the first lines of a story into the how-to page, and its picture beside."""
+    page = HOWTO.read_text(encoding="utf-8")
+    begin, end = page.index("```text\n") + len("```text\n"), page.index("```\n", page.index("```text\n") + 4)
+    said = _sightline(work, "turing", "ask", *SETS[0].ask, "--image", SHOWN, "--save", "story.png").splitlines()[2:]
+    lines = [line.rstrip() for line in said[:HOWTO_LINES]]
+    picture = Image.open(work / "story.png")
+    picture.convert("RGB").save(HOWTO_PICTURE, quality=88, method=6)
+    questions = sum(" Q: " in line for line in said)
+    labels = sum("(Label this" in line for line in said)
+    alt = f"![A generated scene with the regions in which {_counted(labels)} found, outlined and labelled, "
+    alt += f"and {questions} questions with their answers]"
+    page = page[:begin] + "\n".join(lines) + "\n" + page[end:]
+    HOWTO.write_text(re.sub(r"!\[A generated scene[^]]*\]", alt, page, count=1), encoding="utf-8")
+
+
+def _counted(objects: int) -> str:
+    return "one object was" if objects == 1 else f"{SPELT.get(objects, objects)} objects were"
 
 
 def _sightline(work: Path, *arguments: str) -> str:
