@@ -1,7 +1,7 @@
 """Three stories a data set, as `sightline turing ask` prints them, and the story of the how-to page.
 
     python docs/pages/turing_stories.py --work DIR            # prints docs/results/turing/stories.md
-    python docs/pages/turing_stories.py --work DIR --write    # writes it, and docs/howto/turing.md's story and picture
+    python docs/pages/turing_stories.py --work DIR --write    # writes it, and the story of docs/howto/turing.md
 
 Needs the real data (SIGHTLINE_DATA, else ../shared/data); imports it into DIR and generates 2,100 scenes there,
 where they are not yet. The images are spread evenly over those that may be asked about, in the order of their ids.

@@ -64,23 +64,56 @@ def colours(picture: Any) -> list[str]:
             {"question": IS_SMALL},
             (40, 20),
             ["red"],
-            "Cube 1 is the only cube in the region outlined in red that is red.",
+            "Cube 1 is the only cube that is red in the region outlined in red.",
         ),
-        ("crop", {"question": IS_SMALL}, (20, 20), [], "Cube 1 is the only cube in the picture that is red."),
+        ("crop", {"question": IS_SMALL}, (20, 20), [], "Cube 1 is the only cube that is red in the picture."),
         (
             "words",
             {"question": IS_SMALL},
             (40, 20),
             [],
-            f"Cube 1 is the only cube in the region {corners(LEFT)} that is red.",
+            f"Cube 1 is the only cube that is red in the region {corners(LEFT)}.",
         ),
         (
             "draw",
             {"question": IS_SMALL, "labels": {"cube 1": None}},
             (40, 20),
             [],
-            "Cube 1 is the only cube in the picture that is red.",
+            "Cube 1 is the only cube that is red in the picture.",
         ),  # found in the whole image
+        (
+            "draw",
+            {
+                "question": IS_SMALL,
+                "history": ((FOUND, "Is there a unique cube in the designated region made of metal?", True),),
+            },
+            (40, 20),
+            ["red"],
+            "Cube 1 is the only cube made of metal in the region outlined in red.",
+        ),  # found by a participle
+        (
+            "draw",
+            {
+                "question": IS_SMALL,
+                "history": ((FOUND, "Is there a unique cube that is red in the designated region?", True),),
+            },
+            (40, 20),
+            ["red"],
+            "Cube 1 is the only cube that is red in the region outlined in red.",
+        ),  # in the paper's style
+        (
+            "draw",
+            {
+                "question": IS_SMALL,
+                "labels": {"cube 1": None},
+                "history": (
+                    (FOUND | {"box": None}, "Is there a unique cube that something could be put into?", True),
+                ),
+            },
+            (40, 20),
+            [],
+            "Cube 1 is the only cube that something could be put into in the picture.",
+        ),  # in the whole image, by a question of its own
         (
             "words",
             {"question": IS_SMALL, "history": ((FOUND, TEXT, None),)},
@@ -94,9 +127,9 @@ def colours(picture: Any) -> list[str]:
             {"question": CLOSER, "labels": NAMED, "history": TWICE},
             (40, 20),
             ["red", "blue"],
-            "Cube 1 is the only cube in the region outlined in red that is red.\n"
-            "Cube 2 is the only cube, apart from those called cube before, "
-            "in the region outlined in blue that is red.",
+            "Cube 1 is the only cube that is red in the region outlined in red.\n"
+            "Cube 2 is the only cube that is red, apart from those called cube before, "
+            "in the region outlined in blue.",
         ),
         (
             "draw",
@@ -118,7 +151,7 @@ def colours(picture: Any) -> list[str]:
             {"question": ANY_CUBE | {"box": None}},
             (40, 20),
             [],
-            f"Do not count cube 1: the only cube in the region {corners(LEFT)} that is red.",
+            f"Do not count cube 1: the only cube that is red in the region {corners(LEFT)}.",
         ),
         (
             "draw",
@@ -126,7 +159,7 @@ def colours(picture: Any) -> list[str]:
             (40, 20),
             ["red"],
             "The designated region is outlined in red.\n"
-            "Do not count cube 1: the only cube in the designated region that is red.",
+            "Do not count cube 1: the only cube that is red in the designated region.",
         ),
         (
             "crop",
@@ -134,7 +167,7 @@ def colours(picture: Any) -> list[str]:
             (20, 20),
             [],
             "The picture shows the designated region and nothing else.\n"
-            "Do not count cube 1: the only cube in another region that is red.",
+            "Do not count cube 1: the only cube that is red in another region.",
         ),
         (
             "draw",
@@ -142,7 +175,7 @@ def colours(picture: Any) -> list[str]:
             (40, 20),
             ["red"],
             "The designated region is outlined in red.\n"
-            "Do not count cube 1: the only cube in the whole picture that is red.",
+            "Do not count cube 1: the only cube that is red in the whole picture.",
         ),
     ],
 )

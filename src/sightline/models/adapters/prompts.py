@@ -227,7 +227,7 @@ def _identity(asked: Asked, label: str, place: str) -> str:
         return f"{with_article(kind)} in {place}"
     described = searches[int(number) - 1].removeprefix(opening).removesuffix("?").replace(f" in {_SPOKEN}", "", 1)
     others = f", apart from those called {kind} before," if int(number) > 1 else ""
-    return f"the only {kind}{others} in {place}{described}"
+    return f"the only {kind}{described}{others} in {place}"  # the clause first: a place may be long
 
 
 def _outlined(picture: Image.Image, boxes: list[Box]) -> Image.Image:
