@@ -378,6 +378,15 @@ def test_wording(vocabulary: str, question: Question, text: str) -> None:
     assert parse(text, load_vocabulary(vocabulary)) == question
 
 
+def test_braces_of_a_phrase_are_no_slots() -> None:
+    vehicle = URBAN.kind("vehicle")
+    odd = replace(vehicle.attributes[0], name="odd", phrase="painted {x}")
+    vocabulary = replace(URBAN, types=(replace(vehicle, attributes=(odd,), exclusive=frozenset()),), links=())
+    text = say(about(V1, "odd"), vocabulary)
+    assert text == "Is vehicle 1 painted {x}?"
+    assert parse(text, vocabulary) == about(V1, "odd")
+
+
 def test_spaces_do_not_matter() -> None:
     assert parse("  Is person 1\n female? ", URBAN) == about(P1, "female")
 

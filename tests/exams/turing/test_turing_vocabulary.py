@@ -357,6 +357,13 @@ def test_odd_words_of_data_become_words_of_a_sentence() -> None:
     assert [a.phrase for a in vocabulary.types[0].attributes] == ["no-7 b", "black-and-white", "q", "no-that"]
 
 
+def test_ids_of_open_images_become_the_names_of_their_classes() -> None:
+    things = (Object("a", "/m/01g317"), Object("b", "/m/0bwd_0j"), Object("c", "/m/nobody_knows"))
+    made = [Scene(f"{i}", views=(View("0", size=(9, 9)),), objects=things) for i in range(20)]
+    names = {kind.name for kind in vocabulary_from_data(dataset(made)).types}
+    assert names == {"person", "elephant", "m nobody knows"}  # the last has none
+
+
 def test_without_sizes_boxes_are_the_extent() -> None:
     bare = [replace(s, views=(View("0"),)) for s in scenes(20)]
     assert vocabulary_from_data(dataset(bare)).extent == "boxes"

@@ -8,7 +8,7 @@ before) is left out of the short form and stands in the long one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Final
 
@@ -182,7 +182,8 @@ def _sentence(
     """The sentence in one of its forms; `where` is `` in the designated region`` or nothing."""
     if question.kind == "relation":
         template = relation_template(vocabulary.link(question.relation))
-        return f"{_said(template, paper).format(subject=question.subject, object=question.object)}?"
+        ends = {"{subject}": str(question.subject), "{object}": str(question.object)}
+        return f"{_filled(_said(template, paper), ends)}?"
     attributes = _attributes(question, vocabulary)
     if question.subject is not None:
         return f"{_asked_of(question.subject, attributes, paper)}?"
@@ -245,12 +246,20 @@ def _asked_of(label: Label, attributes: Sequence[Attribute], paper: bool) -> str
     clauses += [f"Does {{}} have {having}"] if having else []
     clauses += [_said(a.question, paper) for a in attributes if a.question]
     first, *rest = clauses
-    return " and ".join([first.format(label), *(_lower(clause).format(_again(label)) for clause in rest)])
+    again = {"{}": _again(label)}
+    return " and ".join([_filled(first, {"{}": str(label)}), *(_filled(_lower(clause), again) for clause in rest)])
 
 
 def _again(label: Label) -> str:
     """How a sentence speaks of a labelled object the second time."""
     return str(label) if label.type in _PERSONS else "it"
+
+
+def _filled(template: str, ends: Mapping[str, str]) -> str:
+    """The template with its objects named; other braces, of somebody's phrases, stay."""
+    for slot, name in ends.items():
+        template = template.replace(slot, name, 1)
+    return template
 
 
 def _lower(text: str) -> str:
@@ -345,8 +354,8 @@ def _forms(attribute: Attribute, label: Label | None) -> Iterator[str]:
             yield f"{opening} {phrase}"
             yield f"does {_again(label)} have {phrase}"
     if attribute.question and label is not None:
-        yield attribute.question.format(label)
-        yield _lower(attribute.question).format(_again(label))
+        yield _filled(attribute.question, {"{}": str(label)})
+        yield _filled(_lower(attribute.question), {"{}": _again(label)})
 
 
 def _nearest(text: str, words: Vocabulary, readings: Sequence[tuple[Question, str]]) -> str:
