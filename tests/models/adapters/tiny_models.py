@@ -113,13 +113,13 @@ def zero_shot_detector(folder: Path) -> Path:
     words = tokenizer()
     text = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1}
     config = transformers.OwlViTConfig(
-        text_config={**text, "vocab_size": len(words), "max_position_embeddings": 16, "pad_token_id": 0},
+        text_config={**text, "vocab_size": len(words), "max_position_embeddings": 32, "pad_token_id": 0},
         vision_config={**text, "image_size": 32, "patch_size": 16},
         projection_dim=16,
     )
     random_weights(lambda: transformers.OwlViTForObjectDetection(config)).save_pretrained(folder)
     pictures = transformers.OwlViTImageProcessorPil(size={"height": 32, "width": 32})
-    words.model_max_length = 16
+    words.model_max_length = 32
     transformers.OwlViTProcessor(image_processor=pictures, tokenizer=words).save_pretrained(folder)
     return folder
 

@@ -170,7 +170,8 @@ class HubZeroShotDetector(HubNetwork):
         picture = Image.fromarray(view.image())
         words = [name.replace("_", " ").lower() for name in self.classes]
         grounded = "dino" in self.files.config.model_type
-        outputs, inputs = self._run(picture, text=" ".join(f"{word}." for word in words) if grounded else [words])
+        told: Any = " ".join(f"{word}." for word in words) if grounded else [words]
+        outputs, inputs = self._run(picture, text=told, truncation=True)
         more = {"input_ids": inputs["input_ids"], "text_threshold": threshold} if grounded else {}
         (found,) = self._processor.post_process_grounded_object_detection(
             outputs, threshold=threshold, target_sizes=[picture.size[::-1]], text_labels=[words], **more

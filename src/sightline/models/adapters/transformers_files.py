@@ -76,11 +76,24 @@ class HubFiles:
     def loaded(self, kind: str, **options: Any) -> Any:
         """One part, by the class of transformers that loads it; ModelError where that fails."""
         try:
-            return getattr(self.library, kind).from_pretrained(
-                self.where, trust_remote_code=False, **self.source, **options
-            )
+            with self._quiet():
+                return getattr(self.library, kind).from_pretrained(
+                    self.where, trust_remote_code=False, **self.source, **options
+                )
         except Exception as error:  # as many kinds as there are models
             raise ModelError(f"{self.where}: {kind} cannot load it: {error}") from error
+
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Around loading: no progress bars among those of an exam."""
+        logging = self.library.utils.logging
+        shows = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            if shows:
+                logging.enable_progress_bar()
 
     def network(self, kind: str) -> Any:
         """The network, on its device."""
