@@ -22,6 +22,7 @@ def listing() -> str:
 
 def command(json: Json = False) -> None:
     """List the models known by name, the exams each can take and what it needs; any file.py:object will do too."""
+    from sightline.exams.registry import EXAMS
     from sightline.models import available, exams_of
 
     known = [(m, exams_of(m.skills)) for m in available()]
@@ -32,7 +33,8 @@ def command(json: Json = False) -> None:
     for column in listing.columns:
         column.justify = "left"
     for m, exams in known:
-        listing.add_row(m.name, ", ".join(m.skills), ", ".join(exams), _needs(m), m.description)
+        taken = "all" if len(exams) == len(EXAMS) else ", ".join(exams)
+        listing.add_row(m.name, ", ".join(m.skills), taken, _needs(m), m.description)
     out.print(listing)
 
 

@@ -17,9 +17,9 @@ from sightline.hints import did_you_mean
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 _SERVICES: Final = {
-    "ollama": "http://localhost:11434/v1#{}",
-    **dict.fromkeys(("vllm", "llama", "llamacpp", "lmstudio"), "http://localhost:8000/v1#{}"),
-    **dict.fromkeys(("anthropic", "azure", "chat", "gemini", "gpt", "mistral"), "BASE_URL#{}"),
+    "ollama": "{},url=http://localhost:11434/v1",
+    **dict.fromkeys(("vllm", "llama", "llamacpp", "lmstudio"), "{},url=http://localhost:8000/v1"),
+    **dict.fromkeys(("anthropic", "azure", "chat", "gemini", "gpt", "mistral"), "{},url=BASE_URL"),
 }
 """What others call a server that speaks OpenAI's chat completions → what follows ``openai:``."""
 
@@ -149,7 +149,7 @@ def spelling_of(spec: str) -> str:
     """How a spec should be written that follows another tool's habits; empty where nothing comes to mind.
 
     >>> spelling_of("huggingface:org/name"), spelling_of("ollama:llava")
-    ('hf:org/name', 'openai:http://localhost:11434/v1#llava')
+    ('hf:org/name', 'openai:llava,url=http://localhost:11434/v1')
     """
     head, _, rest = spec.partition(":")
     if head in ("http", "https") and rest.startswith("//"):

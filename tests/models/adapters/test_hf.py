@@ -232,3 +232,14 @@ def test_a_folder_is_never_fetched(
 def test_labels_once_and_none_without_a_name() -> None:
     classes, places = label_places({0: "background", 1: "cat", 2: "N/A", 3: "cat", 4: "dog"}, {"background"})
     assert (classes, places.tolist()) == (("cat", "dog"), [-1, 0, -1, 0, 1])
+
+
+@pytest.mark.long
+def test_three_ways_of_pointing_are_compared(folders: dict[str, Path], scenes: Dataset, tmp_path: Path) -> None:
+    """That they run side by side and are told apart; random weights say nothing of which is better."""
+    specs = [f"hf:{folders['image-text-to-text']},region={region}" for region in ("draw", "crop", "words")]
+    results = examine(specs, scenes, RelationsExam(), out=tmp_path, baselines=False, limit=1)
+    assert len({result.run.folder for result in results}) == 3
+    answers = [tuple(result.records.rows["answer"]) for result in results]
+    assert len(set(answers)) > 1
+    assert [result.run.manifest["model"]["region"] for result in results] == ["draw", "crop", "words"]
