@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +20,7 @@ from sightline.engine import Task
 from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.base import Candidate, Exam, run_name
+from sightline.exams.budget import Budget
 from sightline.exams.registry import exam_class, exam_names, exam_of_run, scoring_names
 from sightline.exams.results import ComparisonSet, ExamResults, Results
 from sightline.exams.run import MANIFEST, Asking, Run
@@ -32,6 +33,7 @@ from sightline.text import counted, without_secrets
 
 if TYPE_CHECKING:  # the card is imported where one is made
     from sightline.exams.card import CardOptions
+    from sightline.models.adapters.prompts import Prompt
     from sightline.show.page import Page
 
 Shown = Callable[[str], AbstractContextManager[Progress | None]]
@@ -54,6 +56,9 @@ def examine(
     names: Sequence[str] = (),
     resume: bool = False,
     overwrite: bool = False,
+    samples: int = 1,
+    budget: Budget | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Results:
     """Let models take exams; an interrupted call with the same `out` goes on where it stopped.
 
@@ -72,12 +77,15 @@ def examine(
         names: What tables and folders call the models, one name a model in their order.
         resume: Also go on with answers of a model that has changed, or of which that cannot be told.
         overwrite: Ask everything again.
+        samples: How often every item is asked, for models that draw their answers.
+        budget: Requests or tokens that all models together may use (`sightline.exams.budget.Budget`).
+        announce: Called with how long a long run will take and what it will use.
     """
     chosen = [models] if isinstance(models, str) or not isinstance(models, Iterable) else list(models)
     folder = _temporary_folder() if out is None else Path(out)
     _check_names(names, chosen)
     how: dict[str, Any] = {"baselines": baselines, "limit": limit, "workers": workers, "show": show}
-    how |= {"resume": resume, "overwrite": overwrite}
+    how |= {"resume": resume, "overwrite": overwrite, "samples": samples, "budget": budget, "announce": announce}
     if exams is None:
         loaded = [
             model if isinstance(model, Candidate) else candidate(model, name)
@@ -152,6 +160,41 @@ def _able(exam: Exam[Any], loaded: Sequence[Candidate], data: Dataset) -> tuple[
     return able, tuple(refused)
 
 
+def exam_prompts(
+    exam: str | Exam[Any],
+    data: Dataset | str | Path,
+    model: str | None = None,
+    *,
+    train: Dataset | str | Path | None = None,
+    limit: int = 1,
+) -> tuple[list[Prompt], int]:
+    """Make the prompts a vision-language model would be asked with, and count the exam's items; nobody is asked.
+
+    Args:
+        exam: The exam, or its name.
+        data: The dataset.
+        model: Spec of a vision-language model whose style the prompts follow; by default that of none.
+        train: Where an exam learns its questions from.
+        limit: Items whose prompts are made.
+    """
+    from sightline.models.adapters.language import LanguageModel, PromptRecorder
+
+    made = _made(exam, train)
+    opened = data if isinstance(data, Dataset) else made.open(_path(data))
+    made = made.settled(opened)
+    like = None if model is None else candidate(model).model
+    if like is not None and not isinstance(like, LanguageModel):
+        raise ConfigError(f"{model}: it is asked without prompts: only vision-language models have some")
+    recorder = PromptRecorder(like)
+    require_skills(made, Candidate("prompts", "prompts", recorder))
+    made.check(recorder, opened)
+    items = items_of(made, opened)
+    ask = made.asker(recorder, opened)
+    for item in made.limited(items, limit):
+        ask(item)
+    return recorder.prompts, len(items)
+
+
 def run_models(
     exam: Exam[Any],
     models: Sequence[object],
@@ -165,6 +208,9 @@ def run_models(
     names: Sequence[str] = (),
     resume: bool = False,
     overwrite: bool = False,
+    samples: int = 1,
+    budget: Budget | None = None,
+    announce: Callable[[str], None] | None = None,
     done: Callable[[str], None] | None = None,
 ) -> ExamResults:
     """Let models and baselines take one exam; all are checked before the first begins.
@@ -189,9 +235,12 @@ def run_models(
     for who in everyone.values():
         require_skills(exam, who)
         exam.check(who.model, opened)
-    folders = {key: out / exam.name / run_name(exam, key, opened) for key in everyone}
-    how: dict[str, Any] = {"limit": limit, "resume": resume, "overwrite": overwrite}
+    draws = f"@samples-{samples}" if samples > 1 else ""
+    folders = {key: out / exam.name / f"{run_name(exam, key, opened)}{draws}" for key in everyone}
+    how: dict[str, Any] = {"limit": limit, "resume": resume, "overwrite": overwrite, "samples": samples}
     if workers:
+        if budget is not None:
+            raise ConfigError("a budget is kept in one process: it goes without --workers")
         _refuse_unloadable(everyone.values())
         jobs = [
             Task(key, _Job(exam, who.private or who.spec, who.called, folders[key], path, how))
@@ -200,7 +249,11 @@ def run_models(
         on_done = None if done is None else lambda task, _: done(task.name)
         asked = dict(zip(folders, run_tasks(jobs, _work, workers=workers, on_done=on_done), strict=True))
     else:
-        asked = {key: _run_one(exam, who, opened, folders[key], show, how) for key, who in everyone.items()}
+        asked = {}
+        for key, who in everyone.items():
+            said = None if announce is None else partial(_announce, announce, who.name)
+            bounds = how | {"budget": budget, "announce": said}
+            asked[key] = _run_one(exam, who, opened, folders[key], show, bounds)
     wanted = wanted or list(everyone)[:1]
     short = {key: name for name, key in rivals.items() if not everyone[key].called}
     results = {
@@ -211,7 +264,23 @@ def run_models(
     for result in results.values():
         result.run.write_metrics({**result.scores.to_dict(), **shared, "resamples": RESAMPLES, "seed": SEED})
     beside = {name: results[key] for name, key in rivals.items()}
-    return ExamResults(exam, tuple(results[s] for s in dict.fromkeys(wanted)), beside, shared, entrants.notes)
+    notes = (*entrants.notes, *(note for result in results.values() for note in _usage_notes(result)))
+    return ExamResults(exam, tuple(results[s] for s in dict.fromkeys(wanted)), beside, shared, notes)
+
+
+def _announce(announce: Callable[[str], None], name: str, words: str) -> None:
+    announce(f"{name}: {words}")
+
+
+def _usage_notes(result: RunResult) -> Iterator[str]:
+    """What a run used, what could not be read of it, and that its budget is spent."""
+    used, manifest = result.run.manifest.get("usage") or {}, result.run.manifest
+    if used:
+        words = {"requests": "requests", "cached": "replies kept from before", "tokens_in": "tokens read"}
+        words |= {"tokens_out": "tokens written", "unparsed": "replies that could not be read"}
+        yield f"{result.name}: " + ", ".join(f"{used.get(key, 0):,.0f} {word}" for key, word in words.items())
+    if manifest.get("budget"):
+        yield f"{result.name}: {manifest['budget']}; the same command with a larger one goes on"
 
 
 @dataclass(frozen=True)

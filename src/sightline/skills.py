@@ -1,8 +1,8 @@
 """What a model may be able to do: the protocols an exam asks for, and the plain data they exchange.
 
 A model is any object with one or more skills (`Relate`, `Predicates`, `Answer`, `Detect`, `SeeViewpoint`,
-`Classify`, `Segment`); nothing to inherit. What is handed to a skill never contains truth: views come without depth
-and id maps, pairs without labels.
+`Classify`, `Segment`, `EstimateDepth`); nothing to inherit. What is handed to a skill never contains truth: views
+come without depth and id maps, pairs without labels.
 
 A model may also have hooks, all of them optional. Where one is given for a single exam (``prepare_turing``), that
 one is called, else the one for all (``prepare``):
@@ -12,6 +12,10 @@ one is called, else the one for all (``prepare``):
 - ``prepare_<exam>(study)`` or ``prepare(study)``: called before the first question, with what the model may learn
   from: a `RelationsStudy`, `PredicatesStudy`, `StatementsStudy`, `TuringStudy`, `ViewpointStudy` or `ContextStudy`.
 - ``facts()``: a dict of JSON values to be kept with the run (weights, chosen margins).
+- ``usage()``: a dict of numbers since it was loaded (requests, tokens), kept with the run and summed up.
+- ``concurrency`` (int): items it may be asked at once, each from a thread of its own.
+- ``begin_sample(number)``: called before an item is asked for the first, second… time (``--samples``).
+- ``budget``: where it can be set, what requests are taken from (`exams.budget.Budget`).
 - ``name`` (str): how tables call the model. ``seed`` (int): kept with the run.
 
 Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views to be shown; whether those that the
@@ -82,10 +86,17 @@ class Judgements:
     """A model's word on n ordered pairs: codes of `Depth` and `Occlusion`, or `SILENT`.
 
     Across images the occlusion codes are not looked at.
+
+    Attributes:
+        depth: (n,) codes.
+        occlusion: (n,) codes.
+        said: Aspect (``depth``, ``occlusion``) → n texts the codes were read from, for a model that answers in
+            words; kept in the records.
     """
 
     depth: NDArray[np.int8]
     occlusion: NDArray[np.int8]
+    said: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def checked(cls, given: object, n: int, model: str) -> Judgements:
@@ -98,7 +109,9 @@ class Judgements:
                 raise ModelError(f"{model}: relate() returned {name} of shape {codes.shape}, expected ({n},)")
             if n and not (codes.dtype.kind in "iu" and codes.min() >= SILENT and codes.max() <= 3):
                 raise ModelError(f"{model}: relate() returned a {name} code outside −1…3")
-        return cls(depth.astype(np.int8, copy=False), occlusion.astype(np.int8, copy=False))
+        for name, texts in given.said.items():
+            _require_texts(texts, n, f"{model}: relate() returned {name} texts")
+        return cls(depth.astype(np.int8, copy=False), occlusion.astype(np.int8, copy=False), given.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +186,11 @@ class ViewAngles:
     Attributes:
         angles: (n, 3) azimuth (0 the front, 90 the object's +x side), elevation above it and theta, the turn of the
             picture, in degrees as in PASCAL3D+; NaN where the model cannot say.
+        said: n texts the angles were read from, for a model that answers in words; else empty.
     """
 
     angles: NDArray[np.float64]
+    said: Sequence[str] = ()
 
     @classmethod
     def checked(cls, given: object, n: int, model: str) -> ViewAngles:
@@ -190,7 +205,8 @@ class ViewAngles:
             raise ModelError(f"{model}: viewpoint() returned angles of shape {angles.shape}, expected {(n, 3)}")
         if np.isinf(angles).any():
             raise ModelError(f"{model}: viewpoint() returned an infinite angle")
-        return cls(angles)
+        _require_texts(given.said, n if len(given.said) else 0, f"{model}: viewpoint() returned texts")
+        return cls(angles, given.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +346,12 @@ class LabelMaps:
                 raise ModelError(f"{model}: segment() returned a class outside −1…{len(classes) - 1}")
             maps.append(labels.astype(np.int32, copy=False))
         return cls(classes, tuple(maps))
+
+
+def _require_texts(texts: Sequence[str], n: int, what: str) -> None:
+    """ModelError unless these are n texts."""
+    if isinstance(texts, str) or len(texts) != n or not all(isinstance(text, str) for text in texts):
+        raise ModelError(f"{what} that are no {n} texts")
 
 
 def _class_list(classes: Sequence[str], who: str) -> tuple[str, ...]:
@@ -482,9 +504,12 @@ class Verdicts:
         answers: (n, n, 8) int8, [subject, object, predicate] with the predicates in the order of
             `scenes.labels.PREDICATES`: 1 it holds, 0 it does not, `UNKNOWN` the model cannot say. The diagonal is
             not looked at.
+        said: The texts the answers were read from by (subject, object, predicate), for a model that answers in
+            words; else empty.
     """
 
     answers: NDArray[np.int8]
+    said: Mapping[tuple[int, int, int], str] = field(default_factory=dict)
 
     @classmethod
     def checked(cls, given: object, n: int, model: str) -> Verdicts:
@@ -498,7 +523,7 @@ class Verdicts:
         whole = np.issubdtype(answers.dtype, np.integer) or answers.dtype == np.bool_
         if not whole or (off.size and not (off.min() >= UNKNOWN and off.max() <= 1)):
             raise ModelError(f"{model}: predicates() returned an answer other than −1, 0 and 1")
-        return cls(answers.astype(np.int8))
+        return cls(answers.astype(np.int8), given.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,6 +600,18 @@ class SeeViewpoint(Protocol):
 
 
 @runtime_checkable
+class EstimateDepth(Protocol):
+    """Skill *estimate_depth*: say how far everything in a picture is.
+
+    An attribute ``inverse = True`` says that larger is closer, as in disparity. By itself the skill takes no exam:
+    the Depth rule makes relations of it (`models.composite`).
+    """
+
+    def estimate_depth(self, view: View) -> NDArray[np.float64]:
+        """(H, W) depth in the model's own unit and size, smaller is closer; NaN where unknown."""
+
+
+@runtime_checkable
 class Classify(Protocol):
     """Skill *classify*: say how sure each class is to be in a picture."""
 
@@ -598,6 +635,7 @@ SKILLS: dict[str, type[Any]] = {
     "viewpoint": SeeViewpoint,
     "classify": Classify,
     "segment": Segment,
+    "estimate_depth": EstimateDepth,
 }
 
 

@@ -19,6 +19,8 @@ _STEERS: Final = re.compile(
 
 _ADDRESS: Final = re.compile(r"(https?://)([^\s/?#]*@)?([^\s?#,]*)(\?[^\s#,]*)?(?:#[^\s,]*)?", re.IGNORECASE)
 _SECRET_NAME: Final = re.compile(r"key|token|secret|sig|auth|pass|pwd|cred|session|jwt|code|access", re.IGNORECASE)
+_REASONING: Final = re.compile(r"^.*</think(?:ing)?\s*>|<think(?:ing)?\b.*$", re.IGNORECASE | re.DOTALL)
+"""Everything up to the last end of reasoning; what was begun after that, and never ended."""
 _LONGEST_OPEN: Final = 12
 """Characters of a value of a query that is not taken for a secret: versions, names."""
 
@@ -30,6 +32,15 @@ def counted(n: int, thing: str, things: str = "") -> str:
     ('1 scene', '1,200 scenes', '2 classes')
     """
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {things or thing + 's'}"
+
+
+def without_reasoning(text: str) -> str:
+    """What a model wrote after its reasoning (``<think>…</think>``); nothing where the reasoning never ended.
+
+    >>> [without_reasoning(text) for text in ("<think>Is it? No…</think> **Yes**", "<think>Well", "No")]
+    [' **Yes**', '', 'No']
+    """
+    return _REASONING.sub("", text) if "<think" in text.lower() or "</think" in text.lower() else text
 
 
 def printable(text: str) -> str:

@@ -23,6 +23,8 @@ NEEDS_A_PATH = {
     "viewpoint_answers",
     "answers",
     "vlm",
+    "hf",
+    "openai",
     "http",
     "onnx",
     "classifier",

@@ -29,6 +29,7 @@ COMMANDS = (
     "stats",
     "audit",
     "models",
+    "prompts",
     "exam",
     "score",
     "compare",

@@ -48,6 +48,13 @@ _ResumeOption = Annotated[
     bool, typer.Option("--resume", help="Also go on with answers of a model that has changed, or may have.")
 ]
 _OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Ask everything again.")]
+_SamplesOption = Annotated[
+    int, typer.Option(min=1, help="Ask every item so often, for models that draw their answers; all are kept.")
+]
+_BudgetOption = Annotated[
+    str | None,
+    typer.Option(help="Most requests to models that count them, as in 500, or '20000 tokens'; then it stops."),
+]
 _WorkersOption = Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")]
 _DataOption = Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")]
 
@@ -110,6 +117,8 @@ def take_all(
     limit: _LimitOption = None,
     resume: _ResumeOption = False,
     overwrite: _OverwriteOption = False,
+    samples: _SamplesOption = 1,
+    budget: _BudgetOption = None,
     workers: _WorkersOption = 0,
     allow_outside: AllowOutside = False,
     json: Json = False,
@@ -130,6 +139,9 @@ def take_all(
             names=name or (),
             resume=resume,
             overwrite=overwrite,
+            samples=samples,
+            budget=_budget(budget),
+            announce=_announced,
         )
     if json:
         print_json(results.to_dict())
@@ -168,6 +180,8 @@ def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
         _parameter("limit", _LimitOption, None),
         _parameter("resume", _ResumeOption, False),
         _parameter("overwrite", _OverwriteOption, False),
+        _parameter("samples", _SamplesOption, 1),
+        _parameter("budget", _BudgetOption, None),
         _parameter("workers", _WorkersOption, 0),
         _parameter("allow_outside", AllowOutside, False),
         _parameter("json", Json, False),
@@ -219,6 +233,7 @@ def take(
     to: Path = Path("runs"),
     workers: int = 0,
     json: bool = False,
+    budget: str | None = None,
     **how: Any,
 ) -> ExamResults:
     """Let models take one exam; print the scores, or the JSON document. Other arguments are `run_models`'."""
@@ -232,6 +247,8 @@ def take(
             to,
             workers=workers,
             show=_shown(json, workers),
+            budget=_budget(budget),
+            announce=_announced,
             **how,
             done=None if json or not workers else lambda name: err.print(f"{name}: done"),
         )
@@ -271,6 +288,16 @@ def print_notes(results: ExamResults) -> None:
             left = counted(len(result.run.broken), results.exam.unit_of_items)
             first = next(iter(result.run.broken.values()))
             err.print(f"note: {result.name}: {left} left out, pictures cannot be read; the first: {first}")
+
+
+def _budget(text: str | None) -> Any:
+    from sightline.exams.budget import Budget
+
+    return None if text is None else Budget.parse(text)
+
+
+def _announced(words: str) -> None:
+    err.print(f"note: {words}")
 
 
 def _shown(json: bool, workers: int) -> Any:

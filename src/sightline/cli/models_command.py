@@ -1,8 +1,13 @@
-"""``sightline models``: what can sit an exam by name?"""
+"""``sightline models``: what can take an exam by name, which exams, and what must be installed for it?"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from sightline.cli.console import Json, out, print_json, table
+
+if TYPE_CHECKING:
+    from sightline.models.registry import ModelEntry
 
 
 def listing() -> str:
@@ -16,15 +21,35 @@ def listing() -> str:
 
 
 def command(json: Json = False) -> None:
-    """List the models known by name. Any file.py:object or predictions.csv will do as well."""
-    from sightline.models import available
+    """List the models known by name, the exams each can take and what it needs; any file.py:object will do too."""
+    from sightline.exams.registry import EXAMS
+    from sightline.models import available, exams_of
 
-    known = available()
+    known = [(m, exams_of(m.skills)) for m in available()]
     if json:
-        print_json([{"name": m.name, "skills": list(m.skills), "description": m.description} for m in known])
+        print_json([_entry(m, exams) for m, exams in known])
         return
-    listing = table("", "name", "skills", "what it does")
-    listing.columns[1].justify = listing.columns[2].justify = "left"
-    for m in known:
-        listing.add_row(m.name, ", ".join(m.skills), m.description)
+    listing = table("", "name", "skills", "exams", "needs", "what it does")
+    for column in listing.columns:
+        column.justify = "left"
+    for m, exams in known:
+        taken = "all" if len(exams) == len(EXAMS) else ", ".join(exams)
+        listing.add_row(m.name, ", ".join(m.skills), taken, _needs(m), m.description)
     out.print(listing)
+
+
+def _entry(m: ModelEntry, exams: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "name": m.name,
+        "skills": list(m.skills),
+        "exams": list(exams),
+        "description": m.description,
+        "needs": list(m.needs),
+        "extra": m.extra or None,
+        "installed": m.installed,
+    }
+
+
+def _needs(m: ModelEntry) -> str:
+    """The extra that brings what a model needs, and whether it is there."""
+    return f"[{m.extra}]" + ("" if m.installed else ", not installed") if m.needs else ""

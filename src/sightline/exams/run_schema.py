@@ -37,6 +37,9 @@ class RecordColumn(NamedTuple):
     words: tuple[str, ...] = ()
 
 
+SAMPLES: Final = "samples"
+"""Column of runs with several answers to each question: all of them in order, the first is the ``answer``."""
+
 IDS: Final = {name: RecordColumn(pl.String) for name in ("item", "scene_id", "cluster_id")}
 """Columns of every exam."""
 
@@ -58,6 +61,8 @@ class _ManifestFields:
     seeds: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
     model: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, float] = field(default_factory=dict)
+    budget: str = ""
     broken: Mapping[str, str] = field(default_factory=dict)
     checked: tuple[str, ...] = ()
     resumed: tuple[Mapping[str, Any], ...] = ()
@@ -110,6 +115,9 @@ def parse_records(
     twice = items["item"].filter(items["item"].is_duplicated())
     if len(twice):
         raise DataError("damaged records: item stands twice", file=path, field="item", found=twice[0])
+    if SAMPLES in rows.columns and not isinstance(rows.schema[SAMPLES], pl.List):
+        found = str(rows.schema[SAMPLES])
+        raise DataError("damaged records: wrong type", file=path, field=SAMPLES, expected="lists", found=found)
     return checked_columns(rows, {**IDS, **columns} if rows.height else IDS, path), items
 
 

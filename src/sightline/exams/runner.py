@@ -6,22 +6,35 @@ judgement each. `run_exam` walks through the items and writes each one's records
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import local
+from typing import Any, Final
 
 from sightline.errors import ConfigError, DataError, ModelError, PictureError
 from sightline.exams.base import Candidate, Exam, Item, given_options
-from sightline.exams.hooks import call_hook, facts_of_model
-from sightline.exams.run import Asking, Run, RunIdentity
+from sightline.exams.budget import Budget, BudgetError
+from sightline.exams.hooks import call_hook, facts_of_model, model_call
+from sightline.exams.run import Asking, ItemRecords, Run, RunIdentity
+from sightline.exams.run_schema import SAMPLES
 from sightline.plain import plain
 from sightline.skills import skills_of
 from sightline.store import Dataset
 
 Progress = Callable[[int, int], None]
 """Called with (items done, items in all)."""
+
+Ask = Callable[[Any], ItemRecords]
+
+LONG: Final = 60.0
+"""Seconds that are left to go, from which on a run is announced as a long one."""
+
+_USED: Final = {"requests": "requests", "tokens_in": "tokens read", "tokens_out": "tokens written"}
 
 
 def missing_skill(exam: Exam[Any], has: Collection[str]) -> str | None:
@@ -57,6 +70,9 @@ def run_exam(
     progress: Progress | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    samples: int = 1,
+    budget: Budget | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Run:
     """Let a model take an exam; call it again with the same folder and it goes on where it stopped.
 
@@ -73,7 +89,12 @@ def run_exam(
         progress: Called after every item.
         resume: Also go on with the answers of a model that has changed, or of which that cannot be told.
         overwrite: Ask everything again, whatever the folder holds.
+        samples: How often every item is asked, for a model that draws its answers; all are kept (`SAMPLES`).
+        budget: What a model that has the hook takes its requests from; where it is spent the run stops.
+        announce: Called once with how long the run will take and what it will use, where that is long.
     """
+    if samples < 1:
+        raise ConfigError(f"samples must be at least 1, found {samples}")
     if resume and overwrite:
         raise ConfigError("to resume a run and to overwrite it exclude each other")
     if limit is not None and limit < 0:
@@ -82,7 +103,7 @@ def run_exam(
     exam = exam.settled(data)
     identity = RunIdentity(
         exam=exam.name,
-        options=exam.identity(data),
+        options=exam.identity(data) | ({SAMPLES: samples} if samples > 1 else {}),
         model=candidate.spec,
         model_name=candidate.name,
         model_fingerprint=candidate.fingerprint,
@@ -101,10 +122,14 @@ def run_exam(
         if any(item.id not in run.done for item in due):
             call_hook(candidate.model, "prepare", exam.name, lambda: exam.study(candidate.model, data))
             run.note(model=facts_of_model(candidate.model))
-        _ask_all(exam, candidate, data, run, due, progress)
+        if hasattr(candidate.model, "budget"):
+            candidate.model.budget = budget
+        with _noting_usage(run, candidate.model):
+            ask = _Asker(exam, candidate.model, data, samples)
+            _ask_all(ask, run, due, progress, announce)
         run.close(finished=all(item.id in run.done or item.id in run.broken for item in items))
         run.asking = Asking(
-            items=None if limit is None else frozenset(item.id for item in due),
+            items=None if limit is None and "budget" not in run.manifest else _within(run, due),
             asked=sum(item.id in run.done for item in due) - kept,
             kept=kept,
             kept_from=run.kept_from if kept else None,
@@ -113,26 +138,127 @@ def run_exam(
     return run
 
 
+def _within(run: Run, due: Sequence[Any]) -> frozenset[str]:
+    """Ids of the items that a bounded run is scored on."""
+    spent = "budget" in run.manifest
+    return frozenset(item.id for item in due if not spent or item.id in run.done)
+
+
+class _Asker:
+    """Asks one model item after item, or several at once from threads of their own; each as often as wanted."""
+
+    def __init__(self, exam: Exam[Any], model: Any, data: Dataset, samples: int) -> None:
+        self.exam, self.model, self.data, self.samples = exam, model, data, samples
+        self.at_once = max(1, int(getattr(model, "concurrency", 1)))
+        self._threads = local()
+
+    def records(self, items: Sequence[Any]) -> Iterator[tuple[Any, ItemRecords | PictureError]]:
+        """Every item with its records, or why its picture cannot be read; in the order of the items."""
+        if self.at_once == 1:
+            for item in items:
+                yield item, self._asked(item)
+            return
+        with ThreadPoolExecutor(self.at_once, thread_name_prefix="asking") as pool:
+            waiting: deque[tuple[Any, Future[ItemRecords | PictureError]]] = deque()
+            try:
+                for item in items:
+                    waiting.append((item, pool.submit(self._asked, item)))
+                    if len(waiting) >= 2 * self.at_once:
+                        first, answer = waiting.popleft()
+                        yield first, answer.result()
+                while waiting:
+                    first, answer = waiting.popleft()
+                    yield first, answer.result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _asked(self, item: Any) -> ItemRecords | PictureError:
+        ask: Ask | None = getattr(self._threads, "ask", None)
+        if ask is None:
+            ask = self._threads.ask = self.exam.asker(self.model, self.data)
+        try:
+            with _naming(item):
+                return self._sampled(ask, item)
+        except PictureError as error:
+            return error
+
+    def _sampled(self, ask: Ask, item: Any) -> ItemRecords:
+        """Records of the first asking, with the answers of all."""
+        drawn = []
+        for number in range(self.samples):
+            begin = getattr(self.model, "begin_sample", None)
+            if callable(begin):
+                with model_call(self.model, "begin_sample"):
+                    begin(number)
+            drawn.append(ask(item))
+        first = drawn[0]
+        if self.samples == 1:
+            return first
+        for other in drawn[1:]:
+            if other.columns.get("truth") != first.columns.get("truth"):
+                raise ModelError("asked again it was asked something else: --samples goes with given boxes")
+        answers = [list(of) for of in zip(*(one.columns["answer"] for one in drawn), strict=True)]
+        return ItemRecords(first.shared, {**first.columns, SAMPLES: answers})
+
+
 def _ask_all(
-    exam: Exam[Any], candidate: Candidate, data: Dataset, run: Run, due: Sequence[Any], progress: Progress | None
+    ask: _Asker, run: Run, due: Sequence[Any], progress: Progress | None, announce: Callable[[str], None] | None
 ) -> None:
-    ask = exam.asker(candidate.model, data)
     if run.broken:  # an item that was broken is tried again
         run.broken = {}
         run.note(broken={})
-    for number, item in enumerate(due, start=1):
-        if item.id not in run.done:
-            try:
-                with _naming(item):
-                    records = ask(item)
-            except PictureError as error:
-                run.note_broken(item.id, str(error))
+    run.manifest.pop("budget", None)
+    left = [item for item in due if item.id not in run.done]
+    done, start = len(due) - len(left), time.monotonic()
+    if progress is not None and done:
+        progress(done, len(due))
+    try:
+        for number, (item, answer) in enumerate(ask.records(left), start=1):
+            if isinstance(answer, PictureError):
+                run.note_broken(item.id, str(answer))
             else:
-                run.append(item.id, item.scene_id, item.cluster_id, records)
-        if progress is not None:
-            progress(number, len(due))
+                run.append(item.id, item.scene_id, item.cluster_id, answer)
+            if announce is not None and number == ask.at_once:
+                _announce(announce, ask, len(left) - number, (time.monotonic() - start) / number, number)
+            if progress is not None:
+                progress(done + number, len(due))
+    except BudgetError as spent:
+        run.note(budget=f"{spent}: {len(run.done)} of {len(due)} items are answered")
     if due and all(item.id in run.broken for item in due):
         raise DataError(f"no picture could be read; the first: {next(iter(run.broken.values()))}")
+
+
+def _announce(announce: Callable[[str], None], ask: _Asker, left: int, seconds: float, asked: int) -> None:
+    """Say how long the rest takes and what it uses, by what the first items took, where that is long."""
+    if left * seconds < LONG:
+        return
+    hours, minutes = divmod(round(left * seconds / 60), 60)
+    usage = _usage(ask.model)
+    used = [f"{usage[key] / asked * left:,.0f} {word}" for key, word in _USED.items() if usage.get(key)]
+    about = " and ".join([f"{hours} h {minutes} min" if hours else f"{minutes} min", *used])
+    announce(f"{left:,} items to go, about {about} by the first {asked}; --budget bounds it")
+
+
+@contextmanager
+def _noting_usage(run: Run, model: Any) -> Iterator[None]:
+    """Around the asking: what it used is added to what the run used before."""
+    before = _usage(model)
+    try:
+        yield
+    finally:
+        after = _usage(model)
+        if after:
+            known: Mapping[str, float] = run.manifest.get("usage", {})
+            more = {name: known.get(name, 0) + value - before.get(name, 0) for name, value in after.items()}
+            run.note(usage={name: round(value, 3) for name, value in more.items()})
+
+
+def _usage(model: Any) -> dict[str, float]:
+    usage = getattr(model, "usage", None)
+    if not callable(usage):
+        return {}
+    with model_call(model, "usage"):
+        return {str(name): value for name, value in usage().items()}
 
 
 @contextmanager

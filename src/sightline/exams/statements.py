@@ -19,9 +19,9 @@ from sightline.errors import DataError, PictureError
 from sightline.exams.base import Entrants, Exam, Measures, Name, check_split, option
 from sightline.exams.hooks import model_call
 from sightline.exams.run import ItemRecords, RunRecords
-from sightline.exams.turing.conversation import NO, REPLIES, YES, quoted, read_reply
+from sightline.exams.turing.conversation import NO, REPLIES, YES, more_than, read_reply
 from sightline.scenes import Scene, View
-from sightline.skills import UNPARSED, Asked, StatementsStudy
+from sightline.skills import Asked, StatementsStudy
 from sightline.store import Dataset
 from sightline.text import counted
 
@@ -117,9 +117,7 @@ class StatementsExam(Exam[StatementsItem]):
                 given = model.answer(asked)
             reply, truth = read_reply(given), YES if statement.is_true else NO
             values = (statement.text, statement.relation, truth, reply, reply == truth)
-            for column, value in zip(
-                columns.values(), (*values, quoted(given) if reply == UNPARSED else ""), strict=True
-            ):
+            for column, value in zip(columns.values(), (*values, more_than(reply, given)), strict=True):
                 column.append(value)
         return ItemRecords({}, columns)
 

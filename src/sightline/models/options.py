@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,14 +17,15 @@ from sightline.hints import did_you_mean
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 _SERVICES: Final = {
-    "openai": "url=https://api.openai.com/v1,kind=chat,model={},key=OPENAI_API_KEY",
-    "ollama": "url=http://localhost:11434/v1,kind=chat,model={}",
-    **dict.fromkeys(("vllm", "llama", "llamacpp", "lmstudio"), "url=http://localhost:8000/v1,kind=chat,model={}"),
-    **dict.fromkeys(("anthropic", "azure", "chat", "gemini", "mistral"), "url=URL,kind=chat,model={}"),
+    "ollama": "{},url=http://localhost:11434/v1",
+    **dict.fromkeys(("vllm", "llama", "llamacpp", "lmstudio"), "{},url=http://localhost:8000/v1"),
+    **dict.fromkeys(("anthropic", "azure", "chat", "gemini", "gpt", "mistral"), "{},url=BASE_URL"),
 }
-"""What others call a server that speaks OpenAI's chat completions → options of ``http``."""
+"""What others call a server that speaks OpenAI's chat completions → what follows ``openai:``."""
 
-_HUBS: Final = ("hf", "huggingface", "hub", "transformers", "vlm")
+_HUBS: Final = ("huggingface", "hub", "transformers", "vlm")
+EXTRA: Final = "extra"
+"""Option whose parts, ``extra.KEY=VALUE``, go to a server as they are."""
 
 
 def parse(model: str, text: str, alone: str = "") -> dict[str, str]:
@@ -36,19 +38,25 @@ def parse(model: str, text: str, alone: str = "") -> dict[str, str]:
 
     >>> parse("size", "margin=0.1,overlap=auto"), parse("onnx", "net.onnx,output=logits", "path")
     ({'margin': '0.1', 'overlap': 'auto'}, {'path': 'net.onnx', 'output': 'logits'})
+    >>> parse("openai", "http://localhost:8000/v1#llava", "model")
+    {'model': 'llava', 'url': 'http://localhost:8000/v1'}
     """
     options: dict[str, str] = {}
     for place, part in enumerate(text.split(",") if text else ()):
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        if alone and not place and not equals:
-            key, equals, value = alone, "=", key
+        if alone and not place and (not equals or "://" in key):
+            key, equals, value = alone, "=", part.strip()
+            if "://" in value:
+                options["url"], sharp, value = value.rpartition("#")
+                if not sharp:
+                    raise ConfigError(f"{model}: which model is it? Name it behind the address: BASE_URL#MODEL")
         if not (equals and key and value):
             found = "something else; in an address a comma is %2C" if "://" in text else repr(part)
             raise ConfigError(f"{model}: expected option=value, found {found}")
         if key in options:
             raise ConfigError(f"{model}: option {key!r} is given twice")
         options[key] = value
-    return options
+    return {key: options[key] for key in sorted(options, key=lambda key: key != alone)} if alone else options
 
 
 def bind(
@@ -63,7 +71,10 @@ def bind(
     hints = _hints(target)
     values = dict(preset)
     for key, text in given.items():
-        if key not in parameters:
+        if key.startswith(f"{EXTRA}.") and EXTRA in parameters:
+            _nest(values.setdefault(EXTRA, {}), key.split(".")[1:], _json_value(text))
+            continue
+        if key not in parameters or key == EXTRA:
             raise _unknown_option(model, key, list(parameters))
         try:
             values[key] = convert(text, hints.get(key, Any))
@@ -73,6 +84,25 @@ def bind(
     if missing:
         raise ConfigError(f"{model} needs the option {missing[0]}, as in {model}:{missing[0]}=…")
     return values
+
+
+def _json_value(text: str) -> Any:
+    """The JSON value a text is, else the text.
+
+    >>> _json_value("false"), _json_value("0.5"), _json_value("low")
+    (False, 0.5, 'low')
+    """
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _nest(values: dict[str, Any], names: list[str], value: Any) -> None:
+    """Put a value into an object of objects."""
+    for name in names[:-1]:
+        values = values.setdefault(name, {})
+    values[names[-1]] = value
 
 
 def convert(text: str, hint: Any) -> Any:
@@ -118,8 +148,8 @@ def _expected(arm: Any) -> str:
 def spelling_of(spec: str) -> str:
     """How a spec should be written that follows another tool's habits; empty where nothing comes to mind.
 
-    >>> spelling_of("hf:org/name"), spelling_of("https://example.org/answer")
-    ('vlm:hub=org/name', 'http:url=https://example.org/answer')
+    >>> spelling_of("huggingface:org/name"), spelling_of("ollama:llava")
+    ('hf:org/name', 'openai:llava,url=http://localhost:11434/v1')
     """
     head, _, rest = spec.partition(":")
     if head in ("http", "https") and rest.startswith("//"):
@@ -127,14 +157,14 @@ def spelling_of(spec: str) -> str:
     if head == "http" and rest:
         return f"http:url={rest if '//' in rest else f'http://{rest}'}"
     if head in _SERVICES:
-        return f"http:{_SERVICES[head].format(rest or 'NAME')}"
+        return f"openai:{_SERVICES[head].format(rest or 'NAME')}"
     place = rest if head in _HUBS else spec if not rest else ""
     if (Path(place) / "config.json").is_file() and place:
-        return f"vlm:path={place}"
+        return f"hf:{place}"
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).exists() and Path(place).suffix != ".py":
-        return f"vlm:hub={place}"
+        return f"hf:{place}"
     if head in _HUBS:
-        return f"vlm:path={place or 'FOLDER'}"
+        return f"hf:{place or 'PATH-OR-ID'}"
     first = {"depth": "folder", "depth_tuned": "folder", "onnx_depth": "path"}
-    first |= dict.fromkeys(("predictions", "detections", "predicate_answers", "answers"), "path")
+    first |= dict.fromkeys(("predictions", "detections", "predicate_answers"), "path")
     return f"{head}:{first[head]}={rest}" if head in first and rest else ""

@@ -9,11 +9,14 @@ Nothing is imported until it is asked for. A spec is one of::
                                          to the Turing exam may also be .jsonl), or a detections CSV
     path/to/weights.safetensors          a model trained here: a SORNet, ViewNet, classifier, segmenter, DPM…
     weights.safetensors:glances=5        a SORNet checkpoint with options
+    answers:path/to/predictions.csv      the same
     bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
+    onnx:depth.onnx+tflite:boxes.tflite  a depth estimator and a detector: relations by the Depth rule
     tflite:path/to/detector.tflite       a network in a file of another runtime: tflite, onnx
-    best_box+mine.py:Detector            class scores of any detector
-    vlm:path=folder                      a vision-language model of transformers
-    http:url=http://localhost:8000/answer  a model behind a server
+    best_box+mine.py:Detector            class scores of any detector; pixel_share+ of any segmenter
+    hf:folder, hf:org/name               a model of transformers: its config says what it can do
+    openai:NAME, openai:BASE_URL#NAME    a vision-language model behind an OpenAI-compatible server
+    http:url=http://localhost:8000/answer  a model behind a server of one's own
 """
 
 from __future__ import annotations
@@ -27,16 +30,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b, file_digest
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from sightline.errors import MissingExtraError, ModelError, SightlineError
-from sightline.exams.base import Candidate
+from sightline.exams.base import Candidate, Exam
+from sightline.exams.registry import EXAMS, exam_class
 from sightline.exams.run import UNKNOWN_MODEL
 from sightline.hints import did_you_mean
-from sightline.models.composite import Composite
+from sightline.models.composite import Composite, own_model, with_depth_rule
 from sightline.models.identity import object_fingerprint
 from sightline.models.options import bind, parse, spelling_of
 from sightline.skills import skills_of
@@ -44,6 +49,9 @@ from sightline.text import without_secrets
 
 _PYTHON = re.compile(r"(.+\.py):([^\W\d]\w*)")
 _WEIGHTS = re.compile(r"(.+?\.safetensors)(?::(.*))?", re.IGNORECASE)
+
+_REMOTE: Final = ("http", "openai")
+"""Models that are known by what they say of themselves, whatever files happen to have their names."""
 
 GROUP: Final = "sightline.models"
 """Entry point group in which other packages announce their models."""
@@ -62,6 +70,8 @@ class ModelEntry:
         blind: It never looks at a picture, or at anything made from one.
         learns: It cannot answer without a training split.
         alone: Option whose value may stand alone behind the name, as in ``onnx:FILE``.
+        needs: Packages that must be installed beside the usual ones.
+        extra: Extra of Sightline that brings them.
     """
 
     name: str
@@ -72,8 +82,17 @@ class ModelEntry:
     blind: bool = False
     learns: bool = False
     alone: str = ""
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+
+    @property
+    def installed(self) -> bool:
+        """Whether all packages it needs are there."""
+        return all(find_spec(package) is not None for package in self.needs)
 
 
+_LANGUAGE: Final = "relate, predicates, answer, viewpoint"
+_EVERY: Final = "relate, detect, predicates, answer, viewpoint, classify, segment, estimate_depth"
 _TUNED: Final = {"margin": "tuned"}
 _PRIOR: Final = "commoner answer given the {} of both, cross-fitted by scene"
 # (skills, module below sightline.models) → name, class or factory, description, flags, preset options
@@ -142,14 +161,14 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
         ("pixel_count", "PixelCount", "the class's true pixels: inequality (1) always holds", "", {}),
         ("context_only", "ContextOnly", "the number of other classes: inequality (1) never holds", "", {}),
     ],
-    ("answer", "adapters.answers"): [
-        ("answers", "TuringAnswers", "Turing answers from a CSV or JSONL; path=PATH", "", {})
+    ("relate, detect, predicates, answer, viewpoint, classify", "adapters.answers"): [
+        ("answers", "open_answers", "answers made elsewhere, of any exam, or detections; answers:FILE", "file", {})
     ],
-    ("classify, segment, detect", "adapters.tflite"): [
-        ("tflite", "tflite", "a TensorFlow Lite detector, classifier or segmenter; tflite:FILE", "file", {})
+    ("relate, detect, classify, segment, estimate_depth", "adapters.tflite"): [
+        ("tflite", "tflite", "a TensorFlow Lite network, described beside it; tflite:FILE", "file", {})
     ],
-    ("classify, segment", "adapters.onnx"): [
-        ("onnx", "onnx", "an ONNX classifier or segmenter, class list beside it; onnx:FILE", "file", {})
+    ("relate, detect, classify, segment, estimate_depth", "adapters.onnx"): [
+        ("onnx", "onnx", "an ONNX network, described beside it; onnx:FILE", "file", {})
     ],
     ("classify", "picture_nets"): [
         ("classifier", "classifier", "a classifier trained here; classifier:FILE", "file", {})
@@ -157,14 +176,33 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ("segment", "picture_nets"): [
         ("segmenter", "segmenter", "a segmenter trained here or by transformers; segmenter:FILE", "file", {})
     ],
-    ("classify", "composite"): [("best_box", "BestBox", "class scores of a detector; best_box+DETECTOR", "", {})],
-    ("answer", "adapters.vlm"): [
+    ("classify", "composite"): [
+        ("best_box", "BestBox", "class scores of a detector; best_box+DETECTOR", "", {}),
+        ("pixel_share", "PixelShare", "class scores of a segmenter; pixel_share+SEGMENTER", "", {}),
+    ],
+    (_EVERY, "adapters.hf"): [
+        ("hf", "hf", "a model of transformers, as its config says; hf:FOLDER or hf:ORG/NAME", "file", {})
+    ],
+    (_LANGUAGE, "adapters.chat"): [
+        ("openai", "openai", "an OpenAI-compatible endpoint; openai:MODEL or openai:BASE_URL#MODEL", "model", {}),
+        ("http", "http", "a server of your own: skill answer; url=URL, or with kind=chat,model=NAME", "", {}),
+    ],
+    (_LANGUAGE, "adapters.vlm"): [
         ("vlm", "VisionLanguage", "a vision-language model; path=FOLDER or hub=ORG/NAME", "", {})
     ],
-    ("answer", "adapters.http"): [
-        ("http", "http", "a model behind a server; url=URL, or with kind=chat,model=NAME", "", {})
-    ],
 }
+
+_NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
+    "sornet": (("torch", "safetensors"), "torch"),
+    "picture_nets": (("torch", "safetensors"), "torch"),
+    "adapters.vlm": (("torch", "transformers"), "vlm"),
+    "adapters.hf": (("torch", "transformers"), "vlm"),
+    "adapters.onnx": (("onnxruntime",), "onnx"),
+    "adapters.tflite": (("ai_edge_litert",), "tflite"),
+}
+"""Module → packages it needs beside the usual ones, and the extra that brings them."""
+_NEEDS_OF: Final = {"onnx_depth": (("onnxruntime",), "onnx")}
+"""The same of single models."""
 
 MANIFEST: Final[Mapping[str, ModelEntry]] = MappingProxyType(
     {
@@ -176,7 +214,8 @@ MANIFEST: Final[Mapping[str, ModelEntry]] = MappingProxyType(
             options,
             "blind" in flags,
             "learns" in flags,
-            "path" if "file" in flags else "",
+            "path" if "file" in flags else "model" if "model" in flags else "",
+            *_NEEDS_OF.get(name, _NEEDS.get(module, ((), ""))),
         )
         for (skills, module), rows in _BUILT_IN.items()
         for name, maker, text, flags, options in rows
@@ -188,6 +227,27 @@ MANIFEST: Final[Mapping[str, ModelEntry]] = MappingProxyType(
 def available() -> list[ModelEntry]:
     """Every model that has a name, built in first."""
     return list(_entries().values())
+
+
+def exams_of(skills: Sequence[str]) -> tuple[str, ...]:
+    """Names of the exams that a model with these skills can take, with some of their options at least.
+
+    >>> exams_of(["answer"])
+    ('turing', 'statements', 'context')
+    """
+    names = []
+    for name in EXAMS:
+        groups = [exam.skills for exam in _variants(exam_class(name))]
+        if any(set(group) <= set(skills) for several in groups for group in several):
+            names.append(name)
+    return tuple(names)
+
+
+def _variants(kind: type[Exam[Any]]) -> list[Exam[Any]]:
+    """An exam with its defaults, and where boxes may be a model's own also with those."""
+    words = getattr(kind, "boxes", "")  # the default: truth or given
+    others = {"truth": ("detected", "perfect"), "given": ("detected",)}.get(words, ())
+    return [kind(), *(kind(boxes=word) for word in others)]  # type: ignore[call-arg]
 
 
 def load(spec: str, wanted: Sequence[str] = ()) -> object:
@@ -208,7 +268,7 @@ def load(spec: str, wanted: Sequence[str] = ()) -> object:
     parts = _parts(spec)
     if len(parts) == 2:
         return Composite(load(parts[0], wanted or ("relate",)), load(parts[1], ("detect",)))
-    model = _loader(spec, wanted)()
+    model = with_depth_rule(_loader(spec, wanted)())
     if not getattr(model, "name", None):
         with suppress(AttributeError, TypeError):  # frozen or slotted: name_of still knows
             model.name = _display(without_secrets(spec))
@@ -226,6 +286,7 @@ def candidate(model: object, name: str = "", *, wanted: Sequence[str] = ()) -> C
     if not isinstance(model, str):
         called = name or name_of(model)
         hashed = object_fingerprint(model)
+        model = with_depth_rule(model)
         return Candidate(spec=called, name=called, model=model, fingerprint=hashed, loadable=False)
     spec = canonical(model)
     loaded = load(spec, wanted)
@@ -272,7 +333,7 @@ def spec_fingerprint(spec: str, model: object) -> str:
         model: What it stands for.
     """
     parts = _parts(spec)
-    models = [model.first, model.detector] if isinstance(model, Composite) else [model]
+    models = model.parts if isinstance(model, Composite) else [model]
     hashes = [_fingerprint_one(*pair) for pair in zip(parts, models, strict=True)]
     unknown = [hashed for hashed in hashes if hashed.startswith(UNKNOWN_MODEL)]
     if unknown or len(hashes) == 1:
@@ -282,7 +343,9 @@ def spec_fingerprint(spec: str, model: object) -> str:
 
 def _fingerprint_one(spec: str, model: object) -> str:
     if python := _PYTHON.fullmatch(spec):
-        return object_fingerprint(model, Path(python[1]))
+        return object_fingerprint(own_model(model), Path(python[1]))
+    if spec.partition(":")[0] in _REMOTE:
+        return str(getattr(model, "fingerprint", ""))
     if spec.partition(":")[0] in MANIFEST or _is_answers(spec) or _WEIGHTS.fullmatch(spec):
         return fingerprint(spec) or str(getattr(model, "fingerprint", ""))  # shipped weights change with a release
     return object_fingerprint(model)  # of another package
@@ -357,7 +420,7 @@ def _loader(spec: str, wanted: Sequence[str]) -> Callable[[], Any]:
     if head in entries:
         if rest and ("=" not in rest or rest.startswith("//")) and spelling_of(spec):
             raise _unknown(spec, entries)
-        return partial(_build, entries[head], parse(head, rest, entries[head].alone))
+        return partial(_build, entries[head], parse(head, rest, entries[head].alone), wanted)
     if python := _PYTHON.fullmatch(spec):
         file, name = _present(python[1]), python[2]
         return lambda: _resolve("sightline.models.adapters.python:load_object")(file, name)
@@ -450,8 +513,8 @@ def _unknown(spec: str, known: Mapping[str, ModelEntry]) -> ModelError:
         return ModelError(f"unknown model {without_secrets(spec)!r}, did you mean {without_secrets(spelling)!r}?")
     near = did_you_mean(name, known) or ";"
     return ModelError(
-        f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object, predictions.csv or "
-        "a checkpoint, weights.safetensors"
+        f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object, hf:PATH-OR-ID, "
+        "onnx:FILE, openai:MODEL, predictions.csv or a checkpoint, weights.safetensors"
     )
 
 
@@ -472,10 +535,11 @@ def _imported(name: str, path: str) -> Callable[..., Any]:
         raise ModelError(f"{name}: cannot import {path}: {error}") from error
 
 
-def _build(entry: ModelEntry, given: Mapping[str, str]) -> Any:
+def _build(entry: ModelEntry, given: Mapping[str, str], wanted: Sequence[str]) -> Any:
     """Call the entry's class or factory with its preset and the given options."""
     target = _imported(entry.name, entry.path)
-    return _called(entry.name, partial(target, **bind(entry.name, target, entry.options, given)))
+    told = {"wanted": wanted} if entry.name == "answers" else {}
+    return _called(entry.name, partial(target, **bind(entry.name, target, {**entry.options, **told}, given)))
 
 
 def _called(name: str, make: Callable[[], Any]) -> Any:

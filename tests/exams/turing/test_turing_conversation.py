@@ -61,7 +61,7 @@ def test_replies(given: object, word: str) -> None:
 @given(st.one_of(st.text(), st.integers(), st.none(), st.lists(st.text())))
 def test_every_reply_is_one_of_the_words_and_can_be_written_down(said: object) -> None:
     assert read_reply(said) in set(REPLIES) - {LATE}
-    assert len(quoted(said).encode()) <= 4 * 200
+    assert len(quoted(said).encode()) <= 4 * 600
 
 
 def test_a_lone_surrogate_is_quoted() -> None:

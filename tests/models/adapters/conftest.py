@@ -30,6 +30,14 @@ def pictured_exam(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> 
 
 
 @pytest.fixture(scope="session")
+def tiny_vlm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A LLaVA of a few thousand random weights, in a folder."""
+    from tiny_models import vision_language
+
+    return vision_language(tmp_path_factory.mktemp("vlm") / "tiny")
+
+
+@pytest.fixture(scope="session")
 def asked() -> MakeAsked:
     """Builds a question about a noisy picture of 40 × 20 pixels, after one that found cube 1 in its left half."""
     noise = np.random.default_rng(0).integers(0, 256, (20, 40, 3), dtype=np.uint8)

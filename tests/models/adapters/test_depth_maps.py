@@ -46,21 +46,21 @@ def save(path: Path, values: Any = MAP) -> None:
 )
 def test_found(tmp_path: Path, name: str) -> None:
     save(tmp_path / name)
-    np.testing.assert_array_equal(DepthFolder(tmp_path, zero_is_unknown=False).depth_map(VIEW), MAP)
+    np.testing.assert_array_equal(DepthFolder(tmp_path, zero_is_unknown=False).estimate_depth(VIEW), MAP)
 
 
 def test_png_zero_is_a_hole_unless_inverse(tmp_path: Path) -> None:
     save(tmp_path / "x.png", MAP * 10_000)
-    holed = load(f"depth:folder={tmp_path}").source.depth_map(VIEW)
+    holed = load(f"depth:folder={tmp_path}").source.estimate_depth(VIEW)
     np.testing.assert_array_equal(holed, [[10_000, 20_000], [np.nan, 40_000]])
-    assert load(f"depth:folder={tmp_path},inverse=true").source.depth_map(VIEW)[1, 0] == 0
+    assert load(f"depth:folder={tmp_path},inverse=true").source.estimate_depth(VIEW)[1, 0] == 0
 
 
 def test_axes_of_length_one_are_dropped(tmp_path: Path) -> None:
     save(tmp_path / "x.npy", MAP[None, :, :, None])
-    np.testing.assert_array_equal(DepthFolder(tmp_path).depth_map(VIEW), MAP)
+    np.testing.assert_array_equal(DepthFolder(tmp_path).estimate_depth(VIEW), MAP)
     save(tmp_path / "x.npy", np.ones((1, 1, 5)))
-    assert DepthFolder(tmp_path).depth_map(VIEW).shape == (1, 5)
+    assert DepthFolder(tmp_path).estimate_depth(VIEW).shape == (1, 5)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_missing_map_names_the_image(tmp_path: Path, view_id: str) -> None:
     save(tmp_path / "secret.npy")
     (tmp_path / "maps" / "a").mkdir(parents=True)
     with pytest.raises(MissingMapError) as raised:
-        DepthFolder(tmp_path / "maps").depth_map(View(view_id))
+        DepthFolder(tmp_path / "maps").estimate_depth(View(view_id))
     assert f"no depth map for image {view_id} in" in str(raised.value)
 
 
@@ -108,7 +108,7 @@ def test_a_bad_map_names_the_file(tmp_path: Path, name: str, content: Any) -> No
     else:
         np.save(tmp_path / name, content, allow_pickle=True)
     with pytest.raises(ModelError) as raised:
-        DepthFolder(tmp_path).depth_map(VIEW)
+        DepthFolder(tmp_path).estimate_depth(VIEW)
     assert f"{name}: " in str(raised.value)
 
 
@@ -137,9 +137,9 @@ def test_without_the_runtime_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     view = View("x", load_image=lambda: np.zeros((4, 4, 3), dtype=np.uint8))
     with pytest.raises(MissingExtraError, match=r"sightline-exams\[onnx\]"):
-        OnnxDepth(tmp_path / "net.onnx").depth_map(view)
+        OnnxDepth(tmp_path / "net.onnx").estimate_depth(view)
     with pytest.raises(MissingMapError, match="no photo of image x"):
-        OnnxDepth(tmp_path / "net.onnx").depth_map(View("x"))
+        OnnxDepth(tmp_path / "net.onnx").estimate_depth(View("x"))
 
 
 @pytest.mark.realdata
@@ -150,7 +150,7 @@ def test_a_real_network_sees_the_floor_in_front(weights: Path, real_data: Path, 
     network = weights / "fastdepth_7.onnx"
     rule = load(f"depth:onnx={network}")
     view = View("x", load_image=lambda: np.asarray(Image.open(photo).convert("RGB")))
-    metres = rule.source.depth_map(view)
+    metres = rule.source.estimate_depth(view)
     assert metres.shape == (224, 224)
     assert 0.1 < np.median(metres) < 20.0
     pairs = ask([(0.1, 0.8, 0.9, 1.0), (0, 0, 1, 1)], [(0.1, 0.1, 0.9, 0.4), (0, 0, 1, 1)])
@@ -160,7 +160,7 @@ def test_a_real_network_sees_the_floor_in_front(weights: Path, real_data: Path, 
     expected = 3 if abs(means[0] - means[1]) <= 0.02 else 1 + int(means[0] > means[1])
     assert rule.relate(pairs).depth.tolist() == [expected, 3]
     again = pickle.loads(pickle.dumps(load(f"onnx_depth:path={network},margin=0.5")))
-    np.testing.assert_array_equal(again.source.depth_map(view), metres)
+    np.testing.assert_array_equal(again.source.estimate_depth(view), metres)
     assert again.facts()["margin"] == 0.5
     with pytest.raises(ModelError, match="not an ONNX model"):
-        OnnxDepth(photo).depth_map(view)
+        OnnxDepth(photo).estimate_depth(view)

@@ -69,7 +69,7 @@ def test_an_object_that_takes_no_name(file: Path) -> None:
         (
             "number",
             "int has no skill (expected a method relate() or detect() or predicates() or answer() or viewpoint() "
-            "or classify() or segment())",
+            "or classify() or segment() or estimate_depth())",
         ),  # not a model
         ("broken", "mine.py:broken: calling it failed: RuntimeError: no weights (line 21)"),  # factory fails
         ("Needy", "calling it failed: TypeError"),  # class wants arguments

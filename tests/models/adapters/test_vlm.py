@@ -24,61 +24,11 @@ from sightline.store import Dataset
 torch = pytest.importorskip("torch", reason="networks need torch")
 transformers: Any = pytest.importorskip("transformers", reason="needs the extra vlm")
 
-TALK = (
-    "{% for m in messages %}{% for c in m['content'] %}"
-    "{% if c['type'] == 'image' %}<image>{% else %}{{ c['text'] }}{% endif %}"
-    "{% endfor %}{% endfor %}{% if add_generation_prompt %} So:{% endif %}"
-)
-
-
-def tokenizer() -> Any:
-    """One token a byte, but for yes and no."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    special = ["<pad>", "<s>", "</s>", "<image>"]
-    words = [*special, *sorted(pre_tokenizers.ByteLevel.alphabet()), "ye", "yes", "no"]
-    merges = [("y", "e"), ("ye", "s"), ("n", "o")]
-    made = Tokenizer(models.BPE(vocab={word: i for i, word in enumerate(words)}, merges=merges))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made,
-        pad_token="<pad>",
-        bos_token="<s>",
-        eos_token="</s>",
-        extra_special_tokens=["<image>"],
-    )
-
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tiny_vlm: Path) -> Path:
     """A LLaVA of a few thousand random weights."""
-    words = tokenizer()
-    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
-    seeing = transformers.CLIPVisionConfig(**small, num_hidden_layers=2, image_size=28, patch_size=14)
-    telling = transformers.LlamaConfig(
-        **small, num_hidden_layers=1, vocab_size=len(words), pad_token_id=0, bos_token_id=1, eos_token_id=2
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = transformers.LlavaForConditionalGeneration(
-            transformers.LlavaConfig(vision_config=seeing, text_config=telling, image_token_index=3)
-        )
-        for weight in model.parameters():  # as they come they are so small that nothing matters
-            torch.nn.init.normal_(weight, std=1.0)
-    pictures = transformers.CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28})
-    processor = transformers.LlavaProcessor(
-        image_processor=pictures,
-        tokenizer=words,
-        patch_size=14,
-        vision_feature_select_strategy="default",
-        num_additional_image_tokens=1,
-        chat_template=TALK,
-    )
-    made = tmp_path_factory.mktemp("vlm") / "tiny"
-    model.to(torch.bfloat16).save_pretrained(made)
-    processor.save_pretrained(made)
-    return made
+    return tiny_vlm
 
 
 def stepwise(model: VisionLanguage, inputs: Any, ids: tuple[int, ...]) -> float:
@@ -304,7 +254,8 @@ def test_a_tokenizer_without_the_words() -> None:
         (":path={folder},region=point", ConfigError, "expected draw or crop or words"),  # no such way
         (":path={folder},history=some", ConfigError, "option history: expected a whole number or all"),  # how many?
         (":path={folder},prompt=/nowhere", ConfigError, "/nowhere: cannot be read as a prompt"),  # no prompt
-        (":path={folder},temperature=1", ConfigError, "vlm has no option 'temperature'"),  # no such option
+        (":path={folder},temperatur=1", ConfigError, "vlm has no option 'temperatur', did you mean"),  # misspelt
+        (":path={folder},temperature=1", ConfigError, "by likelihood nothing is drawn"),  # nothing to draw
     ],
 )
 def test_bad_options(options: str, error: type[Exception], says: str, folder: Path) -> None:

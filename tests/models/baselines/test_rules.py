@@ -219,7 +219,7 @@ def test_depth_rule_takes_any_source(ask: Any) -> None:
     from sightline.models.baselines.depth import DepthRule
 
     class Known:
-        def depth_map(self, view: Any) -> Any:
+        def estimate_depth(self, view: Any) -> Any:
             assert view.id == "within_image/test/x"
             return np.array([[1.0, 2.0]])
 

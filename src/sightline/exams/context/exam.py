@@ -185,6 +185,8 @@ class ContextExam(Exam[ContextItem]):
         """Ask about one picture after another, while the edits of the next are made."""
         skill, (things, stuff) = self.skill_of(model), self.classes(data)
         ask = partial(ASK[skill], model)
+        if getattr(model, "concurrency", 1) > 1:  # other pictures are asked about meanwhile
+            return lambda item: ask(self.edits(item), (*things, *stuff) if skill == "segment" else things)
         ahead = Ahead(self.edits, self.items(data))
         return lambda item: ask(ahead.edits(item), (*things, *stuff) if skill == "segment" else things)
 

@@ -20,9 +20,9 @@ from sightline.exams.context.items import UNLABELLED, Edit, Edits, Flags
 from sightline.exams.hooks import model_call
 from sightline.exams.run import ItemRecords
 from sightline.exams.run_schema import RecordColumn
-from sightline.exams.turing.conversation import NO, REPLIES, YES, quoted, read_reply
+from sightline.exams.turing.conversation import NO, REPLIES, YES, more_than, read_reply
 from sightline.geometry.masks import encode
-from sightline.skills import UNPARSED, Asked, ClassScores, LabelMaps
+from sightline.skills import Asked, ClassScores, LabelMaps
 from sightline.store.label_maps import LabelMap
 
 ALPHA: Final = 0.1
@@ -166,9 +166,7 @@ def ask_answer(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecord
                 given = model.answer(asked)
             reply = read_reply(given)
             has = name in item.classes and not (edit.kind == "removal" and edit.gone == name)
-            row = _row(
-                edit, name, has, reply == (YES if has else NO), said=quoted(given) if reply == UNPARSED else ""
-            )
+            row = _row(edit, name, has, reply == (YES if has else NO), said=more_than(reply, given))
             rows.append(row | {"answer": reply})
     return _records("answer", edits, rows, ("said",))
 

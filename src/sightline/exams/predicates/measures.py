@@ -35,6 +35,7 @@ RECORDS: Final = {
     "views": RecordColumn(pl.String),
     "hidden": RecordColumn(pl.Float64, empty=True),
     **dict.fromkeys(("subject_how", "object_how"), RecordColumn(pl.String)),
+    "said": RecordColumn(pl.String, always=False),
 }
 """Columns of the records, as they are checked when a run is read."""
 
@@ -80,6 +81,9 @@ def item_records(facts: Facts, verdicts: Verdicts, views: Sequence[str]) -> Item
         "subject_how": each([facts.how[i] for i in first]),
         "object_how": each([facts.how[i] for i in second]),
     }
+    if verdicts.said:
+        places = zip(each(first.tolist()), each(second.tolist()), [*range(k)] * len(first), strict=True)
+        columns["said"] = [verdicts.said.get(place, "") for place in places]
     return ItemRecords({"n_objects": n, "views": ",".join(views)}, columns)
 
 

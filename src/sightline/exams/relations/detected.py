@@ -51,7 +51,8 @@ def detected_records(
     pairs = all_pairs(item.pairs, objects_a, objects_b, classes)
     truth = _truth_rows(item)
     if perfect:
-        judgements = Judgements(*(np.full(len(pairs), SILENT, dtype=np.int8) for _ in range(2)))
+        silence = np.full(len(pairs), SILENT, dtype=np.int8)
+        judgements = Judgements(silence, silence)
     else:
         with model_call(model, "relate"):
             given = model.relate(pairs)

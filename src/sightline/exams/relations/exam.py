@@ -369,4 +369,6 @@ def item_records(item: RelationsItem, judgements: Judgements) -> ItemRecords:
     said = {aspect: getattr(judgements, aspect)[of] for aspect, of in item.rows.items()}
     answers = [word for aspect, codes in said.items() for word in answer_words(aspect, codes)]
     columns = item.asked | {"answer": answers, "right": rightness(item.asked["truth"], answers)}
+    if judgements.said:
+        columns["said"] = [judgements.said[aspect][row] for aspect, rows in item.rows.items() for row in rows]
     return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)

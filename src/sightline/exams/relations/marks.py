@@ -45,6 +45,7 @@ RECORDS: Final = {
     "answer": RecordColumn(pl.String, empty=True),
     "right": RecordColumn(pl.Boolean, empty=True),
     "outcome": RecordColumn(pl.String, always=False),
+    "said": RecordColumn(pl.String, empty=True, always=False),
 }
 """Columns of the records, as they are checked when a run is read."""
 _UNDECIDED: Final = "no_majority"

@@ -20,6 +20,7 @@ from sightline.exams.turing.vocabulary.questions import Box, Truth, question_to_
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.scenes import View
 from sightline.skills import ABSTAIN, UNPARSED, Answer, Asked
+from sightline.text import without_reasoning
 
 Place = tuple[str, int, int]
 """(scene id, number of the stream, number of the step)."""
@@ -37,7 +38,8 @@ REPLIES: Final = (YES, NO, ABSTAIN, UNPARSED, LATE)
 
 _WORDS: Final = {"yes": YES, "true": YES, "no": NO, "false": NO, "abstain": ABSTAIN}
 _DECORATION: Final = " \t\r\n\"'`*_“”‘’.,;:!()[]"
-_LONGEST: Final = 200
+_LONGEST: Final = 600
+"""Characters of a reply that a record keeps."""
 _BOTH = re.compile(r"(yes|no|true|false|y|n)\s*(/|or\b|and\b)\s*(yes|no|true|false|y|n)\b")
 _ABSTENTION = re.compile(
     r"(i\s+|i['’]?m\s+|i am\s+)?(abstain|pass|skip|unknown|unsure|undecided|uncertain|n/a|"
@@ -83,7 +85,7 @@ def ask_model(
         )
         given, in_time, seconds = model.ask(asked, (stream.scene_id, stream.number, step.number))
         reply = read_reply(given) if in_time else LATE
-        said = quoted(given) if reply == UNPARSED else ""
+        said = more_than(reply, given)
         steps.append(replace(step, reply=reply, said=said, seconds=seconds))
         truth = step.truth is Truth.YES
         history = (*history, (asked.question, asked.text, None if withhold else truth))
@@ -195,7 +197,7 @@ def read_reply(given: object) -> str:
 
     A bool will do, as will a text that is or begins with yes, no, true or false, the single letters y and n, and
     the usual ways to decline. A reply that names both sides, and anything else, is ``unparsed``.
-    Nothing is guessed.
+    Nothing is guessed; what a model wrote of its reasoning (``<think>…</think>``) is no part of its answer.
 
     >>> [read_reply(r) for r in (True, "No.", "Yes, there is one.", "n", "I don't know", "yes or no", "maybe", 1)]
     ['yes', 'no', 'yes', 'no', 'abstain', 'unparsed', 'unparsed', 'unparsed']
@@ -204,7 +206,7 @@ def read_reply(given: object) -> str:
         return YES if given else NO
     if not isinstance(given, str):
         return UNPARSED
-    text = given.strip(_DECORATION).casefold()
+    text = without_reasoning(given).strip(_DECORATION).casefold()
     if text in ("y", "n"):
         return YES if text == "y" else NO
     if _BOTH.match(text):
@@ -215,12 +217,26 @@ def read_reply(given: object) -> str:
     return _WORDS.get(first[0], UNPARSED) if first else UNPARSED
 
 
+def more_than(reply: str, given: object) -> str:
+    """What a model returned, as a record keeps it beside the reply it was read as; empty where it says no more.
+
+    >>> [more_than("yes", given) for given in ("Yes.", True, "Yes, on the left.")]
+    ['', '', 'Yes, on the left.']
+    """
+    if reply == LATE or isinstance(given, bool | np.bool_):
+        return ""
+    is_word = isinstance(given, str) and given.strip(_DECORATION).casefold() == reply
+    return "" if is_word else quoted(given)
+
+
 def quoted(given: object) -> str:
-    """An unreadable reply as a record keeps it: its beginning, and of what is not a text its type too.
+    """A reply as a record keeps it: its beginning and its end, and of what is not a text its type too.
 
     >>> quoted("maybe"), quoted(7)
     ('maybe', 'int: 7')
     """
     text = given if isinstance(given, str) else f"{type(given).__name__}: {given!r}"
+    if len(text) > _LONGEST:  # whoever reasons says the answer last
+        text = f"{text[: _LONGEST // 2]}…{text[1 - _LONGEST // 2 :]}"
     # Lone surrogates cannot be written as UTF-8.
-    return text[:_LONGEST].encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "replace").decode()

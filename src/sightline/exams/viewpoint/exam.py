@@ -173,7 +173,8 @@ class ViewpointExam(Exam[ViewpointItem]):
         found = Detections.checked(given, type(model).__name__)
         angles = found.angles
         if not len(angles) and "viewpoint" in skills_of(model):
-            angles = _viewpoints(model, BoxedObjects(item.scene_id, item.view, found.boxes, found.categories))
+            boxed = BoxedObjects(item.scene_id, item.view, found.boxes, found.categories)
+            angles = _viewpoints(model, boxed).angles
         return detected_records(item, found, angles)
 
     def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures | RankedMeasures]:
@@ -195,8 +196,8 @@ class ViewpointExam(Exam[ViewpointItem]):
         return opened.memo(key, lambda: posed_pictures(opened, self.split, self.segmentation, self.cads))
 
 
-def _viewpoints(model: Any, objects: BoxedObjects) -> Any:
-    """The model's checked answer, (n, 3) degrees."""
+def _viewpoints(model: Any, objects: BoxedObjects) -> ViewAngles:
+    """The model's checked answer."""
     with model_call(model, "viewpoint"):
         given = model.viewpoint(objects)
-    return ViewAngles.checked(given, len(objects), type(model).__name__).angles
+    return ViewAngles.checked(given, len(objects), type(model).__name__)

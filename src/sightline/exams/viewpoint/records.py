@@ -19,7 +19,7 @@ from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.exams.viewpoint.items import ViewpointItem
 from sightline.geometry.viewpoints import Flags, Floats, Turns, rotation_gap
-from sightline.skills import Detections
+from sightline.skills import Detections, ViewAngles
 from sightline.stats.viewed_boxes import ViewedBoxes, ViewMatches, ViewRules, matches_by_class
 
 COARSE: Final = 30.0
@@ -40,13 +40,15 @@ RECORDS: Final[Mapping[str, RecordColumn]] = {
     "right": RecordColumn(pl.Boolean, empty=True),
     "difficult": RecordColumn(pl.Boolean),
     "symmetry": RecordColumn(pl.Int64),
+    "said": RecordColumn(pl.String, always=False),
 }
 """Columns of the records: angles in degrees; the truth of a detection, and the score of an object, is null."""
 
 
-def given_records(item: ViewpointItem, angles: Floats) -> ItemRecords:
+def given_records(item: ViewpointItem, answer: ViewAngles) -> ItemRecords:
     """Records of one picture whose boxes were given: a row an object whose viewpoint is known."""
-    return ItemRecords({}, _object_columns(item, item.asked, angles))
+    said = {"said": list(answer.said)} if answer.said else {}
+    return ItemRecords({}, _object_columns(item, item.asked, answer.angles) | said)
 
 
 def detected_records(item: ViewpointItem, found: Detections, angles: Floats) -> ItemRecords:

@@ -96,11 +96,11 @@ TURING_FIELDS: Final = {
 }
 
 
-_DEGREES: Final = AnswerField(NUMBER, _degrees, "not an angle", "degrees")
+DEGREES: Final = AnswerField(NUMBER, _degrees, "not an angle", "degrees")
 VIEWPOINT_FIELDS: Final = {
     "scene_id": AnswerField(TEXT, _only(str), "not a scene", "text"),
     "object": AnswerField(TEXT, _only(str), "not an object", "text"),
-    **dict.fromkeys(ANGLES, _DEGREES),
+    **dict.fromkeys(ANGLES, DEGREES),
 }
 
 

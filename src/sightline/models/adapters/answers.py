@@ -30,6 +30,7 @@ from sightline.models.adapters.answer_fields import (
     rows_by_key,
 )
 from sightline.models.adapters.image_names import image_ids, names_of, scene_ids
+from sightline.models.adapters.picture_answers import PresenceAnswers, ScoreAnswers, StatementAnswers
 from sightline.scenes import REVERSE, View
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import (
@@ -346,7 +347,16 @@ class ViewpointAnswers:
         return ViewAngles(np.vstack([self._angles, np.full(3, np.nan)])[rows].reshape(-1, 3))
 
 
-AnswersModel = Predictions | DetectionsFile | PredicateAnswers | TuringAnswers | ViewpointAnswers
+AnswersModel = (
+    Predictions
+    | DetectionsFile
+    | PredicateAnswers
+    | TuringAnswers
+    | ViewpointAnswers
+    | StatementAnswers
+    | PresenceAnswers
+    | ScoreAnswers
+)
 
 _MODELS: Final[Mapping[str, Callable[[Path], AnswersModel]]] = {
     "relate": Predictions,
@@ -354,20 +364,31 @@ _MODELS: Final[Mapping[str, Callable[[Path], AnswersModel]]] = {
     "predicates": PredicateAnswers,
     "answer": TuringAnswers,
     "viewpoint": ViewpointAnswers,
+    "statements": StatementAnswers,
+    "presence": PresenceAnswers,
+    "classify": ScoreAnswers,
 }
 _KNOWN_BY: Final = {
     ".csv": {
+        "statement": "statements",
         "predicate": "predicates",
         "step": "answer",
         "image_id": "detect",
+        "picture": "presence",
         "score": "detect",
         "azimuth": "viewpoint",
         "image_id_1": "relate",
     },
     # Lines of a Turing test may have any other key.
-    ".jsonl": {"step": "answer", "predicate": "predicates", "azimuth": "viewpoint"},
+    ".jsonl": {
+        "step": "answer",
+        "statement": "statements",
+        "picture": "presence",
+        "azimuth": "viewpoint",
+        "predicate": "predicates",
+    },
 }
-"""Column or key by which a file is known → the skill of its model; the first that a file has decides."""
+"""Column or key by which a file is known → whose model it is; the first that a file has decides."""
 
 
 def open_answers(path: Path, wanted: Sequence[str] = ()) -> AnswersModel:
@@ -380,5 +401,7 @@ def open_answers(path: Path, wanted: Sequence[str] = ()) -> AnswersModel:
     require_file(path)
     known, names = _KNOWN_BY[path.suffix.lower()], column_names(path)
     skills = [skill for name, skill in known.items() if name in names]
+    if skills[:1] == ["presence"] and "score" in names:
+        return ScoreAnswers(path)
     usual = list(known.values())[-1]
     return next(_MODELS[skill] for skill in (*skills, *wanted, usual) if skill in known.values())(path)

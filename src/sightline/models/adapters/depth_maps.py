@@ -1,6 +1,6 @@
 """Depth maps for views: from a folder of files, or from a monocular depth network in ONNX.
 
-A depth source is any object with ``depth_map(view)``; maps may have any size and unit, and may be inverse depth
+Both have the skill *estimate_depth*; maps may have any size and unit, and may be inverse depth
 (larger is closer), since the rule that reads them is told which.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from PIL import Image, UnidentifiedImageError
 
 from sightline.errors import ModelError
 from sightline.models.adapters.image_names import names_of
-from sightline.models.adapters.onnx import open_session
+from sightline.models.adapters.pictures import open_session
 from sightline.scenes import View
 
 Floats = NDArray[np.float64]
@@ -24,14 +24,6 @@ Floats = NDArray[np.float64]
 
 class MissingMapError(ModelError):
     """There is no depth map of an image; the message names it."""
-
-
-@runtime_checkable
-class DepthSource(Protocol):
-    """Anything that has a depth map of a view."""
-
-    def depth_map(self, view: View) -> Floats:
-        """(H, W) depth in the source's own unit; NaN where unknown."""
 
 
 class DepthFolder:
@@ -51,13 +43,13 @@ class DepthFolder:
         self.folder = folder
         self.zero_is_unknown = zero_is_unknown
 
-    def depth_map(self, view: View) -> Floats:
+    def estimate_depth(self, view: View) -> Floats:
         """The map of a view; MissingMapError naming the image where there is none."""
         for name in filter(_is_inside, names_of(view)):
             for suffix in (".npy", ".npz", ".png"):
                 path = self.folder / f"{name}{suffix}"
                 if path.is_file():
-                    return _plane(self._read(path), str(path))
+                    return plane(self._read(path), str(path))
         raise MissingMapError(f"no depth map for image {view.id} in {self.folder} (.npy, .npz or 16-bit .png)")
 
     def _read(self, path: Path) -> Floats:
@@ -98,7 +90,7 @@ class OnnxDepth:
             raise ModelError(f"{self.path}: expected one input N×3×H×W, found {shape}")
         return session
 
-    def depth_map(self, view: View) -> Floats:
+    def estimate_depth(self, view: View) -> Floats:
         """The network's map of the view's photo, in the network's own unit and size."""
         if view.load_image is None:
             raise MissingMapError(f"no photo of image {view.id} to make a depth map of")
@@ -109,7 +101,7 @@ class OnnxDepth:
         )
         resized = photo.resize((width, height), Image.Resampling.BILINEAR)
         batch = (np.asarray(resized, dtype=np.float32) / 255.0).transpose(2, 0, 1)[None]
-        return _plane(self._session.run(None, {entry.name: batch})[0], str(self.path))
+        return plane(self._session.run(None, {entry.name: batch})[0], str(self.path))
 
 
 def mean_in_boxes(depth: Floats, boxes: NDArray[np.float64]) -> Floats:
@@ -135,14 +127,14 @@ def mean_in_boxes(depth: Floats, boxes: NDArray[np.float64]) -> Floats:
     return means
 
 
-def _plane(values: Any, where: str) -> Floats:
+def plane(values: Any, where: str) -> Floats:
     """The map as (H, W): axes of length 1 around it are dropped."""
-    plane: Floats = np.asarray(values, dtype=np.float64)
-    while plane.ndim > 2 and 1 in plane.shape:
-        plane = plane.squeeze(plane.shape.index(1))
-    if plane.ndim != 2 or not plane.size:
-        raise ModelError(f"{where}: a depth map must be H×W, not of shape {plane.shape}")
-    return plane
+    depth: Floats = np.asarray(values, dtype=np.float64)
+    while depth.ndim > 2 and 1 in depth.shape:
+        depth = depth.squeeze(depth.shape.index(1))
+    if depth.ndim != 2 or not depth.size:
+        raise ModelError(f"{where}: a depth map must be H×W, not of shape {depth.shape}")
+    return depth
 
 
 def _is_inside(name: str) -> bool:

@@ -1,7 +1,7 @@
-"""Ask models behind a server: questions go out as JSON, answers come back.
+"""Ask models behind a server: questions go out as JSON, answers come back, in Sightline's own small form.
 
-Two kinds of server: one that speaks Sightline's own small form, and one that speaks OpenAI's chat completions, as
-vLLM, llama.cpp and others do. Only the address the user wrote is called; redirections are not followed.
+Servers that speak OpenAI's chat completions are in `adapters.chat`. Only the address the user wrote is called;
+redirections are not followed.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ import io
 import ipaddress
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from http.client import HTTPException, HTTPResponse
-from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
@@ -29,7 +27,6 @@ from PIL import Image
 
 from sightline.documents import parse_json
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.models.adapters.prompts import PromptStyle, RegionStyle
 from sightline.scenes import View
 from sightline.skills import Asked
 from sightline.text import counted, printable, secrets_of, without_secrets
@@ -192,14 +189,14 @@ class HttpAnswer:
         """What the server says."""
         reply = self.client.post(self._body(asked))
         if not isinstance(reply, dict) or not isinstance(reply.get("answer"), str | bool):
-            raise _unexpected(self.client, '{"answer": …} with a text, true or false', reply)
+            raise unexpected(self.client, '{"answer": …} with a text, true or false', reply)
         answer: str | bool = reply["answer"]
         return answer
 
     @property
     def fingerprint(self) -> str:
         """What the server is known by: its address."""
-        return _known_by(self.client, self.facts())
+        return known_by(self.client, self.facts())
 
     def facts(self) -> dict[str, Any]:
         """Where it is."""
@@ -219,102 +216,10 @@ class HttpAnswer:
 
     def _png(self, view: View) -> str:
         """The picture; remembered for the stream's other questions."""
-        if self._latest is None or self._latest[0] is not view:
-            self._latest = (view, png(Image.fromarray(view.image())))
-        return self._latest[1]
-
-
-class HttpChat:
-    """A server of OpenAI's chat completions with pictures, asked at temperature 0."""
-
-    def __init__(self, client: JsonClient, model: str, style: PromptStyle, max_new_tokens: int) -> None:
-        self.client, self.model, self.style, self.max_new_tokens = client, model, style, max_new_tokens
-        self.name = f"chat:{model},region={style.region}" + (f",history={style.history}" * bool(style.history))
-
-    def answer(self, asked: Asked) -> str:
-        """What the model wrote; nothing where it wrote nothing."""
-        reply = self.client.post(self._body(asked))
-        try:
-            written = reply["choices"][0]["message"]["content"]
-        except (KeyError, IndexError, TypeError):
-            raise _unexpected(self.client, "a chat completion", reply) from None
-        return written if isinstance(written, str) else ""
-
-    @property
-    def fingerprint(self) -> str:
-        """What the server is known by: its address, the model's name there, and how it is asked."""
-        return _known_by(self.client, self.facts())
-
-    def facts(self) -> dict[str, Any]:
-        """Where it is and how it is asked."""
-        facts = {"url": self.client.shown, "kind": "chat", "model": self.model}
-        return facts | {"max_new_tokens": self.max_new_tokens, **self.style.facts()}
-
-    def _body(self, asked: Asked) -> dict[str, Any]:
-        prompt = self.style.prompt(asked)
-        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(prompt.picture)}"}}
-        content = [picture, {"type": "text", "text": prompt.text}]
-        return {
-            "model": self.model,
-            "messages": [{"role": "user", "content": content}],
-            "max_tokens": self.max_new_tokens,
-            "temperature": 0,
-        }
-
-
-def http(
-    url: str,
-    kind: Literal["answer", "chat"] = "answer",
-    model: str | None = None,
-    key: str | None = None,
-    timeout: float = 60.0,
-    retries: int = 3,
-    backoff: float = 1.0,
-    region: RegionStyle | None = None,
-    history: int | Literal["all"] | None = None,
-    max_new_tokens: int | None = None,
-    prompt: Path | None = None,
-) -> HttpAnswer | HttpChat:
-    """Make a model of a server.
-
-    Args:
-        url: Where questions are posted; of a chat server the whole address, or its beginning up to ``/v1``.
-        kind: Sightline's own form, or OpenAI's chat completions.
-        model: With chat: the name the server knows the model by.
-        key: Name of the environment variable that has the server's key; sent as a bearer token, never written.
-        timeout: Seconds for one try.
-        retries: How often a try is repeated that failed by connection, timeout, status 429 or 5xx.
-        backoff: Seconds before the first repetition, doubled before each other.
-        region: With chat: how regions are pointed at: draw (default), crop or words.
-        history: With chat: how many of the latest questions and true answers are told, or ``all``; by default 0.
-        max_new_tokens: With chat: the longest answer, by default 16.
-        prompt: With chat: text file with a prompt of one's own.
-
-    Raises:
-        ConfigError: For what cannot be asked for.
-    """
-    chat: Mapping[str, object] = {
-        "model": model,
-        "region": region,
-        "history": history,
-        "max_new_tokens": max_new_tokens,
-        "prompt": prompt,
-    }
-    given = [name for name, value in chat.items() if value is not None]
-    if kind == "answer" and given:
-        raise ConfigError(f"http: the option {given[0]} goes with kind=chat")
-    target = checked_url(url)
-    if kind == "answer":
-        return HttpAnswer(JsonClient(target, timeout, retries, backoff, _secret(key)))
-    if model is None:
-        raise ConfigError("http: kind=chat needs the option model, the name the server knows it by")
-    if max_new_tokens is not None and max_new_tokens < 1:
-        raise ConfigError(f"http: max_new_tokens must be at least 1, found {max_new_tokens}")
-    if re.search(r"/v1/?$", target):
-        target = f"{target.rstrip('/')}/chat/completions"
-    client = JsonClient(target, timeout, retries, backoff, _secret(key))
-    style = PromptStyle.with_template(region or "draw", history or 0, prompt)
-    return HttpChat(client, model, style, max_new_tokens or 16)
+        latest = self._latest
+        if latest is None or latest[0] is not view:
+            latest = self._latest = (view, png(Image.fromarray(view.image())))
+        return latest[1]
 
 
 def png(picture: Image.Image) -> str:
@@ -324,18 +229,18 @@ def png(picture: Image.Image) -> str:
     return base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def _known_by(client: JsonClient, facts: Mapping[str, Any]) -> str:
+def known_by(client: JsonClient, facts: Mapping[str, Any]) -> str:
     """Hash of an address and of what shapes the answers; how long to wait for them does not."""
     return blake2b(json.dumps([client.url, facts], sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def _unexpected(client: JsonClient, expected: str, reply: object) -> ModelError:
+def unexpected(client: JsonClient, expected: str, reply: object) -> ModelError:
     """The error of a reply that is JSON of another form."""
     beginning = printable(json.dumps(reply, ensure_ascii=False)[:200])
     return ModelError(f"{client.shown}: expected {expected}, found {beginning}")
 
 
-def _secret(variable: str | None) -> str:
+def secret_in(variable: str | None) -> str:
     """The key; the message does not repeat the option, which may be a key given by mistake."""
     if variable is None:
         return ""

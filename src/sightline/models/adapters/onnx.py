@@ -1,23 +1,23 @@
-"""ONNX networks: how a file is opened, and those that classify or segment a picture.
+"""ONNX networks that classify or segment a picture, detect objects in it or estimate its depth.
 
-The network takes one input, an RGB picture 1×3×H×W or 1×H×W×3, bytes or floats, and puts out 1×C (a classifier) or
-1×C×H×W (a segmenter). Its metadata may say ``classes`` (one name a line, or a JSON list) and ``normalise``; else
-the classes stand in a text file beside it, and ImageNet's mean and spread are taken off floats.
+The network takes one input, an RGB picture 1×3×H×W or 1×H×W×3, bytes or floats. What its outputs are, how the input
+is scaled and which classes it knows is said by a description (`adapters.descriptions`), by its metadata
+(``classes``, one name a line or a JSON list, and ``normalise``), or by a list of classes beside it.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.errors import MissingExtraError, ModelError
+from sightline.errors import ModelError
+from sightline.models.adapters.descriptions import BoxDetector, FileDepth, NetworkDescription
 from sightline.models.adapters.pictures import (
     Output,
     PictureClassifier,
@@ -25,28 +25,9 @@ from sightline.models.adapters.pictures import (
     PictureSegmenter,
     checked_scale,
     class_names,
+    open_session,
 )
-
-
-def open_session(path: Path) -> Any:
-    """Open an ONNX file on the CPU, one session that tells errors alone.
-
-    Raises:
-        MissingExtraError: onnxruntime is not installed.
-        ModelError: No such file, or not an ONNX model.
-    """
-    if not path.is_file():
-        raise ModelError(f"{path}: no such ONNX file")
-    try:
-        runtime = importlib.import_module("onnxruntime")
-    except ImportError:
-        raise MissingExtraError("onnxruntime", extra="onnx") from None
-    options = runtime.SessionOptions()
-    options.log_severity_level = 3  # errors only
-    try:
-        return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise ModelError(f"{path}: not an ONNX model: {error}") from error
+from sightline.models.baselines.depth import DepthRule
 
 
 class OnnxNetwork:
@@ -80,31 +61,59 @@ class OnnxNetwork:
 
 
 def onnx(
-    path: Path, classes: Path | None = None, normalise: str = "", output: Output = "logits"
-) -> PictureClassifier | PictureSegmenter:
-    """Open an ONNX file as a classifier or a segmenter.
+    path: Path,
+    task: Literal["classify", "segment", "detect", "depth"] | None = None,
+    about: Path | None = None,
+    classes: Path | None = None,
+    normalise: str | None = None,
+    output: Output | None = None,
+    threshold: float | None = None,
+    inverse: bool | None = None,
+    margin: float | None = None,
+) -> PictureClassifier | PictureSegmenter | BoxDetector | DepthRule:
+    """Open an ONNX file as a classifier, a segmenter, a detector or a depth estimator.
 
     Args:
         path: The file.
-        classes: Text file with a class name a line; by default what the metadata or the file beside says.
+        task: What it is for; by default what its description or its first output says: 1×C classifies, 1×C×H×W
+            segments, 1×1×H×W is depth.
+        about: Its description; by default the YAML file of the same name (see `adapters.descriptions`).
+        classes: Text file with a class name a line; by default what the description, the metadata or the file
+            beside says.
         normalise: Of an input of floats: ``unit`` [0, 1], ``signed`` [−1, 1], ``imagenet`` or ``bytes``; by default
-            what the metadata says, else ``imagenet``.
+            what description or metadata say, else ``unit`` for depth and ``imagenet`` for all others.
         output: Of a classifier: ``logits`` or ``probabilities``.
+        threshold: Of a detector: least confidence of a box.
+        inverse: Of a depth estimator: larger is closer.
+        margin: Of a depth estimator: difference of means below which two objects are at the same depth.
     """
     net = OnnxNetwork(path)
     one, said = net.session.get_inputs()[0], net.metadata
     kinds = {"tensor(float)": "f4", "tensor(float16)": "f2", "tensor(double)": "f8", "tensor(uint8)": "u1"}
     if one.type not in kinds:
         raise ModelError(f"{path}: expected an input of bytes or floats, found {one.type}")
-    scale = checked_scale(normalise or said.get("normalise", "imagenet"), str(path))
-    entry = PictureInput.of(one.shape, np.dtype(kinds[one.type]), scale, str(path))
-    columns = class_names(path, _listed(said.get("classes", "")), classes)
+    given = {"task": task, "normalise": normalise, "output": output, "threshold": threshold, "inverse": inverse}
+    described = NetworkDescription.beside(path, given | {"margin": margin}, about)
     shape = tuple(net.session.get_outputs()[0].shape)
-    if len(shape) == 4:
+    kind: str = described.task or {2: "classify", 4: "depth" if shape[1:2] == (1,) else "segment"}.get(
+        len(shape), ""
+    )
+    usual = "unit" if kind == "depth" else "imagenet"
+    scale = checked_scale(described.normalise or said.get("normalise", usual), str(path))
+    entry = PictureInput.of(one.shape, np.dtype(kinds[one.type]), scale, str(path))
+    if kind == "depth":
+        network = FileDepth(path.stem, net.run, entry, described.inverse)
+        return DepthRule(network, inverse=described.inverse, margin=described.margin, name=path.stem)
+    if not kind:
+        raise ModelError(f"{path}: expected an output 1×C or 1×C×H×W, found {shape}")
+    inside, file = described.class_file(path, classes)
+    columns = class_names(path, inside or _listed(said.get("classes", "")), file)
+    if kind == "detect":
+        names = [output.name for output in net.session.get_outputs()]
+        return BoxDetector(path.stem, net.run, entry, columns, described, names)
+    if kind == "segment":
         return PictureSegmenter(path.stem, net.run, entry, columns, channels_last=False)
-    if len(shape) == 2:
-        return PictureClassifier(path.stem, net.run, entry, columns, output)
-    raise ModelError(f"{path}: expected an output 1×C or 1×C×H×W, found {shape}")
+    return PictureClassifier(path.stem, net.run, entry, columns, described.output)
 
 
 def _listed(text: str) -> list[str]:

@@ -7,6 +7,7 @@ one name a line; a line that is empty or ``???`` leaves its column out, ``backgr
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from sightline.errors import ConfigError, ModelError
+from sightline.errors import ConfigError, MissingExtraError, ModelError
 from sightline.scenes import View
 from sightline.skills import ClassScores, LabelMaps
 
@@ -162,6 +163,27 @@ class PictureSegmenter:
             higher = whole > best
             label[higher], best = place, np.maximum(best, whole)
         return self._places[label]
+
+
+def open_session(path: Path) -> Any:
+    """Open an ONNX file on the CPU, one session that tells errors alone.
+
+    Raises:
+        MissingExtraError: onnxruntime is not installed.
+        ModelError: No such file, or not an ONNX model.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path}: no such ONNX file")
+    try:
+        runtime = importlib.import_module("onnxruntime")
+    except ImportError:
+        raise MissingExtraError("onnxruntime", extra="onnx") from None
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3  # errors only
+    try:
+        return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise ModelError(f"{path}: not an ONNX model: {error}") from error
 
 
 def log_odds(probabilities: Floats, who: str) -> Floats:

@@ -76,10 +76,10 @@ class PromptStyle:
         """Make the picture and the text of a question."""
         picture = Image.fromarray(asked.view.image())
         marks = marks_of(asked)
-        shown = _crop_box(marks, picture.size) if self.region == "crop" else None
-        places = _places(marks, self.region, shown, picture.size)
+        shown = crop_box(marks, picture.size) if self.region == "crop" else None
+        places = places_of(marks, self.region, shown, picture.size)
         if self.region == "draw":
-            picture = _outlined(picture, list(marks.values()))
+            picture = outlined(picture, list(marks.values()))
         elif shown is not None:
             picture = picture.crop(shown)
         values = {
@@ -144,7 +144,7 @@ def corners(box: Box) -> str:
     return f"from {x0} to {x1} of the width (from the left) and from {y0} to {y1} of the height (from the top)"
 
 
-def _crop_box(marks: dict[str, Box], size: tuple[int, int]) -> tuple[int, int, int, int] | None:
+def crop_box(marks: dict[str, Box], size: tuple[int, int]) -> tuple[int, int, int, int] | None:
     """Pixels that hold all the regions, at least one; None for the whole picture."""
     if not marks:
         return None
@@ -158,7 +158,7 @@ def _pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
     return x0, y0, max(round(box[2] * wide), x0 + 1), max(round(box[3] * high), y0 + 1)
 
 
-def _places(
+def places_of(
     marks: dict[str, Box], region: RegionStyle, shown: tuple[int, int, int, int] | None, size: tuple[int, int]
 ) -> dict[str, str]:
     """Where each region is, in words that fit the picture shown."""
@@ -230,12 +230,18 @@ def _identity(asked: Asked, label: str, place: str) -> str:
     return f"the only {kind}{described}{others} in {place}"  # the clause first: a place may be long
 
 
-def _outlined(picture: Image.Image, boxes: list[Box]) -> Image.Image:
-    """A copy with the rectangles drawn, the later ones inside the earlier where they coincide."""
+def outlined(picture: Image.Image, boxes: list[Box], first: int = 0) -> Image.Image:
+    """A copy with the rectangles drawn, the later ones inside the earlier where they coincide.
+
+    Args:
+        picture: The picture.
+        boxes: Two at most, in fractions of it.
+        first: Which of the colours the first one has: 0 red, 1 blue.
+    """
     outlined = picture.convert("RGB")
     draw = ImageDraw.Draw(outlined)
     width = max(2, round(min(outlined.size) / 100))
-    for place, (box, colour) in enumerate(zip(boxes, _COLOURS.values(), strict=False)):
+    for place, (box, colour) in enumerate(zip(boxes, [*_COLOURS.values()][first:], strict=False)):
         x0, y0, x1, y1 = _pixels(box, outlined.size)
         inset = place * width if boxes.count(box) > 1 else 0
         x0, y0, x1, y1 = x0 + inset, y0 + inset, x1 - 1 - inset, y1 - 1 - inset

@@ -7,12 +7,13 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import MissingExtraError, ModelError
+from sightline.models.adapters.descriptions import BoxDetector, FileDepth, NetworkDescription
 from sightline.models.adapters.pictures import (
     Normalise,
     Output,
@@ -22,6 +23,7 @@ from sightline.models.adapters.pictures import (
     checked_scale,
     class_names,
 )
+from sightline.models.baselines.depth import DepthRule
 from sightline.scenes import View
 from sightline.skills import ClassScores, Detections
 
@@ -162,26 +164,53 @@ class TfliteDetector:
 
 
 def tflite(
-    path: Path, classes: Path | None = None, normalise: str = "signed", output: Output = "logits"
-) -> TfliteDetector | PictureClassifier | PictureSegmenter:
-    """Open a TensorFlow Lite file: a detector, a segmenter (1, H, W, C) or a classifier (1, C).
+    path: Path,
+    task: Literal["classify", "segment", "detect", "depth"] | None = None,
+    about: Path | None = None,
+    classes: Path | None = None,
+    normalise: str | None = None,
+    output: Output | None = None,
+    threshold: float | None = None,
+    inverse: bool | None = None,
+    margin: float | None = None,
+) -> TfliteDetector | BoxDetector | PictureClassifier | PictureSegmenter | DepthRule:
+    """Open a TensorFlow Lite file: a detector, a segmenter (1, H, W, C), a classifier (1, C) or depth (1, H, W, 1).
 
     Args:
         path: The file.
-        classes: Text file with a class name a line; by default the list packed into the file, or the one beside it.
-        normalise: Of an input of floats: ``signed`` [−1, 1], ``unit``, ``imagenet`` or ``bytes``.
+        task: What it is for; by default what its description or its outputs say.
+        about: Its description; by default the YAML file of the same name (see `adapters.descriptions`).
+        classes: Text file with a class name a line; by default what the description says, the list packed into the
+            file, or the one beside it.
+        normalise: Of an input of floats: ``signed`` [−1, 1], ``unit``, ``imagenet`` or ``bytes``; by default what
+            the description says, else ``signed``.
         output: Of a classifier: ``logits`` or ``probabilities``.
+        threshold: Of a detector that is described: least confidence of a box.
+        inverse: Of a depth estimator: larger is closer.
+        margin: Of a depth estimator: difference of means below which two objects are at the same depth.
     """
     net = TfliteNetwork(path)
     one = net.inputs[0]
-    scale: Normalise = checked_scale(normalise, str(path))
+    given = {"task": task, "normalise": normalise, "output": output, "threshold": threshold, "inverse": inverse}
+    described = NetworkDescription.beside(path, given | {"margin": margin}, about)
+    scale: Normalise = checked_scale(described.normalise or "signed", str(path))
     entry = PictureInput.of([int(side) for side in one["shape"]], np.dtype(one["dtype"]), scale, str(path))
-    columns = class_names(path, net.columns(), classes)
-    if net.detector() is not None:
-        return TfliteDetector(path.stem, net, entry, columns)
     shape = tuple(int(side) for side in net.outputs[0]["shape"])
-    if len(shape) == 4:
+    kind: str = described.task or {2: "classify", 4: "depth" if shape[3:] == (1,) else "segment"}.get(
+        len(shape), ""
+    )
+    packed = net.detector() is not None and described.task in ("", "detect") and not described.outputs
+    if kind == "depth" and not packed:
+        network = FileDepth(path.stem, net.run, entry, described.inverse)
+        return DepthRule(network, inverse=described.inverse, margin=described.margin, name=path.stem)
+    if not (kind or packed):
+        raise ModelError(f"{path}: expected an output 1×C or 1×H×W×C, or a detector's, found {shape}")
+    inside, file = described.class_file(path, classes)
+    columns = class_names(path, inside or net.columns(), file)
+    if packed:
+        return TfliteDetector(path.stem, net, entry, columns)
+    if kind == "detect":
+        return BoxDetector(path.stem, net.run, entry, columns, described, [str(o["name"]) for o in net.outputs])
+    if kind == "segment":
         return PictureSegmenter(path.stem, net.run, entry, columns, channels_last=True)
-    if len(shape) == 2:
-        return PictureClassifier(path.stem, net.run, entry, columns, output)
-    raise ModelError(f"{path}: expected an output 1×C or 1×H×W×C, or a detector's, found {shape}")
+    return PictureClassifier(path.stem, net.run, entry, columns, described.output)

@@ -1,4 +1,4 @@
-"""Ask vision-language models of the transformers library yes–no questions.
+"""Vision-language models of the transformers library.
 
 A folder is read and nothing else; only a model named by its hub id is fetched, by transformers. Code that comes
 with a model is never run.
@@ -6,23 +6,27 @@ with a model is never run.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from sightline.errors import ConfigError, MissingExtraError, ModelError
+from sightline.errors import ConfigError, ModelError
+from sightline.models.adapters.language import YES_NO, Decide, LanguageModel, Reply
 from sightline.models.adapters.prompts import Prompt, PromptStyle, RegionStyle
-from sightline.skills import ABSTAIN, Asked
+from sightline.models.adapters.transformers_files import HubFiles
+from sightline.skills import ABSTAIN
 
 Ids = tuple[int, ...]
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
-_SPELLINGS: Final = (("yes", "no"), ("Yes", "No"), (" yes", " no"), (" Yes", " No"))
+_FORMS: Final = ("{0}", "{1}", " {0}", " {1}")
+"""How a word may be spelt: as it is, capitalised, after a blank."""
 
 
-class VisionLanguage:
+class VisionLanguage(LanguageModel):
     """An image-text-to-text model of transformers.
 
     Args:
@@ -31,12 +35,17 @@ class VisionLanguage:
         revision: Branch, tag or commit on the hub.
         device: ``cpu``, ``cuda``, ``cuda:1``…; ``auto`` takes the first GPU where there is one.
         dtype: Of the weights; ``auto`` as they are stored, but float32 on a CPU.
-        decide: ``likelihood`` answers with the likelier word of yes and no; ``generate`` lets the model write,
-            without chance, and reads what it wrote.
-        region: How regions are pointed at: drawn on the picture, cropped to, or told in words.
+        decide: ``likelihood`` answers with the likeliest of the words an answer may have; ``generate`` lets the
+            model write and reads what it wrote.
+        region: How regions and boxes are pointed at: drawn on the picture, cropped to, or told in words.
         history: How many of the latest questions and true answers are told, or ``all``.
         max_new_tokens: The longest answer it may write.
-        prompt: Text file with a prompt of one's own.
+        prompt: Text file with a prompt of one's own, for yes–no questions.
+        per: One prompt a pair or a predicate (see `LanguageModel`), as for `sections` and `elevation`.
+        sections: Directions an object may face, 4 or 8.
+        elevation: Degrees that go with an azimuth.
+        temperature: 0 writes the likeliest reply; above it replies are drawn, seeded by prompt and picture.
+        seed: Of what is drawn.
     """
 
     def __init__(
@@ -45,12 +54,17 @@ class VisionLanguage:
         hub: str | None = None,
         revision: str | None = None,
         device: str = "auto",
-        dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto",
-        decide: Literal["likelihood", "generate"] = "likelihood",
+        dtype: Dtype = "auto",
+        decide: Decide = "likelihood",
         region: RegionStyle = "draw",
         history: int | Literal["all"] = 0,
-        max_new_tokens: int = 16,
+        max_new_tokens: int = 32,
         prompt: Path | None = None,
+        per: Literal["pair", "predicate"] | None = None,
+        sections: int = 8,
+        elevation: float = 10.0,
+        temperature: float = 0.0,
+        seed: int = 0,
     ) -> None:
         if (path is None) == (hub is None):
             raise ConfigError("vlm needs either path=FOLDER or hub=ORG/NAME")
@@ -60,89 +74,87 @@ class VisionLanguage:
             raise ModelError(f"{path}: not a folder with a model (it has no config.json)")
         if max_new_tokens < 1:
             raise ConfigError(f"vlm: max_new_tokens must be at least 1, found {max_new_tokens}")
-        self.style = PromptStyle.with_template(region, history, prompt)
-        self.decide, self.max_new_tokens = decide, max_new_tokens
+        style = PromptStyle.with_template(region, history, prompt)
+        how: dict[str, Any] = {"per": per, "sections": sections, "elevation": elevation}
+        super().__init__(style, decide=decide, temperature=temperature, **how)
+        self.max_new_tokens, self.seed = max_new_tokens, seed
         self.where = str(path if path is not None else hub)
-        self._source: dict[str, Any] = {"local_files_only": True} if hub is None else {"revision": revision}
-        self._torch, self._library = _package("torch"), _package("transformers")
-        self.device = _device(self._torch, device)
-        # CPUs are slow at half precision, and virtual ones may claim instructions for it that they do not have.
-        self.dtype = "float32" if (dtype, self.device) == ("auto", "cpu") else dtype
-        self._config = self._loaded("AutoConfig")
+        self.files = HubFiles.of(self.where, revision, device, dtype)
+        self._torch, self._config = self.files.torch, self.files.config
         self._check_kind()
-        self.fingerprint = "" if hub is None else str(getattr(self._config, "_commit_hash", None) or "")
-        """Commit on the hub; a folder's is taken of its files."""
-        if self.fingerprint:  # the weights are to be of the same state
-            self._source["revision"] = self.fingerprint
+        self.fingerprint = self.files.commit
 
     def prepare(self, study: object) -> None:  # noqa: ARG002 — nothing is learned
         """Load the weights now, so that no deadline is spent on it."""
         for part in ("_processor", "_model", *(["_words"] if self.decide == "likelihood" else [])):
             getattr(self, part)
 
-    def answer(self, asked: Asked) -> str:
-        """The likelier word (an abstention where neither is), or what the model wrote."""
-        from sightline.threads import computing
-
-        inputs = self._inputs(self.style.prompt(asked))
-        with self._torch.inference_mode(), computing(self._threads):
-            if self.decide == "generate":
-                return self._written(inputs)
-            yes, no = self._likelihoods(inputs)
-        if math.isnan(yes) or math.isnan(no):
+    def complete(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> Reply:
+        """The likeliest word (an abstention where two are), or what the model wrote."""
+        inputs = self._inputs(prompt)
+        given = int(inputs["input_ids"].shape[1])
+        with self.files.computing(self._model):
+            if self.decide == "generate" or not choices:
+                text, written = self._written(inputs, self._seed(prompt, draw))
+                return Reply(text, given, written)
+            likelihoods = self._likelihoods(inputs, choices)
+        if any(math.isnan(value) for value in likelihoods):
             raise ModelError(f"{self.where}: its likelihoods are not numbers; try dtype=bfloat16 or float32")
-        if yes == no:
-            return ABSTAIN
-        return "yes" if yes > no else "no"
+        best = max(likelihoods)
+        return Reply(choices[likelihoods.index(best)] if likelihoods.count(best) == 1 else ABSTAIN, given, 1)
+
+    @property
+    def reply_identity(self) -> str:
+        """Nothing is kept on disk: the model is here."""
+        return self.where
 
     def facts(self) -> dict[str, Any]:
         """What shapes its answers."""
         return {
             "model_type": self._config.model_type,
-            "decide": self.decide,
-            "dtype": self.dtype,
-            "device": self.device,
             "max_new_tokens": self.max_new_tokens,
-            "commit": self.fingerprint or None,
-            "transformers": self._library.__version__,
-            **self.style.facts(),
+            **self.files.facts(),
+            "seed": self.seed,
+            **self._style_facts(),
         }
 
     @cached_property
     def _processor(self) -> Any:
-        processor = self._loaded("AutoProcessor")
+        processor = self.files.loaded("AutoProcessor")
         if not hasattr(processor, "tokenizer"):
             raise ModelError(f"{self.where}: it comes without a processor for pictures and words")
         return processor
 
     @cached_property
     def _model(self) -> Any:
-        model = self._loaded("AutoModelForImageTextToText", dtype=self.dtype)
-        try:
-            return model.to(self.device).eval()
-        except RuntimeError as error:
-            raise ModelError(f"{self.where}: cannot be put on {self.device}: {error}") from error
+        return self.files.network("AutoModelForImageTextToText")
 
     @cached_property
-    def _threads(self) -> int:
-        from sightline.threads import suitable_threads
-
-        return suitable_threads(sum(weight.numel() for weight in self._model.parameters()))
-
-    @cached_property
-    def _words(self) -> tuple[tuple[Ids, ...], tuple[Ids, ...]]:
+    def _words(self) -> tuple[tuple[Ids, ...], ...]:
         return spellings(self._processor.tokenizer, self.where)
 
-    def _loaded(self, kind: str, **options: Any) -> Any:
-        try:
-            return getattr(self._library, kind).from_pretrained(
-                self.where, trust_remote_code=False, **self._source, **options
-            )
-        except Exception as error:  # as many kinds as there are models
-            raise ModelError(f"{self.where}: {kind} cannot load it: {error}") from error
+    @cached_property
+    def _known(self) -> dict[tuple[str, ...], tuple[tuple[Ids, ...], ...]]:
+        """Words that answers may have → their tokens."""
+        return {}
+
+    def _tokens(self, choices: tuple[str, ...]) -> tuple[tuple[Ids, ...], ...]:
+        if choices == YES_NO:
+            return self._words
+        if choices not in self._known:
+            self._known[choices] = spellings(self._processor.tokenizer, self.where, choices)
+        return self._known[choices]
+
+    def _seed(self, prompt: Prompt, draw: int) -> int | None:
+        """Of what is drawn; None where nothing is."""
+        if not self.temperature:
+            return None
+        digest = blake2b(f"{self.seed}|{draw}|{prompt.text}".encode(), digest_size=7)
+        digest.update(prompt.picture.tobytes())
+        return int.from_bytes(digest.digest())
 
     def _check_kind(self) -> None:
-        if type(self._config) not in self._library.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        if type(self._config) not in self.files.library.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
             kind = self._config.model_type
             raise ModelError(f"{self.where}: a {kind} model does not answer in words about a picture")
         if self._config.is_encoder_decoder and self.decide == "likelihood":
@@ -164,18 +176,25 @@ class VisionLanguage:
             text = f"{token}\n" if isinstance(token, str) else ""
             inputs = processor(images=[prompt.picture], text=[f"{text}{prompt.text}\nAnswer:"], return_tensors="pt")
         inputs.pop("labels", None)  # some come ready for training
-        return inputs.to(self.device, dtype=self._model.dtype)  # only what is not whole changes its dtype
+        return inputs.to(self.files.device, dtype=self._model.dtype)  # only what is not whole changes its dtype
 
-    def _written(self, inputs: Any) -> str:
-        tokens = self._generated(inputs, self.max_new_tokens).sequences[0]
+    def _written(self, inputs: Any, seed: int | None = None) -> tuple[str, int]:
+        """What it writes, and how many tokens that are."""
+        if seed is None:
+            tokens = self._generated(inputs, self.max_new_tokens).sequences[0]
+        else:
+            with self._torch.random.fork_rng():
+                self._torch.manual_seed(seed)
+                tokens = self._generated(inputs, self.max_new_tokens, drawn=True).sequences[0]
         start = 0 if self._config.is_encoder_decoder else inputs["input_ids"].shape[1]
-        return str(self._processor.tokenizer.decode(tokens[start:], skip_special_tokens=True))
+        text = str(self._processor.tokenizer.decode(tokens[start:], skip_special_tokens=True))
+        return text, len(tokens) - start
 
-    def _likelihoods(self, inputs: Any) -> tuple[float, float]:
-        """Log-likelihoods of yes and of no, each over all its spellings; one pass where words are single tokens."""
+    def _likelihoods(self, inputs: Any, choices: tuple[str, ...] = YES_NO) -> list[float]:
+        """Log-likelihood of each word over all its spellings; one pass where words are single tokens."""
         steps: dict[Ids, list[Any]] = {}
         likelihoods = []
-        for word in self._words:
+        for word in self._tokens(choices):
             logs = []
             for ids in word:
                 before = ids[:-1]
@@ -184,16 +203,18 @@ class VisionLanguage:
                     steps[before] = [step[0].float().log_softmax(dim=-1) for step in logits]
                 logs.append(sum(float(step[token]) for step, token in zip(steps[before], ids, strict=True)))
             likelihoods.append(_log_sum(logs))
-        return likelihoods[0], likelihoods[1]
+        return likelihoods
 
-    def _generated(self, inputs: Any, tokens: int, beginning: Ids = ()) -> Any:
-        """Generate what comes after the inputs, greedily, whatever the model's own settings say of chance.
+    def _generated(self, inputs: Any, tokens: int, beginning: Ids = (), *, drawn: bool = False) -> Any:
+        """Generate what comes after the inputs, greedily or drawn, whatever the model's own settings say of chance.
 
         A beginning is put into the model's mouth; going on from there is its own business, since architectures
         differ in what goes along with a token.
         """
         options: dict[str, Any] = {"max_new_tokens": tokens, "do_sample": False, "num_beams": 1}
         options |= dict.fromkeys(("temperature", "top_p", "top_k"))
+        if drawn:
+            options |= {"do_sample": True, "temperature": self.temperature, "top_p": 1.0, "top_k": 0}
         if beginning:
             length, everything = inputs["input_ids"].shape[1], list(range(len(self._processor.tokenizer)))
 
@@ -205,41 +226,24 @@ class VisionLanguage:
         return self._model.generate(**inputs, **options, return_dict_in_generate=True, output_logits=True)
 
 
-def spellings(tokenizer: Any, where: str = "") -> tuple[tuple[Ids, ...], tuple[Ids, ...]]:
-    """Tokens of yes and of no: of all spellings those with the fewest tokens, in pairs so that none has more.
+def spellings(tokenizer: Any, where: str = "", choices: tuple[str, ...] = YES_NO) -> tuple[tuple[Ids, ...], ...]:
+    """Tokens of each of the words: of all spellings those with the fewest tokens, the same spellings for all words.
 
     Raises:
-        ModelError: The tokenizer cannot tell yes from no.
+        ModelError: The tokenizer cannot tell the words from each other.
     """
-    pairs = [tuple(tuple(tokenizer.encode(word, add_special_tokens=False)) for word in pair) for pair in _SPELLINGS]
-    distinct = [pair for pair in pairs if all(pair) and pair[0] != pair[1]]
+    forms = [[form.format(word, word.capitalize()) for word in choices] for form in _FORMS]
+    sets = [tuple(tuple(tokenizer.encode(word, add_special_tokens=False)) for word in form) for form in forms]
+    distinct = [one for one in sets if all(one) and len(set(one)) == len(choices)]
     if not distinct:
-        raise ModelError(f"{where}: its tokenizer cannot tell yes from no; try decide=generate")
-    least = min(len(yes) + len(no) for yes, no in distinct)
-    shortest = [pair for pair in distinct if len(pair[0]) + len(pair[1]) == least]
-    yes, no = (tuple(dict.fromkeys(side)) for side in zip(*shortest, strict=True))
-    return yes, no
+        told = f"{', '.join(choices[:-1])} from {choices[-1]}"
+        raise ModelError(f"{where}: its tokenizer cannot tell {told}; try decide=generate")
+    least = min(sum(map(len, one)) for one in distinct)
+    shortest = [one for one in distinct if sum(map(len, one)) == least]
+    return tuple(tuple(dict.fromkeys(side)) for side in zip(*shortest, strict=True))
 
 
 def _log_sum(logs: Sequence[float]) -> float:
     """Logarithm of the sum of what these are logarithms of."""
     top = max(logs)
     return top if math.isinf(top) else top + math.log(sum(math.exp(value - top) for value in logs))
-
-
-def _package(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise MissingExtraError(name, extra="vlm") from None
-
-
-def _device(torch: Any, name: str) -> str:
-    """The device's name; ConfigError where it is none, or this machine has no such."""
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"vlm: no device {name!r} here: {str(error).splitlines()[0]}") from None
-    return name

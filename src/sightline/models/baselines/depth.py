@@ -5,16 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, DataError
 from sightline.exams.relations.pairs import PairTable
-from sightline.models.adapters.depth_maps import DepthFolder, DepthSource, MissingMapError, OnnxDepth, mean_in_boxes
+from sightline.models.adapters.depth_maps import DepthFolder, MissingMapError, OnnxDepth, mean_in_boxes, plane
 from sightline.models.adapters.image_names import scene_ids
 from sightline.models.baselines.rules import Floats, Margin, Overlap, Rule
 from sightline.scenes import View
-from sightline.skills import Pairs
+from sightline.skills import EstimateDepth, Pairs
 
 
 class DepthRule(Rule):
@@ -25,14 +26,22 @@ class DepthRule(Rule):
         inverse: True for maps where larger is closer (MiDaS).
         margin: In the unit of the maps; published Δ_d = 0.02, on MiDaS' scale without normalising each image.
         overlap: See `Rule`.
+        name: How tables call it; empty for by its spec.
     """
 
     kind = "depth"
 
     def __init__(
-        self, source: DepthSource, *, inverse: bool = False, margin: Margin = 0.02, overlap: Overlap = "auto"
+        self,
+        source: EstimateDepth,
+        *,
+        inverse: bool = False,
+        margin: Margin = 0.02,
+        overlap: Overlap = "auto",
+        name: str = "",
     ) -> None:
         super().__init__(margin, overlap)
+        self.name = name
         self.source = source
         self.inverse = inverse
 
@@ -41,11 +50,20 @@ class DepthRule(Rule):
         """Whether the maps are files: then they are of the pictures as they are, not of changed ones."""
         return isinstance(self.source, DepthFolder)
 
+    @property
+    def fingerprint(self) -> str:
+        """What its source says of itself; empty where its files are hashed."""
+        return str(getattr(self.source, "fingerprint", ""))
+
+    def estimate_depth(self, view: View) -> Floats:
+        """(H, W) depth of a picture, as its source gives it."""
+        return plane(self.source.estimate_depth(view), self.name or self.kind)
+
     def lead(self, pairs: Pairs) -> Floats:
         """By how much the first object's mean depth is smaller than the second's (larger, if inverse)."""
         a, b = scene_ids(pairs)
-        map_a = self.source.depth_map(replace(pairs.view_a, id=a))
-        map_b = map_a if a == b else self.source.depth_map(replace(pairs.view_b, id=b))
+        map_a = self.estimate_depth(replace(pairs.view_a, id=a))
+        map_b = map_a if a == b else self.estimate_depth(replace(pairs.view_b, id=b))
         return self._sign(mean_in_boxes(map_b, pairs.boxes_b) - mean_in_boxes(map_a, pairs.boxes_a))
 
     def table_lead(self, table: PairTable) -> Floats:
@@ -55,10 +73,15 @@ class DepthRule(Rule):
         used = used[np.argsort(table.object_scene[used], kind="stable")]
         scenes, start = np.unique(table.object_scene[used], return_index=True)
         for scene, rows in zip(table.scenes[scenes], np.split(used, start[1:]), strict=True):
-            with suppress(MissingMapError):
-                depth_map = self.source.depth_map(View(str(scene), units="normalised"))
+            with suppress(MissingMapError, DataError):  # training pairs come without photos
+                depth_map = self.estimate_depth(View(str(scene), units="normalised"))
                 means[rows] = mean_in_boxes(depth_map, table.boxes[rows])
         return self._sign(means[table.second] - means[table.first])
+
+    def facts(self) -> dict[str, Any]:
+        """The margin and overlap in use, and what the source says of itself."""
+        own: dict[str, Any] = dict(getattr(self.source, "facts", dict)())
+        return {**super().facts(), **({"depth": own} if own else {})}
 
     def _sign(self, farther: Floats) -> Floats:
         return -farther if self.inverse else farther

@@ -11,7 +11,7 @@ import numpy as np
 
 from sightline.edits.fills import FillRequest, Pixels
 from sightline.errors import ModelError
-from sightline.models.adapters.onnx import open_session
+from sightline.models.adapters.pictures import open_session
 
 INTERFACE = "image uint8 1×3×H×W (RGB) and mask uint8 1×1×H×W (255 keep, 0 hole) in, image uint8 1×3×H×W out"
 

@@ -1,0 +1,300 @@
+"""Models that answer in words, whatever runs them: a prompt goes in, a reply comes out; skills are built on that.
+
+`LanguageModel` asks the prompts of every exam (`adapters.prompts`, `adapters.exam_prompts`), reads the replies
+strictly, counts requests and tokens, keeps replies by prompt and pixels, and stops where a budget is spent. What
+runs the model says how a prompt becomes a reply: transformers (`adapters.vlm`) or a server (`adapters.chat`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock, local
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from sightline.errors import ConfigError
+from sightline.exams.budget import Budget
+from sightline.exams.turing.conversation import NO, YES, quoted, read_reply
+from sightline.files import atomic_write, user_cache
+from sightline.models.adapters.exam_prompts import (
+    CHOICES,
+    pair_prompt,
+    predicates_prompt,
+    read_choice,
+    read_list,
+    section_angle,
+    viewpoint_prompt,
+)
+from sightline.models.adapters.prompts import Prompt, PromptStyle
+from sightline.scenes.labels import PREDICATES
+from sightline.skills import (
+    SILENT,
+    UNKNOWN,
+    UNPARSED,
+    Asked,
+    BoxedObjects,
+    Judgements,
+    Pairs,
+    Queries,
+    Verdicts,
+    ViewAngles,
+)
+
+Decide = Literal["likelihood", "generate"]
+
+YES_NO: Final = (YES, NO)
+_COUNTED: Final = ("requests", "cached", "tokens_in", "tokens_out", "unparsed", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model wrote.
+
+    Attributes:
+        text: All of it.
+        tokens_in: Tokens of the prompt, picture included, as far as the model counts them; else 0.
+        tokens_out: Tokens of the reply.
+    """
+
+    text: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class ReplyCache:
+    """Replies kept on disk by a hash of prompt, pixels, model and options, one small JSON file each.
+
+    Args:
+        folder: Where; by default ``replies`` in ``SIGHTLINE_CACHE``, else in ``~/.cache/sightline``.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = user_cache() / "replies" if folder is None else folder
+
+    def path(self, model: str, prompt: Prompt, choices: Sequence[str], draw: int) -> Path:
+        """The file of a reply."""
+        digest = blake2b(digest_size=20)
+        about = [model, prompt.text, list(choices), draw, prompt.picture.mode, list(prompt.picture.size)]
+        digest.update(json.dumps(about).encode())
+        digest.update(prompt.picture.tobytes())
+        name = digest.hexdigest()
+        return self.folder / name[:2] / f"{name[2:]}.json"
+
+    def read(self, path: Path) -> Reply | None:
+        """The reply of a file; None where there is none, or a spoilt one."""
+        try:
+            stored = json.loads(path.read_bytes())
+            reply = Reply(str(stored["text"]), int(stored["tokens_in"]), int(stored["tokens_out"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return reply
+
+    def write(self, path: Path, reply: Reply) -> None:
+        """Keep a reply; a folder that cannot be written to costs nothing but the next request."""
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(path, json.dumps(asdict(reply)).encode(), sync=False)
+
+
+class LanguageModel(ABC):
+    """A model that answers prompts: skills *answer*, *relate*, *predicates* and *viewpoint*, hence all five exams.
+
+    Args:
+        style: How regions and boxes are pointed at, and the prompt of yes–no questions.
+        decide: ``likelihood`` takes the likeliest of the words an answer may have, ``generate`` what is written.
+        per: Of predicates: one prompt a ``pair``, which lists those that hold, or one a ``predicate``, yes or no;
+            None is by predicate with ``likelihood``, else by pair.
+        sections: Directions an object may face, 4 or 8.
+        elevation: Degrees of elevation that go with an azimuth: nobody is asked for them.
+        temperature: 0 for the likeliest reply; above it replies are drawn.
+        cache: Replies are kept on disk.
+    """
+
+    def __init__(
+        self,
+        style: PromptStyle,
+        *,
+        decide: Decide = "generate",
+        per: Literal["pair", "predicate"] | None = None,
+        sections: int = 8,
+        elevation: float = 10.0,
+        temperature: float = 0.0,
+        cache: bool = False,
+    ) -> None:
+        if sections not in (4, 8):
+            raise ConfigError(f"sections must be 4 or 8, found {sections}")
+        if not 0 <= temperature < float("inf"):
+            raise ConfigError(f"temperature must not be negative, found {temperature}")
+        if temperature and decide == "likelihood":
+            raise ConfigError("by likelihood nothing is drawn: temperature goes with decide=generate")
+        self.style, self.decide, self.sections, self.elevation = style, decide, sections, elevation
+        self.per = per or ("predicate" if decide == "likelihood" else "pair")
+        if self.per == "pair" and decide == "likelihood":
+            raise ConfigError("by likelihood predicates are asked one by one: per=predicate")
+        self.temperature = temperature
+        self.budget: Budget | None = None
+        self._cache = ReplyCache() if cache else None
+        self._counts = dict.fromkeys(_COUNTED, 0.0)
+        self._lock, self._thread = Lock(), local()
+
+    # What runs it.
+
+    @abstractmethod
+    def complete(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> Reply:
+        """Run the model on a prompt.
+
+        Args:
+            prompt: Picture and text.
+            choices: Words an answer may have, for a model that compares their likelihoods; empty for a list.
+            draw: Which of several replies this is, from 0.
+        """
+
+    @property
+    @abstractmethod
+    def reply_identity(self) -> str:
+        """All that a reply depends on beside prompt and pixels, without secrets."""
+
+    # Skills.
+
+    def answer(self, asked: Asked) -> str:
+        """What it says to a yes–no question."""
+        text = self.reply(self.style.prompt(asked), YES_NO)
+        if read_reply(text) == UNPARSED:
+            self._count(unparsed=1)
+        return text
+
+    def relate(self, pairs: Pairs) -> Judgements:
+        """Depth of every pair and, within an image, occlusion; silence where a reply cannot be read."""
+        n, codes, said = len(pairs), {}, {}
+        for aspect, words in CHOICES.items():
+            asked = aspect == "depth" or pairs.setting == "within_image"
+            codes[aspect], said[aspect] = np.full(n, SILENT, np.int8), [""] * n
+            for row in range(n if asked else 0):
+                text = self.reply(pair_prompt(pairs, row, aspect, self.style.region), tuple(words))
+                word = self._read(text, tuple(words))
+                codes[aspect][row], said[aspect][row] = SILENT if word is None else words[word], quoted(text)
+        return Judgements(codes["depth"], codes["occlusion"], said if self.decide == "generate" else {})
+
+    def predicates(self, queries: Queries) -> Verdicts:
+        """Every predicate of every ordered pair; unknown where a reply cannot be read."""
+        n = len(queries)
+        answers = np.full((n, n, len(PREDICATES)), UNKNOWN, np.int8)
+        said: dict[tuple[int, int, int], str] = {}
+        for first, second in ((a, b) for a in range(n) for b in range(n) if a != b):
+            if self.per == "pair":
+                text = self.reply(predicates_prompt(queries, first, second, self.style.region), ())
+                hold = read_list(text, PREDICATES)
+                self._count(unparsed=hold is None)
+                said |= {(first, second, k): quoted(text) for k in range(len(PREDICATES))}
+                if hold is not None:
+                    answers[first, second] = [name in hold for name in PREDICATES]
+                continue
+            for k, name in enumerate(PREDICATES):
+                text = self.reply(predicates_prompt(queries, first, second, self.style.region, name), YES_NO)
+                reply = read_reply(text)
+                self._count(unparsed=reply == UNPARSED)
+                said[first, second, k] = quoted(text)
+                answers[first, second, k] = {YES: 1, NO: 0}.get(reply, UNKNOWN)
+        return Verdicts(answers, said if self.decide == "generate" else {})
+
+    def viewpoint(self, objects: BoxedObjects) -> ViewAngles:
+        """The middle of the section each object is seen from; NaN where a reply cannot be read."""
+        if objects.view.size is None:
+            height, width = objects.view.image().shape[:2]
+            fractions = objects.boxes / np.array([width, height, width, height])
+            objects = BoxedObjects(objects.scene_id, objects.view, fractions, objects.categories, objects.objects)
+        choices = tuple(map(str, range(1, self.sections + 1)))
+        angles, said = np.full((len(objects), 3), np.nan), []
+        for row in range(len(objects)):
+            text = self.reply(viewpoint_prompt(objects, row, self.style.region, self.sections), choices)
+            number = self._read(text, choices)
+            said.append(quoted(text))
+            if number is not None:
+                angles[row] = section_angle(int(number), self.sections), self.elevation, 0.0
+        return ViewAngles(angles, said if self.decide == "generate" else ())
+
+    # Around every request.
+
+    def reply(self, prompt: Prompt, choices: tuple[str, ...]) -> str:
+        """The text of a reply, from disk where it is kept; BudgetError where no request is left."""
+        draw = self._draw if self.temperature else 0
+        path = None if self._cache is None else self._cache.path(self.reply_identity, prompt, choices, draw)
+        kept = None if self._cache is None or path is None else self._cache.read(path)
+        if kept is not None:
+            self._count(cached=1)
+            return kept.text
+        if self.budget is not None:
+            self.budget.request()
+        start = time.perf_counter()
+        reply = self.complete(prompt, choices, draw)
+        spent = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
+        self._count(requests=1, seconds=time.perf_counter() - start, **spent)
+        if self.budget is not None:
+            self.budget.tokens(reply.tokens_in + reply.tokens_out)
+        if self._cache is not None and path is not None:
+            self._cache.write(path, reply)
+        return reply.text
+
+    def begin_sample(self, number: int) -> None:
+        """Note which of several replies is drawn next; ConfigError where all would be the same."""
+        if number and not self.temperature:
+            raise ConfigError("replies are not drawn at temperature 0: give temperature=0.7, or no --samples")
+        self._thread.draw = number
+
+    def usage(self) -> dict[str, float]:
+        """Requests, replies kept from before, tokens, replies that could not be read, seconds waited."""
+        return {name: value if name == "seconds" else int(value) for name, value in self._counts.items()}
+
+    def _style_facts(self) -> dict[str, Any]:
+        """What shapes its prompts, for a run's manifest."""
+        facts: dict[str, Any] = {"decide": self.decide, "per": self.per, "sections": self.sections}
+        return facts | {"elevation": self.elevation, "temperature": self.temperature} | self.style.facts()
+
+    @property
+    def _draw(self) -> int:
+        return int(getattr(self._thread, "draw", 0))
+
+    def _read(self, text: str, choices: tuple[str, ...]) -> str | None:
+        word = read_choice(text, choices)
+        self._count(unparsed=word is None)
+        return word
+
+    def _count(self, **more: float) -> None:
+        with self._lock:
+            for name, value in more.items():
+                self._counts[name] += value
+
+
+class PromptRecorder(LanguageModel):
+    """Notes the prompts it is given and says nothing: what would a model be asked?
+
+    Args:
+        like: A model whose style and options the prompts follow; None for the defaults.
+    """
+
+    def __init__(self, like: LanguageModel | None = None) -> None:
+        if like is None:
+            super().__init__(PromptStyle())
+        else:
+            how: Mapping[str, Any] = {"decide": like.decide, "sections": like.sections, "per": like.per}
+            super().__init__(like.style, **how)
+        self.name = "prompts"
+        self.prompts: list[Prompt] = []
+
+    def complete(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> Reply:  # noqa: ARG002 - as asked
+        """Nothing."""
+        self.prompts.append(prompt)
+        return Reply("")
+
+    @property
+    def reply_identity(self) -> str:
+        """It replies nothing."""
+        return ""
