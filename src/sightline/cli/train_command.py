@@ -125,9 +125,10 @@ def command(
     ] = 500,
     tensorboard: Annotated[bool, typer.Option(help="Write the log for TensorBoard too.")] = False,
     model: Annotated[
-        Literal["mlp", "consistent"] | None,
+        Literal["mlp", "consistent", "vipcnn", "pprfcn", "drnet", "vtranse"] | None,
         typer.Option(
-            help="Relations: mlp judges pair by pair; consistent keeps to one depth order of all objects."
+            help="Relations: mlp judges pair by pair, consistent keeps to one depth order of all; the others "
+            "are published networks that look at pictures."
         ),
     ] = None,
     recipe: Annotated[
@@ -309,17 +310,23 @@ def _train_relations(
     """Train, and say where the weights are."""
     from sightline.training.folder import begun
     from sightline.training.plan import chosen_device
-    from sightline.training.relations.setup import plan_of, source_of
+    from sightline.training.relations.seen import SeenTask
+    from sightline.training.relations.setup import plan_of, seen_plan, seen_source, source_of
     from sightline.training.relations.task import WEIGHTS, RelationsTask
 
     begun(to, WEIGHTS)
-    device, plan = chosen_device(on), plan_of(options)
+    device = chosen_device(on)
+    steps = seen_plan(options, device).steps if options.looks else plan_of(options).steps
 
     def task() -> TrainingTask:
         with progress("scenes", quiet=json or options.world is None) as show_scenes:
+            if options.looks:
+                looking = seen_plan(options, device)
+                return SeenTask(looking, seen_source(options, looking, show_scenes))
+            plan = plan_of(options)
             return RelationsTask(plan, source_of(options, plan, show_scenes))
 
-    _train(task, plan.steps, to, device, "relations", save_every=save_every, tensorboard=tensorboard, json=json)
+    _train(task, steps, to, device, "relations", save_every=save_every, tensorboard=tensorboard, json=json)
 
 
 def _batch(stored: Mapping[str, Any] | None, asked: int | None) -> int | None:

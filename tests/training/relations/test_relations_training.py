@@ -147,7 +147,7 @@ def test_folds_hold_images_together(data: Dataset) -> None:
         ({"world": "w", "split": "train"}, "--split is for --data"),
         ({"data": Path("x"), "scenes": 3}, "--scenes is for --world"),
         ({"data": Path("x"), "cues": "cd"}, "cues are b with"),  # without boxes
-        ({"data": Path("x"), "paper": True, "model": "consistent"}, "keeps to no order"),
+        ({"data": Path("x"), "paper": True, "model": "consistent"}, "--plan paper is for --model mlp"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, object], message: str) -> None:

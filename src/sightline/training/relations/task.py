@@ -79,7 +79,7 @@ class RelationsTask:
             rows = rows[0]
         pairs, targets = self._changed(rows)
         said: PairLogits = self.net(pairs, self.plan.dropout)
-        parts = [_cross_entropy(logits, target) for logits, target in zip(said, targets, strict=True)]
+        parts = [cross_entropy(logits, target) for logits, target in zip(said, targets, strict=True)]
         loss = torch.stack(parts).sum()
         if self.plan.l2:
             loss = loss + self.plan.l2 * sum(w.square().sum() for w in self.net.parameters()) / 2
@@ -95,7 +95,7 @@ class RelationsTask:
         flips[1] = torch.where(across, flips[1], flips[0])  # within an image both objects stand in one picture
         ends = []
         for objects, flip in zip((first, second), flips, strict=True):
-            boxes = _jittered(c["boxes"][objects], plan.jitter)
+            boxes = jittered(c["boxes"][objects], plan.jitter)
             boxes = torch.where(flip[..., None], _mirrored(boxes), boxes)
             withheld = torch.rand(rows.shape, device=rows.device) < plan.unnamed
             ends.append((boxes, torch.where(withheld, 0, c["category"][objects]), c["numbers"][objects]))
@@ -106,10 +106,7 @@ class RelationsTask:
             return pairs, targets
         swap = torch.rand(rows.shape, device=rows.device) < 0.5
         mixed = PairInputs(*(_where(swap, back, there) for there, back in zip(pairs, pairs.turned(), strict=True)))
-        return mixed, (
-            _where(swap, targets[0][..., _TURNED], targets[0]),
-            _where(swap, targets[1][..., _TURNED], targets[1]),
-        )
+        return mixed, (turned_where(swap, targets[0]), turned_where(swap, targets[1]))
 
     def counts(self, step: int) -> dict[str, int]:  # noqa: ARG002 - the engine's
         """Pairs of a step, each member's own."""
@@ -128,17 +125,22 @@ class RelationsTask:
         return steps
 
 
-def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """Mean over pairs, summed over members in front; a target of all 0 costs nothing."""
     cost = -(targets * logits.log_softmax(-1)).sum(-1)
     return cost.mean(-1).sum()
+
+
+def turned_where(which: Tensor, targets: Tensor) -> Tensor:
+    """Targets (…, 4), those of some pairs the other way round."""
+    return torch.where(which[..., None], targets[..., _TURNED], targets)
 
 
 def _where(which: Tensor, yes: Tensor, no: Tensor) -> Tensor:
     return torch.where(which[..., None] if yes.ndim > which.ndim else which, yes, no)
 
 
-def _jittered(boxes: Tensor, share: float) -> Tensor:
+def jittered(boxes: Tensor, share: float) -> Tensor:
     """Boxes whose centre, width and height were changed by up to a share of their sides."""
     if not share:
         return boxes
