@@ -23,7 +23,7 @@ from sightline.models.relations.cues import ANTISYMMETRIC, SYMMETRIC, box_cues, 
 Floats = NDArray[np.float32]
 KIND: Final = "sightline-pairs-1"
 _EVEN, _ODD = 6, 2  # outputs that stay and that change sign when a pair is turned
-_BLOCK: Final = 1 << 13  # pairs at a time: what they need stays in the processor's cache
+_BLOCK: Final = 1 << 11  # pairs at a time: what they need stays in the processor's cache
 _TYPES: Final = {"F32": "<f4", "F16": "<f2"}
 
 
@@ -131,10 +131,13 @@ class PairNetwork:
             even = np.concatenate((stays, flag, named[0] + named[1], more[0] + more[1]), axis=1)
             odd = np.concatenate((turns, named[0] - named[1], more[0] - more[1]), axis=1)
             for layer in ("first", "second"):
-                same = even @ w[f"{layer}_even"][member] + w[f"{layer}_bias"][member]
-                turning = odd @ w[f"{layer}_odd"][member]
-                one, other = np.maximum(same + turning, 0), np.maximum(same - turning, 0)
-                even, odd = one + other, one - other
+                same, turning = even @ w[f"{layer}_even"][member], odd @ w[f"{layer}_odd"][member]
+                same += w[f"{layer}_bias"][member]
+                one = same + turning
+                same -= turning
+                np.maximum(one, 0, out=one)
+                np.maximum(same, 0, out=same)
+                even, odd = one + same, np.subtract(one, same, out=turning)
             rated = [w["rating"][member][of] for of in (pairs.classes_a, pairs.classes_b)]
             even = even @ w["last_even"][member] + w["last_bias"][member] + (rated[0] + rated[1])[:, :_EVEN]
             odd = odd @ w["last_odd"][member] + (rated[0] - rated[1])[:, _EVEN:]
