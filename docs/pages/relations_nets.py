@@ -75,8 +75,8 @@ def fold_part(folds: list[dict[str, Any]]) -> Iterator[str]:
         "own pairs lie in the fold of the image pair it stands in. F1 by the paper's protocol on annotated boxes; "
         f"{usual['plan']['members']} networks averaged in each fold unless said otherwise, each variant trained "
         "once with seed 0. *Ordered*: the average of the same networks with answers read off one depth order. "
-        "Every variant that was run by this program is shown; figures differ by about 0.002 from seed to seed alone, so "
-        "most differences here mean nothing, and the plain variant was kept."
+        "Every variant that was run by this program is shown; figures differ by about 0.002 from seed to seed "
+        "alone, so most differences here mean nothing, and the plain variant was kept."
     )
     columns = ("variant", *TASKS.values(), "average", "ordered")
     rows = {}
@@ -191,9 +191,10 @@ def open_part() -> Iterator[str]:
     )
     yield (
         "So these are open: Tables 4 to 9 for networks with pixels, on generated scenes and detected boxes; "
-        "whether training on worlds transfers to real photos; pictures a second on a card; the paper's own recipe (60,000 "
-        "steps) on the real labels. The training labels of 2.5VRD came without their objects file and stay unused: "
-        "the paper's networks had 105,694 + 52,484 training pairs with one vote each, ours 13,193 with five."
+        "whether training on worlds transfers to real photos; pictures a second on a card; the paper's own "
+        "recipe (60,000 steps) on the real labels. The training labels of 2.5VRD came without their objects file "
+        "and stay unused: the paper's networks had 105,694 + 52,484 training pairs with one vote each, ours 13,193 "
+        "with five."
     )
 
 
@@ -233,9 +234,9 @@ within an image, which hides which. It never sees a picture. `blind_mlp` judges 
 puts all objects of a call in one depth order and reads the answers off that.
 
 **What it is.** {weights:,} weights in half precision ({len(content) / 1000:.0f} kB), {network.members} networks
-whose chances are averaged, each of two layers of {plan["hidden"]} couples of units that change places when a pair is
-turned round. {len(network.classes)} classes of Open Images, {plan["embedding"]} numbers and a rating each; any
-other class shares one place. It runs on numpy alone. SHA-256
+whose chances are averaged, each of two layers of {plan["hidden"]} couples of units that change places when a
+pair is turned round. {len(network.classes)} classes of Open Images, {plan["embedding"]} numbers and a rating
+each; any other class shares one place. It runs on numpy alone. SHA-256
 `{hashlib.sha256(content).hexdigest()}`.
 
 **Data.** {source["pairs"]:,} pairs of 2.5VRD's validation split (CC BY 4.0), within and across images, with all
@@ -244,8 +245,8 @@ votes; no picture, no test label.
 **Training.** `sightline train relations --data 2.5vrd --split validation --model mlp --cues bc --out blind`:
 {counted(plan["steps"], "step")} of {plan["batch"]} pairs a network, AdamW, highest rate {plan["rate"]}, decay
 {plan["decay"]}, running mean of the weights, seed {plan["seed"]}; votes as targets, {plan["smoothing"]:.0%}
-smoothed; boxes moved by up to {plan["jitter"]:.0%}, half of the pictures mirrored, {plan["unnamed"]:.0%} of the classes
-withheld, dropout {plan["dropout"]}. Half a minute on one core.
+smoothed; boxes moved by up to {plan["jitter"]:.0%}, half of the pictures mirrored, {plan["unnamed"]:.0%} of the
+classes withheld, dropout {plan["dropout"]}. Half a minute on one core.
 
 **Scores.** On five folds of validation {folds["average"]:.3f} on average (paper protocol, two networks a fold). On
 test, looked at once: docs/results/relations.md.
