@@ -440,10 +440,12 @@ class RelationsStudy:
     Attributes:
         train: The split to fit and tune on, by setting; may lack one or both.
         test: The pairs to come, without labels and votes; with them only for a model with ``cross_fits``.
+        view: Gives the view of a training scene by its id, without truth: its photo, where the data has one.
     """
 
     train: Mapping[Setting, PairTable]
     test: Mapping[Setting, PairTable]
+    view: Callable[[str], View] | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from sightline.cli import console
+from sightline.exams.relations import simulate
 from sightline.models.nets import sornet, viewpoint
 from sightline.models.nets.sornet import SornetConfig
 from sightline.training.sornet import losses, setup
@@ -522,3 +523,54 @@ def test_what_a_viewnet_is_not_trained_by(cli: Any, tmp_path: Path, more: tuple[
     assert refused.code == 2
     assert words in refused.err.replace("\n", " ")
     assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("model", ["mlp", "consistent"])
+def test_a_relations_network_to_the_exam(cli: Any, tmp_path: Path, model: str) -> None:
+    simulate(tmp_path / "labels", images=60)
+    where = ("--data", tmp_path / "labels")
+    given = ("train", "relations", *where, "--model", model, "--cues", "bc", "--steps", 5, "--out", tmp_path / "t")
+    made = cli(*given)
+    assert made.code == 0, made.err
+    assert made.out.startswith(f"{tmp_path / 't' / 'relations.safetensors'}: 5 steps, loss ")
+    assert cli(*given, "--json").json["steps"] == 5  # done already
+    sat = cli("exam", "relations", *where, "--model", tmp_path / "t", "--out", tmp_path / "runs", "--json")
+    assert sat.code == 0, sat.err
+    assert {"blind_mlp", "consistent"} <= set(sat.json["baselines"])
+    other = cli(*given[:-4], "--steps", 6, "--out", tmp_path / "t")
+    assert other.code == 2
+    assert "holds another training" in other.err
+
+
+def test_a_relations_network_learns_from_a_world(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
+    given = ("--world", "geospa/train", "--scenes", 6, "--steps", 3, "--out", tmp_path / "t")
+    made = cli("train", "relations", *given, "--study", "across")
+    assert made.code == 0, made.err
+    plan = json.loads((tmp_path / "t" / "plan.json").read_text())
+    assert plan["source"]["settings"] == ["across_images"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((), "train on one of --world and --data"),
+        (("--size", "tiny"), "--size is not for sightline train relations"),
+        (("--world", "room", "--cues", "c"), "cues are b with any of c, d and a"),
+        (("--world", "room", "--model", "vipcnn"), "learns with --study within"),
+        (("--world", "room", "--model", "drnet", "--plan", "paper"), "--plan paper is for --model mlp"),
+    ],
+)
+def test_what_a_relations_network_is_not_trained_by(
+    cli: Any, tmp_path: Path, more: tuple[str, ...], words: str
+) -> None:
+    refused = cli("train", "relations", "--out", tmp_path / "t", "--device", "cpu", *more)
+    assert refused.code == 2
+    assert words in refused.err.replace("\n", " ")
+    assert not (tmp_path / "t").exists()
+
+
+def test_options_of_relations_networks_are_not_for_others(cli: Any, tmp_path: Path) -> None:
+    refused = cli("train", "sornet", "--world", "geospa/train", "--cues", "bc", "--out", tmp_path / "t")
+    assert refused.code == 2
+    assert "--cues is not for sightline train sornet" in refused.err

@@ -30,6 +30,7 @@ from sightline.plain import plain
 
 if TYPE_CHECKING:
     from sightline.training.plan import TrainingTask
+    from sightline.training.relations.setup import RelationsOptions
     from sightline.training.sornet.finetune import Curve
     from sightline.training.sornet.setup import SornetOptions
     from sightline.training.viewpoint.setup import ViewNetOptions
@@ -42,13 +43,18 @@ _CURVE_RESUME = "with what is not learned yet, at its last state or, where none 
 
 def command(
     what: Annotated[
-        Literal["sornet", "curve", "viewpoint"],
+        Literal["sornet", "curve", "viewpoint", "relations"],
         typer.Argument(
-            help="A SORNet; the curve of a checkpoint fine-tuned on few scenes; or a ViewNet, for detection and "
-            "viewpoint."
+            help="A SORNet; the curve of a checkpoint fine-tuned on few scenes; a ViewNet, for detection and "
+            "viewpoint; or a network that relates two objects."
         ),
     ],
-    to: Annotated[Path, typer.Option("--out", help="Folder of the training; one begun here is gone on with.")],
+    to: Annotated[
+        Path,
+        typer.Option(
+            "--out", help="Folder of the training; one begun here is gone on with. --model takes it in exams."
+        ),
+    ],
     world: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,16 +124,75 @@ def command(
         ),
     ] = 500,
     tensorboard: Annotated[bool, typer.Option(help="Write the log for TensorBoard too.")] = False,
+    model: Annotated[
+        Literal["mlp", "consistent", "vipcnn", "pprfcn", "drnet", "vtranse"] | None,
+        typer.Option(
+            help="Relations: mlp judges pair by pair, consistent keeps to one depth order of all; the others "
+            "are published networks that look at pictures."
+        ),
+    ] = None,
+    recipe: Annotated[
+        Literal["ours", "paper"] | None,
+        typer.Option("--plan", help="Relations: our plan, or the 2.5VRD paper's, with its own network."),
+    ] = None,
+    cues: Annotated[
+        str | None,
+        typer.Option(help="Relations: boxes (b), classes (c), depth maps (d), appearance (a); by default bc."),
+    ] = None,
+    study: Annotated[
+        Literal["within", "across", "joint"] | None,
+        typer.Option(help="Relations: learn from pairs within an image, across two, or both (the default)."),
+    ] = None,
+    depth: Annotated[
+        Path | None, typer.Option(help="Relations, cue d: folder of depth maps, or an ONNX depth network.")
+    ] = None,
+    backbone: Annotated[
+        Path | None,
+        typer.Option(help="Relations, cue a: checkpoint of a classifier, or torchvision's MobileNetV2 (.pth)."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Train a SORNet on a world or a stored dataset, or a ViewNet on a world. Run again, it goes on."""
+    """Train a SORNet, a ViewNet or a relations network on a world or a stored dataset. Run again, it goes on."""
     for package in ("torch", "safetensors", "lightning"):
         if find_spec(package) is None:
             raise MissingExtraError(package, extra="train")
+    own = {"--model": model, "--plan": recipe, "--cues": cues, "--study": study, "--depth": depth}
+    own["--backbone"] = backbone
+    if what == "relations":
+        foreign = {
+            "--size": size,
+            "--views": views,
+            "--start": start,
+            "--held-out": held_out,
+            "--optimizer": optimizer,
+        }
+        _refuse(foreign, what)
+        if world is not None and len(world) > 1:
+            raise ConfigError("sightline train relations takes one --world")
+        from sightline.training.relations.setup import RelationsOptions
+
+        relations = RelationsOptions(
+            data=data,
+            world=world[0] if world else None,
+            scenes=None if scenes is None else _numbers(scenes)[0],
+            split=split,
+            model=model or "mlp",
+            paper=recipe == "paper",
+            cues=cues or "bc",
+            study=study or "joint",
+            depth=depth,
+            backbone=backbone,
+            steps=steps,
+            batch=batch,
+            rate=rate,
+            seed=seed,
+        )
+        _train_relations(relations, to, device, save_every=save_every, tensorboard=tensorboard, json=json)
+        return
+    _refuse(own, what)
     if what == "viewpoint":
-        foreign = {"--data": data, "--split": split, "--views": views, "--start": start, "--held-out": held_out}
-        if given := [name for name, value in foreign.items() if value is not None]:
-            raise ConfigError(f"{given[0]} is not for sightline train viewpoint")
+        others = {"--data": data, "--split": split, "--views": views, "--start": start, "--held-out": held_out}
+        _refuse(others, what)
         if world is not None and len(world) > 1:
             raise ConfigError("sightline train viewpoint takes one --world")
         from sightline.training.viewpoint.setup import ViewNetOptions
@@ -178,6 +243,12 @@ def command(
         raise ConfigError("sightline train curve takes one --world: its scenes are counted")
     points = _numbers(scenes or _FEW)
     _train_curve(options, to, device, points, held_out or 500, save_every=save_every, json=json)
+
+
+def _refuse(foreign: Mapping[str, object], what: str) -> None:
+    """A ConfigError for the first of the options of other trainings that was given."""
+    if given := [name for name, value in foreign.items() if value is not None]:
+        raise ConfigError(f"{given[0]} is not for sightline train {what}")
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -231,6 +302,31 @@ def _train_viewnet(
             return ViewNetTask(plan, source_of(options, plan, device, show_views))
 
     _train(task, plan.steps, to, device, "viewpoint", save_every=save_every, tensorboard=tensorboard, json=json)
+
+
+def _train_relations(
+    options: RelationsOptions, to: Path, on: Device, *, save_every: int, tensorboard: bool, json: bool
+) -> None:
+    """Train, and say where the weights are."""
+    from sightline.training.folder import begun
+    from sightline.training.plan import chosen_device
+    from sightline.training.relations.seen import SeenTask
+    from sightline.training.relations.setup import plan_of, seen_plan, seen_source, source_of
+    from sightline.training.relations.task import WEIGHTS, RelationsTask
+
+    begun(to, WEIGHTS)
+    device = chosen_device(on)
+    steps = seen_plan(options, device).steps if options.looks else plan_of(options).steps
+
+    def task() -> TrainingTask:
+        with progress("scenes", quiet=json or options.world is None) as show_scenes:
+            if options.looks:
+                looking = seen_plan(options, device)
+                return SeenTask(looking, seen_source(options, looking, show_scenes))
+            plan = plan_of(options)
+            return RelationsTask(plan, source_of(options, plan, show_scenes))
+
+    _train(task, steps, to, device, "relations", save_every=save_every, tensorboard=tensorboard, json=json)
 
 
 def _batch(stored: Mapping[str, Any] | None, asked: int | None) -> int | None:
@@ -378,7 +474,8 @@ def _bar(steps: int, loss: str, *, quiet: bool) -> Iterator[Any]:
         task = bar.add_task("steps", total=steps, row="")
 
         def show(done: int, total: int, row: Mapping[str, float]) -> None:
-            text = f"loss {row[loss]:.3f}, right {row['right']:.1%}, {row['images_per_s']:,.0f} images/s"
+            speed = next(f"{row[name]:,.0f} {name[: -len('_per_s')]}/s" for name in row if name.endswith("_per_s"))
+            text = f"loss {row[loss]:.3f}, right {row['right']:.1%}, {speed}"
             bar.update(task, completed=done, total=total, row=text)
 
         yield show

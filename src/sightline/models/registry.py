@@ -8,6 +8,7 @@ Nothing is imported until it is asked for. A spec is one of::
     path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV; predicate answers and those
                                          to the Turing exam may also be .jsonl), or a detections CSV
     path/to/weights.safetensors          a model trained here: a SORNet, ViewNet, classifier, segmenter, DPM…
+    path/to/training                     the same, by the folder that ``sightline train`` was given
     weights.safetensors:glances=5        a SORNet checkpoint with options
     answers:path/to/predictions.csv      the same
     bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
@@ -115,6 +116,10 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
         ("depth", "depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH", "", {}),
         ("depth_tuned", "depth", "depth, Δ tuned; folder=PATH", "learns", _TUNED),
         ("onnx_depth", "onnx_depth", "depth rule on an ONNX depth network; path=PATH", "", {}),
+    ],
+    ("relate", "relations.model"): [
+        ("blind_mlp", "blind_mlp", "a network on boxes and classes, trained on 2.5VRD's validation", "blind", {}),
+        ("consistent", "consistent", "the same, its answers read off one depth order", "blind", {}),
     ],
     ("relate", "adapters.answers"): [
         ("predictions", "Predictions", "answers from a 2.5VRD prediction CSV; path=PATH", "", {})
@@ -304,7 +309,20 @@ def canonical(spec: str) -> str:
     return "+".join(_canonical_one(part) for part in _parts(spec))
 
 
+def _trained(spec: str) -> str:
+    """A spec as it is, but for the folder of a training: the checkpoint in there."""
+    if not spec or not _is_there(Path(spec) / "plan.json"):
+        return spec
+    weights = [path for path in Path(spec).iterdir() if path.suffix == ".safetensors"]
+    if len(weights) != 1:
+        raise ModelError(
+            f"{spec}: a training that is not finished: {len(weights)} checkpoints in there, expected 1"
+        )
+    return str(weights[0])
+
+
 def _canonical_one(spec: str) -> str:
+    spec = _trained(spec)
     head, _, rest = spec.partition(":")
     if _has_entry(head):
         alone = _alone(head)
@@ -415,6 +433,7 @@ def check_spec(spec: str) -> None:
 
 def _loader(spec: str, wanted: Sequence[str]) -> Callable[[], Any]:
     """What loads the model of one spec; a ModelError where there is no such model."""
+    spec = _trained(spec)
     head, _, rest = spec.partition(":")
     entries = MANIFEST if head in MANIFEST else _entries()
     if head in entries:

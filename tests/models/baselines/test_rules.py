@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from exams.relations.pair_tables import make_table, random_table
 from reference import rules as slow
@@ -14,8 +15,9 @@ from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import pair_table
 from sightline.models import load
 from sightline.models.adapters.depth_maps import MissingMapError
+from sightline.models.baselines.depth import DepthRule
 from sightline.models.baselines.rules import depth_by_lead, occlusion_by_depth, tuned_margin, tuned_overlap
-from sightline.scenes import REVERSE, words
+from sightline.scenes import REVERSE, View, words
 from sightline.skills import SILENT, Judgements, Pairs, RelationsStudy
 from sightline.store.formats import vrd25
 from sightline.store.tables import Tables
@@ -216,8 +218,6 @@ def test_depth_rule_without_any_training_map(tmp_path: Path) -> None:
 
 
 def test_depth_rule_takes_any_source(ask: Any) -> None:
-    from sightline.models.baselines.depth import DepthRule
-
     class Known:
         def estimate_depth(self, view: Any) -> Any:
             assert view.id == "within_image/test/x"
@@ -264,3 +264,28 @@ def test_tuning_on_the_real_validation_split(real_tables: Tables) -> None:
             for m in (model.facts()["margin"], published)
         ]
         assert f1[0] >= f1[1] - 1e-3
+
+
+def test_depth_is_tuned_on_training_photos() -> None:
+    class Brightness:
+        """Depth maps read off a photo; none without one."""
+
+        def depth_map(self, view: View) -> NDArray[np.float64]:
+            if view.load_image is None:
+                raise MissingMapError("no photo")
+            return view.image()[..., 0].astype(np.float64)
+
+    table = small_table()
+    photo = np.tile(np.arange(20, dtype=np.uint8)[:, None, None], (1, 20, 3))
+    model = DepthRule(Brightness(), inverse=True, margin="tuned")
+    with pytest.raises(ConfigError, match="training pairs can be measured"):
+        model.prepare_relations(RelationsStudy(train={"within_image": table}, test={}))
+    asked: list[str] = []
+
+    def view(scene: str) -> View:
+        asked.append(scene)
+        return View(scene, size=(20, 20), units="normalised", load_image=lambda: photo)
+
+    model.prepare_relations(RelationsStudy(train={"within_image": table}, test={}, view=view))
+    assert set(asked) == {str(table.scenes[s]) for s in table.object_scene[np.union1d(table.first, table.second)]}
+    assert model.facts()["tuned_on"] == len(table)

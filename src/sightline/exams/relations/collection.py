@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import fraction_boxes
-from sightline.geometry import area, iou, iou_matrix
+from sightline.geometry import area, iou
 from sightline.hints import did_you_mean
 from sightline.store import Dataset
 from sightline.store.formats.hierarchy import Hierarchy
@@ -223,8 +223,9 @@ def filter_detections(
 ) -> NDArray[np.intp]:
     """Indices of the detections that stay, best first: the collection's filters, then the `keep` best.
 
-    Boxes of groups and of extreme size go; of two boxes with an IoU over `OVERLAP` the one with the lower score;
-    and body parts and clothing where a person is among the `keep` best: a detector's last guesses name anything.
+    Boxes of groups and of extreme size go, and body parts and clothing where a person is among the `keep` best: a
+    detector's last guesses name anything. Boxes that overlap stay, as they did in the dataset: what goes there is
+    their pair (see `detected.all_pairs`).
 
     Args:
         boxes: (n, 4) xyxy, fractions of the image.
@@ -235,17 +236,11 @@ def filter_detections(
         classes: Which of them are people, and what goes beside them; None where nobody knows.
 
     >>> filter_detections([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.49], [0, 0, 0.1, 0.1]], [0.8, 0.9, 1.0], [], keep=5)
-    array([1])
+    array([1, 0])
     """
     b, s, g = np.asarray(boxes, dtype=np.float64).reshape(-1, 4), np.asarray(scores), np.asarray(groups, dtype=bool)
     usable = np.flatnonzero(_right_size(b) & ~(g if g.size else np.zeros(len(b), dtype=bool)))
-    ranked = usable[np.argsort(-s[usable], kind="stable")]
-    same = iou_matrix(b[ranked], b[ranked]) > OVERLAP
-    gone = np.zeros(len(ranked), dtype=bool)
-    for place in range(len(ranked)):
-        if not gone[place]:
-            gone[place + 1 :] |= same[place, place + 1 :]
-    left: NDArray[np.intp] = ranked[~gone]
+    left: NDArray[np.intp] = usable[np.argsort(-s[usable], kind="stable")]
     if classes is not None and any(categories[row] in classes.person for row in left[: max(keep, 0)]):
         left = left[[categories[row] not in classes.body_parts_and_clothing for row in left]]
     return left[: max(keep, 0)]

@@ -1,9 +1,9 @@
 """The exam on boxes the model found itself: match them to the annotated pairs, then mark.
 
 Detections pass the filters the dataset was collected with, then as many are kept as the image has annotated
-objects (the paper's leak, §3.2); pairs of a thing and its part go too. Those filters that know what classes mean
-need class rules. Matching ignores classes. Records tell failures apart: an object not found, both found but the
-predicate wrong, a pair that is not there.
+objects (the paper's leak, §3.2); pairs of one thing boxed twice, and of a thing and its part, go too. Those filters
+that know what classes mean need class rules. Matching ignores classes. Records tell failures apart: an object not
+found, both found but the predicate wrong, a pair that is not there.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.boxed import BoxedPairs
-from sightline.exams.relations.collection import ClassRules, filter_detections
+from sightline.exams.relations.collection import OVERLAP, ClassRules, filter_detections
 from sightline.exams.relations.items import RelationsItem
 from sightline.exams.relations.marks import answer_words, rightness, truth_words
 from sightline.exams.relations.matching import MatchedPairs, MatchOutcome, match_boxed
 from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol
 from sightline.exams.run import ItemRecords
+from sightline.geometry import iou
 from sightline.scenes import Depth, Occlusion, View
 from sightline.skills import SILENT, Detections, Judgements, Pairs
 
@@ -69,15 +70,15 @@ def detected_records(
 def all_pairs(asked: Pairs, a: Detections, b: Detections, classes: ClassRules | None = None) -> Pairs:
     """Every ordered pair of detections, in order of confidence.
 
-    Within an image an object is paired neither with itself nor with what its class is a part of, or has as a part.
+    Within an image an object is paired neither with itself, nor with a box of the same thing (an IoU over
+    `OVERLAP`), nor with what its class is a part of, or has as a part.
     """
     i, j = np.indices((len(a.boxes), len(b.boxes))).reshape(2, -1)
     if asked.setting == "within_image":
         part_of = classes.part_of if classes is not None else frozenset()
         kinds = [(a.categories[k], b.categories[m]) for k, m in zip(i, j, strict=True)]
-        apart = np.array([pair not in part_of and pair[::-1] not in part_of for pair in kinds], dtype=bool) & (
-            i != j
-        )
+        apart = np.array([pair not in part_of and pair[::-1] not in part_of for pair in kinds], dtype=bool)
+        apart &= (i != j) & (iou(a.boxes[i], b.boxes[j]) <= OVERLAP)
         i, j = i[apart], j[apart]
     return replace(
         asked,

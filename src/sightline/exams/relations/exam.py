@@ -33,6 +33,7 @@ from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.hints import did_you_mean, hint
+from sightline.scenes import View
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
 from sightline.store.formats.hierarchy import Hierarchy
@@ -56,11 +57,16 @@ BASELINES: Final = (
     "location_tuned",
     "bottom_edge",
     "bottom_edge_tuned",
+    "blind_mlp",
+    "consistent",
 )
 """Models that stand in every table."""
 
 LEARNING: Final = frozenset({"majority", "object_class", "size_tuned", "location_tuned", "bottom_edge_tuned"})
 """Those of them that cannot answer without a training split."""
+
+TRAINED: Final = ("blind_mlp", "consistent")
+"""Those of them that come trained, on 2.5VRD's validation split."""
 
 _UNFILTERED: Final = (
     "detected body parts, clothing and parts of things were not filtered, as the dataset's were: give Open Images' "
@@ -193,6 +199,9 @@ class RelationsExam(Exam[RelationsItem]):
             names = [name for name in names if name not in left_out]
             why = "no truth to learn from" if self.no_truth else "no training split for every setting"
             notes += (f"{why}, so left out: {', '.join(left_out)}",)
+        if self.settled(data).split == "validation" and _is_25vrd(data):
+            names = [name for name in names if name not in TRAINED]
+            notes += (f"learned from these very labels, so left out: {', '.join(TRAINED)}",)
         rivals = {name: str(self._with_boxes(name)) for name in names}
         return Entrants(tuple(self._with_boxes(model) for model in models), rivals, notes)
 
@@ -256,7 +265,8 @@ class RelationsExam(Exam[RelationsItem]):
         """The training pairs as the study plan deals them out, and the pairs to come, by default without labels."""
         test = self.tables(data)
         shown = test if getattr(model, "cross_fits", False) else {s: t.unlabelled() for s, t in test.items()}
-        return RelationsStudy(train=planned(self.training(data), self.study_plan, tuple(test)), test=shown)
+        train = planned(self.training(data), self.study_plan, tuple(test))
+        return RelationsStudy(train=train, test=shown, view=TrainingViews(data, train))
 
     def ask(self, model: Any, item: RelationsItem) -> ItemRecords:
         """Ask about one image or image pair; mark depth, and within an image occlusion."""
@@ -330,6 +340,27 @@ def not_scored(results: Sequence[RunResult]) -> Iterator[str]:
     if missing and any(r.records.rows.height for r in results):
         named = ", ".join(SUBTASK_TITLES[task].lower() for task in missing)
         yield f"Not scored, since the data has no such labels: {named}."
+
+
+@dataclass(frozen=True)
+class TrainingViews:
+    """Gives views of training scenes by id; all are read when the first is asked for."""
+
+    data: Dataset
+    train: Mapping[Setting, PairTable]
+
+    @cached_property
+    def _views(self) -> dict[str, View]:
+        return {name: view for table in self.train.values() for name, view in views_of(self.data, table).items()}
+
+    def __call__(self, scene: str) -> View:
+        """The view of a scene, without truth."""
+        return self._views[scene]
+
+
+def _is_25vrd(data: Dataset) -> bool:
+    """Whether scenes are told apart by setting, as those of 2.5VRD are."""
+    return data.scan("views").filter(pl.col("source").is_in(SETTINGS)).limit(1).collect().height > 0
 
 
 def default_split(data: Dataset) -> str:

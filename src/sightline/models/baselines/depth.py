@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from sightline.models.adapters.depth_maps import DepthFolder, MissingMapError, O
 from sightline.models.adapters.image_names import scene_ids
 from sightline.models.baselines.rules import Floats, Margin, Overlap, Rule
 from sightline.scenes import View
-from sightline.skills import EstimateDepth, Pairs
+from sightline.skills import EstimateDepth, Pairs, RelationsStudy
 
 
 class DepthRule(Rule):
@@ -44,6 +45,7 @@ class DepthRule(Rule):
         self.name = name
         self.source = source
         self.inverse = inverse
+        self._view: Callable[[str], View] | None = None
 
     @property
     def stored_answers(self) -> bool:
@@ -59,6 +61,12 @@ class DepthRule(Rule):
         """(H, W) depth of a picture, as its source gives it."""
         return plane(self.source.estimate_depth(view), self.name or self.kind)
 
+    def prepare_relations(self, study: RelationsStudy) -> None:
+        """Tune what is to be tuned, on maps of the training photos where these are there."""
+        self._view = study.view
+        super().prepare_relations(study)
+        self._view = None  # it holds on to the data
+
     def lead(self, pairs: Pairs) -> Floats:
         """By how much the first object's mean depth is smaller than the second's (larger, if inverse)."""
         a, b = scene_ids(pairs)
@@ -67,14 +75,15 @@ class DepthRule(Rule):
         return self._sign(mean_in_boxes(map_b, pairs.boxes_b) - mean_in_boxes(map_a, pairs.boxes_a))
 
     def table_lead(self, table: PairTable) -> Floats:
-        """The same for annotated pairs; maps are asked for by scene id alone, NaN where there is none."""
+        """The same for annotated pairs; NaN where there is no map and no photo to make one of."""
         means = np.full(len(table.boxes), np.nan)
         used = np.union1d(table.first, table.second)
         used = used[np.argsort(table.object_scene[used], kind="stable")]
         scenes, start = np.unique(table.object_scene[used], return_index=True)
         for scene, rows in zip(table.scenes[scenes], np.split(used, start[1:]), strict=True):
-            with suppress(MissingMapError, DataError):  # training pairs come without photos
-                depth_map = self.estimate_depth(View(str(scene), units="normalised"))
+            with suppress(MissingMapError, DataError):  # a photo of the training split may be missing
+                view = View(str(scene), units="normalised") if self._view is None else self._view(str(scene))
+                depth_map = self.estimate_depth(view)
                 means[rows] = mean_in_boxes(depth_map, table.boxes[rows])
         return self._sign(means[table.second] - means[table.first])
 
@@ -107,6 +116,6 @@ def depth(
 def onnx_depth(path: Path, inverse: bool = False, margin: Margin = 0.02, overlap: Overlap = "auto") -> DepthRule:
     """The depth rule on an ONNX network's maps of the photos.
 
-    Training pairs come without photos, so a margin cannot be tuned here, and ``overlap=auto`` means 0.
+    Margin and overlap are tuned on training photos; where the data has none, ``overlap=auto`` means 0.
     """
     return DepthRule(OnnxDepth(path), inverse=inverse, margin=margin, overlap=overlap)

@@ -74,6 +74,15 @@ NETWORKS: Final[Mapping[str, NetworkEntry]] = MappingProxyType(
         "sightline-viewnet-1": NetworkEntry(
             f"{_NETS}.viewpoint:ViewNetConfig", f"{_NETS}.viewpoint:ViewNet", "sightline.models.viewnet:load_file"
         ),
+        "sightline-pairs-1": NetworkEntry(
+            f"{_NETS}.pairs:PairNetConfig", f"{_NETS}.pairs:PairNet", "sightline.models.relations.model:load_file"
+        ),
+        "sightline-vrd-1": NetworkEntry(
+            f"{_NETS}.vrd:VrdNetConfig", f"{_NETS}.vrd:VrdNet", "sightline.models.relations.seen:load_file"
+        ),
+        "sightline-paper-mlp-1": NetworkEntry(
+            f"{_NETS}.pairs:PaperMlpConfig", f"{_NETS}.pairs:PaperMlp", "sightline.models.relations.mlp:load_file"
+        ),
     }
 )
 """Every kind of network, as it stands in a header under ``kind``."""

@@ -1,0 +1,1 @@
+"""Trained models of the relations exam: cues, networks on numpy alone, and orders without contradictions."""

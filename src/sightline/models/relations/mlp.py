@@ -1,0 +1,64 @@
+"""The paper's MLP as a model that takes the relations exam: skill *relate*."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sightline.models.nets.checkpoints import load_checkpoint
+from sightline.models.nets.pairs import PairInputs, PaperMlp
+from sightline.models.network import NetworkModel, named_by
+from sightline.models.relations.objects import ObjectCues, object_cues
+from sightline.scenes.types import View
+from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
+
+
+class PaperMlpModel(NetworkModel[PaperMlp]):
+    """A trained MLP of the paper; it says its likeliest labels, and (b, a) may contradict (a, b)."""
+
+    cues: ObjectCues | None = None
+    _unknown = 0
+
+    def check_relations(self, spec: RelationsSpec) -> None:
+        """Count the classes to come that it does not know; they share one place."""
+        if "c" in self._net.config.cues:
+            self._unknown = len(set(spec.categories) - set(self._net.config.classes))
+
+    def facts(self) -> dict[str, Any]:
+        """Shape, what the checkpoint says of its training, and how many classes were new to it."""
+        shape = {"cues": self._net.config.cues, "hidden": self._net.config.hidden}
+        return {"parameters": self.parameters, **shape, **self.about, "unknown_classes": self._unknown}
+
+    def relate(self, pairs: Pairs) -> Judgements:
+        """The likeliest labels of every pair."""
+        a = self._objects(pairs.view_a, pairs.boxes_a, pairs.categories_a)
+        b = self._objects(pairs.view_b, pairs.boxes_b, pairs.categories_b)
+        across = torch.full((len(pairs),), float(pairs.setting == "across_images"), device=self.device)
+        with self._computing():
+            said = self._net(PairInputs(a[0], b[0], a[1], b[1], across, a[2], b[2]))
+        depth, occlusion = (logits.argmax(-1).to("cpu", torch.int8).numpy() for logits in said)
+        if pairs.setting == "across_images":
+            occlusion = np.full(len(pairs), SILENT, dtype=np.int8)
+        return Judgements(depth, occlusion)
+
+    def _objects(self, view: View, boxes: Any, categories: tuple[str, ...]) -> tuple[Tensor, Tensor, Tensor]:
+        places = {name: place + 1 for place, name in enumerate(self._net.config.classes)}
+        classes = torch.tensor([places.get(name, 0) for name in categories], dtype=torch.long)
+        empty = np.zeros((len(boxes), 0), dtype=np.float32)
+        numbers = torch.from_numpy(empty if self.cues is None else self.cues.numbers(view, boxes))
+        given = torch.from_numpy(np.ascontiguousarray(boxes)).float(), classes, numbers
+        return given[0].to(self.device), given[1].to(self.device), given[2].to(self.device)
+
+
+def load_file(
+    path: str | Path, /, device: str = "", depth: Path | None = None, backbone: Path | None = None
+) -> PaperMlpModel:
+    """A checkpoint as a model; `depth` and `backbone` as for `models.relations.model.load_file`."""
+    net, facts = load_checkpoint(path, PaperMlp)
+    made = PaperMlpModel(net, name=named_by(path, "relations"), about=facts, device=device)
+    made.cues = object_cues(net.config.cues, depth, backbone, str(path))
+    return made

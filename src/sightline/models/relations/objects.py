@@ -1,0 +1,116 @@
+"""Numbers of single objects that are made from pictures: depth in box and image (D), appearance of both (A)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import ConfigError, ModelError
+from sightline.models.adapters.depth_maps import DepthFolder, DepthSource, OnnxDepth
+from sightline.scenes.types import View
+
+Floats = NDArray[np.float32]
+DEPTH_NUMBERS: Final = 8
+"""Mean, standard deviation, least and greatest depth in the box, then in the whole image."""
+
+
+class ObjectCues(Protocol):
+    """Makes numbers of objects."""
+
+    def numbers(self, view: View, boxes: NDArray[np.float64]) -> Floats:
+        """(n, F) numbers of n objects, boxes (n, 4) xyxy in fractions of the view's image."""
+
+    @property
+    def size(self) -> int:
+        """F, how many numbers an object has."""
+
+
+class DepthCues:
+    """Cue D: four figures of a depth map in the box and in the image, not normalised by image.
+
+    Args:
+        source: Where the maps come from.
+    """
+
+    def __init__(self, source: DepthSource) -> None:
+        self.source = source
+
+    @property
+    def size(self) -> int:
+        """Eight numbers an object, sixteen a pair."""
+        return DEPTH_NUMBERS
+
+    def numbers(self, view: View, boxes: NDArray[np.float64]) -> Floats:
+        """Figures of n boxes; pixels without a depth are left out, and a box without any has the image's."""
+        depth = self.source.depth_map(view)
+        return depth_numbers(depth, boxes)
+
+
+def depth_numbers(depth: NDArray[np.float64], boxes: NDArray[np.float64]) -> Floats:
+    """Mean, standard deviation, least and greatest depth in boxes (n, 4) of a map (H, W), then of the map: (n, 8).
+
+    >>> depth_numbers(np.array([[1.0, 3.0], [5.0, 7.0]]), np.array([[0.0, 0.0, 1.0, 0.5]]))[0, :4].tolist()
+    [2.0, 1.0, 1.0, 3.0]
+    """
+    height, width = depth.shape
+    whole = _figures(depth)
+    if whole is None:
+        raise ModelError("a depth map without a single known depth")
+    rows = []
+    for x0, y0, x1, y1 in boxes:
+        left, top = min(int(x0 * width), width - 1), min(int(y0 * height), height - 1)
+        right, bottom = max(int(np.ceil(x1 * width)), left + 1), max(int(np.ceil(y1 * height)), top + 1)
+        rows.append((_figures(depth[top:bottom, left:right]) or whole) + whole)
+    return np.array(rows, dtype=np.float32).reshape(-1, DEPTH_NUMBERS)
+
+
+def _figures(depth: NDArray[np.float64]) -> tuple[float, ...] | None:
+    known = depth[np.isfinite(depth)]
+    return (known.mean(), known.std(), known.min(), known.max()) if known.size else None
+
+
+class JoinedCues:
+    """Several cues side by side."""
+
+    def __init__(self, parts: list[ObjectCues]) -> None:
+        self.parts = parts
+
+    @property
+    def size(self) -> int:
+        """Numbers of all parts."""
+        return sum(part.size for part in self.parts)
+
+    def numbers(self, view: View, boxes: NDArray[np.float64]) -> Floats:
+        """(n, F) numbers of all parts, one after another."""
+        return np.concatenate([part.numbers(view, boxes) for part in self.parts], axis=1)
+
+
+def object_cues(cues: str, depth: Path | None, backbone: Path | None, who: str) -> ObjectCues | None:
+    """Open what makes the numbers of cues d and a; None for a network without them.
+
+    Args:
+        cues: The network's.
+        depth: Folder of depth maps, or an ONNX depth network.
+        backbone: Checkpoint of a classifier, whose features are pooled.
+        who: Named in errors.
+
+    Raises:
+        ConfigError: Something is missing, or not needed.
+    """
+    for cue, given, name in (("d", depth, "depth"), ("a", backbone, "backbone")):
+        if cue in cues and given is None:
+            raise ConfigError(f"{who}: has the cue {cue} and needs the option {name}, as in {who}:{name}=PATH")
+        if cue not in cues and given is not None:
+            raise ConfigError(f"{who}: has cues {cues}, so the option {name} is not for it")
+    parts: list[ObjectCues] = []
+    if depth is not None:
+        source: Any = DepthFolder(depth) if depth.is_dir() else OnnxDepth(depth)
+        parts.append(DepthCues(source))
+    if backbone is not None:
+        from sightline.models.relations.appearance import AppearanceCues  # needs torch
+
+        parts.append(AppearanceCues(backbone))
+    return JoinedCues(parts) if parts else None

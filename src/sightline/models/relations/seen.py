@@ -1,0 +1,98 @@
+"""The four published relationship networks as models that take the relations exam: skill *relate*, from pixels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sightline.errors import ModelError
+from sightline.models.nets.checkpoints import load_checkpoint
+from sightline.models.nets.vrd import SeenPairs, VrdNet
+from sightline.models.network import NetworkModel, named_by
+from sightline.models.viewnet import fitted
+from sightline.scenes.types import View
+from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
+
+
+class SeenModel(NetworkModel[VrdNet]):
+    """A trained ViP-CNN, PPR-FCN, DRNet or VTransE; it says its likeliest labels."""
+
+    _unknown = 0
+
+    def check_relations(self, spec: RelationsSpec) -> None:
+        """Refuse pairs across images where the network needs a box around both; count unknown classes."""
+        if self._net.within_only and len(spec.pairs.get("across_images", ())):
+            raise ModelError(
+                f"{self._net.config.architecture} looks at the box around both objects: it has no answer across "
+                "images, and the data has such pairs"
+            )
+        self._unknown = len(set(spec.categories) - set(self._net.config.classes))
+
+    def facts(self) -> dict[str, Any]:
+        """Shape, what the checkpoint says of its training, and how many classes were new to it."""
+        config = self._net.config
+        shape = {"architecture": config.architecture, "width": config.width, "side": config.side}
+        return {"parameters": self.parameters, **shape, **self.about, "unknown_classes": self._unknown}
+
+    def relate(self, pairs: Pairs) -> Judgements:
+        """The likeliest labels of every pair."""
+        if not len(pairs):
+            return Judgements(np.zeros(0, dtype=np.int8), np.zeros(0, dtype=np.int8))
+        across = pairs.setting == "across_images"
+        pictures, boxes_a, boxes_b = self._seen(pairs, across=across)
+        image = torch.zeros(len(pairs), dtype=torch.long)
+        given = SeenPairs(
+            pictures,
+            image,
+            image + int(across),
+            boxes_a,
+            boxes_b,
+            self._classes(pairs.categories_a),
+            self._classes(pairs.categories_b),
+        )
+        with self._computing():
+            said = self._net(SeenPairs(*(part.to(self.device) for part in given)))
+        depth, occlusion = (logits.argmax(-1).to("cpu", torch.int8).numpy() for logits in said)
+        if across:
+            occlusion = np.full(len(pairs), SILENT, dtype=np.int8)
+        return Judgements(depth, occlusion)
+
+    def _classes(self, categories: tuple[str, ...]) -> Tensor:
+        places = {name: place + 1 for place, name in enumerate(self._net.config.classes)}
+        return torch.tensor([places.get(name, 0) for name in categories], dtype=torch.long)
+
+    def _seen(self, pairs: Pairs, *, across: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """One picture or two, alike in size, and the boxes in fractions of what they were filled up to."""
+        side = self._net.config.side
+        pictures, boxes = [], []
+        for view, given in ((pairs.view_a, pairs.boxes_a), (pairs.view_b, pairs.boxes_b)):
+            picture, share = squared(_image(view), side)
+            pictures.append(picture)
+            boxes.append(torch.from_numpy(np.ascontiguousarray(given)).float() * torch.cat((share, share)))
+        return torch.cat(pictures[: 1 + across]), boxes[0], boxes[1]
+
+
+def squared(image: NDArray[np.uint8], side: int) -> tuple[Tensor, Tensor]:
+    """A picture as (1, 3, S, S) of [0, 1] with its longer side `side`, filled up; and (2,) the shares it takes."""
+    picture, share = fitted(image, side)
+    height, width = picture.shape[2:]
+    whole = max(height, width)
+    filled = torch.nn.functional.pad(picture, (0, whole - width, 0, whole - height), value=0.5)
+    return filled, share * torch.tensor((width / whole, height / whole))
+
+
+def _image(view: View) -> NDArray[np.uint8]:
+    if view.load_image is None:
+        raise ModelError(f"{view.id}: there is no picture, and this network looks at it")
+    return view.image()
+
+
+def load_file(path: str | Path, /, device: str = "") -> SeenModel:
+    """A checkpoint as a model."""
+    net, facts = load_checkpoint(path, VrdNet)
+    return SeenModel(net, name=named_by(path, "relations"), about=facts, device=device)
