@@ -33,6 +33,7 @@ COMMANDS = (
     "score",
     "compare",
     "report",
+    "track",
     "turing",
     "train",
     "blender",

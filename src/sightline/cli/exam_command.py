@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -23,11 +24,13 @@ from sightline.cli.console import (
     progress,
     quiet_stdout,
 )
+from sightline.cli.track_command import TRACK_HELP
 from sightline.text import counted
 
 if TYPE_CHECKING:
     from sightline.exams.base import Exam, Option
     from sightline.exams.results import ExamResults, Results
+    from sightline.exams.scoring import RunResult
 
 ALL: Final = "all"
 
@@ -48,6 +51,7 @@ _ResumeOption = Annotated[
     bool, typer.Option("--resume", help="Also go on with answers of a model that has changed, or may have.")
 ]
 _OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Ask everything again.")]
+_TrackOption = Annotated[list[str] | None, typer.Option("--track", help=TRACK_HELP)]
 _WorkersOption = Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")]
 _DataOption = Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")]
 
@@ -111,13 +115,19 @@ def take_all(
     resume: _ResumeOption = False,
     overwrite: _OverwriteOption = False,
     workers: _WorkersOption = 0,
+    track: _TrackOption = None,
     allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Take every exam that model and data allow, and say why not for the others."""
     from sightline.api import examine
 
-    with outside_allowed(allow_outside), quiet_stdout(active=json), interruptible(lambda: _kept(to)):
+    with (
+        _tracked(track) as send,
+        outside_allowed(allow_outside),
+        quiet_stdout(active=json),
+        interruptible(lambda: _kept(to)),
+    ):
         results = examine(
             model,
             data,
@@ -131,6 +141,7 @@ def take_all(
             resume=resume,
             overwrite=overwrite,
         )
+        send(results.runs)
     if json:
         print_json(results.to_dict())
     else:
@@ -169,6 +180,7 @@ def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
         _parameter("resume", _ResumeOption, False),
         _parameter("overwrite", _OverwriteOption, False),
         _parameter("workers", _WorkersOption, 0),
+        _parameter("track", _TrackOption, None),
         _parameter("allow_outside", AllowOutside, False),
         _parameter("json", Json, False),
     ]
@@ -218,13 +230,14 @@ def take(
     *,
     to: Path = Path("runs"),
     workers: int = 0,
+    track: Sequence[str] | None = None,
     json: bool = False,
     **how: Any,
 ) -> ExamResults:
     """Let models take one exam; print the scores, or the JSON document. Other arguments are `run_models`'."""
     from sightline.api import run_models
 
-    with quiet_stdout(active=json), interruptible(lambda: _kept(to / exam.name)):
+    with _tracked(track) as send, quiet_stdout(active=json), interruptible(lambda: _kept(to / exam.name)):
         results = run_models(
             exam,
             models,
@@ -235,6 +248,7 @@ def take(
             **how,
             done=None if json or not workers else lambda name: err.print(f"{name}: done"),
         )
+        send(results.runs)
     if json:
         print_json(results.to_dict())
     else:
@@ -243,6 +257,23 @@ def take(
     if not json:
         err.print(f"runs in {to / exam.name}; next: sightline report {to} --out report.html")
     return results
+
+
+@contextmanager
+def _tracked(places: Sequence[str] | None) -> Iterator[Callable[[Sequence[RunResult]], None]]:
+    """Open trackers before anybody is asked anything; yields what sends scored runs to them."""
+    if not places:
+        yield lambda _: None
+        return
+    from sightline.exams.trackers import open_tracker, send_results, shown_place
+
+    trackers = [open_tracker(place) for place in places]
+
+    def send(results: Sequence[RunResult]) -> None:
+        number = send_results(results, trackers)
+        err.print(f"{counted(number, 'run')} sent to {', '.join(map(shown_place, places))}")
+
+    yield send
 
 
 def print_results(results: Results) -> None:
