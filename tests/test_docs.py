@@ -8,6 +8,7 @@ import re
 import runpy
 import shlex
 import shutil
+import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,19 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 UNRUN = re.compile(r"^<!-- not run: (.{8,}) -->\n```python\n", re.MULTILINE)
 """Stands before a block of Python that cannot be run here, and says why."""
 RELATIVE = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
-    return [body for language, body in FENCE.findall(page.read_text(encoding="utf-8")) if language in languages]
+    return fenced(page.read_text(encoding="utf-8"), *languages)
+
+
+def fenced(text: str, *languages: str) -> list[str]:
+    """Blocks of these languages, also those that stand in a list."""
+    return [textwrap.dedent(body) for _, language, body in FENCE.findall(text) if language in languages]
 
 
 def commands(page: Path) -> list[list[str]]:
@@ -65,7 +71,7 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def plain_blocks(page: Path) -> list[str]:
     """Python without prompts that is to be run."""
     text = UNRUN.sub("```skipped\n", page.read_text(encoding="utf-8"))
-    return [body for language, body in FENCE.findall(text) if language == "python" and ">>>" not in body]
+    return [block for block in fenced(text, "python") if ">>>" not in block]
 
 
 PLAIN = [page for page in PAGES if plain_blocks(page)]
