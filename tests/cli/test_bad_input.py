@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sightline.store.formats import FORMATS
+from sightline.store.formats import EXPORTS, FORMATS
 
 Cli = Callable[..., Any]
 Frame = pl.DataFrame
@@ -546,7 +546,7 @@ def test_an_export_that_lacks_something_names_the_data(cli: Cli, simulated: Path
 def test_help_lists_the_formats(cli: Cli) -> None:
     for command, names in {
         "import": [*FORMATS],
-        "export": [name for name, one in FORMATS.items() if one.write is not None],
+        "export": [*EXPORTS, *(name for name, one in FORMATS.items() if one.write is not None)],
     }.items():
         shown = " ".join(cli(command, "--help").out.split())
         assert f"Formats: {', '.join(sorted(names))}." in shown

@@ -34,6 +34,7 @@ COMMANDS = (
     "score",
     "compare",
     "report",
+    "track",
     "turing",
     "train",
     "blender",

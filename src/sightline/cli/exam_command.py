@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -23,11 +24,13 @@ from sightline.cli.console import (
     progress,
     quiet_stdout,
 )
+from sightline.cli.track_command import TRACK_HELP
 from sightline.text import counted
 
 if TYPE_CHECKING:
     from sightline.exams.base import Exam, Option
     from sightline.exams.results import ExamResults, Results
+    from sightline.exams.scoring import RunResult
 
 ALL: Final = "all"
 
@@ -55,6 +58,7 @@ _BudgetOption = Annotated[
     str | None,
     typer.Option(help="Most requests to models that count them, as in 500, or '20000 tokens'; then it stops."),
 ]
+_TrackOption = Annotated[list[str] | None, typer.Option("--track", help=TRACK_HELP)]
 _WorkersOption = Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")]
 _DataOption = Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")]
 
@@ -120,13 +124,19 @@ def take_all(
     samples: _SamplesOption = 1,
     budget: _BudgetOption = None,
     workers: _WorkersOption = 0,
+    track: _TrackOption = None,
     allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Take every exam that model and data allow, and say why not for the others."""
     from sightline.api import examine
 
-    with outside_allowed(allow_outside), quiet_stdout(active=json), interruptible(lambda: _kept(to)):
+    with (
+        _tracked(track) as send,
+        outside_allowed(allow_outside),
+        quiet_stdout(active=json),
+        interruptible(lambda: _kept(to)),
+    ):
         results = examine(
             model,
             data,
@@ -143,6 +153,7 @@ def take_all(
             budget=_budget(budget),
             announce=_announced,
         )
+        send(results.runs)
     if json:
         print_json(results.to_dict())
     else:
@@ -183,6 +194,7 @@ def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
         _parameter("samples", _SamplesOption, 1),
         _parameter("budget", _BudgetOption, None),
         _parameter("workers", _WorkersOption, 0),
+        _parameter("track", _TrackOption, None),
         _parameter("allow_outside", AllowOutside, False),
         _parameter("json", Json, False),
     ]
@@ -232,6 +244,7 @@ def take(
     *,
     to: Path = Path("runs"),
     workers: int = 0,
+    track: Sequence[str] | None = None,
     json: bool = False,
     budget: str | None = None,
     **how: Any,
@@ -239,7 +252,7 @@ def take(
     """Let models take one exam; print the scores, or the JSON document. Other arguments are `run_models`'."""
     from sightline.api import run_models
 
-    with quiet_stdout(active=json), interruptible(lambda: _kept(to / exam.name)):
+    with _tracked(track) as send, quiet_stdout(active=json), interruptible(lambda: _kept(to / exam.name)):
         results = run_models(
             exam,
             models,
@@ -252,6 +265,7 @@ def take(
             **how,
             done=None if json or not workers else lambda name: err.print(f"{name}: done"),
         )
+        send(results.runs)
     if json:
         print_json(results.to_dict())
     else:
@@ -260,6 +274,23 @@ def take(
     if not json:
         err.print(f"runs in {to / exam.name}; next: sightline report {to} --out report.html")
     return results
+
+
+@contextmanager
+def _tracked(places: Sequence[str] | None) -> Iterator[Callable[[Sequence[RunResult]], None]]:
+    """Open trackers before anybody is asked anything; yields what sends scored runs to them."""
+    if not places:
+        yield lambda _: None
+        return
+    from sightline.exams.trackers import open_tracker, send_results, shown_place
+
+    trackers = [open_tracker(place) for place in places]
+
+    def send(results: Sequence[RunResult]) -> None:
+        number = send_results(results, trackers)
+        err.print(f"{counted(number, 'run')} sent to {', '.join(map(shown_place, places))}")
+
+    yield send
 
 
 def print_results(results: Results) -> None:

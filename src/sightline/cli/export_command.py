@@ -13,9 +13,10 @@ from sightline.errors import ConfigError
 
 def listing() -> str:
     """What the help ends with: the formats that can be written."""
-    from sightline.store.formats import FORMATS
+    from sightline.store.formats import EXPORTS, FORMATS
 
-    return f"Formats: {', '.join(sorted(name for name, one in FORMATS.items() if one.write is not None))}."
+    both = sorted([*EXPORTS, *(name for name, one in FORMATS.items() if one.write is not None)])
+    return f"Formats: {', '.join(both)}."
 
 
 def command(
@@ -52,6 +53,6 @@ def command(
     if lost:
         err.print(f"note: {chosen.name} has no place for these, left out: {', '.join(lost)}")
     if json:
-        print_json({"written": str(to), "format": chosen.name})
+        print_json({"written": str(to), "format": chosen.name, "left_out": lost})
     else:
         out.print(f"wrote {to}")

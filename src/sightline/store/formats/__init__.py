@@ -21,7 +21,7 @@ from sightline.hints import hint
 from sightline.store.blobs import PREFIX
 from sightline.store.tables import Tables
 
-__all__ = ["FORMATS", "Format", "detect", "named", "pick"]
+__all__ = ["EXPORTS", "FORMATS", "Format", "detect", "named", "pick"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,10 @@ def named(name: str) -> Format:
     Traceback (most recent call last):
     sightline.errors.ConfigError: unknown format 'cocoo', did you mean 'coco'?
     """
-    if name in FORMATS:
-        return FORMATS[name]
-    raise ConfigError(f"unknown format {name!r}{hint(name, FORMATS)}")
+    known = {**FORMATS, **EXPORTS}
+    if name in known:
+        return known[name]
+    raise ConfigError(f"unknown format {name!r}{hint(name, known)}")
 
 
 def detect(path: str | Path) -> Format:
@@ -144,7 +145,9 @@ def _why_unknown(place: Path) -> str:
 
 
 def pick(path: str | Path, name: str = "") -> Format:
-    """The format of that name, or, without a name, the one the path looks like."""
+    """The format to read: of that name, or, without a name, the one the path looks like."""
+    if name in EXPORTS:
+        raise ConfigError(f"{name} can be written but not read")
     return named(name) if name else detect(path)
 
 
@@ -237,3 +240,31 @@ _FORMATS: Final = (
 
 FORMATS: Final = {form.name: form for form in _FORMATS}
 """Name → format, in the order in which a path is tried: last those that look through all folders below."""
+
+_EXPORTS: Final = (
+    Format(
+        "parquet",
+        "a folder that datasets.load_dataset opens: a row a view with its picture, objects and relations",
+        "parquet_write",
+        (),
+        True,
+    ),
+    Format("fiftyone", "FiftyOne's own folder: metadata.json, samples.json and data", "fiftyone_write", (), True),
+    Format(
+        "label-studio",
+        "a folder with Label Studio's tasks.json, its labelling interface and the photos",
+        "label_studio_write",
+        (),
+        True,
+    ),
+    Format(
+        "bop",
+        "a folder of the BOP challenge: poses, cameras, rgb, depth and masks, in millimetres",
+        "bop_write",
+        (),
+        True,
+    ),
+)
+
+EXPORTS: Final = {form.name: form for form in _EXPORTS}
+"""Name → format that can be written and not read."""

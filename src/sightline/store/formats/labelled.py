@@ -1,4 +1,4 @@
-"""What YOLO and PASCAL VOC share: folders of photos with one file of labels each."""
+"""What formats share that hold one photo after the other: views with names of their own, and what has no place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import polars as pl
+
 from sightline.errors import DataError
 from sightline.files import read_bytes
-from sightline.scenes import Scene, Sighting, View
+from sightline.scenes import Relation, Scene, Sighting, View
 from sightline.scenes.types import Box
 from sightline.store.blobs import Blobs
 from sightline.store.convert import scenes_from_tables
@@ -41,6 +43,16 @@ class ExportedView:
     def sightings(self) -> tuple[Sighting, ...]:
         """What is seen in it."""
         return self.scene.seen_in(self.view.id)
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """Relations that can be told of this photo alone: both ends are seen in it, and it holds in this view."""
+        seen = {one.object_id for one in self.sightings}
+        return tuple(
+            r
+            for r in self.scene.relations
+            if r.object_scene is None and r.view in (None, self.view.id) and {r.subject, r.object} <= seen
+        )
 
     @property
     def split(self) -> str:
@@ -73,6 +85,15 @@ class ExportedView:
             ) from None
         return name
 
+    def photo_bytes(self) -> bytes | None:
+        """The file of the photo as it is; None where there is none."""
+        if self.photo is None:
+            return None
+        try:
+            return self.photo.read_bytes()
+        except OSError as error:
+            raise DataError(f"photo cannot be read: {error.strerror}", file=self.photo, row=self.scene.id) from None
+
 
 def text_lines(file: Path) -> list[str]:
     """Lines of a text file in UTF-8."""
@@ -92,10 +113,28 @@ def left_out(tables: Tables) -> list[str]:
     return [counted(n, thing) for thing, n in lost.items() if n]
 
 
-def exported_views(tables: Tables | Iterable[Tables], blobs: Blobs | None) -> Iterator[ExportedView]:
-    """All views of all scenes, by scene id, each with a name of its own and the file of its picture."""
+def unshown_relations(tables: Tables) -> int:
+    """Count relations that no single view shows: across two scenes, or of objects that are not seen together."""
+    ends = tables.sightings.select("scene_id", pl.col("view_id").alias("shown_in"), "object_id").unique()
+    listed = tables.relations.with_row_index("number").filter(pl.col("object_scene").is_null())
+    subject, other = ends.rename({"object_id": "subject"}), ends.rename({"object_id": "object"})
+    shown = listed.join(subject, on=["scene_id", "subject"]).join(other, on=["scene_id", "object", "shown_in"])
+    shown = shown.filter(pl.col("view_id").is_null() | (pl.col("view_id") == pl.col("shown_in")))
+    return tables.relations.height - shown["number"].n_unique()
+
+
+def exported_views(
+    tables: Tables | Iterable[Tables], blobs: Blobs | None, *, boxes: bool = True
+) -> Iterator[ExportedView]:
+    """All views of all scenes, by scene id, each with a name of its own and the file of its picture.
+
+    Args:
+        tables: Scenes.
+        blobs: Where the pictures are.
+        boxes: The format tells objects by boxes alone: a DataError where there are objects and no box at all.
+    """
     whole = tables if isinstance(tables, Tables) else Tables.concat(tables)
-    if whole.objects.height and not whole.sightings.height:
+    if boxes and whole.objects.height and not whole.sightings.height:
         problem = "no boxes: all photos would be labelled as empty"
         raise DataError(problem, expected="objects with boxes", found=counted(whole.objects.height, "object"))
     taken: Counter[str] = Counter()
