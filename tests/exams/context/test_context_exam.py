@@ -16,6 +16,7 @@ from exams.context.context_models import Fixed, Looks, Sees
 from exams.context_runs import CLASSES, Grey, made_item, made_scene, scenes
 from sightline.cli import app
 from sightline.edits import Removal
+from sightline.edits.fills import OpenCVFill
 from sightline.errors import ConfigError, DataError, ModelError, PictureError
 from sightline.exams.context.exam import ContextExam
 from sightline.exams.context.items import Ahead, EditLoader, edits_of
@@ -122,6 +123,21 @@ def test_edits_are_one_call_a_picture_and_their_pictures_are_made_ahead(data: sl
     for item in items[:3]:
         made = idle.edits(item)  # nobody looks: nothing is filled
         assert not any("_pixels" in vars(v.load_image) for v in made.views if isinstance(v.load_image, EditLoader))
+
+
+def test_another_model_finds_the_edits_of_the_first(
+    data: sl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
+    first = sl.examine(Sees(), data, TELEA, out=tmp_path / "a", baselines=False, limit=6)
+
+    def fill(*_: Any) -> Any:
+        raise AssertionError("filled again")
+
+    monkeypatch.setattr(OpenCVFill, "fill", fill)
+    again = sl.examine(Sees(), data, TELEA, out=tmp_path / "b", baselines=False, limit=6)
+    assert again[0].records.rows.equals(first[0].records.rows)
+    assert list((tmp_path / "cache" / "edits").glob("??/*.png"))
 
 
 def test_edits_say_what_was_removed_and_what_could_not_be() -> None:

@@ -8,13 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.edits import Fill, FillRequest, Removal, RemovalError, empty_region, false_edit, remove
+from sightline.edits import Fill, FillRequest, Removal, RemovalError, empty_region, false_edit
+from sightline.edits.cache import EditCache
 from sightline.errors import DataError, SightlineError
+from sightline.files import user_cache
 from sightline.geometry.masks import decode
 from sightline.scenes import PART, STUFF, Scene, Sighting, View
 from sightline.store import Dataset
@@ -151,12 +154,18 @@ class EditLoader:
     def _pixels(self) -> NDArray[np.uint8]:
         item = self._item
         request = FillRequest(self._original(), self._hole, item.scene, item.seen.id, self._gone)
-        return remove(request, self._fill)
+        return _cache(user_cache() / "edits").remove(request, self._fill)
 
     def prepare(self) -> None:
         """Make the picture ready; what goes wrong is told to whoever looks at it."""
         with suppress(SightlineError):
             _ = self._pixels
+
+
+@cache
+def _cache(folder: Path) -> EditCache:
+    """Edits of all exams of this process: every further model of a run finds those of the first."""
+    return EditCache(folder)
 
 
 @dataclass(frozen=True)
