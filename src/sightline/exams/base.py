@@ -295,6 +295,10 @@ class Exam(ABC, Generic[ItemT]):
         """Say who takes the exam: the models asked for, and the baselines if they are wanted."""
         return Entrants(tuple(models), self.baselines if baselines else {})
 
+    def rivals(self, baselines: Mapping[str, str], models: Sequence[Any]) -> Mapping[str, str]:  # noqa: ARG002
+        """Choose the baselines that can stand beside models, which are loaded: all of them."""
+        return baselines
+
     def for_workers(self, folder: Path) -> Self:  # noqa: ARG002 - a hook
         """The same exam for several processes, which may share files in a folder."""
         return self

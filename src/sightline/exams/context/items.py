@@ -176,11 +176,13 @@ class Edits:
         item: The picture.
         shown: The original first, then one without each removable class, then the controls.
         kept: Class → why it cannot be removed.
+        whole_others: Objects that stay are whole in every edit, also where the hole lies, as exact fills leave them.
     """
 
     item: ContextItem
     shown: tuple[Edit, ...]
     kept: Mapping[str, str]
+    whole_others: bool = False
 
     @property
     def views(self) -> list[View]:
@@ -191,6 +193,18 @@ class Edits:
     def removable(self) -> tuple[str, ...]:
         """Classes that one edit each is without."""
         return tuple(edit.gone for edit in self.shown if edit.kind == "removal")
+
+    def left(self, edit: Edit, masks: Mapping[str, Flags | None]) -> dict[str, float]:
+        """Class that stays in an edit → share of its pixels that the hole does not cover.
+
+        Args:
+            edit: One of `shown`.
+            masks: Those of the item.
+        """
+        stay = {name: mask for name, mask in masks.items() if mask is not None and name != edit.gone and mask.any()}
+        if edit.hole is None or self.whole_others:
+            return dict.fromkeys(stay, 1.0)
+        return {name: float((mask & ~edit.hole).sum() / mask.sum()) for name, mask in stay.items()}
 
     def pixels(self, view_id: str) -> dict[str, int]:
         """Class that is in one of these pictures → pixels of it; 0 for one that is there, but under the hole."""
@@ -241,7 +255,7 @@ def edits_of(item: ContextItem, removal: Removal, fill: Fill, *, controls: bool)
             shown.append(edit("false", "flipped", chosen, flipped))
         if empty is not None:
             shown.append(edit("empty", "empty", chosen, empty))
-    return Edits(item, tuple(shown), kept)
+    return Edits(item, tuple(shown), kept, bool(getattr(fill, "keeps_others", False)))
 
 
 class Ahead:
