@@ -236,6 +236,15 @@ def test_credit_and_a_normal_number_along_one_order(made, times, normal, data):
     )
 
 
+def test_limits_of_a_median_error_are_errors_that_can_be():
+    errors = sort_errors(np.array([2.0, 20.0, 175.0]), np.arange(3), 3)  # so few that t's limits lie far outside
+    for largest in (180.0, math.inf):
+        (limits,) = ranked_intervals({"m": [errors]}, proportion=False, largest=largest).values()
+        assert limits.value == 20.0
+        assert limits.low == 0.0
+        assert limits.value < limits.high <= largest
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=9),

@@ -9,6 +9,7 @@ manifest, a run's folder name and the command that makes it again follow from th
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -165,6 +166,7 @@ class RankedMeasures:
         names: M.
         facts: What JSON tells beside them.
         proportion: Values lie in [0, 1].
+        largest: Of median errors, the largest error there can be.
         detail: Only computed where details are asked for.
     """
 
@@ -173,6 +175,7 @@ class RankedMeasures:
     names: tuple[Name, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     proportion: bool = True
+    largest: float = math.inf
     detail: bool = False
 
 

@@ -106,7 +106,8 @@ def cautions(card: CardContext) -> Iterator[str]:
     thin = [name for name, n in cases.items() if n < fewest]
     if thin:
         listed = f": {', '.join(thin)}" if len(thin) <= _NAMED else ""
-        yield f"{len(thin)} of {counted(len(cases), 'class', 'classes')} with fewer than {fewest} cases, so thin{listed}."
+        classes = counted(len(cases), "class", "classes")
+        yield f"{len(thin)} of {classes} with fewer than {fewest} cases, so thin{listed}."
     if facts.get("n_thin_pairs"):
         pairs = counted(facts["n_thin_pairs"], "pair of classes", "pairs of classes")
         yield f"{pairs} in fewer than {counted(fewest, 'image')}, left out of maxima and heat maps."

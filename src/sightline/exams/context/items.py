@@ -176,7 +176,7 @@ class Edits:
         item: The picture.
         shown: The original first, then one without each removable class, then the controls.
         kept: Class → why it cannot be removed.
-        whole_others: Objects that stay are whole in every edit, also where the hole lies, as exact fills leave them.
+        whole_others: Objects that stay are whole in every edit, also where the hole lies: so of exact fills.
     """
 
     item: ContextItem

@@ -166,7 +166,7 @@ def _medians(read: ViewRecords) -> RankedMeasures:
         family = "means" if label == "mean" else None
         title = "median error, degrees" if label in MEANS else ""
         names.append(Name(("median_error", label), label, title, family, "median error, degrees"))
-    return RankedMeasures(read.units, groups, tuple(names), proportion=False)
+    return RankedMeasures(read.units, groups, tuple(names), proportion=False, largest=180.0)
 
 
 def _confusion(read: ViewRecords, *, detected: bool) -> Measures:
