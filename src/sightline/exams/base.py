@@ -143,7 +143,8 @@ class Measures:
         statistic: Maps totals ``(B, *K)`` to values (B, M), NaN where undefined.
         names: M.
         facts: What JSON tells beside them (numbers of scenes, of judgements), nested as the paths are.
-        proportion: Values lie in [0, 1].
+        proportion: Values lie in [0, 1], and a unit's judgements are counted.
+        bounds: What other values lie between; limits of intervals do too.
         detail: Only computed where details are asked for.
     """
 
@@ -153,6 +154,7 @@ class Measures:
     names: tuple[Name, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     proportion: bool = True
+    bounds: tuple[float, float] = (-math.inf, math.inf)
     detail: bool = False
 
 
@@ -166,7 +168,7 @@ class RankedMeasures:
         names: M.
         facts: What JSON tells beside them.
         proportion: Values lie in [0, 1].
-        largest: Of median errors, the largest error there can be.
+        bounds: What the values lie between; limits of intervals do too.
         detail: Only computed where details are asked for.
     """
 
@@ -175,7 +177,7 @@ class RankedMeasures:
     names: tuple[Name, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     proportion: bool = True
-    largest: float = math.inf
+    bounds: tuple[float, float] = (-math.inf, math.inf)
     detail: bool = False
 
 

@@ -6,7 +6,6 @@ curve is two cumulative sums of those weights along the one order: what a new ev
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -241,7 +240,6 @@ def ranked_intervals(
     resamples: int = 2000,
     seed: int = 0,
     proportion: bool = True,
-    largest: float = math.inf,
 ) -> dict[str, Interval]:
     """Estimate mean AP, in [0, 1], of each group of rankings over the same clusters, with intervals by cluster.
 
@@ -255,7 +253,6 @@ def ranked_intervals(
         resamples: Bootstrap resamples.
         seed: Of the bootstrap.
         proportion: Values lie in [0, 1]; median errors do not.
-        largest: Largest error there can be; limits of median errors lie between 0 and it.
 
     >>> flags = np.arange(40) % 3 > 0
     >>> ranking = rank(np.arange(40.0), np.arange(40), flags, np.ones(40))
@@ -274,10 +271,7 @@ def ranked_intervals(
         seen = (spread > 0) & (first_order.variance > 0)
         judgements = np.where(seen, spread / first_order.variance, first_order.n)
     trusted = bootstrap_serves(first_order, proportion=proportion)
-    estimated = limits(first_order, judgements, values, trusted, level, proportion)
-    if not proportion:
-        estimated = [replace(one, low=max(one.low, 0.0), high=min(one.high, largest)) for one in estimated]
-    return dict(zip(groups, estimated, strict=True))
+    return dict(zip(groups, limits(first_order, judgements, values, trusted, level, proportion), strict=True))
 
 
 def compare_ranked(
