@@ -82,6 +82,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("the time of this run is over")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache of its own for every run: edits and datasets that another version left would be found again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIGHTLINE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real data: SIGHTLINE_DATA, else ../shared/data beside the checkout; skips where absent."""

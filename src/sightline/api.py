@@ -229,7 +229,8 @@ def run_models(
     entrants = exam.entrants(models, opened, baselines=baselines)
     everyone: dict[str, Candidate] = {}
     wanted = [_enter(everyone, exam, model, name) for model, name in _named(entrants.models, names)]
-    rivals = {name: _enter(everyone, exam, spec) for name, spec in entrants.baselines.items()}
+    beside = exam.rivals(entrants.baselines, [everyone[key].model for key in wanted])
+    rivals = {name: _enter(everyone, exam, spec) for name, spec in beside.items()}
     if not everyone:
         raise ConfigError("nobody to examine: give --model, or leave the baselines in")
     for who in everyone.values():
@@ -263,9 +264,10 @@ def run_models(
     shared = exam.across(list(results.values()), resamples=RESAMPLES, seed=SEED)
     for result in results.values():
         result.run.write_metrics({**result.scores.to_dict(), **shared, "resamples": RESAMPLES, "seed": SEED})
-    beside = {name: results[key] for name, key in rivals.items()}
+    baseline_results = {name: results[key] for name, key in rivals.items()}
+    chosen = tuple(results[s] for s in dict.fromkeys(wanted))
     notes = (*entrants.notes, *(note for result in results.values() for note in _usage_notes(result)))
-    return ExamResults(exam, tuple(results[s] for s in dict.fromkeys(wanted)), beside, shared, notes)
+    return ExamResults(exam, chosen, baseline_results, shared, notes)
 
 
 def _announce(announce: Callable[[str], None], name: str, words: str) -> None:

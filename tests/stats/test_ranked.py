@@ -236,6 +236,16 @@ def test_credit_and_a_normal_number_along_one_order(made, times, normal, data):
     )
 
 
+def test_limits_of_a_median_error_are_errors_that_can_be():
+    errors = sort_errors(np.array([2.0, 20.0, 175.0]), np.arange(3), 3)  # so few that t's limits lie far outside
+    (wide,) = ranked_intervals({"m": [errors]}, proportion=False).values()
+    assert (wide.low < 0, wide.high > 180) == (True, True)
+    within = wide.within(0.0, 180.0)
+    assert (within.value, within.low, within.high) == (20.0, 0.0, 180.0)
+    unknown = replace(wide, low=math.nan, high=math.nan).within(0.0, 180.0)
+    assert math.isnan(unknown.low + unknown.high)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=9),

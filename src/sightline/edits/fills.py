@@ -76,8 +76,9 @@ class FillRequest:
 class Fill(Protocol):
     """Anything that fills holes.
 
-    Two attributes are optional: ``whole`` (bool), True where pixels outside the hole are the fill's too, and
-    ``identity`` (str), which is all that its pixels depend on beside picture and hole; with it edits can be cached.
+    Three attributes are optional: ``whole`` (bool), True where pixels outside the hole are the fill's too;
+    ``keeps_others`` (bool), True where objects that stay are still there inside the hole; and ``identity`` (str),
+    which is all that its pixels depend on beside picture and hole; with it edits can be cached.
     """
 
     @property
@@ -155,6 +156,8 @@ class ExactFill:
     Args:
         whole: The whole counterfactual, so that shadows and reflections outside the hole go too.
     """
+
+    keeps_others = True
 
     def __init__(self, *, whole: bool) -> None:
         self.whole = whole

@@ -9,6 +9,7 @@ manifest, a run's folder name and the command that makes it again follow from th
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -142,7 +143,8 @@ class Measures:
         statistic: Maps totals ``(B, *K)`` to values (B, M), NaN where undefined.
         names: M.
         facts: What JSON tells beside them (numbers of scenes, of judgements), nested as the paths are.
-        proportion: Values lie in [0, 1].
+        proportion: Values lie in [0, 1], and a unit's judgements are counted.
+        bounds: What other values lie between; limits of intervals do too.
         detail: Only computed where details are asked for.
     """
 
@@ -152,6 +154,7 @@ class Measures:
     names: tuple[Name, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     proportion: bool = True
+    bounds: tuple[float, float] = (-math.inf, math.inf)
     detail: bool = False
 
 
@@ -165,6 +168,7 @@ class RankedMeasures:
         names: M.
         facts: What JSON tells beside them.
         proportion: Values lie in [0, 1].
+        bounds: What the values lie between; limits of intervals do too.
         detail: Only computed where details are asked for.
     """
 
@@ -173,6 +177,7 @@ class RankedMeasures:
     names: tuple[Name, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     proportion: bool = True
+    bounds: tuple[float, float] = (-math.inf, math.inf)
     detail: bool = False
 
 
@@ -294,6 +299,10 @@ class Exam(ABC, Generic[ItemT]):
     def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:  # noqa: ARG002
         """Say who takes the exam: the models asked for, and the baselines if they are wanted."""
         return Entrants(tuple(models), self.baselines if baselines else {})
+
+    def rivals(self, baselines: Mapping[str, str], models: Sequence[Any]) -> Mapping[str, str]:  # noqa: ARG002
+        """Choose the baselines that can stand beside models, which are loaded: all of them."""
+        return baselines
 
     def for_workers(self, folder: Path) -> Self:  # noqa: ARG002 - a hook
         """The same exam for several processes, which may share files in a folder."""

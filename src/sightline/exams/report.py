@@ -241,10 +241,10 @@ def _score_sections(context: CardContext) -> Iterator[Section]:
     kinds = {context.kind(result) for result in context.main}
     key = [("model", context.focus.name), ("rival", "other models"), ("blind", "never look at a picture")]
     key = [pair for pair in key if pair[0] in kinds or (pair[0] == "blind" and "baseline" in kinds)]
-    titles = dict.fromkeys(name.table for name in names)
+    titles = dict.fromkeys(f"{name.table}, " for name in names if name.table)
     alike = not drawn and len({name.percent for name in names}) == 1
     scale = "" if len(figures) < 2 else "; all on one scale" if alike else "; each chart has its own scale"
-    key += [("", f"· {', '.join(titles)}, with 95 % intervals by {context.exam.unit}{scale}")]
+    key += [("", f"· {''.join(titles)}with 95 % intervals by {context.exam.unit}{scale}")]
     row = FigureRow("", tuple(figures), key=tuple(key), small=small)
     text = (f"Beneath each figure its 95 % interval, by {context.exam.unit}.",)
     yield Section("scores", "Scores", text, (row, *tables) if figures else tuple(tables))

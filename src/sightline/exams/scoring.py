@@ -184,8 +184,10 @@ def score_records(
 def _estimated(measures: Measures | RankedMeasures, resamples: int, seed: int) -> list[Interval]:
     how: dict[str, Any] = {"resamples": resamples, "seed": seed, "proportion": measures.proportion}
     if isinstance(measures, RankedMeasures):
-        return list(ranked_intervals(measures.groups, points="all", **how).values())
-    return intervals(measures.counts, measures.statistic, **how)
+        estimated = list(ranked_intervals(measures.groups, points="all", **how).values())
+    else:
+        estimated = intervals(measures.counts, measures.statistic, **how)
+    return [interval.within(*measures.bounds) for interval in estimated]
 
 
 def merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:

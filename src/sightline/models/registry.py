@@ -68,7 +68,7 @@ class ModelEntry:
         description: One line.
         skills: Skills it will have; empty where only importing it would tell.
         options: Constructor arguments set in advance.
-        blind: It never looks at a picture, or at anything made from one.
+        blind: What a picture shows has no part in what it says.
         learns: It cannot answer without a training split.
         alone: Option whose value may stand alone behind the name, as in ``onnx:FILE``.
         needs: Packages that must be installed beside the usual ones.
@@ -160,7 +160,7 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
         ("viewpoint_answers", "ViewpointAnswers", "viewpoints from a CSV or JSONL; path=PATH", "", {})
     ],
     ("classify", "baselines.context"): [
-        ("chance", "ChanceScores", "logits at random, seeded by the picture's pixels", "", {}),
+        ("chance", "ChanceScores", "logits at random, seeded by the picture's pixels", "blind", {}),
         ("class_frequency", "FrequencyPrior", "log odds of a class's frequency", "blind", {}),
         ("cooccurrence", "CooccurrencePrior", "naive Bayes of a class given the others there", "blind", {}),
         ("pixel_count", "PixelCount", "the class's true pixels: inequality (1) always holds", "", {}),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -61,6 +61,14 @@ class Interval:
         """Read an interval that `sightline.plain.plain` made plain."""
         value, low, high = (math.nan if values[k] is None else float(values[k]) for k in ("value", "low", "high"))
         return cls(value, low, high, values.get("n", 0), values.get("method", ""))
+
+    def within(self, least: float, most: float) -> Interval:
+        """The interval with its limits between what the value can be at least and at most.
+
+        >>> print(Interval(0.57, 0.06, 1.07, 3, "linearised, t").within(0, 1))
+        0.570 [0.060, 1.000]
+        """
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
 
     def __str__(self) -> str:
         if math.isnan(self.value):

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import sightline as sl
 from exams.context.context_models import Fixed, Looks, Sees
-from exams.context_runs import CLASSES, Grey, made_item, made_scene, scenes
+from exams.context_runs import CLASSES, Grey, Table, made_item, made_scene, records_of, scenes
 from sightline.cli import app
 from sightline.edits import Removal
+from sightline.edits.fills import ExactFill, OpenCVFill
 from sightline.errors import ConfigError, DataError, ModelError, PictureError
+from sightline.exams.context.counts import ContextRecords
 from sightline.exams.context.exam import ContextExam
-from sightline.exams.context.items import Ahead, EditLoader, edits_of
+from sightline.exams.context.items import Ahead, ContextItem, EditLoader, edits_of
 from sightline.generation import generate
+from sightline.geometry.masks import encode
 from sightline.scenes import View
 from sightline.store import write_scenes
 
@@ -61,6 +66,36 @@ def test_exact_counterfactuals_know_the_answers_too(tmp_path: Path) -> None:
     assert scored(results, "pixel_count").at("v_min", "mean").value == 0.0
     assert scored(results, "context_only").at("v_min", "mean").value == 1.0
     assert 0 < scored(results, "chance").at("v_min", "mean").value < 1
+
+
+def test_what_a_hole_covers_is_not_the_models_mistake() -> None:
+    """The hole of the tree covers the sign on it, so a model that sees the sign loses it: V^min 1, half left 0."""
+    scene = made_scene("s", [("tree", 2, 2, 4, 4), ("sign", 3, 3, 2, 2), ("car", 9, 5, 2, 2)])
+    item = made_item(scene)
+    drawn = item.masks()
+    drawn["tree"] |= drawn["sign"]  # as COCO's polygons do
+
+    def says(view: str, name: str) -> float:
+        return 0.0 if f"without/{name}" in view or (name == "sign" and "without/tree" in view) else 1.0
+
+    records = records_of([replace_masks(item, drawn)], Table(says), "classify", Removal(0, 0.5))
+    read = ContextRecords.of(records)
+    assert read is not None
+    assert read.cases_left is not None
+    rows = dict(read.rows.filter(pl.col("category") == "sign").select("gone", "left").iter_rows())
+    assert rows == {"": None, "tree": 0.0, "sign": None, "car": 1.0}
+    sign = pl.col("category") == "sign"
+    assert read.cases.filter(sign).select("k", "lowest").row(0) == (2, 0.0)
+    assert read.cases_left.filter(sign).select("k", "lowest").row(0) == (1, 1.0)
+    exact = edits_of(item, Removal(0, 0.5), ExactFill(whole=True), controls=False)
+    assert exact.left(exact.shown[-1], drawn) == {"car": 1.0, "sign": 1.0}
+
+
+def replace_masks(item: ContextItem, masks: dict[str, Any]) -> ContextItem:
+    """The item with other masks of its classes."""
+    things = {thing.id: thing.category for thing in item.scene.objects}
+    seen = [replace(s, visible_mask=encode(masks[things[s.object_id]])) for s in item.scene.sightings]
+    return replace(item, scene=replace(item.scene, sightings=tuple(seen)))
 
 
 def test_a_segmenter_that_needs_the_car_is_found_out(data: sl.Dataset, tmp_path: Path) -> None:
@@ -122,6 +157,36 @@ def test_edits_are_one_call_a_picture_and_their_pictures_are_made_ahead(data: sl
     for item in items[:3]:
         made = idle.edits(item)  # nobody looks: nothing is filled
         assert not any("_pixels" in vars(v.load_image) for v in made.views if isinstance(v.load_image, EditLoader))
+
+
+@pytest.mark.parametrize(
+    ("models", "beside"),
+    [
+        ([Sees()], 0),  # a segmenter alone: no scores of classifiers in its table
+        ([Sees(), Fixed()], 3),
+        ([], 3),  # the baselines alone
+    ],
+)
+def test_baselines_stand_beside_classifiers(
+    models: list[Any], beside: int, data: sl.Dataset, tmp_path: Path
+) -> None:
+    results = sl.examine(models, data, TELEA, out=tmp_path, limit=4)
+    assert sum(result.name in ContextExam.baselines for result in results) == beside
+
+
+def test_another_model_finds_the_edits_of_the_first(
+    data: sl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
+    first = sl.examine(Sees(), data, TELEA, out=tmp_path / "a", baselines=False, limit=6)
+
+    def fill(*_: Any) -> Any:
+        raise AssertionError("filled again")
+
+    monkeypatch.setattr(OpenCVFill, "fill", fill)
+    again = sl.examine(Sees(), data, TELEA, out=tmp_path / "b", baselines=False, limit=6)
+    assert again[0].records.rows.equals(first[0].records.rows)
+    assert list((tmp_path / "cache" / "edits").glob("??/*.png"))
 
 
 def test_edits_say_what_was_removed_and_what_could_not_be() -> None:

@@ -34,6 +34,8 @@ SHOWN: Final = 0.1
 ROWS: Final = 2
 """Rows of pictures of one item, at most."""
 _LISTED: Final = 200
+_NAMED: Final = 8
+"""Classes that are named in a sentence, at most."""
 
 _MEANS: Final[dict[str, dict[tuple[str, ...], str]]] = {
     "classify": {
@@ -43,6 +45,7 @@ _MEANS: Final[dict[str, dict[tuple[str, ...], str]]] = {
         ("ties_min", "mean"): "ties, min",
         ("ties_mean", "mean"): "ties, mean",
         ("v_min_literal", "mean"): "V^min, literal",
+        ("v_min_left", "mean"): "V^min, half left",
         **{("map", key): f"mAP {word}" for key, word in SUBSETS.items()},
     },
     "segment": {
@@ -64,7 +67,8 @@ _NOTES: Final = {
     "classify": "V^min: share of images with a class in which it is scored lower, once some context class is "
     "removed, than once it is removed itself; V^mean: lower on average over the context classes. Only strictly "
     "lower counts; ties are given apart and are no success: told apart is strictly higher throughout. Means go "
-    "over classes; literal: of all images with the class, removable or not.",
+    "over classes; literal: of all images with the class, removable or not; half left: only over context classes "
+    "whose hole leaves half of the object or more, so that what the fill covered is not the model’s mistake.",
     "segment": "AR(c, d): share of images with c from which d can be removed in which that changes the IoU of c by "
     "α or more, the grown hole left out before and after. Means go over classes, each with its worst d.",
     "answer": "Of removed classes, asked about before and after: true understanding is yes, then no; ignorance no, "
@@ -98,9 +102,12 @@ def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
 def cautions(card: CardContext) -> Iterator[str]:
     """Figures that rest on few images, and classes a model does not know."""
     facts, fewest = card.focus.scores.facts, _exam(card).fewest
-    thin = [name for name, n in facts.get("n_cases_by_class", {}).items() if n < fewest]
+    cases = facts.get("n_cases_by_class", {})
+    thin = [name for name, n in cases.items() if n < fewest]
     if thin:
-        yield f"Fewer than {counted(fewest, 'case')} each, so thin: {', '.join(thin)}."
+        listed = f": {', '.join(thin)}" if len(thin) <= _NAMED else ""
+        classes = counted(len(cases), "class", "classes")
+        yield f"{len(thin)} of {classes} with fewer than {fewest} cases, so thin{listed}."
     if facts.get("n_thin_pairs"):
         pairs = counted(facts["n_thin_pairs"], "pair of classes", "pairs of classes")
         yield f"{pairs} in fewer than {counted(fewest, 'image')}, left out of maxima and heat maps."
@@ -184,7 +191,7 @@ def _classified(card: CardContext) -> Iterator[Section]:
         charts.append(Figure(title, xy_chart(series, title=title, x_label="context classes", **how)))
     text = "Chance grows with the number of context classes k: V^min is k/(k+1) for a model that answers at random."
     yield Section("context", "By number of context classes", (text,), (FigureRow("", tuple(charts)),))
-    yield Section("classes", "Class by class", (), tuple(_class_content(card, runs)))
+    yield from _class_sections(card, runs)
     listed = [
         Row(
             name,
@@ -208,22 +215,30 @@ def _exactly(value: float) -> Interval:
     return Interval(value, math.nan, math.nan, 0, "")
 
 
-def _class_content(card: CardContext, runs: Sequence[RunResult]) -> Iterator[Table | FigureRow]:
-    facts = card.focus.scores.facts
-    cases = facts["n_cases_by_class"]
-    rows = []
-    for name, n in cases.items():
-        paths = (("v_min", name), ("v_mean", name), ("ap", name))
-        thin = "thin" if n < _exam(card).fewest else ""
-        rows.append(Row(name, (Cell(f"{n:,}", thin), *(shared(card.focus.scores.at(*path)) for path in paths))))
-    yield Table(card.focus.name, ("class", "cases", "V^min", "V^mean", "AP"), tuple(rows))
+def _class_sections(card: CardContext, runs: Sequence[RunResult]) -> Iterator[Section]:
+    """Classes with enough cases, those with the most first; thin ones folded."""
+    focus, cases = card.focus, card.focus.scores.facts["n_cases_by_class"]
+    fewest = _exam(card).fewest
+    ordered = sorted(cases, key=lambda name: (-cases[name], name))
+    many = [name for name in ordered if cases[name] >= fewest]
 
-    focus = card.focus
-    against = [DrawnPoint(name, _value(focus, "ap", name), _value(focus, "v_min", name)) for name in cases]
+    def table(names: Sequence[str]) -> Table:
+        rows = []
+        for name in names:
+            scores = (focus.scores.at(*path) for path in (("v_min", name), ("v_mean", name), ("ap", name)))
+            rows.append(Row(name, (Cell(f"{cases[name]:,}"), *(shared(score) for score in scores))))
+        return Table(focus.name, ("class", "cases", "V^min", "V^mean", "AP"), tuple(rows))
+
+    shown = many or ordered
+    against = [DrawnPoint(name, _value(focus, "ap", name), _value(focus, "v_min", name)) for name in shown]
     title = f"V^min against AP, {focus.name}"
     figures = [Figure(title, point_chart(against, title=title, x_label="AP", y_label="V^min"))]
-    figures += _before_after(card, runs, "v_min", "ap", list(cases))
-    yield FigureRow("", tuple(figures))
+    figures += _before_after(card, runs, "v_min", "ap", shown)
+    yield Section("classes", "Class by class", (), (table(shown), FigureRow("", tuple(figures))))
+    few = [name for name in ordered if name not in shown]
+    if few:
+        title = f"Classes with fewer than {fewest} cases"
+        yield Section("thin", title, ("Thin: figures of so few cases say little.",), (table(few),), folded=True)
 
 
 def _before_after(

@@ -17,6 +17,8 @@ from sightline.stats import mean_known
 
 Floats = NDArray[np.float64]
 
+HALF: Final = 0.5
+"""Share of a class's pixels that a context class's hole must leave for a violation to be called the model's."""
 SUBSETS: Final = {"full": "Full", "cooccur": "Co-occur", "single": "Single"}
 """Images by number of classes: all, those of two and more, those of one."""
 
@@ -55,7 +57,17 @@ class ContextRecords:
         ``lowest`` is its lowest score with a context class removed, ``context`` that class, ``gap`` the mean score
         with one removed less ``without``, ``k`` the number of context classes.
         """
+        return self._cases(self.rows.filter(pl.col("edit") == "removal"))
+
+    @cached_property
+    def cases_left(self) -> pl.DataFrame | None:
+        """The cases over those context classes whose hole leaves half of the class or more; None in older runs."""
+        if "left" not in self.rows.columns or self.rows["left"].null_count() == self.rows.height:
+            return None
         removed = self.rows.filter(pl.col("edit") == "removal")
+        return self._cases(removed.filter((pl.col("gone") == pl.col("category")) | (pl.col("left") >= HALF)))
+
+    def _cases(self, removed: pl.DataFrame) -> pl.DataFrame:
         own = removed.filter(pl.col("gone") == pl.col("category"))
         others = removed.filter(pl.col("gone") != pl.col("category")).select("item", "category", "gone", "score")
         pairs = own.select("item", "unit", "category", without="score").join(others, on=["item", "category"])

@@ -15,7 +15,7 @@ from sightline.exams.context.counts import ContextRecords
 from sightline.exams.context.items import ContextItem, EditKind, Edits, Flags, seen_things
 from sightline.exams.context.records import TURNED, question
 from sightline.geometry.masks import decode
-from sightline.show.drawing import DARK, WHITE, chip, rimmed
+from sightline.show.drawing import DARK, WHITE, chip, chip_size, rimmed
 from sightline.show.raster import data_uri
 from sightline.show.svg import INK, MUTED, document, element, shorten, text_line
 
@@ -80,7 +80,8 @@ def _boxes(
             shape = {"x": x, "y": y, "width": wide, "height": high}
             yield rimmed("rect", shape, colour, 2.0, WHITE, 3.6, rim_opacity=0.6)
             if i == 0:
-                yield chip((x, max(corner[1], y - 15)), category, colour, ink=WHITE, size=10)
+                inside = max(corner[0], min(x, corner[0] + _WIDE - chip_size(category, 10)[0]))
+                yield chip((inside, max(corner[1], y - 15)), category, colour, ink=WHITE, size=10)
 
 
 def tinted(pixels: Pixels, mask: Flags, colour: str = OBJECT) -> Pixels:

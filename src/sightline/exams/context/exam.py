@@ -128,6 +128,11 @@ class ContextExam(Exam[ContextItem]):
         priors = self.baselines if baselines and self.skill in ("any", "classify") else {}
         return Entrants(tuple(models), priors)
 
+    def rivals(self, baselines: Mapping[str, str], models: Sequence[Any]) -> Mapping[str, str]:
+        """The baselines, which are classifiers, where a model is examined in *classify* or there is none."""
+        firsts = [next((name for (name,) in self.skills if name in skills_of(model)), "") for model in models]
+        return baselines if not models or "classify" in firsts else {}
+
     def skill_of(self, model: Any) -> str:
         """The skill this model is examined in."""
         return next(name for (name,) in self.skills if name in skills_of(model))

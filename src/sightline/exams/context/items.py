@@ -8,13 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.edits import Fill, FillRequest, Removal, RemovalError, empty_region, false_edit, remove
+from sightline.edits import Fill, FillRequest, Removal, RemovalError, empty_region, false_edit
+from sightline.edits.cache import EditCache
 from sightline.errors import DataError, SightlineError
+from sightline.files import user_cache
 from sightline.geometry.masks import decode
 from sightline.scenes import PART, STUFF, Scene, Sighting, View
 from sightline.store import Dataset
@@ -151,12 +154,18 @@ class EditLoader:
     def _pixels(self) -> NDArray[np.uint8]:
         item = self._item
         request = FillRequest(self._original(), self._hole, item.scene, item.seen.id, self._gone)
-        return remove(request, self._fill)
+        return _cache(user_cache() / "edits").remove(request, self._fill)
 
     def prepare(self) -> None:
         """Make the picture ready; what goes wrong is told to whoever looks at it."""
         with suppress(SightlineError):
             _ = self._pixels
+
+
+@cache
+def _cache(folder: Path) -> EditCache:
+    """Edits of all exams of this process: every further model of a run finds those of the first."""
+    return EditCache(folder)
 
 
 @dataclass(frozen=True)
@@ -167,11 +176,13 @@ class Edits:
         item: The picture.
         shown: The original first, then one without each removable class, then the controls.
         kept: Class → why it cannot be removed.
+        whole_others: Objects that stay are whole in every edit, also where the hole lies: so of exact fills.
     """
 
     item: ContextItem
     shown: tuple[Edit, ...]
     kept: Mapping[str, str]
+    whole_others: bool = False
 
     @property
     def views(self) -> list[View]:
@@ -182,6 +193,18 @@ class Edits:
     def removable(self) -> tuple[str, ...]:
         """Classes that one edit each is without."""
         return tuple(edit.gone for edit in self.shown if edit.kind == "removal")
+
+    def left(self, edit: Edit, masks: Mapping[str, Flags | None]) -> dict[str, float]:
+        """Class that stays in an edit → share of its pixels that the hole does not cover.
+
+        Args:
+            edit: One of `shown`.
+            masks: Those of the item.
+        """
+        stay = {name: mask for name, mask in masks.items() if mask is not None and name != edit.gone and mask.any()}
+        if edit.hole is None or self.whole_others:
+            return dict.fromkeys(stay, 1.0)
+        return {name: float((mask & ~edit.hole).sum() / mask.sum()) for name, mask in stay.items()}
 
     def pixels(self, view_id: str) -> dict[str, int]:
         """Class that is in one of these pictures → pixels of it; 0 for one that is there, but under the hole."""
@@ -232,7 +255,7 @@ def edits_of(item: ContextItem, removal: Removal, fill: Fill, *, controls: bool)
             shown.append(edit("false", "flipped", chosen, flipped))
         if empty is not None:
             shown.append(edit("empty", "empty", chosen, empty))
-    return Edits(item, tuple(shown), kept)
+    return Edits(item, tuple(shown), kept, bool(getattr(fill, "keeps_others", False)))
 
 
 class Ahead:

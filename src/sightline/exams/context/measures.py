@@ -67,7 +67,9 @@ def _times(lists: pl.Series) -> dict[str, int]:
 
 
 def _classified(read: ContextRecords, alpha: float, fewest: int) -> Iterator[Measures | RankedMeasures]:  # noqa: ARG001
-    yield _violations(read)
+    yield _violations(read, fewest)
+    if read.cases_left is not None:
+        yield _violations_left(read, read.cases_left)
     yield _by_context(read)
     yield _average_precision(read)
     yield comes_back(read, *_back_scores(read))
@@ -86,7 +88,7 @@ def _violation_fields() -> dict[str, pl.Expr]:
     }
 
 
-def _violations(read: ContextRecords) -> Measures:
+def _violations(read: ContextRecords, fewest: int) -> Measures:
     """V^min and V^mean by class and averaged, ties, and the literal denominators of (2) and (3)."""
     there = read.rows.filter((pl.col("edit") == "original") & (pl.col("truth") == YES))
     classes = sorted(set(there["category"]))
@@ -116,15 +118,31 @@ def _violations(read: ContextRecords) -> Measures:
             table = f"{label} by class" if path == "v_min" else ""
             by_class = Name((path, name), name, table, label, f"  {label}, {name}", 1, percent=True)
             shares.append(Share(by_class, top, n, [i]))
-    for i, name in enumerate(classes):
-        shares.append(Share(Name(("told_apart", name), name, part=True, percent=True), told, n, [i]))
     cases = dict(zip(classes, counts[:, :, n].sum(axis=0).astype(int).tolist(), strict=True))
+    for i, name in enumerate(classes):
+        part = cases[name] >= fewest  # a class with few cases is nobody's weakest point
+        shares.append(Share(Name(("told_apart", name), name, part=part, percent=True), told, n, [i]))
     facts: dict[str, Any] = {"n_cases": sum(cases.values()), "n_cases_by_class": cases}
     by_chance = Share(apart, chance, n, every).value(counts.sum(axis=0, keepdims=True))
     facts["chance"] = {"v_min": float(by_chance[0]), "v_mean": 0.5}
     if not facts["n_cases"]:
         facts["reasons"] = dict.fromkeys(("v_min", "v_mean"), "no image has two classes that can be removed")
     return measured(read, counts, shares, facts=facts)
+
+
+def _violations_left(read: ContextRecords, cases: pl.DataFrame) -> Measures:
+    """V^min and V^mean over those context classes whose hole leaves at least half of the object."""
+    classes = sorted(set(cases["category"]))
+    counts = read.counted(cases, classes, "category", _violation_fields())
+    every, title = range(len(classes)), "violations, mean over classes"
+    words = {"v_min_left": ("V^min", 1), "v_mean_left": ("V^mean", 2)}
+    shares = []
+    for path, (label, top) in words.items():
+        label = f"{label}, half of the object left"
+        shares.append(Share(Name((path, "mean"), label, title, "left", percent=True), top, 0, every))
+        pooled = Name((path, "pooled"), f"{label}, all cases together", "", "left", percent=True)
+        shares.append(Share(pooled, top, 0, every, pooled=True))
+    return measured(read, counts, shares, facts={"n_cases_left": cases.height})
 
 
 def _by_context(read: ContextRecords) -> Measures:

@@ -43,6 +43,7 @@ RECORDS: Final[Mapping[str, RecordColumn]] = {
     "answer": RecordColumn(pl.String, empty=True, words=REPLIES),
     "right": RecordColumn(pl.Boolean, empty=True),
     "score": RecordColumn(pl.Float64, empty=True, always=False),
+    "left": RecordColumn(pl.Float64, empty=True, always=False),
     "iou": RecordColumn(pl.Float64, empty=True, always=False),
     "before": RecordColumn(pl.Float64, empty=True, always=False),
     "pixels": RecordColumn(pl.Int64, empty=True, always=False),
@@ -53,7 +54,8 @@ RECORDS: Final[Mapping[str, RecordColumn]] = {
     "distance": RecordColumn(pl.Float64, empty=True, always=False),
     "where": RecordColumn(pl.String, empty=True, always=False),
 }
-"""Columns of the records. ``score``: logit. ``before`` and ``iou``: IoU outside the hole, of the original and the
+"""Columns of the records. ``score``: logit. ``left``: share of the class's pixels that the hole of another class
+does not cover. ``before`` and ``iou``: IoU outside the hole, of the original and the
 edit. ``pixels``, ``both``, ``either``: true pixels of a class in the original, those also said, and those either.
 ``found``: share of a removed class's pixels that are still given that class. ``to``, ``distance``: the class that
 ``pixels`` turned into, their mean distance from the hole in shares of the picture's longer side, ``where`` they are
@@ -72,17 +74,19 @@ def ask_classify(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemReco
     scores, names = match.scores(said.scores), match.classes
     there, removable = set(edits.item.classes), set(edits.removable)
     rows: list[Row] = []
+    masks = edits.item.masks()
     for i, edit in enumerate(edits.shown):
+        left = edits.left(edit, masks) if edit.kind == "removal" else {}
         for j, name in enumerate(names):
             if edit.kind == "original" or name in there:
                 has = name in there and not (edit.kind == "removal" and edit.gone == name)
-                rows.append(_row(edit, name, has, score=float(scores[i, j])))
+                rows.append(_row(edit, name, has, score=float(scores[i, j]), left=left.get(name)))
     removed = [row for row in rows if row["edit"] == "removal"]
     for row in removed:
         others = [o["score"] for o in removed if o["category"] == row["category"] and o["gone"] != row["category"]]
         if row["gone"] == row["category"] and row["category"] in removable and others:
             row["right"] = min(others) > row["score"]
-    return _records("classify", edits, rows, ("score",))
+    return _records("classify", edits, rows, ("score", "left"))
 
 
 def ask_segment(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecords:

@@ -45,7 +45,7 @@ def _overlap(read: ContextRecords) -> Measures:
         )
     facts = {"n_by_subset": {word: of["item"].n_unique() for word, of in subsets(rows).items()}}
     # Pixels are no independent cases: no Wilson interval.
-    return measured(read, np.concatenate(parts, axis=1), shares, facts=facts, proportion=False)
+    return measured(read, np.concatenate(parts, axis=1), shares, facts=facts, proportion=False, bounds=(0.0, 1.0))
 
 
 def _affected(read: ContextRecords, alpha: float, fewest: int) -> Iterator[Measures]:
@@ -102,7 +102,7 @@ def _affected(read: ContextRecords, alpha: float, fewest: int) -> Iterator[Measu
     gaps = [
         Share(Name(("delta_iou", *pair), f"{pair[0]} without {pair[1]}"), 2, 0, [i]) for i, pair in enumerate(thick)
     ]
-    yield measured(read, counts, gaps, proportion=False)
+    yield measured(read, counts, gaps, proportion=False, bounds=(-1.0, 1.0))
 
 
 def _nested(flat: Mapping[Sequence[str], Any]) -> dict[str, dict[str, Any]]:
@@ -159,4 +159,4 @@ def _companions(read: ContextRecords) -> Measures:
             shown = Name(path, label, "IoU with and without a companion", family, f"  {label}", 2, percent=True)
             shares.append(Share(shown, 0, 1, [s * len(classes) + i]))
     facts = {"companions": {name: pairs[name] for name in classes}}
-    return measured(read, np.concatenate(parts, axis=1), shares, facts=facts, proportion=False)
+    return measured(read, np.concatenate(parts, axis=1), shares, facts=facts, proportion=False, bounds=(0.0, 1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -166,7 +166,7 @@ def _medians(read: ViewRecords) -> RankedMeasures:
         family = "means" if label == "mean" else None
         title = "median error, degrees" if label in MEANS else ""
         names.append(Name(("median_error", label), label, title, family, "median error, degrees"))
-    return RankedMeasures(read.units, groups, tuple(names), proportion=False)
+    return RankedMeasures(read.units, groups, tuple(names), proportion=False, bounds=(0.0, 180.0))
 
 
 def _confusion(read: ViewRecords, *, detected: bool) -> Measures:
@@ -199,4 +199,5 @@ def _confusion(read: ViewRecords, *, detected: bool) -> Measures:
     table = counts.sum(axis=0).astype(int)
     facts = {"confusion": {name: table[i].tolist() for i, name in enumerate(read.classes)}}
     # No share of independent cases: whoever gives one answer has 1 in n, come what may.
-    return Measures(read.units, counts, statistic, names, facts, proportion=False, detail=detected)
+    how: dict[str, Any] = {"proportion": False, "bounds": (0.0, 1.0), "detail": detected}
+    return Measures(read.units, counts, statistic, names, facts, **how)

@@ -111,7 +111,8 @@ def score_views(answers: ViewAnswers, *, resamples: int = 1000) -> dict[str, Any
         ]
         for label, of in means_over(classes).items()
     }
-    given["median_error"] = ranked_intervals(medians, resamples=resamples, proportion=False)
+    angles = ranked_intervals(medians, resamples=resamples, proportion=False)
+    given["median_error"] = {label: angle.within(0.0, 180.0) for label, angle in angles.items()}
     matches = dict(matches_by_class(objects, answers.found, RULES, classes))
     ranked = ranked_groups(matches, RULES, answers.images)
     own = ranked_intervals({"/".join(path): of for path, of in ranked.items()}, points="all", resamples=resamples)
