@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from sightline.show.table import Table
 
 BASELINES: Final[Mapping[str, str]] = {
-    name: name for name in ("always_yes", "always_no", "turing_engine", "turing_history")
+    name: name for name in ("always_yes", "always_no", "turing_engine", "turing_history", "turing_logician")
 }
 """What stands in every table: the name there → the model's name."""
 
-BLIND: Final = ("turing_engine", "turing_history")
+BLIND: Final = ("turing_engine", "turing_history", "turing_logician")
 """Those that know everything but the picture: what they reach, the stream leaks."""
 
 MODELS_OWN: Final = ("withhold", "deadline")
@@ -290,8 +290,10 @@ class TuringExam(Exam[TuringItem]):
 
     def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:
         """The monitor: whether the answers could have been guessed."""
-        accuracy = {result.run.spec: result.scores.at("accuracy", "all") for result in results}
-        blind = {name: share for name in BLIND if (share := accuracy.get(name)) is not None}
+        by_name = {result.run.spec: result for result in results}
+        blind: dict[str, pl.DataFrame] = {
+            name: asked_rows(by_name[name].records.rows) for name in BLIND if name in by_name
+        }
         epsilon = float(results[0].run.options.get("epsilon") or self.epsilon)
         asked = asked_rows(results[0].records.rows)
         return {"monitor": plain(monitor(asked, blind, epsilon=epsilon, resamples=resamples, seed=seed))}
