@@ -278,7 +278,6 @@ def test_the_oracle_drops_negatives_without_support() -> None:
     assert many.chances([asked]) == [(0.0, 2)]  # of the question's own group nothing is dropped
 
 
-
 def test_the_oracle_without_assumptions_looks_at_images_only() -> None:
     estimator = SlowEstimator(FOUR, WORDS, Assumptions(objects_pooled=False), smoothing=1.0)
     estimator.learn(*LEFT)

@@ -284,7 +284,7 @@ class Engine:
             yield questions[i], float(p_yes[i]), int(support[i])
 
     def _rests_on_one_part(self, question: Question, known: Knowledge) -> bool:
-        """Whether one part of what is asked of a labelled object is all but certain: then only the rest is asked."""
+        """Whether one part of what is asked of a labelled object is all but certain, so that only the rest is."""
         if question.kind != "attribute" or len(question.attributes) < 2:
             return False
         parts = [replace(question, attributes=(name,)) for name in question.attributes]
