@@ -44,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results" / "turing"
 DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
 WORLD, TRAIN_SCENES, TEST_SCENES = "geospa/diverse", 20_000, 1_000
-BLIND = ("always_yes", "always_no", "turing_engine", "turing_history")
+BLIND = ("always_yes", "always_no", "turing_engine", "turing_history", "turing_logician")
 ENGINE = ("turing_engine",)
 IMAGES, FEWER = 900, 150
 GROWTH = (250, 1_000, 4_000, 16_000)
@@ -134,7 +134,10 @@ def _summary(
     rate = rates_by_image(asked["cluster_id"])
     everything = {"all": np.ones(len(asked), dtype=bool)}
     blind = {name: rate(asked[f"right {name}"].to_numpy(), everything)["all"] for name in models}
-    watched = monitor(asked, {k: blind[k] for k in blind if k.startswith("turing")}, epsilon=exam.epsilon).to_dict()
+    guessers = {
+        name: asked.with_columns(right=pl.col(f"right {name}")) for name in models if name.startswith("turing")
+    }
+    watched = monitor(asked, guessers, epsilon=exam.epsilon).to_dict()
     drawn = np.array([len(one["rows"]["step"]) for one in told])
     ambiguous = np.array([one["rows"]["truth"].count("ambiguous") for one in told])
     length = drawn - ambiguous

@@ -189,7 +189,7 @@ def test_a_written_test(cli: Cli, toys: Path, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_test_written_of_one_half_asks_about_the_other(cli: Cli, toys: Path, tmp_path: Path) -> None:
-    from sightline.exams.turing.exam import half_of
+    from sightline.exams.turing.annotations.photos import half_of
     from sightline.exams.turing.stream.written import read_test
 
     out, rest = tmp_path / "test", ("--min-support", 10, "--questions", 5, "--vocabulary", toys / "toy.yaml")

@@ -141,11 +141,36 @@ class SlowEstimator:
         if not self.assumptions.objects_pooled:
             return self.over_images(question, self.history)
         tally = self.over_objects if question.kind == "attribute" else self.over_pairs
-        if self.assumptions.negatives:
-            found = tally(question, True)
+        if not self.assumptions.negatives:
+            return tally(question, [i for i, (_, said) in enumerate(self.history) if not said])
+        dropped: list[int] = []
+        for place in [None, *self.drop_order(question)]:
+            if place is not None:
+                dropped.append(place)
+            found = tally(question, dropped)
             if found.support >= self.min_support:
-                return found
-        return tally(question, False)
+                break
+        return found
+
+    def drop_order(self, question: Question) -> list[int]:
+        """Places in the history of negatives that may go, one at a time: most attributes first, then the latest.
+
+        Not those that speak of a group the question itself asks for.
+        """
+
+        def groups(q: Question) -> set[str]:
+            if q.kind == "relation":
+                return {"relation " + self.vocabulary.link(q.relation).group}
+            return {self.vocabulary.attribute(q.subject.type, a).group for a in q.attributes}
+
+        places = []
+        for i, (q, said) in enumerate(self.history):
+            speaks = q.kind in ("attribute", "relation") and q.subject in (question.subject, question.object)
+            if question.kind == "attribute" and q.kind == "relation":
+                speaks = False
+            if not said and speaks and not groups(q) & groups(question):
+                places.append(i)
+        return sorted(places, key=lambda i: (-len(self.history[i][0].attributes), -i))
 
     def share(self, truths: Iterable[bool | None]) -> Chance:
         """Of the decided ones."""
@@ -186,10 +211,14 @@ class SlowEstimator:
         positives = [q for q, said in self.history if said and q.kind == "unique" and q.type == label.type]
         return positives[label.number - 1]
 
-    def facts(self, label: Label, groups: set[str] | None, negatives: bool) -> list[tuple[list[str], bool]]:
+    def facts(self, label: Label, groups: set[str] | None, dropped: list[int]) -> list[tuple[list[str], bool]]:
         """(attributes, said) known of a labelled object, as far as they concern the groups (ANY_GROUP: all)."""
         known = [(self.found_by(label).attributes, True)]
-        known += [(q.attributes, said) for q, said in self.history if q.kind == "attribute" and q.subject == label]
+        known += [
+            (q.attributes, said)
+            for i, (q, said) in enumerate(self.history)
+            if q.kind == "attribute" and q.subject == label and i not in dropped
+        ]
         facts = []
         for attributes, said in known:
             in_groups = [
@@ -199,15 +228,15 @@ class SlowEstimator:
             ]
             if said:
                 facts.append((in_groups, True))
-            elif negatives and len(in_groups) == len(attributes):
+            elif len(in_groups) == len(attributes):
                 facts.append((in_groups, False))
         return facts
 
-    def over_objects(self, question: Question, negatives: bool) -> Chance:
+    def over_objects(self, question: Question, dropped: list[int]) -> Chance:
         kind = question.subject.type
         groups = {self.vocabulary.attribute(kind, a).group for a in question.attributes}
         wanted = groups if self.assumptions.independent_groups else ANY_GROUP
-        facts = self.facts(question.subject, wanted, negatives)
+        facts = self.facts(question.subject, wanted, dropped)
         alike = [
             thing
             for picture in self.pictures
@@ -216,11 +245,11 @@ class SlowEstimator:
         ]
         return self.share(three(t.has_all(question.attributes), t.lacks_one(question.attributes)) for t in alike)
 
-    def over_pairs(self, question: Question, negatives: bool) -> Chance:
+    def over_pairs(self, question: Question, dropped: list[int]) -> Chance:
         a, b = question.subject, question.object
         link = self.vocabulary.link(question.relation)
         groups = set(link.given) if self.assumptions.relations_alone else ANY_GROUP
-        facts_a, facts_b = self.facts(a, groups, negatives), self.facts(b, groups, negatives)
+        facts_a, facts_b = self.facts(a, groups, dropped), self.facts(b, groups, dropped)
         placed = groups is ANY_GROUP or "region" in groups
         truths = []
         for picture in self.pictures:
@@ -233,25 +262,25 @@ class SlowEstimator:
                         and meets(second, facts_b)
                         and (not placed or self.found_by(a).region in first.seen)
                         and (not placed or self.found_by(b).region in second.seen)
-                        and self.pair_meets(picture, i, j, question, negatives)
+                        and self.pair_meets(picture, i, j, question, dropped)
                     ):
                         fact = question.relation, i, j
                         truths.append(three(fact in picture.holds, fact in picture.fails))
         return self.share(truths)
 
-    def pair_meets(self, picture: Picture, i: int, j: int, question: Question, negatives: bool) -> bool:
+    def pair_meets(self, picture: Picture, i: int, j: int, question: Question, dropped: list[int]) -> bool:
         """Whether the pair stands in the relations known of the two, read on the swapped pair where need be."""
         group = self.vocabulary.link(question.relation).group
         places = {question.subject: i, question.object: j}
-        for q, said in self.history:
-            if q.kind != "relation" or {q.subject, q.object} != set(places):
+        for place, (q, said) in enumerate(self.history):
+            if place in dropped or q.kind != "relation" or {q.subject, q.object} != set(places):
                 continue
             if self.assumptions.independent_relations and self.vocabulary.link(q.relation).group != group:
                 continue
             fact = q.relation, places[q.subject], places[q.object]
             if said and fact not in picture.holds:
                 return False
-            if not said and negatives and fact not in picture.fails:
+            if not said and fact not in picture.fails:
                 return False
         return True
 

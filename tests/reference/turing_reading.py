@@ -11,6 +11,7 @@ from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, Relati
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 
 OPPOSITE = {"closer": "farther", "farther": "closer", "occludes": "occluded", "occluded": "occludes"}
+ENOUGH_PIXELS, MARGIN_PIXELS, MARGIN_SHARE = 30, 2, 0.004
 ONE_ANSWER = {
     "depth": {"closer", "farther", "same", "unsure"},
     "occlusion": {"none", "occludes", "occluded", "mutual"},
@@ -26,14 +27,19 @@ def annotation(scene: Scene, words: Vocabulary, view_id: str | None, closed: boo
     for thing in scene.objects:
         if thing.category in types and thing.id in sightings and "hidden" not in sightings[thing.id].flags:
             seen = [overlaps(scene, view, sightings[thing.id], words, w.box) for w in words.regions]
-            if seen[0]:
+            if seen[0] != "no":
                 kept.append((thing, sightings[thing.id], seen))
+    faint = {thing.id for thing, _, seen in kept if seen[0] == "hardly"}
+    visible = {i for i, s in sightings.items() if "hidden" not in s.flags} - faint
     n, width = len(kept), max(len(kind.attributes) for kind in words.types)
     known = np.full((n, width), None, dtype=object)
     for i, (thing, seen_there, _) in enumerate(kept):
         kind = words.types[types[thing.category]]
         for k, attribute in enumerate(kind.attributes):
-            known[i, k] = has(scene, thing, seen_there, told, attribute.source, closed)
+            known[i, k] = has(scene, thing, seen_there, told, attribute.source, closed, visible)
+            covers = attribute.source.covered
+            if any(r.subject == thing.id and r.predicate in covers for r in told):
+                known[i, k] = None
         for k, attribute in enumerate(kind.attributes):
             same = [j for j, other in enumerate(kind.attributes) if other.group == attribute.group and j != k]
             if attribute.group in kind.exclusive and known[i, k] is not True and any(known[i, same] == True):  # noqa: E712
@@ -45,7 +51,8 @@ def annotation(scene: Scene, words: Vocabulary, view_id: str | None, closed: boo
             for k, link in enumerate(words.links):
                 fits = link.joins(*ends) or (not link.ordered and link.joins(*ends[::-1]))
                 if i != j and fits:
-                    related[i, j, k] = stands(a, b, box_a, box_b, told, link, closed)
+                    unit = MARGIN_SHARE if view.units == "normalised" else MARGIN_PIXELS
+                    related[i, j, k] = stands(a, b, box_a, box_b, told, link, closed, unit)
     return Annotation(
         scene.id,
         tuple(thing.id for thing, _, _ in kept),
@@ -53,9 +60,10 @@ def annotation(scene: Scene, words: Vocabulary, view_id: str | None, closed: boo
         np.array([bool(s.flags & {"group", "crowd"}) for _, s, _ in kept], dtype=bool),
         known == True,  # noqa: E712
         known == False,  # noqa: E712
-        np.array([seen for _, _, seen in kept], dtype=bool).reshape(n, len(words.regions)),
+        np.array([[s == "yes" for s in seen] for _, _, seen in kept], dtype=bool).reshape(n, len(words.regions)),
         related == True,  # noqa: E712
         related == False,  # noqa: E712
+        np.array([[s == "hardly" for s in seen] for _, _, seen in kept], dtype=bool).reshape(n, len(words.regions)),
     )
 
 
@@ -71,7 +79,8 @@ def both_ways(scene: Scene) -> list[Relation]:
     return told
 
 
-def overlaps(scene: Scene, view: View, seen: Sighting, words: Vocabulary, region: tuple[float, ...]) -> bool:
+def overlaps(scene: Scene, view: View, seen: Sighting, words: Vocabulary, region: tuple[float, ...]) -> str:
+    """``yes``, ``no``, or ``hardly``: fewer than 30 pixels of the mask, or by less than 2 pixels of the box."""
     if seen.visible_mask is None and view.units == "normalised":
         width, height = 1.0, 1.0
     elif words.extent == "boxes" and view.units == "pixels" and view.size is None:
@@ -85,7 +94,15 @@ def overlaps(scene: Scene, view: View, seen: Sighting, words: Vocabulary, region
     else:
         columns, rows = view.require_size()
         boxes = [(x, y, x + 1, y + 1) for x, y in painted(seen.visible_mask, rows, columns)]
-    return any(max(a, x0) < min(c, x1) and max(b, y0) < min(d, y1) for a, b, c, d in boxes)
+    inside = [box for box in boxes if max(box[0], x0) < min(box[2], x1) and max(box[1], y0) < min(box[3], y1)]
+    if not inside:
+        return "no"
+    if seen.visible_mask is not None:
+        return "yes" if len(inside) >= ENOUGH_PIXELS else "hardly"
+    margin = MARGIN_SHARE if view.units == "normalised" else MARGIN_PIXELS
+    a, b, c, d = seen.box
+    wide, high = min(c, x1) - max(a, x0), min(d, y1) - max(b, y0)
+    return "yes" if wide >= min(margin, c - a) and high >= min(margin, d - b) else "hardly"
 
 
 def painted(mask: bytes, rows: int, columns: int) -> list[tuple[int, int]]:
@@ -111,7 +128,13 @@ def painted(mask: bytes, rows: int, columns: int) -> list[tuple[int, int]]:
 
 
 def has(
-    scene: Scene, thing: Object, seen: Sighting, told: list[Relation], source: AttributeSource, closed: bool
+    scene: Scene,
+    thing: Object,
+    seen: Sighting,
+    told: list[Relation],
+    source: AttributeSource,
+    closed: bool,
+    visible: set[str],
 ) -> bool | None:
     silence = False if closed or source.absent == "no" else None
     if source.kind == "attribute":
@@ -127,6 +150,8 @@ def has(
     if source.kind == "occluded":
         return silence if seen.occluded_fraction is None else seen.occluded_fraction > source.above
     counts = [partner(thing, other, told, source) for other in scene.objects if other.id != thing.id]
+    others = [other.id for other in scene.objects if other.id != thing.id]
+    counts = [None if c and other not in visible else c for c, other in zip(counts, others, strict=True)]
     least, most = counts.count(True), math.inf if silence is None else len(counts) - counts.count(False)
     if source.exactly is None:
         return True if least else False if most == 0 else None
@@ -169,17 +194,27 @@ def disputed(told: list[Relation], aspect: str, a: str, b: str, words: tuple[str
 
 
 def stands(
-    a: Object, b: Object, seen_a: Sighting, seen_b: Sighting, told: list[Relation], link: RelationType, closed: bool
+    a: Object,
+    b: Object,
+    seen_a: Sighting,
+    seen_b: Sighting,
+    told: list[Relation],
+    link: RelationType,
+    closed: bool,
+    margin: float,
 ) -> bool | None:
     if link.aspect == "box":
         first, second = (measure(s.box, link.values[0]) for s in (seen_a, seen_b))
-        if first > second * (1 + link.margin):
+        least_first, least_second = (measure(s.box, link.values[0], margin) for s in (seen_a, seen_b))
+        if least_first > second * (1 + link.margin):
             return True
-        return False if second > first * (1 + link.margin) else None
+        return False if least_second > first * (1 + link.margin) else None
     orders = [(a.id, b.id)] if link.ordered else [(a.id, b.id), (b.id, a.id)]
     words = (*link.values, *link.reverse)
     if any(said(told, link.aspect, *order, link.values, link.reverse) for order in orders):
         return True
+    if link.order == "strict":
+        return False if said(told, link.aspect, b.id, a.id, link.values, link.reverse) else None
     if disputed(told, link.aspect, a.id, b.id, words):
         return None
     if closed or link.absent == "no":
@@ -195,6 +230,8 @@ def stands(
     return False if answered else None
 
 
-def measure(box: tuple[float, ...], what: str) -> float:
+def measure(box: tuple[float, ...], what: str, less: float = 0.0) -> float:
+    """Height or area of a box, drawn so much narrower and lower."""
     x0, y0, x1, y1 = box
-    return y1 - y0 if what == "taller" else (x1 - x0) * (y1 - y0)
+    wide, high = max(0.0, x1 - x0 - less), max(0.0, y1 - y0 - less)
+    return high if what == "taller" else wide * high

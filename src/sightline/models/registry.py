@@ -147,6 +147,9 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
         ("turing_engine", "TuringEngine", "yes where the engine's own estimate says so", "blind learns", {}),
         ("turing_history", "TuringHistory", "learned from questions and true answers", "blind learns", {}),
     ],
+    ("answer", "baselines.turing_logician"): [
+        ("turing_logician", "TuringLogician", "what follows by logic, else what is usual", "blind learns", {})
+    ],
     ("answer", "baselines.statements"): [
         ("statement_majority", "StatementPrior", "the label commoner of other images", "blind", {"by": "all"}),
         ("relation_majority", "StatementPrior", "the same, of statements with that relation", "blind", {}),

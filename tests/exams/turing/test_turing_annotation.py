@@ -47,7 +47,7 @@ SOURCES = (
     AttributeSource("category", values=("man",), others=("child",)),
     AttributeSource("flag", "truncated"),
     AttributeSource("flag", "truncated", absent="no"),
-    AttributeSource("occluded", above=0.3),
+    AttributeSource("occluded", above=0.3, covered=("near", "wears")),
     AttributeSource("occluded", above=0.3, absent="no"),
     AttributeSource("relation", "vrd", ("on", "wears")),
     AttributeSource("relation", "vrd", ("on",), reverse=("under",), absent="no"),
@@ -67,6 +67,7 @@ LINKS = (
         "wears", "wear", aspect="vrd", values=("wears",), subjects=("person",), objects=("car",), absent="no"
     ),
     RelationType("closer", "closer than", aspect="depth", values=("closer",), reverse=("farther",)),
+    RelationType("nearer", "nearer than", aspect="depth", values=("closer",), reverse=("farther",), order="strict"),
     RelationType("hides", "hiding", values=("occludes", "mutual"), absent="no"),
     RelationType("larger", "larger than", aspect="box", values=("larger",)),
     RelationType("taller", "taller than", aspect="box", values=("taller",), margin=0.5),
@@ -124,7 +125,7 @@ def _random_sighting(rng: np.random.Generator, view: View, thing: Object) -> Sig
         box = tuple(v / 9 for v in box)
     mask = None
     if view.size is not None and rng.random() < 0.5:
-        mask = encode(rng.random((6, 9)) < rng.choice([0.0, 0.03, 0.4]))
+        mask = encode(rng.random((6, 9)) < rng.choice([0.0, 0.03, 0.6, 0.95]))
     flags = [f for f in ("hidden", "group", "crowd", "truncated", "truncated_unknown") if rng.random() < 0.15]
     share = None if rng.random() < 0.4 else float(rng.choice([0.0, 0.3, 0.5]))
     return Sighting(view.id, thing.id, box, mask, None, share, frozenset(flags))  # type: ignore[arg-type]
@@ -216,9 +217,13 @@ LARGER = RelationType("r", "r", aspect="box", values=("larger",))
         (ON, ("depth", None), True, "no no"),  # no majority about another question
         (CLOSER, ("occlusion", "none"), False, "open open"),  # an answer to another question
         (replace(CLOSER, subjects=("car",)), ("depth", "closer"), True, "open open"),  # never asked of persons
-        (LARGER, ("vrd", "on"), False, "yes no"),  # 32 against 20
+        (replace(CLOSER, order="strict"), ("depth", "closer"), False, "yes no"),  # a strict order
+        (replace(CLOSER, order="strict"), ("depth", "same"), True, "open open"),  # level, so ambiguous
+        (replace(ON, order="strict"), ("vrd", "by"), True, "open open"),  # silence says neither
+        (LARGER, ("vrd", "on"), False, "open open"),  # 32 against 20, but 12 if drawn two pixels smaller
+        (replace(LARGER, values=("taller",), margin=0.1), ("vrd", "on"), False, "yes no"),  # 8 against 5
+        (replace(LARGER, values=("taller",), margin=0.2), ("vrd", "on"), False, "open open"),  # not if drawn lower
         (replace(LARGER, margin=0.6), ("vrd", "on"), True, "open open"),  # not by that much
-        (replace(LARGER, values=("taller",), margin=0.5), ("vrd", "on"), False, "yes no"),  # 8 against 5
     ],
 )
 def test_links(link: RelationType, told: tuple[str, str | None], closed: bool, expected: str) -> None:
@@ -294,24 +299,30 @@ def test_one_of_an_exclusive_group_denies_the_others() -> None:
 
 PIXEL = np.zeros((10, 10), dtype=bool)
 PIXEL[4, 4] = True
+PATCH = np.zeros((10, 10), dtype=bool)
+PATCH[2:8, 3:9] = True
 
 
 @pytest.mark.parametrize(
     ("view", "extent", "box", "mask", "expected"),
     [
-        (View("v", size=(10, 10)), "size", (0, 0, 4, 4), None, "image left middle"),  # by the box
+        (View("v", size=(10, 10)), "size", (0, 0, 6, 6), None, "image left middle"),  # by the box
+        (View("v", size=(10, 10)), "size", (0, 0, 4, 4), None, "image left middle?"),  # by less than two pixels
         (View("v", size=(10, 10)), "size", (5, 0, 9, 3), None, "image"),  # regions and boxes are half-open
-        (View("v", size=(10, 10)), "size", (9, 9, 30, 30), None, "image corner"),  # reaching out of the image
+        (View("v", size=(10, 10)), "size", (8, 8, 30, 30), None, "image corner?"),  # reaching out of the image
+        (View("v", size=(10, 10)), "size", (9, 9, 30, 30), None, "image? corner?"),  # by a pixel
         (View("v", size=(10, 10)), "size", (10, 0, 12, 3), None, ""),  # outside: no object of the image
         (View("v", size=(10, 10)), "size", (3, 3, 3, 9), None, ""),  # nor is a box without area
-        (View("v", size=(10, 10)), "size", (0, 0, 10, 10), PIXEL, "image left middle"),  # by the mask, not the box
+        (View("v", size=(10, 10)), "size", (0, 0, 10, 10), PIXEL, "image? left? middle?"),  # by the mask
+        (View("v", size=(10, 10)), "size", (0, 0, 10, 10), PATCH, "image left? middle?"),  # 36 pixels, 12 and 18
         (View("v", size=(10, 10)), "size", (0, 0, 10, 10), np.zeros((10, 10)), ""),  # an empty mask: not visible
         (View("v"), "boxes", (16, 16, 20, 18), None, "image"),  # the wall's box reaches to (20, 20)
         (View("v"), "boxes", (19, 19, 20, 20), None, "image corner"),  # likewise
         (View("v", size=(40, 40)), "boxes", (16, 16, 20, 18), None, "image left middle"),  # a size told counts
         (View("v", units="normalised"), "size", (0.4, 0.4, 0.45, 0.9), None, "image left middle"),  # as they are
         (View("v", units="normalised"), "boxes", (0.4, 0.0, 0.45, 0.2), None, "image left"),  # likewise
-        (View("v", size=(10, 10), units="normalised"), "size", (0, 0, 1, 1), PIXEL, "image left middle"),  # mask
+        (View("v", size=(10, 10), units="normalised"), "size", (0, 0, 1, 1), PIXEL, "image? left? middle?"),  # mask
+        (View("v", units="normalised"), "size", (0.497, 0.4, 0.9, 0.9), None, "image left? middle"),  # hardly
     ],
 )
 def test_regions_an_object_is_seen_in(
@@ -321,7 +332,14 @@ def test_regions_an_object_is_seen_in(
     wall = Sighting("v", "w", (0, 0, 1, 1) if view.units == "normalised" else (0, 0, 20, 20))
     seen = (Sighting("v", "m", box, rle), wall)  # type: ignore[arg-type]
     found = annotation_of(scene(views=(view,), sightings=seen), only(extent=extent))
-    names = [region.name for k, region in enumerate(REGIONS) if found.seen[:, k].any()]
+    assert found.glimpsed is not None
+    assert not (found.seen & found.glimpsed).any()
+    marked = [
+        (region.name, "?" if found.glimpsed[:, k].any() else "")
+        for k, region in enumerate(REGIONS)
+        if (found.seen | found.glimpsed)[:, k].any()
+    ]
+    names = [name + mark for name, mark in marked]
     assert " ".join(names) == expected
     assert found.objects == (("m",) if expected else ())
 

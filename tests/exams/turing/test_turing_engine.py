@@ -13,8 +13,8 @@ from exams.turing.turing_cases import all_questions, ask, random_columns, random
 from reference.turing_oracle import SlowEstimator
 from sightline.errors import ConfigError
 from sightline.exams.turing.estimate.estimator import Chance, QuestionOptions
+from sightline.exams.turing.logic.knowledge import Knowledge
 from sightline.exams.turing.stream.engine import Candidates, Engine, Focus, ask_all
-from sightline.exams.turing.stream.implied import Knowledge
 from sightline.exams.turing.stream.operators import GroundTruth, StoppedError
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.vocabulary.questions import History, Label, Question, Truth, labels_of
@@ -32,7 +32,7 @@ SMALL = QuestionOptions(epsilon=0.25, min_support=3)
 
 
 def attribute(name: str, group: str) -> Attribute:
-    return Attribute(name, group, name, AttributeSource("flag"))
+    return Attribute(name, group, name, AttributeSource("flag", name))
 
 
 WORDS = Vocabulary(

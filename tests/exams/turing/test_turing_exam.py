@@ -21,9 +21,10 @@ from sightline.exams.runner import run_exam
 from sightline.exams.scoring import Scores, compare_runs, score_records
 from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import subset
+from sightline.exams.turing.annotations.photos import half_of
 from sightline.exams.turing.annotations.semantics import answer, walk
 from sightline.exams.turing.estimate.corpus import Corpus
-from sightline.exams.turing.exam import TuringExam, TuringItem, half_of
+from sightline.exams.turing.exam import TuringExam, TuringItem
 from sightline.exams.turing.measures import asked_rows, stream_rows
 from sightline.exams.turing.source import EngineStreams, TrainingStudy, WrittenStreams
 from sightline.exams.turing.stream.written import write_test
@@ -307,9 +308,9 @@ def test_what_was_learned_is_not_asked(tmp_path: Path) -> None:
     both = Dataset.from_tables(
         tables_from_scenes([*toy_scenes(20, seed=1, split="test"), *toy_scenes(60, seed=1, split="train")])
     )
-    with pytest.raises(ConfigError, match=r"80 images would be learned from .* \(test, train\), .*\(--halves\)"):
+    with pytest.raises(ConfigError, match=r"80 photos would be learned from .* \(test, train\), .*\(--halves\)"):
         run(TuringExam(train=both, vocabulary=VOCABULARY), Keen(), tmp_path / "r", both)
-    with pytest.raises(ConfigError, match="20 images would be learned from"):
+    with pytest.raises(ConfigError, match="20 photos would be learned from"):
         run(TuringExam(train=both, vocabulary=VOCABULARY, split="test"), Keen(), tmp_path / "r", both)
     apart = TuringExam(train=both, vocabulary=VOCABULARY, min_support=10, split="test", train_split="train")
     assert apart.check(None, both) == {"images": 20, "train_images": 60, "shared_ids": 0}

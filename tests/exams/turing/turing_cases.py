@@ -75,7 +75,9 @@ def random_vocabulary(rng: np.random.Generator, *, links: int = 3) -> Vocabulary
     kinds = []
     for name in NAMES[: rng.integers(1, 4)]:
         groups = [GROUPS[i] for i in np.sort(rng.integers(0, 3, size=rng.integers(0, 6)))]
-        attributes = [Attribute(f"{g}{i}", g, f"{g} {i}", AttributeSource("flag", g)) for i, g in enumerate(groups)]
+        attributes = [
+            Attribute(f"{g}{i}", g, f"{g} {i}", AttributeSource("flag", f"{g}{i}")) for i, g in enumerate(groups)
+        ]
         exclusive = frozenset({"colour"}) if rng.random() < 0.5 else frozenset()
         kinds.append(ObjectType(name, (name, f"big {name}"), tuple(attributes), exclusive))
     return Vocabulary(

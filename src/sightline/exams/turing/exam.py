@@ -20,6 +20,7 @@ from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import Columns
+from sightline.exams.turing.annotations.photos import half_of, photo_ids, shared_photos
 from sightline.exams.turing.conversation import TimedModel, ask_model, check_deadline
 from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
 from sightline.exams.turing.measures import RECORDS, asked_rows, item_records, same_questions, turing_measures
@@ -42,11 +43,11 @@ if TYPE_CHECKING:
     from sightline.show.table import Table
 
 BASELINES: Final[Mapping[str, str]] = {
-    name: name for name in ("always_yes", "always_no", "turing_engine", "turing_history")
+    name: name for name in ("always_yes", "always_no", "turing_engine", "turing_history", "turing_logician")
 }
 """What stands in every table: the name there → the model's name."""
 
-BLIND: Final = ("turing_engine", "turing_history")
+BLIND: Final = ("turing_engine", "turing_history", "turing_logician")
 """Those that know everything but the picture: what they reach, the stream leaks."""
 
 MODELS_OWN: Final = ("withhold", "deadline")
@@ -248,13 +249,16 @@ class TuringExam(Exam[TuringItem]):
         source, images = self.source(data), self.spec(model, data).images
         facts = {"images": len(images)}
         if isinstance(source, EngineStreams):
-            shared = len(set(images) & set(source.training.ids.tolist()))
-            if shared and data.fingerprint == self.training_data(data).fingerprint:
-                raise ConfigError(
-                    f"{counted(shared, 'image')} would be learned from and asked about: name two splits "
-                    f"({', '.join(data.splits) or 'this data has none'}), or split the images in half (--halves)"
-                )
-            facts |= {"train_images": len(source.training), "shared_ids": shared}
+            train = self.training_data(data)
+            shared = shared_photos(data, images, train, source.training.ids.tolist())
+            if shared.same:
+                what, some = counted(len(shared.same), "photo"), min(shared.same)
+                way = f"take other data than {train.path} to learn from"
+                if data.fingerprint == train.fingerprint:
+                    splits = ", ".join(data.splits) or "this data has none"
+                    way = f"name two splits ({splits}), or split the photos in half (--halves)"
+                raise ConfigError(f"{what} would be learned from and asked about, as {some!r}: {way}")
+            facts |= {"train_images": len(source.training), "shared_ids": len(shared.named)}
         call_hook(model, "check", self.name, lambda: self.spec(model, data))
         return facts
 
@@ -290,8 +294,10 @@ class TuringExam(Exam[TuringItem]):
 
     def across(self, results: Sequence[RunResult], *, resamples: int, seed: int) -> dict[str, Any]:
         """The monitor: whether the answers could have been guessed."""
-        accuracy = {result.run.spec: result.scores.at("accuracy", "all") for result in results}
-        blind = {name: share for name in BLIND if (share := accuracy.get(name)) is not None}
+        by_name = {result.run.spec: result for result in results}
+        blind: dict[str, pl.DataFrame] = {
+            name: asked_rows(by_name[name].records.rows) for name in BLIND if name in by_name
+        }
         epsilon = float(results[0].run.options.get("epsilon") or self.epsilon)
         asked = asked_rows(results[0].records.rows)
         return {"monitor": plain(monitor(asked, blind, epsilon=epsilon, resamples=resamples, seed=seed))}
@@ -331,6 +337,11 @@ class TuringExam(Exam[TuringItem]):
             check_against(words, data)
         images = self._annotated(data, words, self.split, half=1)
         training = self._annotated(train, words, self.train_split, half=0)
+        if len(training) < self.min_support:
+            raise ConfigError(
+                f"{counted(len(training), 'image')} to learn from, and a chance must rest on {self.min_support}: "
+                "give more training images, or a smaller --min-support"
+            )
         source = QuestionSource(words, training, self.options, self.seed, self.corpora)
         return EngineStreams(source, training, images, self.streams)
 
@@ -340,7 +351,8 @@ class TuringExam(Exam[TuringItem]):
         if self.halves:
             chosen = data.scan("views").filter(pl.lit(True) if split is None else pl.col("split") == split)
             ids = chosen.select("scene_id").unique().collect()["scene_id"].to_list()
-            wanted = {scene for scene in ids if half_of(scene) == half}
+            photos = photo_ids(data)
+            wanted = {scene for scene in ids if half_of(photos[scene]) == half}
         return annotate(data, words, split=split, view=self.view, closed=self.closed, scenes=wanted)
 
 
@@ -404,12 +416,3 @@ def views_of(data: Dataset, scenes: set[str], view: str | None) -> dict[str, Vie
     frame = data.scan("views").filter(pl.col("scene_id").is_in(scenes)).collect()
     bare = scenes_from_tables(Tables.build(views=frame), blobs=data.blobs)
     return {scene.id: (scene.views[0] if view is None else scene.view(view)).without_truth() for scene in bare}
-
-
-def half_of(scene_id: str) -> int:
-    """0 (to learn from) or 1 (to be asked about): the same for an id for ever, and a fair coin over ids.
-
-    >>> [half_of(f"image {i}") for i in range(8)]
-    [0, 1, 1, 1, 1, 1, 1, 1]
-    """
-    return blake2b(scene_id.encode(), digest_size=1).digest()[0] & 1

@@ -143,7 +143,7 @@ def turing_measures(records: RunRecords) -> Measures:
     """Count right answers by question type, step, story line and support, and the replies; units are images."""
     asked, streams = asked_rows(records.rows), stream_rows(records)
     figures = list(_figures(asked))
-    units, place = _places(asked["cluster_id"])
+    units, place = places_of(asked["cluster_id"])
     counts = np.stack([counted(place, len(units), hits, {"": inside})[:, 0] for _, hits, inside in figures], axis=1)
     facts = {
         "by_step": {},
@@ -181,6 +181,31 @@ def kinds_of(asked: pl.DataFrame) -> dict[str, NDArray[np.bool_]]:
     return {"all": np.ones(len(kind), dtype=bool)} | {name: kind == name for name in KINDS}
 
 
+def words_of(asked: pl.DataFrame) -> dict[str, NDArray[np.bool_]]:
+    """Which questions have each word: a relation, an attribute of a type, or a type asked for without any.
+
+    >>> forms = ['{"type": "attribute", "subject": "car 1", "attributes": ["red", "old"]}']
+    >>> list(words_of(pl.DataFrame({"question": forms})))
+    ['car: red', 'car: old']
+    """
+    found: dict[str, list[int]] = {}
+    for row, text in enumerate(asked["question"].to_list()):
+        form = json.loads(text)
+        if form["type"] == "relation":
+            words = [form["relation"]]
+        else:
+            kind = form.get("object_type") or form["subject"].rpartition(" ")[0]
+            words = [f"{kind}: {name}" for name in form["attributes"]] or [kind]
+        for word in words:
+            found.setdefault(word, []).append(row)
+    groups = {}
+    for word, rows in found.items():
+        inside = np.zeros(len(asked), dtype=bool)
+        inside[rows] = True
+        groups[word] = inside
+    return groups
+
+
 def binned(values: NDArray[Any], starts: Sequence[int]) -> dict[str, NDArray[np.bool_]]:
     """Which values fall into each bin that has any; a bin begins at its start, the last one is open.
 
@@ -211,7 +236,7 @@ def rates_by_image(
     >>> rate(np.array([True, False, True]), {"all": np.ones(3, dtype=bool)})["all"].value
     0.6666666666666666
     """
-    units, place = _places(images)
+    units, place = places_of(images)
 
     def rate(hits: NDArray[np.bool_], groups: Grouping) -> dict[str, Interval]:
         if not groups:
@@ -222,7 +247,7 @@ def rates_by_image(
     return rate
 
 
-def _places(images: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def places_of(images: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """The different images, sorted, and the place of each record's among them."""
     units, place = np.unique(images.cast(pl.String).to_numpy().astype(object), return_inverse=True)
     return tuple(units.tolist()), place.astype(np.int64)

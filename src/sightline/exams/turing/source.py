@@ -101,6 +101,7 @@ class TrainingStudy:
     source: QuestionSource
     columns: Columns
     estimator: Callable[[], Frequencies]
+    _practised: dict[int, list[Stream]] = field(default_factory=dict, repr=False)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -116,12 +117,15 @@ class TrainingStudy:
         Args:
             images: So many at most; a quarter of the training images at most.
         """
+        if images in self._practised:
+            return self._practised[images]
         n = len(self.columns)
         held = np.sort(np.random.default_rng(self.source.seed).permutation(n)[: min(images, n // _HELD)])
         if not len(held):
             return []
         others = replace(self.source, training=subset(self.columns, np.setdiff1d(np.arange(n), held)))
-        return [others.stream(self.columns.image(int(row))) for row in held]
+        self._practised[images] = [others.stream(self.columns.image(int(row))) for row in held]
+        return self._practised[images]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +167,11 @@ class EngineStreams:
         return stream
 
     def study(self) -> TrainingStudy:
-        """What a model may learn from."""
+        """What a model may learn from; the same for every model, so that they share the practice streams."""
+        return self._study
+
+    @cached_property
+    def _study(self) -> TrainingStudy:
         return TrainingStudy(replace(self.source, seed=PRACTICE), self.training, self.source.estimator)
 
     @cached_property

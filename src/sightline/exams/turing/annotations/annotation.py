@@ -2,7 +2,8 @@
 
 An image is one view of a scene. Its objects are those whose category belongs to a type and of which something is
 seen there: they have a sighting that is not flagged ``hidden``, and their visible mask, or where there is none
-their box, covers some of the image. What is neither said nor denied stays open, unless the vocabulary (`absent`) or
+their box, covers some of the image. Where that is too little to rest an answer on (`visibility`) it is ambiguous
+whether the object is seen. What is neither said nor denied stays open, unless the vocabulary (`absent`) or
 the caller (`closed`) reads silence as no. Depth and occlusion have one answer a pair: another answer denies, and
 "unsure" or no majority leaves it open under any facts.
 """
@@ -88,9 +89,12 @@ def _block(dataset: Dataset, views: pl.DataFrame, vocabulary: Vocabulary, closed
     everything = _rows(dataset, "objects", ["object_id", "category", "attributes"], views)
     everything = everything.with_row_index("row")
     sightings = _sightings(dataset, views)
-    frame, seen = _visible(everything, sightings, views, vocabulary)
+    frame, seen, glimpsed = _visible(everything, sightings, views, vocabulary)
     stored = _stored_relations(dataset, views, everything, vocabulary)
-    things = facts.KnownObjects(frame, everything["category"], stored, closed)
+    shown = sightings.filter(~pl.col("flags").list.contains("hidden"))
+    visible = everything.join(shown, on=["image", "object_id"], how="semi")["row"].to_numpy()
+    visible = np.setdiff1d(visible, frame["row"].to_numpy()[~seen[:, 0]])
+    things = facts.KnownObjects(frame, everything["category"], stored, closed, visible)
     starts = np.searchsorted(frame["image"].to_numpy(), np.arange(views.height + 1)).astype(np.int64)
     pairs = facts.ImagePairs.of(starts)
     yes, no = facts.attributes(things, vocabulary)
@@ -107,6 +111,7 @@ def _block(dataset: Dataset, views: pl.DataFrame, vocabulary: Vocabulary, closed
         pair_starts=pairs.starts,
         holds=holds,
         fails=fails,
+        glimpsed=packed(glimpsed)[:, 0],
         **widths(vocabulary),
     )
 
@@ -142,21 +147,25 @@ def _sightings(dataset: Dataset, views: pl.DataFrame) -> pl.DataFrame:
 
 def _visible(
     everything: pl.DataFrame, sightings: pl.DataFrame, views: pl.DataFrame, vocabulary: Vocabulary
-) -> tuple[pl.DataFrame, Bools]:
-    """The objects of a type of which something is seen, and (n, W) in which regions."""
+) -> tuple[pl.DataFrame, Bools, Bools]:
+    """The objects of a type of which something is seen, (n, W) in which regions, and where hardly anything is."""
     types = {category: t for t, kind in enumerate(vocabulary.types) for category in kind.categories}
     typed = everything.with_columns(
         type=pl.col("category").replace_strict(types, default=None, return_dtype=pl.Int16)
     ).filter(pl.col("type").is_not_null())
     objects = typed.join(sightings, on=["image", "object_id"], how="inner", maintain_order="left")
     objects = objects.filter(~pl.col("flags").list.contains("hidden"))
-    seen = _seen(objects, sightings, views, vocabulary)
-    in_image = seen[:, 0]
-    return objects.filter(pl.Series(in_image)), seen[in_image]
+    seen, glimpsed = _seen(objects, sightings, views, vocabulary)
+    in_image = seen[:, 0] | glimpsed[:, 0]
+    fractions = (views["units"] == "normalised").to_numpy()[objects["image"].to_numpy()]
+    objects = objects.with_columns(fractions=pl.Series(fractions))
+    return objects.filter(pl.Series(in_image)), seen[in_image], glimpsed[in_image]
 
 
-def _seen(objects: pl.DataFrame, sightings: pl.DataFrame, views: pl.DataFrame, vocabulary: Vocabulary) -> Bools:
-    """(n, W) whether each object is partly visible in each region."""
+def _seen(
+    objects: pl.DataFrame, sightings: pl.DataFrame, views: pl.DataFrame, vocabulary: Vocabulary
+) -> tuple[Bools, Bools]:
+    """(n, W) whether each object is partly visible in each region; and whether too little of it is."""
     images = objects["image"].to_numpy()
     sizes = views.select("width", "height").to_numpy().astype(np.float64)  # NaN where never told
     fractions = (views["units"] == "normalised").to_numpy()
@@ -167,15 +176,18 @@ def _seen(objects: pl.DataFrame, sightings: pl.DataFrame, views: pl.DataFrame, v
     regions = np.array([region.box for region in vocabulary.regions], dtype=np.float64).reshape(-1, 4)
     extents = np.where((fractions[images] & ~masked)[:, None], 1.0, pixels[images])
     edges = visibility.edges(regions, extents)
-    seen = visibility.boxes_in(objects.select(_BOX).to_numpy(), edges)
+    boxes = objects.select(_BOX).to_numpy()
+    margins = np.where(fractions[images] & ~masked, visibility.SHARE, visibility.PIXELS)
+    touched, seen = visibility.boxes_in(boxes, edges), visibility.boxes_in(boxes, edges, margins)
     if masked.any():
         masks = objects["visible_mask"].drop_nulls().to_list()
-        seen[masked], bad = visibility.masks_in(masks, sizes[images[masked]].astype(np.int64), edges[masked])
+        counts, bad = visibility.pixels_in(masks, sizes[images[masked]].astype(np.int64), edges[masked])
+        touched[masked], seen[masked] = counts > 0, counts >= visibility.ENOUGH
         if bad is not None:
             row = objects.filter(pl.Series(masked)).row(bad, named=True)
             scene = views["scene_id"][row["image"]]
             raise DataError("run lengths are no mask of the view's size", row=scene, field="visible_mask")
-    return seen
+    return seen, touched & ~seen
 
 
 def _box_extents(sightings: pl.DataFrame, sizes: NDArray[np.float64], fractions: Bools) -> NDArray[np.float64]:
@@ -222,7 +234,7 @@ def _flagged(frame: pl.DataFrame, flags: Sequence[str]) -> Bools:
 def _joined(parts: Sequence[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
-    flat = ("ids", *OF_OBJECTS, *OF_PAIRS)
+    flat = ("ids", *OF_OBJECTS, *OF_PAIRS, "glimpsed")
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in flat}
     for name in ("starts", "pair_starts"):
         sizes = np.concatenate([np.diff(getattr(part, name)) for part in parts])

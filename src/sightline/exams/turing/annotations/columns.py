@@ -45,6 +45,7 @@ class Annotation:
         yes: (n, A) bool: has the attribute at that position of its type. `no`: has it not. Neither: nobody knows.
         seen: (n, W) bool: partly visible in the region.
         holds: (n, n, R) bool, [subject, object, relation]. `fails`: it does not hold. Neither: nobody knows.
+        glimpsed: (n, W) bool: so little of it is seen in the region that nobody need notice; None for nowhere.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Annotation:
     seen: NDArray[np.bool_]
     holds: NDArray[np.bool_]
     fails: NDArray[np.bool_]
+    glimpsed: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class Columns:
         pair_starts: (N + 1,) int64: pair (a, b) of image i with n objects stands at ``pair_starts[i] + a * n + b``.
         holds: (P, words) uint64, bit k for relation k; `fails` likewise. Nothing is set on the diagonal.
         n_attributes: Most attributes of any type; `n_regions` and `n_links` likewise: how many bits are meant.
+        glimpsed: (O,) uint64, bit k for region k, see `Annotation`; None for nowhere. It makes answers ambiguous
+            about the images that are asked about; where images are learned from it counts as not seen.
     """
 
     ids: NDArray[np.object_]
@@ -89,6 +93,7 @@ class Columns:
     n_attributes: int
     n_regions: int
     n_links: int
+    glimpsed: NDArray[np.uint64] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -128,10 +133,11 @@ class Columns:
             seen=unpacked(self.seen[a:b, None], self.n_regions),
             holds=relations(self.holds),
             fails=relations(self.fails),
+            glimpsed=None if self.glimpsed is None else unpacked(self.glimpsed[a:b, None], self.n_regions),
         )
 
 
-def widths(vocabulary: Vocabulary) -> dict[str, int]:
+def widths(vocabulary: Vocabulary) -> dict[str, Any]:
     """How many bits of `Columns` a vocabulary gives a meaning."""
     most = max((len(kind.attributes) for kind in vocabulary.types), default=0)
     return {"n_attributes": most, "n_regions": len(vocabulary.regions), "n_links": len(vocabulary.links)}
@@ -171,6 +177,7 @@ def subset(columns: Columns, rows: NDArray[np.int64]) -> Columns:
     parts: dict[str, Any] = {"ids": columns.ids[rows], "starts": starts, "pair_starts": pair_starts}
     parts |= {name: getattr(columns, name)[objects] for name in OF_OBJECTS}
     parts |= {name: getattr(columns, name)[pairs] for name in OF_PAIRS}
+    parts["glimpsed"] = None if columns.glimpsed is None else columns.glimpsed[objects]
     return replace(columns, **parts)
 
 

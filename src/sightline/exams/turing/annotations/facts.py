@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.exams.turing.annotations.columns import packed
+from sightline.exams.turing.annotations.visibility import PIXELS, SHARE
 from sightline.exams.turing.vocabulary.vocabulary import AttributeSource, ObjectType, RelationType, Vocabulary
 from sightline.scenes.labels import ASPECTS
 
@@ -121,7 +122,9 @@ def wanted_relations(vocabulary: Vocabulary) -> pl.Expr:
     words |= {w for link in links for w in (*link.values, *link.reverse)}
     useful = pl.col("predicate").is_in(sorted(words)) | pl.col("predicate").is_null()
     useful |= pl.col("aspect").is_in(list(ANSWERS))
-    return useful if "" in aspects else useful & pl.col("aspect").is_in(sorted(aspects))
+    wanted = useful if "" in aspects else useful & pl.col("aspect").is_in(sorted(aspects))
+    covering = {w for kind in vocabulary.types for a in kind.attributes for w in a.source.covered}
+    return wanted | pl.col("predicate").is_in(sorted(covering))
 
 
 @dataclass(frozen=True)
@@ -129,17 +132,19 @@ class KnownObjects:
     """The annotated objects of some images, in order.
 
     Attributes:
-        frame: ``image``, ``row`` (among all objects), ``type``, ``category``, ``attributes``, the box,
-            ``occluded_fraction`` and ``flags``.
+        frame: ``image``, ``row`` (among all objects), ``type``, ``category``, ``attributes``, the box and
+            whether it is in ``fractions`` of the image, ``occluded_fraction`` and ``flags``.
         categories: Category of each of all objects, whether of a type or not.
         stored: Relations between all of them.
         closed: Whether silence means no, whatever the vocabulary says.
+        visible: Rows, among all objects, of those that are seen: an answer may rest on these partners alone.
     """
 
     frame: pl.DataFrame
     categories: pl.Series
     stored: StoredRelations
     closed: bool
+    visible: Ints
     _values: dict[str, pl.Series] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -192,9 +197,22 @@ def _exclude(kind: ObjectType, objects: Ints, yes: Bools, no: Bools) -> None:
 def _source(things: KnownObjects, source: AttributeSource) -> tuple[Bools, Bools]:
     """(O,) whom the source gives the attribute, and whom it denies it."""
     if source.kind == "relation":
-        return _partners(things, source)
-    yes, no, silent = _SOURCES[source.kind](things, source)
-    return yes, no | silent if things.closed or source.absent == "no" else no
+        yes, no = _partners(things, source)
+    else:
+        yes, no, silent = _SOURCES[source.kind](things, source)
+        no = no | silent if things.closed or source.absent == "no" else no
+    if source.covered:
+        hidden = _covered(things, source.covered)
+        yes, no = yes & ~hidden, no & ~hidden
+    return yes, no
+
+
+def _covered(things: KnownObjects, predicates: Iterable[str]) -> Bools:
+    """(O,) whether something stands in one of these relations to the object, and so in the way of the view."""
+    stored, hidden = things.stored, np.zeros(things.frame.height, dtype=bool)
+    places = things.places[stored.subject[stored.says("", predicates)]]
+    hidden[places[places >= 0]] = True
+    return hidden
 
 
 def _value(things: KnownObjects, source: AttributeSource) -> tuple[Bools, Bools, Bools]:
@@ -231,8 +249,10 @@ def _partners(things: KnownObjects, source: AttributeSource) -> tuple[Bools, Boo
     ends = (stored.subject, stored.object) if source.role == "subject" else (stored.object, stored.subject)
     straight, back = stored.says(source.key, source.values), stored.says(source.key, source.reverse)
     open_ = stored.open_for(source.key, words)
-    sure = _pairs(things, source, [(straight, *ends), (back, *ends[::-1])])
-    maybe = np.setdiff1d(_pairs(things, source, [(open_, *ends)]), sure)
+    said = _pairs(things, source, [(straight, *ends), (back, *ends[::-1])])
+    seen = np.isin(said % max(1, len(things.categories)), things.visible)
+    sure = said[seen]  # whether there is one that cannot be seen is for nobody to say
+    maybe = np.setdiff1d(np.concatenate([_pairs(things, source, [(open_, *ends)]), said[~seen]]), sure)
     n = things.frame.height
     least, extra = (np.bincount(pairs // len(things.categories), minlength=n) for pairs in (sure, maybe))
     complete = things.closed or source.absent == "no"
@@ -299,12 +319,15 @@ def relations(things: KnownObjects, pairs: ImagePairs, vocabulary: Vocabulary) -
     stored = stored.only(inside & (stored.subject != stored.object))
     a, b = places[stored.subject], places[stored.object]
     where = pairs.place(a, b), pairs.place(b, a)
+    turned = pairs.place(pairs.second, pairs.first)
     for k, link in enumerate(vocabulary.links):
         if link.aspect == "box":
             yes, no = _measured(things, pairs, link)
         else:
             silence = things.closed or link.absent == "no"
             yes, no = _said(stored, link, where, np.full(len(pairs.first), silence))
+            if link.strict:
+                no = yes[turned]  # what lies level is ambiguous
         asked = _joined(link, vocabulary)[things.types[pairs.first], things.types[pairs.second]]
         asked &= pairs.first != pairs.second
         holds[:, k // 64] |= (yes & asked).astype(np.uint64) << np.uint64(k % 64)
@@ -341,8 +364,15 @@ def _said(stored: StoredRelations, link: RelationType, where: tuple[Ints, Ints],
 
 
 def _measured(things: KnownObjects, pairs: ImagePairs, link: RelationType) -> tuple[Bools, Bools]:
-    """(P,) whose box is larger (or taller) by the margin, and whose is smaller by it."""
+    """(P,) whose box is larger (or taller) by the margin, and whose is smaller by it.
+
+    The larger one must be so even if it were drawn `PIXELS` narrower and lower.
+    """
     x0, y0, x1, y1 = (things.frame[c].to_numpy() for c in ("x0", "y0", "x1", "y1"))
-    size = (y1 - y0) if link.values == ("taller",) else (x1 - x0) * (y1 - y0)
-    first, second = size[pairs.first], size[pairs.second]
-    return first > second * (1 + link.margin), second > first * (1 + link.margin)
+    width, height = x1 - x0, y1 - y0
+    drawn = np.where(things.frame["fractions"].to_numpy(), SHARE, PIXELS)
+    small_width, small_height = np.maximum(width - drawn, 0), np.maximum(height - drawn, 0)
+    tall = link.values == ("taller",)
+    size, least = (height, small_height) if tall else (width * height, small_width * small_height)
+    first, second = pairs.first, pairs.second
+    return least[first] > size[second] * (1 + link.margin), least[second] > size[first] * (1 + link.margin)

@@ -74,13 +74,15 @@ def question_type(question: Question) -> str:
 def _search(
     annotation: Annotation, question: Question, labelled: Labelled, vocabulary: Vocabulary
 ) -> tuple[Truth, int | None]:
-    candidates = annotation.types == vocabulary.type_index[question.type]
-    candidates &= annotation.seen[:, vocabulary.region_index[question.region]]
-    candidates[list(labelled.values())] = False
+    region = vocabulary.region_index[question.region]
+    of_type = annotation.types == vocabulary.type_index[question.type]
+    of_type[list(labelled.values())] = False
+    candidates = of_type & annotation.seen[:, region]
+    perhaps = candidates if annotation.glimpsed is None else candidates | (of_type & annotation.glimpsed[:, region])
     fits, cannot = _fit(annotation, question, vocabulary, question.type)
     counts = np.where(annotation.crowd, 2, 1)
     surely = int(counts[candidates & fits].sum())
-    possibly = int(counts[candidates & ~cannot].sum())
+    possibly = int(counts[perhaps & ~cannot].sum())
     if question.kind == "exist":
         return _decided(yes=surely >= 1, no=possibly == 0), None
     if surely == possibly == 1:

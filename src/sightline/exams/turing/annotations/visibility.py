@@ -1,6 +1,12 @@
-"""Designated regions in which objects are partly visible: by the visible mask, else by the box."""
+"""Designated regions in which objects are partly visible: by the visible mask, else by the box.
+
+An answer of yes rests on at least `ENOUGH` pixels of a mask, or on a box that reaches by more than a margin into
+the region; less than that, and it is ambiguous whether the object is seen there.
+"""
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 from numba import njit
@@ -8,6 +14,15 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+ENOUGH: Final = 30
+"""Pixels of a visible mask that can be noticed."""
+
+PIXELS: Final = 2.0
+"""Pixels by which a box must reach into a region, in width and height, for its object to be seen there."""
+
+SHARE: Final = 0.004
+"""The same for boxes in fractions of an image whose size was never told."""
 
 _DIGITS = 9  # a third of 480 pixels is 160, whatever the last bit says
 
@@ -26,12 +41,13 @@ def edges(boxes: Floats, extents: Floats) -> Floats:
     return scaled
 
 
-def boxes_in(boxes: Floats, regions: Floats) -> NDArray[np.bool_]:
-    """(n, R) whether box and region share an area.
+def boxes_in(boxes: Floats, regions: Floats, margins: Floats | None = None) -> NDArray[np.bool_]:
+    """(n, R) whether box and region share an area, wider and higher than a margin or as wide and high as the box.
 
     Args:
         boxes: (n, 4) xyxy.
         regions: (n, R, 4) from `edges`.
+        margins: (n,) in the units of the boxes; None for 0.
 
     >>> halves = edges(np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]]), np.array([[10.0, 10.0]]))
     >>> boxes_in(np.array([[5.0, 0.0, 9.0, 9.0]]), halves)
@@ -39,11 +55,16 @@ def boxes_in(boxes: Floats, regions: Floats) -> NDArray[np.bool_]:
     """
     low = np.maximum(boxes[:, None, :2], regions[:, :, :2])
     high = np.minimum(boxes[:, None, 2:], regions[:, :, 2:])
-    return (low[..., 0] < high[..., 0]) & (low[..., 1] < high[..., 1])
+    shared = high - low
+    inside: NDArray[np.bool_] = np.all(shared > 0, axis=-1)
+    if margins is not None:
+        whole = (boxes[:, 2:] - boxes[:, :2])[:, None]
+        inside &= np.asarray(shared >= np.minimum(margins[:, None, None], whole)).all(axis=-1)
+    return inside
 
 
-def masks_in(masks: list[bytes], sizes: Ints, regions: Floats) -> tuple[NDArray[np.bool_], int | None]:
-    """(n, R) whether a pixel of the mask lies in the region, in part at least; and the first mask that is no mask.
+def pixels_in(masks: list[bytes], sizes: Ints, regions: Floats) -> tuple[Ints, int | None]:
+    """(n, R) pixels of the mask that lie in the region, in part at least; and the first mask that is no mask.
 
     Runs are decoded and looked at in one compiled pass. `geometry.masks.decompress`, which takes one mask at a
     time, would be fifteen times slower, and an annotated image has ten of them.
@@ -54,21 +75,21 @@ def masks_in(masks: list[bytes], sizes: Ints, regions: Floats) -> tuple[NDArray[
         regions: (n, R, 4) from `edges`, pixels.
 
     >>> halves = edges(np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]]), np.array([[2.0, 2.0]]))
-    >>> masks_in([b"22"], np.array([[2, 2]]), halves)
-    (array([[False,  True]]), None)
+    >>> pixels_in([b"22"], np.array([[2, 2]]), halves)
+    (array([[0, 2]]), None)
     """
     pixels = np.empty(regions.shape, dtype=np.int64)
     pixels[..., :2], pixels[..., 2:] = np.floor(regions[..., :2]), np.ceil(regions[..., 2:])
     ends = np.cumsum([len(mask) for mask in masks], dtype=np.int64)
-    seen = np.zeros(regions.shape[:2], dtype=bool)
+    seen = np.zeros(regions.shape[:2], dtype=np.int64)
     data = np.frombuffer(b"".join(masks), dtype=np.uint8)
     bad = int(_decode(data, ends, sizes.astype(np.int64), pixels, seen))
     return seen, None if bad < 0 else bad
 
 
 @njit(cache=True)
-def _decode(data: NDArray[np.uint8], ends: Ints, sizes: Ints, regions: Ints, seen: NDArray[np.bool_]) -> int:
-    """Mark in `seen` what the runs of each mask touch; the number of the first broken mask, −1 if there is none."""
+def _decode(data: NDArray[np.uint8], ends: Ints, sizes: Ints, regions: Ints, seen: Ints) -> int:
+    """Add to `seen` the pixels of each mask; the number of the first broken mask, −1 if there is none."""
     p = 0
     for m in range(len(ends)):
         height, total = sizes[m, 1], sizes[m, 0] * sizes[m, 1]
@@ -100,16 +121,12 @@ def _decode(data: NDArray[np.uint8], ends: Ints, sizes: Ints, regions: Ints, see
 
 
 @njit(cache=True)
-def _mark(start: int, stop: int, height: int, regions: Ints, seen: NDArray[np.bool_]) -> None:
+def _mark(start: int, stop: int, height: int, regions: Ints, seen: Ints) -> None:
     """A run goes down its columns: from its start to the foot of the first, from the top of the last to its end."""
     first, last = start // height, (stop - 1) // height
     for r in range(len(regions)):
-        if seen[r]:
-            continue
         x0, y0, x1, y1 = regions[r]
         for column in range(max(first, x0), min(last + 1, x1)):
             top = start - column * height if column == first else 0
             bottom = stop - column * height if column == last else height
-            if max(top, y0) < min(bottom, y1):
-                seen[r] = True
-                break
+            seen[r] += max(0, min(bottom, y1) - max(top, y0))

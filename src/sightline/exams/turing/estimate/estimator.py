@@ -16,6 +16,14 @@ from sightline.hints import hint
 _ROUNDING: Final = 1e-9
 """0.65 lies within 0.5 ± 0.15, though not in binary."""
 
+INTERVAL: Final = 0.25
+"""Wilson's 90 % interval of an unpredictable question's chance lies within 0.5 ± this."""
+
+_QUANTILE: Final = 1.6448536269514722  # of the normal distribution, 90 % two-sided
+
+NEARLY: Final = 0.05
+"""A chance so near 0 or 1 is all but certain."""
+
 
 class Chance(NamedTuple):
     """The share of yes among the images, objects or pairs that fit the history, and how many those are.
@@ -85,12 +93,15 @@ class QuestionOptions:
 
     Attributes:
         epsilon: Unpredictable is a chance of yes within 0.5 ± epsilon…
-        min_support: …that rests on at least so many images, objects or pairs. Known negatives about objects and
-            pairs condition only where so many are left.
+        min_support: …that rests on at least so many images, objects or pairs, and whose 90 % interval lies within
+            0.5 ± `INTERVAL`. Known negatives about objects of a pair are dropped, one at a time, until so many are
+            left; those a question is itself about never are.
         questions: Answered questions after which a stream ends; None for as many as there are. Ambiguous ones do
             not count.
         assumptions: Which invariance assumptions are made.
-        smoothing: So many yes and so many no are added to every count.
+        smoothing: So many yes and so many no are added to every count; what may be asked is settled by the counts
+            themselves, so that smoothing never lets a predictable question in.
+        interval: Whether the 90 % interval is looked at.
         most_candidates: Questions to estimate at a time, where a vocabulary has very many: drawn at random, and
             more only if none of them will do. The choice stays uniform; None estimates all.
     """
@@ -101,6 +112,7 @@ class QuestionOptions:
     assumptions: Assumptions = Assumptions()
     smoothing: float = 0.0
     most_candidates: int | None = None
+    interval: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon <= 0.5:
@@ -113,10 +125,36 @@ class QuestionOptions:
     def unpredictable(self, p_yes: Any, support: Any) -> Any:
         """Whether a question of that chance of a yes, resting on so much, may be asked; numbers or whole arrays.
 
-        >>> QuestionOptions().unpredictable(0.65, 30), QuestionOptions().unpredictable(0.5, 29)
-        (True, False)
+        >>> options = QuestionOptions()
+        >>> options.unpredictable(0.65, 300), options.unpredictable(0.65, 30), options.unpredictable(0.5, 29)
+        (True, False, False)
         """
-        return (support >= self.min_support) & (abs(p_yes - 0.5) <= self.epsilon + _ROUNDING)
+        p, n = np.asarray(p_yes, dtype=np.float64), np.asarray(support, dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # The share that was counted; what smoothing made of it lies nearer to one half.
+            counted = (p * (n + 2 * self.smoothing) - self.smoothing) / n if self.smoothing else p
+            may = (n >= self.min_support) & (np.abs(counted - 0.5) <= self.epsilon + _ROUNDING)
+            if self.interval:
+                low, high = wilson_limits(counted, n)
+                may &= (low >= 0.5 - INTERVAL) & (high <= 0.5 + INTERVAL)
+        return may if may.ndim else bool(may)
+
+    @staticmethod
+    def nearly_certain(p_yes: float) -> bool:
+        """Whether a chance lies within `NEARLY` of 0 or 1; NaN does not."""
+        return p_yes <= NEARLY + _ROUNDING or p_yes >= 1 - NEARLY - _ROUNDING
+
+
+def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Wilson's 90 % score limits of shares seen in n: `stats.intervals.wilson` for whole arrays.
+
+    >>> [round(float(limit), 3) for limit in wilson_limits(np.array(0.5), np.array(30.0))]
+    [0.356, 0.644]
+    """
+    z2 = _QUANTILE**2 / n
+    middle = share + z2 / 2
+    half = np.sqrt(np.maximum(share * (1 - share), 0) * z2 + z2 * z2 / 4)
+    return (middle - half) / (1 + z2), (middle + half) / (1 + z2)
 
 
 class Estimator(Protocol):

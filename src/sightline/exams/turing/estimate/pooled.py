@@ -35,7 +35,7 @@ class Pooled:
         corpus: Training images.
         labelled: Labels given so far.
         history: Answered attribute and relation questions.
-        options: Which assumptions are made; known negatives are dropped where less than `min_support` is left.
+        options: Which assumptions are made, and how many objects or pairs known negatives must leave.
         ends: What is true of one end of pairs.
     """
 
@@ -47,26 +47,64 @@ class Pooled:
         self._conditions: dict[tuple[object, ...], Words] = {}
 
     def count(self, question: Question) -> tuple[int, int]:
-        """How many objects or pairs that agree with what is known of the question's own are yes, and no."""
-        tally = self._over_objects if question.kind == "attribute" else self._over_pairs
-        if self._assumptions.negatives:
-            counts = tally(question, True)
-            if sum(counts) >= self._min_support:
-                return counts
-        return tally(question, False)
+        """How many objects or pairs that agree with what is known of the question's own are yes, and no.
 
-    def _over_objects(self, question: Question, negatives: bool) -> tuple[int, int]:
+        Where too few are left, known negatives are dropped one at a time, until there are enough: first those that
+        join most attributes, which say least, and of these the latest. Those of the question's own groups stay.
+        """
+        tally = self._over_objects if question.kind == "attribute" else self._over_pairs
+        if not self._assumptions.negatives:
+            return tally(question, frozenset(i for i, (_, answer) in enumerate(self._history) if not answer))
+        counts = tally(question, frozenset())
+        if sum(counts) >= self._min_support:
+            return counts
+        order = self._droppable(question)
+        if not order:
+            return counts
+        low, high = 0, len(order)  # too few with `low` of them dropped
+        counts = tally(question, frozenset(order))
+        while high - low > 1 and sum(counts) >= self._min_support:
+            middle = (low + high) // 2
+            fewer = tally(question, frozenset(order[:middle]))
+            if sum(fewer) >= self._min_support:
+                high, counts = middle, fewer
+            else:
+                low = middle
+        return counts
+
+    def _droppable(self, question: Question) -> list[int]:
+        """Places in the history of the negatives that may be dropped for a question, first those to go first."""
+        vocabulary, labels = self._corpus.vocabulary, {question.subject, question.object}
+        own: set[str] = set()
+        if question.kind == "attribute":
+            assert question.subject is not None
+            own = {vocabulary.attribute(question.subject.type, name).group for name in question.attributes}
+        places = []
+        for place, (q, answer) in enumerate(self._history):
+            if answer or q.subject not in labels or (q.kind == "relation" and question.kind == "attribute"):
+                continue
+            if q.kind == "relation":
+                group = vocabulary.link(q.relation).group
+                if group != vocabulary.link(question.relation).group:
+                    places.append(place)
+            elif q.subject is not None:
+                groups = {vocabulary.attribute(q.subject.type, name).group for name in q.attributes}
+                if groups.isdisjoint(own):
+                    places.append(place)
+        return sorted(places, key=lambda place: (-len(self._history[place][0].attributes), -place))
+
+    def _over_objects(self, question: Question, dropped: frozenset[int]) -> tuple[int, int]:
         label = question.subject
         assert label is not None
         vocabulary = self._corpus.vocabulary
         groups = None
         if self._assumptions.independent_groups:
             groups = frozenset(vocabulary.attribute(label.type, name).group for name in question.attributes)
-        key, tables, place = (label, groups, negatives), self._corpus.tables, vocabulary.type_index[label.type]
+        key, tables, place = (label, groups, dropped), self._corpus.tables, vocabulary.type_index[label.type]
         start, end = tables.object_starts[place : place + 2].tolist()
         if key not in self._conditions:
             planes = tables.object_planes[:, :, start:end]
-            facts = self._facts(label, groups, negatives)
+            facts = self._facts(label, groups, dropped)
             agreeing = (self._meeting(label.type, planes, fact) for fact in facts)
             self._conditions[key] = _all_of(agreeing, end - start)
         index = vocabulary.attribute_index
@@ -82,13 +120,13 @@ class Pooled:
         lacking: Words = np.bitwise_or.reduce(planes[1, places], axis=0)
         return lacking
 
-    def _facts(self, label: Label, groups: Collection[str] | None, negatives: bool) -> list[Fact]:
+    def _facts(self, label: Label, groups: Collection[str] | None, dropped: frozenset[int]) -> list[Fact]:
         """What is known of a labelled object, as far as it concerns the groups (None: all)."""
         known = [Fact(self._labelled.given_by[label].attributes, True)]
         known += [
             Fact(q.attributes, answer)
-            for q, answer in self._history
-            if q.kind == "attribute" and q.subject == label and (answer or negatives)
+            for place, (q, answer) in enumerate(self._history)
+            if q.kind == "attribute" and q.subject == label and place not in dropped
         ]
         if groups is None:
             return known
@@ -99,18 +137,18 @@ class Pooled:
                 facts.append(Fact(inside, said))
         return facts
 
-    def _over_pairs(self, question: Question, negatives: bool) -> tuple[int, int]:
+    def _over_pairs(self, question: Question, dropped: frozenset[int]) -> tuple[int, int]:
         link = self._corpus.vocabulary.link(question.relation)
         group = link.group if self._assumptions.independent_relations else None
         given = frozenset(link.given) if self._assumptions.relations_alone else None
-        key = question.subject, question.object, group, given, negatives
+        key = question.subject, question.object, group, given, dropped
         if key not in self._conditions:
-            self._conditions[key] = self._pairs_agreeing(question, group, given, negatives)
+            self._conditions[key] = self._pairs_agreeing(question, group, given, dropped)
         yes, no = (self._pair_plane(question, side) for side in (0, 1))
         return count_sides(self._conditions[key], yes, no)
 
     def _pairs_agreeing(
-        self, question: Question, group: str | None, given: Collection[str] | None, negatives: bool
+        self, question: Question, group: str | None, given: Collection[str] | None, dropped: frozenset[int]
     ) -> Words:
         a, b = question.subject, question.object
         assert a is not None
@@ -120,16 +158,16 @@ class Pooled:
         words = -(-int(tables.pair_counts[s, t]) // 64)
         related = [
             self._pair_plane(q, 0 if answer else 1, turned=q.subject != a)
-            for q, answer in self._history
+            for place, (q, answer) in enumerate(self._history)
             if q.kind == "relation"
             and {q.subject, q.object} == {a, b}
             and (group is None or vocabulary.link(q.relation).group == group)
-            and (answer or negatives)
+            and place not in dropped
         ]
         apart = [
             plane
             for end, label in enumerate((a, b))
-            for plane in self._end_conditions(label, given, negatives, (s, t), end)
+            for plane in self._end_conditions(label, given, dropped, (s, t), end)
         ]
         return _all_of([*related, *apart], words)
 
@@ -147,11 +185,11 @@ class Pooled:
         return plane
 
     def _end_conditions(
-        self, label: Label, given: Collection[str] | None, negatives: bool, types: tuple[int, int], end: int
+        self, label: Label, given: Collection[str] | None, dropped: frozenset[int], types: tuple[int, int], end: int
     ) -> Iterator[Words]:
         """What a relation is taken to depend on of one of its two objects, as planes over all pairs."""
         index = self._corpus.vocabulary.attribute_index
-        for attributes, said in self._facts(label, given, negatives):
+        for attributes, said in self._facts(label, given, dropped):
             planes = [
                 self._ends.having(types, end, index[label.type, name], lacking=not said) for name in attributes
             ]

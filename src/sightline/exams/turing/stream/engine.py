@@ -18,7 +18,8 @@ import numpy as np
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.estimate.estimator import EstimatesArrays, Estimator, Forks, QuestionOptions
-from sightline.exams.turing.stream.implied import Knowledge
+from sightline.exams.turing.logic.knowledge import Knowledge, Rules
+from sightline.exams.turing.logic.profiles import profiles_of
 from sightline.exams.turing.stream.operators import Operator, StoppedError
 from sightline.exams.turing.stream.steps import Step, Stream
 from sightline.exams.turing.vocabulary.questions import History, Label, Question, Truth, labels_of, next_label
@@ -41,6 +42,7 @@ class Candidates:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
+        self.rules = Rules(vocabulary)
         self._searches: dict[tuple[int, Focus | None], tuple[Question, ...]] = {}
         self._attributes: dict[tuple[int, Label], tuple[Question, ...]] = {}
 
@@ -87,19 +89,19 @@ class Candidates:
 
 
 def attribute_sets(kind: ObjectType, size: int) -> Iterator[tuple[str, ...]]:
-    """Sets of that many attributes which one object can have: no two of an exclusive group.
+    """Sets of that many attributes which one object can have together, and none of which follows from the others.
 
     >>> from sightline.exams.turing.vocabulary.vocabulary import Attribute, AttributeSource
     >>> words = [("red", "colour"), ("blue", "colour"), ("parked", "motion")]
-    >>> attributes = tuple(Attribute(name, group, name, AttributeSource("flag")) for name, group in words)
+    >>> attributes = tuple(Attribute(name, group, name, AttributeSource("flag", name)) for name, group in words)
     >>> kind = ObjectType("car", (), attributes, frozenset({"colour"}))
     >>> list(attribute_sets(kind, 2))
     [('red', 'parked'), ('blue', 'parked')]
     """
-    for chosen in combinations(kind.attributes, size):
-        groups = [a.group for a in chosen if a.group in kind.exclusive]
-        if len(set(groups)) == len(groups):
-            yield tuple(a.name for a in chosen)
+    profiles = profiles_of(kind)
+    for chosen in combinations([attribute.name for attribute in kind.attributes], size):
+        if profiles.joinable(chosen):
+            yield chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ class Engine:
             if self.options.questions is not None and len(history) >= self.options.questions:
                 self._halted = "limit"
             else:
-                self._pending = self._next(Knowledge(history, self._vocabulary))
+                self._pending = self._next(Knowledge(history, self._vocabulary, self._candidates.rules))
                 self._halted = None if self._pending else "exhausted"
         return self._pending
 
@@ -196,6 +198,9 @@ class Engine:
             self._estimator.learn(question, truth is Truth.YES)
         self._past.append((self._state, proposed))
         self._state, self._pending = _after(self._state, step), None
+        if truth is Truth.AMBIGUOUS and question.kind == "relation":
+            also = self._candidates.rules.relations.rejected_with(question)
+            self._state = replace(self._state, closed=self._state.closed | also)
         return step
 
     def undo(self) -> Step | None:
@@ -258,9 +263,10 @@ class Engine:
         for level in levels:
             for part in self._parts(tuple(level), draw):
                 open_ones = [
-                    (question, p_yes, support)
-                    for question, p_yes, support in self._unpredictable(part)
-                    if question not in state.closed and known.implied(question) is None
+                    one
+                    for one in self._unpredictable(part)
+                    if one[0] not in state.closed
+                    if known.implied(one[0]) is None and not self._rests_on_one_part(one[0], known)
                 ]
                 if open_ones:
                     chosen = open_ones[int(draw.integers(len(open_ones)))]
@@ -276,6 +282,15 @@ class Engine:
             p_yes, support = np.array([c.p_yes for c in chances]), np.array([c.support for c in chances])
         for i in np.flatnonzero(self.options.unpredictable(p_yes, support)).tolist():
             yield questions[i], float(p_yes[i]), int(support[i])
+
+    def _rests_on_one_part(self, question: Question, known: Knowledge) -> bool:
+        """Whether one part of what is asked of a labelled object is all but certain, so that only the rest is."""
+        if question.kind != "attribute" or len(question.attributes) < 2:
+            return False
+        parts = [replace(question, attributes=(name,)) for name in question.attributes]
+        if any(known.implied(part) is not None for part in parts):
+            return True
+        return any(self.options.nearly_certain(chance.p_yes) for chance in self._estimator.chances(parts))
 
     def _parts(self, questions: Sequence[Question], draw: np.random.Generator) -> Iterator[Sequence[Question]]:
         """All at once, or in random order so many at a time."""

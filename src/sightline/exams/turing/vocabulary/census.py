@@ -157,6 +157,8 @@ def fitted(vocabulary: Vocabulary, census: Census) -> Vocabulary:
             ends = replace(link, subjects=subjects, objects=objects)
             known = given_groups(ends, types)
             links.append(replace(ends, given=tuple(group for group in link.given if group in known)))
+    left = {link.name for link in links}
+    links = [replace(link, opposite=link.opposite if link.opposite in left else "") for link in links]
     return replace(vocabulary, types=tuple(types), links=tuple(links))
 
 

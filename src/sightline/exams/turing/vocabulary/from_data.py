@@ -75,12 +75,24 @@ _PLACES: Final = re.compile(
 """Words that make a predicate a place or comparison rather than a verb."""
 
 
+_FILED: Final = re.compile(
+    r"(?<![a-z])(id|ids|uid|uuid|guid|index|number|hash|md5|sha\d*|url|uri|link|file|filename|file-name|path|folder|source"
+    r"|license|licence|date|time|timestamp|created|updated|annotator|author|user|version|split)(?![a-z])"
+)
+"""Keys that say how an entry is kept rather than what its object is like."""
+
+_PATH: Final = re.compile(
+    r"[/\\]|\.(?:jpe?g|png|gif|webp|bmp|tiff?|json|xml|csv|txt|mp4|obj|glb|ply)$", re.IGNORECASE
+)
+
+
 def vocabulary_from_data(dataset: Dataset) -> Vocabulary:
     """Words for what the dataset tells often enough (`census.ENOUGH`).
 
     Each category is a type. Attributes are the values of `Object.attributes` keys that have two to `MOST_VALUES` of
     them and are no numbers, a group by key, exclusive; keys that say yes or no become one attribute; flags, and
-    whether an object is partly hidden. Relations are the predicates, a group by aspect.
+    whether an object is partly hidden. Keys that name ids, files, dates or people, and those that repeat the type,
+    are left out. Relations are the predicates, a group by aspect.
 
     Raises:
         DataError: Where no category is frequent enough.
@@ -125,8 +137,10 @@ def _valued(category: str, census: Census) -> Iterator[tuple[str, str, str, Attr
     """Name, group, phrase and source of what the values of attribute keys say."""
     for (of, key), values in sorted(census.values.items()):
         group = _words(key)
-        if of != category or group in ("", REGION):
+        if of != category or group in ("", REGION) or _FILED.search(group.lower()):
             continue
+        if any(_same_word(value, category) for value in values) or _filed(values):
+            continue  # it says again what the type says, or names files
         frequent = [value for value, n in sorted(values.items()) if n >= census.enough and value.strip()]
         if set(values) <= _YES | _NO:
             agreeing = tuple(value for value in frequent if value in _YES)
@@ -135,6 +149,20 @@ def _valued(category: str, census: Census) -> Iterator[tuple[str, str, str, Attr
         elif len(frequent) > 1 and len(values) <= MOST_VALUES and not any(_is_number(value) for value in values):
             for value in frequent:
                 yield f"{group} {value}", group, value, AttributeSource("attribute", key, (value,))
+
+
+def _same_word(value: str, category: str) -> bool:
+    """Whether a value is the category's name, in one number or the other.
+
+    >>> _same_word("Cars", "car"), _same_word("red", "car")
+    (True, False)
+    """
+    return _words(value).lower().rstrip("s") == _words(category).lower().rstrip("s")
+
+
+def _filed(values: Iterable[str]) -> bool:
+    """Whether one of the values is a path, an address or the name of a file."""
+    return any(_PATH.search(value) for value in values)
 
 
 def _seen(category: str, census: Census) -> Iterator[tuple[str, str, str, AttributeSource]]:

@@ -66,6 +66,8 @@ class AttributeSource:
         exactly: So many partners; None for at least one.
         above: Hidden share above which an object counts as occluded.
         absent: What it means that the data is silent: nobody knows, or no.
+        covered: Predicates: of the subject of such a relation it is ambiguous, for the object hides what is asked
+            for (what stands on a pot hides its opening).
     """
 
     kind: Literal["attribute", "category", "flag", "occluded", "relation"]
@@ -77,6 +79,7 @@ class AttributeSource:
     exactly: int | None = None
     above: float = 0.0
     absent: Literal["unknown", "no"] = "unknown"
+    covered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,10 @@ class RelationType:
         margin: With ``box``: by what share it must be larger to be decided.
         absent: What it means that the data is silent about a pair.
         question: Where no verb will do, the question itself: ``Would {object} fit inside {subject}``.
+        order: ``strict``: of two objects exactly one comes before the other, what lies level is ambiguous;
+            ``partial``: at most one does; both transitive. ``asymmetric``: at most one of the two orders holds.
+            Empty: nothing follows. Measured boxes are always a strict order.
+        opposite: The relation that says the same of (object, subject), in both orders.
     """
 
     name: str
@@ -157,6 +164,18 @@ class RelationType:
     margin: float = 0.1
     absent: Literal["unknown", "no"] = "unknown"
     question: str = ""
+    order: Literal["", "strict", "partial", "asymmetric"] = ""
+    opposite: str = ""
+
+    @property
+    def strict(self) -> bool:
+        """Whether exactly one of two objects comes before the other, unless that is ambiguous."""
+        return self.order == "strict" or self.aspect == "box"
+
+    @property
+    def transitive(self) -> bool:
+        """Whether what comes before one that comes before a third comes before the third."""
+        return self.strict or self.order == "partial"
 
     def joins(self, subject: str, other: str) -> bool:
         """Whether it can be asked of these two types, in this order."""
@@ -242,6 +261,7 @@ def check_words(vocabulary: Vocabulary, file: str = "vocabulary") -> None:
         _check_type(kind, f"{file}: types[{kind.name}]")
     for link in vocabulary.links:
         _check_link(link, vocabulary, f"{file}: relations[{link.name}]")
+        _check_order(link, vocabulary, f"{file}: relations[{link.name}]")
     _check_readings(vocabulary, f"{file}: relations")
 
 
@@ -301,6 +321,40 @@ def _check_link(link: RelationType, vocabulary: Vocabulary, where: str) -> None:
     for group in link.given:
         if group not in groups:
             raise ConfigError(f"{where}.given: no attribute is of group {group!r}{hint(group, sorted(groups))}")
+
+
+def _check_order(link: RelationType, vocabulary: Vocabulary, where: str) -> None:
+    """Refuse declarations of order and opposite that contradict each other, or the predicates."""
+    if link.order and not link.ordered:
+        raise ConfigError(f"{where}.order: {link.order!r} contradicts `ordered: false`")
+    if link.aspect == "box" and link.order not in ("", "strict"):
+        raise ConfigError(f"{where}.order: measured boxes are a strict order, not {link.order!r}")
+    both = sorted(set(link.values) & set(link.reverse))
+    if both and link.order:
+        raise ConfigError(f"{where}.order: {both[0]!r} says it in both orders, which contradicts {link.order!r}")
+    if not link.opposite:
+        return
+    if link.opposite == link.name:
+        raise ConfigError(f"{where}.opposite: its own opposite; write `ordered: false` where the order is the same")
+    if link.opposite not in vocabulary.link_index:
+        known = hint(link.opposite, vocabulary.link_index)
+        raise ConfigError(f"{where}.opposite: unknown relation {link.opposite!r}{known}")
+    other = vocabulary.link(link.opposite)
+    if other.opposite not in ("", link.name):
+        raise ConfigError(f"{where}.opposite: {other.name!r} declares another opposite, {other.opposite!r}")
+    if not link.ordered or not other.ordered:
+        raise ConfigError(f"{where}.opposite: contradicts `ordered: false`")
+    if other.order != link.order:
+        orders = f"{link.order or 'none'!r} and {other.order or 'none'!r}"
+        raise ConfigError(f"{where}.opposite: {other.name!r} has another order: {orders}")
+    if (set(other.subjects), set(other.objects)) != (set(link.objects), set(link.subjects)):
+        raise ConfigError(f"{where}.opposite: subjects and objects of {other.name!r} are not these turned round")
+    shared = sorted(set(link.values) & set(other.values))
+    if shared and link.aspect == other.aspect and link.order:
+        raise ConfigError(f"{where}.opposite: {shared[0]!r} says both, which contradicts the order {link.order!r}")
+    for third in vocabulary.links:
+        if third.opposite == link.opposite and third.name != link.name:
+            raise ConfigError(f"{where}.opposite: {third.name!r} declares the same opposite")
 
 
 def given_groups(link: RelationType, types: Iterable[ObjectType]) -> set[str]:
