@@ -270,7 +270,7 @@ def test_depth_is_tuned_on_training_photos() -> None:
     class Brightness:
         """Depth maps read off a photo; none without one."""
 
-        def depth_map(self, view: View) -> NDArray[np.float64]:
+        def estimate_depth(self, view: View) -> NDArray[np.float64]:
             if view.load_image is None:
                 raise MissingMapError("no photo")
             return view.image()[..., 0].astype(np.float64)

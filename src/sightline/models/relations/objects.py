@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, ModelError
-from sightline.models.adapters.depth_maps import DepthFolder, DepthSource, OnnxDepth
+from sightline.models.adapters.depth_maps import DepthFolder, OnnxDepth
 from sightline.scenes.types import View
+from sightline.skills import EstimateDepth
 
 Floats = NDArray[np.float32]
 DEPTH_NUMBERS: Final = 8
@@ -35,7 +36,7 @@ class DepthCues:
         source: Where the maps come from.
     """
 
-    def __init__(self, source: DepthSource) -> None:
+    def __init__(self, source: EstimateDepth) -> None:
         self.source = source
 
     @property
@@ -45,7 +46,7 @@ class DepthCues:
 
     def numbers(self, view: View, boxes: NDArray[np.float64]) -> Floats:
         """Figures of n boxes; pixels without a depth are left out, and a box without any has the image's."""
-        depth = self.source.depth_map(view)
+        depth = self.source.estimate_depth(view)
         return depth_numbers(depth, boxes)
 
 
