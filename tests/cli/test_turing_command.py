@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,11 @@ import sightline
 from exams.turing.turing_toy import toy_scenes
 from sightline.api import run_folders
 from sightline.cli.demo_command import show_turing
-from sightline.cli.turing_person import PersonAnswers, Session
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError
 from sightline.exams.run import Run
-from sightline.exams.turing.annotations.annotation import annotate
-from sightline.exams.turing.estimate.corpus import Corpus
-from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions, QuestionOptions, named_assumptions
-from sightline.exams.turing.source import QuestionSource
+from sightline.exams.turing.estimate.estimator import NONE_MADE, Assumptions, named_assumptions
 from sightline.exams.turing.vocabulary.files import load_vocabulary, parse_vocabulary
-from sightline.exams.turing.vocabulary.questions import Truth
 from sightline.generation import generate
-from sightline.show.frame import frame_of
 from sightline.store import write_scenes
 
 Cli = Callable[..., Any]
@@ -137,8 +131,11 @@ def test_a_written_test_and_its_key(cli: Cli, generated: Path, first: str, tmp_p
         (["--image", "{first}", "--assume", "forget_fact"], "did you mean 'forget_facts'"),  # misspelt
         (["--image", "{first}", "--assume", "negatives", "--no-assumptions"], "contradict"),  # both at once
         (["--image", "{first}", "--corpus", "c", "--vocabulary", "worlds"], "--corpus, or the others"),
-        (["--image", "{first}", "--operator", "person", "--json"], "terminal"),  # nobody to talk to
-        (["--image", "{first}", "--answers", "a.jsonl"], "--operator person"),  # no person
+        (["--image", "{first}", "--operator", "nobody"], "truth, terminal, web or file:FILE"),  # no such operator
+        (["--image", "{first}", "--operator", "file:"], "truth, terminal, web or file:FILE"),  # which file?
+        (["--image", "{first}", "--answers", "a.jsonl"], "--operator terminal or web"),  # no person
+        (["--image", "{first}", "--save", "story.gif"], ".png, .jpg or .jpeg, found .gif"),  # no such picture
+        (["--image", "{first}", "--save", "story"], "found no suffix"),  # nor this
         (["--image", "{first}", "--operator", "gone.jsonl"], "gone.jsonl"),  # no such file
         (["--image", "{first}", "--vocabulary", "urbn"], "did you mean 'urban'"),  # no such words
         (["--image", "{first}", "--view", "below"], "below"),  # no such view
@@ -185,71 +182,6 @@ def test_assumptions(words: list[str], none: bool, made: Assumptions) -> None:
 def test_unknown_assumptions() -> None:
     with pytest.raises(ConfigError, match="no assumption 'nothing'"):
         named_assumptions(["nothing"])
-
-
-@pytest.fixture
-def sit_down(generated: Path, first: str, tmp_path: Path) -> Callable[[str], Session]:
-    """A session over the first scene, answered by the letters of a word."""
-    data, words = sightline.open(generated), load_vocabulary("worlds")
-    corpus = Corpus.build(annotate(data, words), words)
-
-    def make(letters: str) -> Session:
-        said: Iterator[str] = iter(letters)
-
-        def read(_: str) -> str:
-            try:
-                return next(said)
-            except StopIteration:
-                raise EOFError from None
-
-        engine = QuestionSource(words, corpus, QuestionOptions(min_support=2)).engine(first)
-        answers = PersonAnswers(tmp_path / "a.jsonl", first, words)
-        return Session(engine, words, answers, frame_of(data.scene(first)), tmp_path / "a.png", read)
-
-    return make
-
-
-def test_a_person_answers(sit_down: Callable[[str], Session], capsys: pytest.CaptureFixture[str]) -> None:
-    session = sit_down("n?ayq")  # the question mark is not understood
-    stream = session.run()
-    assert [s.truth for s in stream.steps] == [Truth.NO, Truth.AMBIGUOUS, Truth.YES]
-    assert stream.halted == "operator"
-    shown = capsys.readouterr().out
-    assert "please type y, n, a, u or q" in shown
-    assert str(session.picture) in shown.replace("\n", "")
-    assert [row["answer"] for row in session.answers.rows()] == ["no", "ambiguous", "yes"]
-    with Image.open(session.picture) as picture:
-        assert picture.width > 100
-
-
-def test_undo_takes_the_last_answer_back(sit_down: Callable[[str], Session]) -> None:
-    undone, plain = sit_down("unnuyq"), "nyq"
-    stream = undone.run()
-    kept = [row["answer"] for row in undone.answers.rows()]
-    assert kept == ["no", "yes"] == [s.truth.value for s in stream.steps]
-    undone.answers.path.unlink()
-    assert sit_down(plain).run().steps == stream.steps
-
-
-def test_an_interrupted_session_goes_on(sit_down: Callable[[str], Session], first: str) -> None:
-    whole = sit_down("nynyq")
-    expected = whole.run()
-    whole.answers.path.write_text(json.dumps({"scene_id": "another", "question": {}, "answer": "yes"}) + "\n")
-    sit_down("ny").run()  # the terminal closed
-    second = sit_down("nyq").run()
-    assert second == expected
-    rows = whole.answers.rows()
-    assert [row["scene_id"] for row in rows] == ["another", *[first] * len(expected.steps)]
-    assert [step.truth.value for step in second.steps if step.truth] == ["no", "yes", "no", "yes"]
-
-
-def test_answers_of_another_stream_are_refused(sit_down: Callable[[str], Session]) -> None:
-    session = sit_down("nnq")
-    session.run()
-    rows = session.answers.rows()[1:]
-    session.answers.path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(DataError, match="another stream"):
-        sit_down("q").run()
 
 
 @pytest.mark.long

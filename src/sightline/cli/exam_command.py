@@ -25,6 +25,7 @@ from sightline.cli.console import (
     quiet_stdout,
 )
 from sightline.cli.track_command import TRACK_HELP
+from sightline.errors import ConfigError
 from sightline.text import counted
 
 if TYPE_CHECKING:
@@ -252,6 +253,9 @@ def take(
     """Let models take one exam; print the scores, or the JSON document. Other arguments are `run_models`'."""
     from sightline.api import run_models
 
+    talks = _talks(exam, models)
+    if talks and workers:
+        raise ConfigError("a person answers one question at a time: leave --workers out")
     with _tracked(track) as send, quiet_stdout(active=json), interruptible(lambda: _kept(to / exam.name)):
         results = run_models(
             exam,
@@ -259,7 +263,7 @@ def take(
             data,
             to,
             workers=workers,
-            show=_shown(json, workers),
+            show=_shown(json or talks, workers),
             budget=_budget(budget),
             announce=_announced,
             **how,
@@ -291,6 +295,14 @@ def _tracked(places: Sequence[str] | None) -> Iterator[Callable[[Sequence[RunRes
         err.print(f"{counted(number, 'run')} sent to {', '.join(map(shown_place, places))}")
 
     yield send
+
+
+def _talks(exam: Exam[Any], models: Sequence[object]) -> bool:
+    """Whether a person is asked on the way, whom a progress bar would write into the lines."""
+    from sightline.models.registry import is_person
+
+    operator = getattr(exam, "operator", "")
+    return operator in ("terminal", "person", "web") or any(isinstance(m, str) and is_person(m) for m in models)
 
 
 def print_results(results: Results) -> None:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import AllowOutside, DataPath, Json, err, out, print_json, progress, table
+from sightline.cli.console import (
+    AllowOutside,
+    DataPath,
+    Json,
+    err,
+    interruptible,
+    number,
+    out,
+    print_json,
+    progress,
+    table,
+)
 from sightline.errors import ConfigError
-from sightline.text import counted, file_name
+from sightline.text import counted
 
 if TYPE_CHECKING:
-    from sightline.exams.turing.ask import Interview
-    from sightline.exams.turing.stream.engine import Engine
-    from sightline.exams.turing.stream.steps import Stream
     from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
-    from sightline.scenes import Scene
+
+_GUESSABLE = 1_000_000
+"""Seeds below it are soon tried."""
+
+_FAREWELL = 0.5
+"""Seconds in which a client may still ask once more after the last answer."""
 
 app = typer.Typer(
     help="Ask unpredictable questions about images: print a story, write a test, look at vocabularies.",
@@ -44,6 +59,16 @@ Epsilon = Annotated[float, typer.Option(min=0.0, help="How far from one half the
 Support = Annotated[int, typer.Option(min=1, help="Images, objects or pairs a chance must rest on.")]
 Smoothing = Annotated[float, typer.Option(min=0.0, help="Yes and no added to every count.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the random choices.")]
+Teller = Annotated[
+    str,
+    typer.Option(
+        "--operator", help="Who tells the truth: truth (the annotation), terminal or web (you), file:F (a JSONL)."
+    ),
+]
+Answers = Annotated[
+    Path | None,
+    typer.Option("--answers", help="Where a person's answers are kept; an interrupted session goes on there."),
+]
 Most = Annotated[int | None, typer.Option("--questions", min=1, help="Most questions; by default all there are.")]
 
 
@@ -62,12 +87,8 @@ def ask(
     questions: Most = None,
     seed: Seed = 0,
     stream: Annotated[int, typer.Option(min=0, help="Which stream of the image, from 0.")] = 0,
-    operator: Annotated[
-        str, typer.Option(help="Who answers: truth (the annotation), person (you), or a JSONL file of answers.")
-    ] = "truth",
-    answers: Annotated[
-        Path | None, typer.Option(help="Where a person's answers are kept; an interrupted session goes on there.")
-    ] = None,
+    operator: Teller = "truth",
+    answers: Answers = None,
     closed: Closed = False,
     view: ViewId = None,
     assume: Assume = None,
@@ -75,20 +96,19 @@ def ask(
     epsilon: Epsilon = 0.15,
     min_support: Support = 30,
     smoothing: Smoothing = 0.0,
-    save: Annotated[Path | None, typer.Option(help="Draw picture and questions into this PNG.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Draw picture and questions into this PNG or JPEG.")] = None,
     allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Ask about one image, and print the story."""
     from sightline.cli.turing_print import print_transcript
     from sightline.exams.turing.ask import ask as ask_image
+    from sightline.exams.turing.drawing import picture_format
     from sightline.exams.turing.estimate.estimator import named_assumptions
     from sightline.generation import open_any
 
-    if answers is not None and operator != "person":
-        raise ConfigError("--answers keeps what a person says: it goes with --operator person")
-    if json and operator == "person":
-        raise ConfigError("a person needs the terminal: leave --json out, then ask again with the answers")
+    if save is not None:
+        picture_format(save)  # a suffix nobody can write is refused before anything is asked
     opened = open_any(data, allow_outside=allow_outside)
     asked = ask_image(
         opened,
@@ -100,7 +120,8 @@ def ask(
         questions=questions,
         seed=seed,
         stream=stream,
-        operator=_person(answers, view) if operator == "person" else operator,
+        operator=operator,
+        answers=answers,
         closed=closed,
         view=view,
         assumptions=named_assumptions(assume or [], none=no_assumptions),
@@ -140,6 +161,8 @@ def write(
     halves: Annotated[
         bool, typer.Option("--halves", help="Learn from one half of the images, ask about the other.")
     ] = False,
+    operator: Teller = "truth",
+    answers: Answers = None,
     closed: Closed = False,
     view: ViewId = None,
     assume: Assume = None,
@@ -147,14 +170,28 @@ def write(
     epsilon: Epsilon = 0.15,
     min_support: Support = 30,
     smoothing: Smoothing = 0.0,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Whoever takes the test is never told the true answers.")
+    ] = False,
+    deadline: Annotated[
+        float | None, typer.Option(help="Seconds for an answer, which the proctor holds to.")
+    ] = None,
+    training_pictures: Annotated[
+        bool,
+        typer.Option(
+            "--training-pictures", help="Hand out the training images too, where their licence allows it."
+        ),
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a test and its key.")] = False,
     allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Prepare a written test: questions and pictures to hand out, the true answers in a key that stays."""
     from sightline.exams.turing.exam import TuringExam, write_exam
+    from sightline.exams.turing.people.operator import operator_choice
     from sightline.exams.turing.vocabulary.files import named_vocabulary
     from sightline.generation import open_any
+    from sightline.generation.open import is_generated
 
     opened = open_any(data, allow_outside=allow_outside)
     learned = opened if train is None else open_any(train)
@@ -174,15 +211,123 @@ def write(
         smoothing=smoothing,
         assume=tuple(assume or ()),
         no_assumptions=no_assumptions,
+        operator=operator,
+        answers=answers,
+        withhold=withhold,
+        deadline=deadline,
     )
     key = key or to.with_name(f"{to.name}.key.jsonl")
-    with progress("streams", quiet=json) as update:
-        facts = write_exam(exam, opened, to, key, images=images, overwrite=overwrite, on_progress=update)
+    person = operator_choice(operator).is_person
+    with progress("streams", quiet=json or person) as update:
+        facts = write_exam(
+            exam,
+            opened,
+            to,
+            key,
+            images=images,
+            training_pictures=training_pictures,
+            overwrite=overwrite,
+            on_progress=update,
+        )
+    for scene, why in facts["left_out"].items():
+        _note(f"{scene} left out: {why}")
+    seed_used = (opened.recipe or {}).get("seed") if is_generated(opened) else None
+    if isinstance(seed_used, int) and seed_used < _GUESSABLE:
+        _note(
+            f"the scenes were generated with seed {seed_used}: whoever tries it has them again, with their truth; "
+            "for a test that matters generate them with a --seed nobody would try"
+        )
     if json:
         print_json(facts)
         return
     asked = f"{counted(facts['questions'], 'question')} about {counted(facts['images'], 'image')}"
     out.print(f"{asked}: hand out {to}, keep {key}")
+    ahead = facts["reading_ahead"]
+    out.print(
+        f"whoever reads ahead needs no picture for {number(ahead['told'], 2)} of the questions and would be right "
+        f"in {number(ahead['accuracy'], 2)} of all; a proctor (sightline turing proctor) leaves nothing to read"
+    )
+
+
+@app.command("proctor")
+def proctor(
+    test: Annotated[Path, typer.Argument(help="Folder of a written test.")],
+    key: Annotated[Path, typer.Option(help="Its key.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0: a free one.")] = 0,
+    log: Annotated[
+        Path | None, typer.Option(help="File of the answers; by default TEST.log.jsonl, beside the folder.")
+    ] = None,
+    deadline: Annotated[
+        float | None, typer.Option(help="Seconds for an answer, in place of what the test says.")
+    ] = None,
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help="Speak JSON lines over standard input and output instead.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Put a written test to a program, one question at a time; its log is scored as a model's answers."""
+    from sightline.exams.turing.people.proctor import Proctor, serve_lines
+    from sightline.exams.turing.people.server import LoopbackServer
+
+    if stdin and (port or json):
+        raise ConfigError("--stdin takes the place of --port, and of --json")
+    proctor = Proctor(test, key, log or test.with_name(f"{test.name}.log.jsonl"), deadline=deadline)
+    try:
+        if stdin:
+            serve_lines(proctor, sys.stdin, _write_line)
+        else:
+            server = LoopbackServer(proctor.handle, port)
+            try:
+                print_json({"url": server.url, **proctor.info()}) if json else out.print(server.url)
+                sys.stdout.flush()
+                with interruptible(lambda: f"the answers are kept in {proctor.log}; the same command goes on"):
+                    while not proctor.finished:
+                        time.sleep(0.2)
+                time.sleep(_FAREWELL)
+            finally:
+                server.close()
+    finally:
+        proctor.close()
+    scored = f"sightline exam turing --test {test} --key {key} --model {proctor.log}"
+    err.print(f"{counted(proctor.info()['answered'], 'answer')} in {proctor.log}; next: {scored}")
+
+
+@app.command("agree")
+def agree(
+    first: Annotated[Path, typer.Argument(help="Answers of one operator, as --answers keeps them.")],
+    second: Annotated[Path, typer.Argument(help="Answers of another one.")],
+    to: Annotated[Path | None, typer.Option("--out", help="Write one file made of both.")] = None,
+    settle: Annotated[
+        str,
+        typer.Option(
+            help="Where they differ, with --out: ambiguous, ask (you, in the terminal) or file:F (a third one)."
+        ),
+    ] = "ambiguous",
+    json: Json = False,
+) -> None:
+    """Compare the answers of two operators: agreement, κ, what they differ on; and settle that into one file."""
+    from sightline.exams.turing.people import agreement
+    from sightline.exams.turing.people.terminal import settle_in_terminal
+
+    third = Path(settle.removeprefix("file:")) if settle.startswith("file:") else None
+    if settle not in ("ambiguous", "ask") and third is None:
+        raise ConfigError(f"--settle is ambiguous, ask or file:FILE, not {settle!r}")
+    if to is None and settle != "ambiguous":
+        raise ConfigError("--settle goes with --out")
+    found = agreement.agree(first, second)
+    settled = None
+    if to is not None:
+        how = settle_in_terminal if settle == "ask" else agreement.settle_by(third)
+        settled = agreement.adjudicate(first, second, to, how)
+    if json:
+        return print_json(found.to_dict() | ({} if settled is None else {"settled": settled, "out": str(to)}))
+    out.print(str(found))
+    for row, other in found.disagreements:
+        words = row.get("text") or row["question"]
+        out.print(f"{row['scene_id']}: {words}  {row['answer']} / {other['answer']}")
+    if settled is not None:
+        err.print(f"wrote {to}: {counted(settled, 'question')} settled")
+    return None
 
 
 @app.command("vocabulary")
@@ -253,19 +398,9 @@ def _note(text: str) -> None:
     err.print(f"note: {text}")
 
 
-def _person(answers: Path | None, view: str | None) -> Interview:
-    """Let a person at the terminal answer."""
-
-    def interview(engine: Engine, scene: Scene, vocabulary: Vocabulary) -> Stream:
-        from sightline.cli.turing_person import PersonAnswers, Session
-        from sightline.show.frame import frame_of
-
-        file = answers or Path(f"answers-{file_name(scene.id)}.jsonl")
-        written = PersonAnswers(file, scene.id, vocabulary)
-        frame = frame_of(scene, None if view is None else scene.view(view))
-        return Session(engine, vocabulary, written, frame, file.with_suffix(".png")).run()
-
-    return interview
+def _write_line(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _sizes(vocabulary: Vocabulary) -> dict[str, Any]:

@@ -198,6 +198,9 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     (_LANGUAGE, "adapters.vlm"): [
         ("vlm", "VisionLanguage", "a vision-language model; path=FOLDER or hub=ORG/NAME", "", {})
     ],
+    ("answer", "adapters.human"): [
+        ("human", "Human", "a person at this machine; name=NAME, web=true for a browser", "", {})
+    ],
 }
 
 _NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
@@ -400,6 +403,15 @@ def is_blind(spec: str) -> bool:
     """
     entry = _built_in(spec)
     return entry is not None and entry.blind
+
+
+def is_person(spec: str) -> bool:
+    """Whether a spec stands for a person, who has to be there to answer.
+
+    >>> is_person("human:name=anna"), is_person("size")
+    (True, False)
+    """
+    return spec.partition(":")[0] == "human"
 
 
 def needs_training(spec: str) -> bool:

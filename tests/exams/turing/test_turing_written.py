@@ -15,10 +15,16 @@ from PIL import Image
 from exams.turing.turing_cases import ask, random_columns, random_vocabulary
 from reference.turing_oracle import SlowEstimator
 from sightline.errors import ConfigError, DataError
-from sightline.exams.turing.annotations.columns import Columns, read_columns, write_columns
+from sightline.exams.turing.annotations.columns import Columns, read_columns, subset, write_columns
 from sightline.exams.turing.stream.operators import FromFile, GroundTruth
 from sightline.exams.turing.stream.steps import Step, Stream, step_from_json, steps_to_json
-from sightline.exams.turing.stream.written import read_key, read_test, single_questions, write_test
+from sightline.exams.turing.stream.written import (
+    anonymous_columns,
+    read_key,
+    read_test,
+    single_questions,
+    write_test,
+)
 from sightline.exams.turing.vocabulary.questions import Question, Truth
 from sightline.exams.turing.vocabulary.regions import region_set
 from sightline.exams.turing.vocabulary.vocabulary import (
@@ -110,8 +116,10 @@ def test_a_test_comes_back_as_written(world: World, tmp_path: Path) -> None:
     name = write_test(tmp_path / "t", world.streams, data, world.words, world.training, key=key, about=about)
     test = read_test(tmp_path / "t")
     assert (test.id, test.vocabulary, test.about) == (name, world.words, {"epsilon": 0.25, "nothing": None})
-    names = {f"t{i}": f"{name}-{i:06d}" for i in range(3)}
-    asked = [(s.scene_id, s.number, p) for s in world.streams for p in s.steps if p.truth is not Truth.AMBIGUOUS]
+    names = names_in(key)
+    assert sorted(names.values()) == [f"{name}-{i:06d}" for i in range(3)]
+    ordered = sorted(world.streams, key=lambda s: (names[s.scene_id], s.number))
+    asked = [(s.scene_id, s.number, p) for s in ordered for p in s.steps if p.truth is not Truth.AMBIGUOUS]
     assert list(test.questions.items()) == [
         ((names[scene], number, step.number), step.question) for scene, number, step in asked
     ]
@@ -121,14 +129,39 @@ def test_a_test_comes_back_as_written(world: World, tmp_path: Path) -> None:
             image = names[stream.scene_id]
             assert keyed.pop((image, stream.number)) == replace(stream, seed=0, scene_id=image)
     assert not keyed
-    assert {(row["scene_id"], row["image"]) for row in rows_of(key)} == set(names.items())
-    assert same(test.training(), world.training)
+    assert same(test.training(), anonymous_columns(world.training)[0])
     for scene, file in test.files.items():
         assert (file is None) is (scene == names["t2"])
         if file is not None:
             with Image.open(tmp_path / "t" / file) as picture:
                 assert picture.size == (8, 6)
-                assert picture.getpixel((0, 0)) == (40 * int(scene[-1]), 9, 9)
+                real = next(told for told, drawn in names.items() if drawn == scene)
+                assert picture.getpixel((0, 0)) == (40 * int(real[-1]), 9, 9)
+                assert picture.info == {}
+
+
+def names_in(key: Path) -> dict[str, str]:
+    """Scene id → name in the test, as the key has them."""
+    return {row["scene_id"]: row["image"] for row in rows_of(key)}
+
+
+def test_training_images_have_no_names(world: World, tmp_path: Path) -> None:
+    plain_ids = np.array([f"geospa/train/7/{i:08d}" for i in range(80)], dtype=object)
+    named = replace(
+        world.training, ids=plain_ids, objects=np.char.add("object ", world.training.objects.astype(str))
+    )
+    nameless, order = anonymous_columns(named)
+    assert nameless.ids.tolist() == [f"{i:06d}" for i in range(80)]
+    assert sorted(order.tolist()) == [*range(80)]
+    assert order.tolist() != [*range(80)]
+    for row, old in enumerate(order):
+        new, before = nameless.image(row), named.image(int(old))
+        assert new.objects == tuple(map(str, range(len(before.objects))))
+        assert all(
+            np.array_equal(getattr(new, n), getattr(before, n)) for n in ("types", "yes", "no", "seen", "holds")
+        )
+    turned = subset(named, np.arange(80)[::-1])  # the order of the data leaves no trace
+    assert same(anonymous_columns(turned)[0], nameless)
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:
@@ -182,7 +215,8 @@ def test_a_line_names_only_labels_given_before_it(world: World, tmp_path: Path) 
         key=tmp_path / "key.jsonl",
     )
     rows = rows_of(tmp_path / "t" / "questions.jsonl")
-    lines = {(f"t{row['scene_id'][-1]}", row["stream"], row["step"]): row["labels"] for row in rows}
+    real = {drawn: told for told, drawn in names_in(tmp_path / "key.jsonl").items()}
+    lines = {(real[row["scene_id"]], row["stream"], row["step"]): row["labels"] for row in rows}
     for stream in world.streams:
         before: dict[str, list[float] | None] = {}
         for step in stream.steps:

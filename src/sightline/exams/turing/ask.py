@@ -14,6 +14,7 @@ from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import subset
 from sightline.exams.turing.estimate.corpus import Corpus
 from sightline.exams.turing.estimate.estimator import Assumptions, QuestionOptions
+from sightline.exams.turing.people.operator import PersonOperator, operator_choice
 from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.stream.engine import Engine, ask_all
 from sightline.exams.turing.stream.operators import FromFile, GroundTruth, Operator
@@ -27,7 +28,7 @@ from sightline.hints import did_you_mean
 from sightline.scenes import Scene
 from sightline.show.table import Cell, Row, Table, figure
 from sightline.store import Dataset
-from sightline.text import counted
+from sightline.text import counted, file_name
 
 Interview = Callable[[Engine, Scene, Vocabulary], Stream]
 """Asks by itself, answer by answer: an operator that may take answers back."""
@@ -78,7 +79,7 @@ class AskedImage:
         )
 
     def save(self, path: str | Path) -> None:
-        """Draw picture and questions into a PNG."""
+        """Draw picture and questions into a PNG, or a JPEG where the file is called so."""
         from sightline.exams.turing.drawing import save_picture, stream_picture
         from sightline.show.frame import frame_of
 
@@ -104,6 +105,7 @@ def ask(
     seed: int = 0,
     stream: int = 0,
     operator: str | Path | Operator | Interview = "truth",
+    answers: str | Path | None = None,
     closed: bool = False,
     view: str | None = None,
     assumptions: Assumptions | None = None,
@@ -124,8 +126,9 @@ def ask(
         questions: Most questions; by default as many as there are.
         seed: Of the random choices.
         stream: Which stream of the image, from 0.
-        operator: Who answers: ``truth`` (the annotation), a JSONL file of answers, an object with ``answer``, or a
-            function that asks by itself.
+        operator: Who answers: ``truth`` (the annotation), ``terminal`` or ``web`` (a person), ``file:F`` (a JSONL
+            file of answers), an object with ``answer``, or a function that asks by itself.
+        answers: Where a person's answers are kept; an interrupted session goes on there.
         closed: Read what the annotations do not say as no, rather than as unknown.
         view: View to ask about; by default the first.
         assumptions: Made about independence; by default all.
@@ -136,6 +139,9 @@ def ask(
     """
     if corpus is not None and (train is not None or train_split is not None or vocabulary):
         raise ConfigError("a corpus brings its training images and vocabulary: give --corpus, or the others")
+    choice = operator_choice(operator) if isinstance(operator, str | Path) else None
+    if answers is not None and not (choice and choice.is_person):
+        raise ConfigError("--answers keeps what a person says: it goes with --operator terminal or web")
     options = QuestionOptions(epsilon, min_support, questions, assumptions or Assumptions(), smoothing)
     opened = data if isinstance(data, Dataset) else open_any(Path(data))
     scene = _scene(opened, image)
@@ -153,16 +159,24 @@ def ask(
         learned = Corpus.build(columns, words)
     source = QuestionSource(learned.vocabulary, learned, options, seed)
     engine = source.engine(scene.id, stream)
-    if operator == "truth":
+    asker: Operator | Interview
+    if choice is None:
+        assert not isinstance(operator, str | Path)
+        asker = operator
+    elif choice.kind == "truth":
         check_types(source.vocabulary, opened)
         annotated = annotate(opened, source.vocabulary, view=view, closed=closed, scenes=[scene.id])
-        operator = GroundTruth(annotated.image(0), source.vocabulary)
-    elif isinstance(operator, str | Path):
-        operator = FromFile(operator, scene.id, source.vocabulary, stream=stream, missing="stop")
-    if isinstance(operator, Operator):
-        made = ask_all(engine, operator, on_note)
+        asker = GroundTruth(annotated.image(0), source.vocabulary)
+    elif choice.kind == "file":
+        assert choice.file is not None
+        asker = FromFile(choice.file, scene.id, source.vocabulary, stream=stream, seed=seed, missing="stop")
     else:
-        made = operator(engine, scene, source.vocabulary)
+        file = Path(answers or f"answers-{file_name(scene.id)}.jsonl")
+        asker = PersonOperator(choice.kind, file, view)
+    if isinstance(asker, Operator):
+        made = ask_all(engine, asker, on_note)
+    else:
+        made = asker(engine, scene, source.vocabulary)
     return AskedImage(made, source.vocabulary, scene, len(learned), view)
 
 

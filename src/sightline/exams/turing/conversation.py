@@ -48,6 +48,25 @@ _ABSTENTION = re.compile(
 )
 
 
+class RecordedReply(str):
+    """A reply that was given and timed elsewhere, as a proctor's log has it.
+
+    Attributes:
+        seconds: How long it took.
+        late: Whether it came too late there.
+    """
+
+    __slots__ = ("late", "seconds")
+    seconds: float
+    late: bool
+
+    def __new__(cls, text: str, *, seconds: float, late: bool) -> RecordedReply:
+        """The reply with its time."""
+        made = super().__new__(cls, text)
+        made.seconds, made.late = seconds, late
+        return made
+
+
 def check_deadline(deadline: float | None) -> None:
     """ConfigError for a deadline nobody could keep or wait for."""
     if deadline is not None and not 0 < deadline <= LONGEST:
@@ -126,7 +145,10 @@ class TimedModel:
         """
         if self.deadline is None:
             start = time.perf_counter()
-            return self._answer(asked, place), True, time.perf_counter() - start
+            given = self._answer(asked, place)
+            if isinstance(given, RecordedReply):
+                return given, not given.late, given.seconds
+            return given, True, time.perf_counter() - start
         if not self._free(self.deadline):
             return None, False, self.deadline
         start = time.perf_counter()
@@ -134,6 +156,8 @@ class TimedModel:
         if answered is None:
             return None, False, time.perf_counter() - start
         given, seconds = answered
+        if isinstance(given, RecordedReply):
+            return given, not given.late and given.seconds <= self.deadline, given.seconds
         return given, seconds <= self.deadline, seconds  # the wait may end later than it should
 
     def tell(self, asked: Asked, truth: bool) -> None:

@@ -6,6 +6,7 @@ with one question.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 from PIL import Image
 
+from sightline.errors import ConfigError
 from sightline.exams.turing.transcript import ANSWERS, DESIGNATED, Box, Hue, Line, Transcript
 from sightline.exams.turing.vocabulary.from_data import category_name
 from sightline.show.drawing import DARK, WHITE, box_shape, chip, chip_size, path, picture, rimmed, take_corner
@@ -156,10 +158,29 @@ def question_picture(
     return raster(marks, size, pictures)
 
 
+def picture_format(file: Path) -> str:
+    """The format that a picture's file name asks for: PNG or JPEG; a ConfigError for any other.
+
+    >>> picture_format(Path("story.jpg"))
+    'JPEG'
+    """
+    known = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
+    if file.suffix.lower() not in known:
+        found = file.suffix or "no suffix"
+        raise ConfigError(f"{file}: pictures are written as .png, .jpg or .jpeg, found {found}")
+    return known[file.suffix.lower()]
+
+
 def save_picture(drawn: Image.Image, file: Path) -> None:
-    """Write a PNG, whole or not at all."""
+    """Write a PNG or, where the file's name says so, a JPEG: whole or not at all."""
+    if picture_format(file) == "PNG":
+        data = png(drawn)
+    else:
+        encoded = io.BytesIO()
+        drawn.convert("RGB").save(encoded, "JPEG", quality=92, subsampling=0)
+        data = encoded.getvalue()
     file.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(file, png(drawn))
+    atomic_write(file, data)
 
 
 def region_map(region: Box, hue: Hue, shape: tuple[float, float], *, within: tuple[float, float] = (30, 22)) -> str:
@@ -194,10 +215,17 @@ def _labelled(
 ) -> Iterator[tuple[Line, DrawnObject, str]]:
     """Questions that labelled an object which is seen, the object, and the colour of their region."""
     for line in lines:
-        o = frame.find(line.object_id)
+        o = _boxed(frame, line) if line.box is not None else frame.find(line.object_id)
         if o is not None and o.box is not None and line.label is not None:
             hue = None if line.region is None else hues.get(line.region)
             yield line, o, _PLAIN if hue is None else hue.css
+
+
+def _boxed(frame: ImageFrame, line: Line) -> DrawnObject:
+    """The object that a person boxed; outlined as annotated where it has an id."""
+    assert line.box is not None
+    known = frame.find(line.object_id)
+    return known or DrawnObject(str(line.label), "", "", str(line.label), box=frame.place(line.box))
 
 
 def _marks(frame: ImageFrame, lines: Sequence[Line], hues: Mapping[Box, Hue], regions: Mapping[Box, Hue]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import polars as pl
 
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, DataError, PictureError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, given_options, option, split_named
 from sightline.exams.hooks import call_hook
 from sightline.exams.run import ItemRecords, RunRecords
@@ -25,12 +25,19 @@ from sightline.exams.turing.conversation import TimedModel, ask_model, check_dea
 from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
 from sightline.exams.turing.measures import RECORDS, asked_rows, item_records, same_questions, turing_measures
 from sightline.exams.turing.monitor import idle_replies, monitor, monitor_remarks, stream_remarks
+from sightline.exams.turing.people.answers import answered_streams
+from sightline.exams.turing.people.operator import ANSWERS, PersonOperator, operator_choice
+from sightline.exams.turing.people.terminal import keeping
 from sightline.exams.turing.source import EngineStreams, QuestionSource, StreamSource, TrainingStudy, WrittenStreams
+from sightline.exams.turing.stream.engine import Engine, ask_all
+from sightline.exams.turing.stream.lookahead import reading_ahead
+from sightline.exams.turing.stream.operators import FromFile
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.stream.written import MARKER, read_key, read_test, write_test
 from sightline.exams.turing.vocabulary.census import check_against
 from sightline.exams.turing.vocabulary.files import dump_vocabulary, named_vocabulary
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+from sightline.files import read_bytes
 from sightline.generation import open_any
 from sightline.plain import plain
 from sightline.scenes import View
@@ -70,7 +77,14 @@ _PLAIN: Final = (
 )
 """Options that stand in manifests as they are."""
 
-_FINGERPRINTED: Final = ("assumptions", "vocabulary", "vocabulary_fingerprint", "train_fingerprint", "test")
+_FINGERPRINTED: Final = (
+    "operator",
+    "assumptions",
+    "vocabulary",
+    "vocabulary_fingerprint",
+    "train_fingerprint",
+    "test",
+)
 
 
 @dataclass(frozen=True)
@@ -131,6 +145,12 @@ class TuringExam(Exam[TuringItem]):
     view: str | None = option(None, "View to ask about; by default the first.")
     assume: tuple[str, ...] = option((), "Make only these assumptions, or all but -name.", repeated=True)
     no_assumptions: bool = option(False, "Learn from images that fit the whole history.")
+    operator: str = option(
+        "truth", "Who tells the truth: truth (the annotation), terminal or web (a person), file:F.", identity=False
+    )
+    answers: Path | None = option(
+        None, "File in which a person's answers are kept; by default turing-answers.jsonl.", identity=False
+    )
     test: Path | None = option(None, "Folder of a written test, instead of --data and --train.")
     key: Path | None = option(None, "The key of the written test.", identity=False)
     split: str | None = option(None, "Split to ask about; by default all scenes.")
@@ -156,6 +176,9 @@ class TuringExam(Exam[TuringItem]):
         if not self.smoothing >= 0:
             raise ConfigError(f"smoothing must not be negative, found {self.smoothing}")
         check_deadline(self.deadline)
+        choice = operator_choice(self.operator)
+        if self.answers is not None and not choice.is_person:
+            raise ConfigError("--answers keeps what a person says: it goes with --operator terminal or web")
         _ = self.options  # assumptions nobody knows are refused here
 
     @property
@@ -192,6 +215,7 @@ class TuringExam(Exam[TuringItem]):
             "vocabulary": source.vocabulary.name,
             "vocabulary_fingerprint": blake2b(words.encode(), digest_size=16).hexdigest(),
             "train_fingerprint": self.training_data(data).fingerprint,
+            **self._operator_identity(),
         }
 
     def source(self, data: Dataset) -> StreamSource:
@@ -222,6 +246,8 @@ class TuringExam(Exam[TuringItem]):
 
     def for_workers(self, folder: Path) -> Self:
         """The same exam with its corpus on disk, which all processes map."""
+        if operator_choice(self.operator).is_person:
+            raise ConfigError("a person answers one question at a time: leave --workers out")
         return self if self.corpora or self.test else changed(self, corpora=folder / "corpora")
 
     def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:
@@ -333,7 +359,8 @@ class TuringExam(Exam[TuringItem]):
         words = named_vocabulary(self.vocabulary, train)
         if self.halves and data.fingerprint != train.fingerprint:
             raise ConfigError("halves are of one dataset: leave the training data out, or give no halves")
-        if data.fingerprint != train.fingerprint:
+        choice = operator_choice(self.operator)
+        if choice.kind == "truth" and data.fingerprint != train.fingerprint:
             check_against(words, data)
         images = self._annotated(data, words, self.split, half=1)
         training = self._annotated(train, words, self.train_split, half=0)
@@ -343,7 +370,46 @@ class TuringExam(Exam[TuringItem]):
                 "give more training images, or a smaller --min-support"
             )
         source = QuestionSource(words, training, self.options, self.seed, self.corpora)
-        return EngineStreams(source, training, images, self.streams)
+        streams = EngineStreams(source, training, images, self.streams)
+        if choice.kind == "truth":
+            return streams
+        if choice.is_person:
+            return changed(streams, truth=self._person(data, words))
+        assert choice.file is not None
+        file, known = choice.file, set(images.ids.tolist())
+        answered = tuple(place for place in answered_streams(file) if place[0] in known and place[1] < self.streams)
+        if not answered:
+            raise DataError("no answer about an image of this data", file=file, field="scene_id")
+
+        def told(engine: Engine) -> Stream:
+            numbered = {"stream": engine.number, "seed": engine.seed}
+            return ask_all(engine, FromFile(file, engine.scene_id, words, **numbered, missing="stop"))
+
+        return changed(streams, truth=told, answered=answered)
+
+    def _person(self, data: Dataset, words: Vocabulary) -> Callable[[Engine], Stream]:
+        """Put streams to a person; whoever stops in the middle of one ends the command, and can go on later."""
+        choice = operator_choice(self.operator)
+        person = PersonOperator("web" if choice.kind == "web" else "terminal", self.answers or ANSWERS, self.view)
+
+        def answered(engine: Engine) -> Stream:
+            with keeping(person.answers):
+                stream = person(engine, data.scene(engine.scene_id), words)
+                if stream.halted == "operator":
+                    raise KeyboardInterrupt
+            return stream
+
+        return answered
+
+    def _operator_identity(self) -> dict[str, Any]:
+        """Who told the truth, where that was not the annotation; of a file also what stands in it."""
+        choice = operator_choice(self.operator)
+        if choice.kind == "truth":
+            return {}
+        if choice.file is None:
+            return {"operator": "person"}
+        hashed = blake2b(read_bytes(choice.file), digest_size=16).hexdigest()
+        return {"operator": "person", "operator_fingerprint": hashed}
 
     def _annotated(self, data: Dataset, words: Vocabulary, split: str | None, *, half: int) -> Columns:
         check_split(split, data)
@@ -363,6 +429,7 @@ def write_exam(
     key: Path,
     *,
     images: int | None = None,
+    training_pictures: bool = False,
     overwrite: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
@@ -374,22 +441,25 @@ def write_exam(
         folder: Where the test goes.
         key: File for the true answers, outside the folder.
         images: Only the first so many.
+        training_pictures: Hand out the pictures of the training images too.
         overwrite: Replace a test, and a key.
         on_progress: Called with streams made and streams in all.
     """
     exam.check(None, data)
-    source, items = exam.source(data), exam.items(data)
+    source, items, learned = exam.source(data), exam.items(data), exam.training_data(data)
     assert isinstance(source, EngineStreams)
     due = items if images is None else exam.limited(items, images)
-    streams = []
+    streams, left_out = [], {}
     for number, item in enumerate(due, start=1):
-        streams.append(item.stream)
+        try:
+            streams.append(item.stream)
+        except PictureError as error:  # shown to a person, who could not see it
+            left_out[item.scene_id] = str(error)
         if on_progress is not None:
             on_progress(number, len(due))
-    settings = {name: getattr(exam, name) for name in ("epsilon", "min_support", "questions")}
-    about: dict[str, Any] = {"data": data.path.name, "source": data.source, "data_fingerprint": data.fingerprint}
-    about |= {**exam.identity(data), "settings": settings}
-    del about["seed"]  # who has it can run the engine on, and see which answer leads to the next line
+    if not streams:
+        raise DataError(f"no picture could be read; the first: {next(iter(left_out.values()))}", file=data.path)
+    shown = views_of(learned, set(source.training.ids.tolist()), exam.view) if training_pictures else None
     name = write_test(
         folder,
         streams,
@@ -398,7 +468,8 @@ def write_exam(
         source.training,
         key=key,
         view=exam.view,
-        about=about,
+        about=_about(exam, source.vocabulary),
+        training_pictures=shown,
         overwrite=overwrite,
     )
     return {
@@ -408,6 +479,25 @@ def write_exam(
         "images": len({stream.scene_id for stream in streams}),
         "streams": len(streams),
         "questions": sum(len(stream.history) for stream in streams),
+        "reading_ahead": plain(reading_ahead(streams, source.vocabulary)),
+        "left_out": left_out,
+    }
+
+
+def _about(exam: TuringExam, vocabulary: Vocabulary) -> dict[str, Any]:
+    """What a written test says of itself: how questions were chosen, and how the test is to be put.
+
+    Not the seed, with which the engine could be run on to see which answer leads to the next line, nor what data,
+    split, world or file it was made from.
+    """
+    return {
+        "vocabulary": vocabulary.name,
+        "settings": {name: getattr(exam, name) for name in ("epsilon", "min_support", "questions")},
+        "assumptions": asdict(exam.options.assumptions),
+        "smoothing": exam.smoothing,
+        "closed": exam.closed,
+        "withhold": exam.withhold,
+        "deadline": exam.deadline,
     }
 
 

@@ -88,6 +88,8 @@ def item_records(stream: Stream, vocabulary: Vocabulary) -> ItemRecords:
         "right": [step.right for step in steps],
         "seconds": [round(step.seconds, 6) for step in steps],
     }
+    if any(step.box for step in steps):
+        columns["box"] = [json.dumps(step.box) if step.box else "" for step in steps]
     return ItemRecords({"stream": stream.number, "halted": stream.halted}, columns)
 
 

@@ -137,12 +137,16 @@ class EngineStreams:
         training: The annotated images they are learned from.
         images: Those asked about.
         number: Streams an image.
+        truth: Answers a whole stream in place of the annotation of the image: a person, or a file.
+        answered: (scene id, number) of the only streams that there are answers about; None for all.
     """
 
     source: QuestionSource
     training: Columns
     images: Columns
     number: int = 1
+    truth: Callable[[Engine], Stream] | None = None
+    answered: tuple[tuple[str, int], ...] | None = None
     _streams: dict[tuple[str, int], Stream] = field(default_factory=dict, repr=False)
 
     @property
@@ -154,14 +158,18 @@ class EngineStreams:
     def places(self) -> tuple[tuple[str, int], ...]:
         """(scene id, number) of every stream; images in an order dealt by their ids: the first few are fair."""
         scenes = sorted(self._rows, key=lambda scene: blake2b(scene.encode(), digest_size=8).digest())
-        return tuple((scene, number) for scene in scenes for number in range(self.number))
+        places = tuple((scene, number) for scene in scenes for number in range(self.number))
+        return places if self.answered is None else tuple(place for place in places if place in self.answered)
 
     def stream(self, scene_id: str, number: int) -> Stream:
         """Make a stream, or give the one that was made for a model before."""
         place = scene_id, number
         if place in self._streams:
             return self._streams[place]
-        stream = self.source.stream(self.images.image(self._rows[scene_id]), number)
+        if self.truth is not None:
+            stream = self.truth(self.source.engine(scene_id, number))
+        else:
+            stream = self.source.stream(self.images.image(self._rows[scene_id]), number)
         if len(self._streams) < _MOST_STREAMS:
             self._streams[place] = stream
         return stream

@@ -14,7 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from sightline.errors import DataError
-from sightline.exams.turing.stream.steps import Stream, steps_to_json
+from sightline.exams.turing.stream.steps import Stream, read_box, steps_to_json
 from sightline.exams.turing.vocabulary.english import REGION_WORD
 from sightline.exams.turing.vocabulary.regions import place
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
@@ -109,6 +109,7 @@ class Line:
         truth: ``yes``, ``no`` or ``ambiguous``.
         label: What a positive uniqueness question labelled: ``person 1``.
         object_id: Which object of the scene that is, where anybody knows.
+        box: Where it is, fractions of the image, where a person said so.
         story: Number of its story line, from 1.
         reply: A model's answer: ``yes``, ``no``, ``abstain``, ``unparsed`` or ``late``; None where not asked.
     """
@@ -124,6 +125,7 @@ class Line:
     object_id: str | None = None
     story: int = 1
     reply: str | None = None
+    box: Box | None = None
 
     @property
     def decided(self) -> bool:
@@ -251,4 +253,13 @@ def _line(row: Mapping[str, Any], box: Sequence[float] | None) -> Line:
         object_id=row.get("object_id") or None,
         story=int(row.get("story") or 1),
         reply=row.get("answer") or None,
+        box=_box(row.get("box")),
     )
+
+
+def _box(told: Any) -> Box | None:
+    """The box of a row, a list or its JSON; None where it is empty or no box."""
+    try:
+        return read_box(json.loads(told) if isinstance(told, str) and told else told or None)
+    except ValueError:
+        return None

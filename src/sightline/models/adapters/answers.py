@@ -15,8 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sightline.documents import read_json_lines
 from sightline.errors import DataError, ModelError
 from sightline.exams.relations.unmatched import other_boxes, other_images, other_pairs
+from sightline.exams.turing.conversation import LATE, RecordedReply
 from sightline.geometry import iou_matrix
 from sightline.hints import did_you_mean
 from sightline.models.adapters.answer_fields import (
@@ -284,6 +286,7 @@ class TuringAnswers:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._answers: dict[tuple[str, int, int], str | bool] = {}
+        timed = _times(path)
         self._place: tuple[str, int, int] | None = None
         first, frame = read_answers(path, TURING_FIELDS, dict.fromkeys(TURING_FIELDS, pl.Object), others=True)
         for row, (scene, stream, step, answer) in enumerate(frame.iter_rows(), start=first):
@@ -291,6 +294,9 @@ class TuringAnswers:
                 place = f"{scene}, stream {stream}, step {step}"
                 raise DataError("answered twice", file=path, row=row, field="step", found=place)
             self._answers[scene, stream, step] = answer
+            if (scene, stream, step) in timed:
+                seconds, late = timed[scene, stream, step]
+                self._answers[scene, stream, step] = RecordedReply(str(answer), seconds=seconds, late=late)
 
     def check_turing(self, spec: TuringSpec) -> None:
         """ModelError unless some answer is about one of the exam's images."""
@@ -310,6 +316,17 @@ class TuringAnswers:
         if self._place is None:
             raise ModelError(f"{self.path}: nobody told which stream and step the question is of")
         return self._answers.get(self._place, ABSTAIN)
+
+
+def _times(path: Path) -> dict[tuple[object, object, object], tuple[float, bool]]:
+    """Seconds and lateness of the answers in a proctor's log; empty for any other file."""
+    if path.suffix.lower() != ".jsonl":
+        return {}
+    return {
+        (row.get("scene_id"), row.get("stream"), row.get("step")): (float(row["seconds"]), row["status"] == LATE)
+        for _, row in read_json_lines(path)
+        if row.get("status") in ("accepted", LATE) and isinstance(row.get("seconds"), int | float)
+    }
 
 
 class ViewpointAnswers:

@@ -20,9 +20,9 @@ from sightline.errors import ConfigError
 from sightline.exams.turing.estimate.estimator import EstimatesArrays, Estimator, Forks, QuestionOptions
 from sightline.exams.turing.logic.knowledge import Knowledge, Rules
 from sightline.exams.turing.logic.profiles import profiles_of
-from sightline.exams.turing.stream.operators import Operator, StoppedError
+from sightline.exams.turing.stream.operators import Locates, Operator, StoppedError
 from sightline.exams.turing.stream.steps import Step, Stream
-from sightline.exams.turing.vocabulary.questions import History, Label, Question, Truth, labels_of, next_label
+from sightline.exams.turing.vocabulary.questions import Box, History, Label, Question, Truth, labels_of, next_label
 from sightline.exams.turing.vocabulary.vocabulary import ObjectType, Vocabulary
 
 
@@ -185,15 +185,22 @@ class Engine:
                 self._halted = None if self._pending else "exhausted"
         return self._pending
 
-    def take(self, truth: Truth, object_id: str | None = None) -> Step:
-        """Note the operator's answer to the proposed question, and which object it labelled if that is known."""
+    def take(self, truth: Truth, object_id: str | None = None, box: Box | None = None) -> Step:
+        """Note the operator's answer to the proposed question, and which object it labelled if that is known.
+
+        Args:
+            truth: The answer.
+            object_id: Id of the object it labelled.
+            box: Where that object is, xyxy in fractions of the image, if a person said so.
+        """
         proposed = self.propose()
         if proposed is None:
             raise ConfigError(f"nothing was asked: the stream is at its end ({self._halted})")
         question, label = proposed.question, None
         if question.labels_if(truth is Truth.YES):
             label = next_label(question.type, self.labels)
-        step = replace(proposed, truth=truth, label=label, object_id=object_id if label else None)
+        object_id, box = (object_id, box) if label else (None, None)
+        step = replace(proposed, truth=truth, label=label, object_id=object_id, box=box)
         if step.decided:
             self._estimator.learn(question, truth is Truth.YES)
         self._past.append((self._state, proposed))
@@ -318,7 +325,9 @@ def ask_all(engine: Engine, operator: Operator, on_stop: Callable[[str], None] |
     """
     while (step := engine.propose()) is not None:
         try:
-            engine.take(*operator.answer(step.question, engine.history))
+            truth, object_id = operator.answer(step.question, engine.history)
+            box = operator.box(step.question, engine.history) if isinstance(operator, Locates) else None
+            engine.take(truth, object_id, box)
         except StoppedError as stopped:
             if on_stop is not None:
                 on_stop(str(stopped))

@@ -11,8 +11,10 @@ from sightline.documents import read_json_lines
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.turing.annotations.columns import Annotation
 from sightline.exams.turing.annotations.semantics import answer, walk
+from sightline.exams.turing.stream.steps import read_box
 from sightline.exams.turing.vocabulary.english import parse, say
 from sightline.exams.turing.vocabulary.questions import (
+    Box,
     History,
     Question,
     Truth,
@@ -37,6 +39,14 @@ class Operator(Protocol):
 
     def answer(self, question: Question, history: History) -> tuple[Truth, str | None]:
         """The truth, and for a positive uniqueness question the id of the object it is about, if known."""
+
+
+@runtime_checkable
+class Locates(Protocol):
+    """An operator that also says where the object is that a positive uniqueness question labels."""
+
+    def box(self, question: Question, history: History) -> Box | None:
+        """Its box, xyxy in fractions of the image; None where that was not told."""
 
 
 class GroundTruth:
@@ -70,6 +80,7 @@ class _AnswerRow(NamedTuple):
     number: int
     truth: Truth
     object_id: str | None
+    box: Box | None
 
 
 class FromFile:
@@ -77,15 +88,17 @@ class FromFile:
 
     Each line has ``scene_id``, ``question`` (structured, or in English with ``region``: a name of the vocabulary,
     a box in fractions of the image, or null where it speaks of none) and ``answer`` (yes, no or ambiguous);
-    ``object_id`` where it is known, and ``labels``: those given before ("person 1"), without which the line counts
-    whatever was labelled. A label in the file means the object that a stream labels so: the file fits streams of
-    the same seed.
+    ``object_id`` and ``box`` (fractions of the image) where they are known, and ``labels``: those given before
+    ("person 1"), without which the line counts whatever was labelled. A label in the file means the object that a
+    stream labels so: the file fits streams of the same seed.
 
     Args:
-        path: The file; lines about other scenes are passed over, and lines of other streams (``stream``).
+        path: The file; lines about other scenes are passed over, and lines of other streams and seeds (``stream``,
+            ``seed``).
         scene_id: The image.
         vocabulary: What the questions speak of.
         stream: Number of the stream; None where the file has one of the scene at most.
+        seed: Of the stream; None where the file has one at most.
         missing: What to do about a question that is not in the file: ``raise`` a DataError, or ``stop`` the stream.
     """
 
@@ -96,6 +109,7 @@ class FromFile:
         vocabulary: Vocabulary,
         *,
         stream: int | None = None,
+        seed: int | None = None,
         missing: Literal["raise", "stop"] = "raise",
     ) -> None:
         if missing not in ("raise", "stop"):
@@ -103,23 +117,34 @@ class FromFile:
         self._path, self._scene_id, self._missing, self._vocabulary = Path(path), scene_id, missing, vocabulary
         self._rows: dict[tuple[Question, int | None], _AnswerRow] = {}
         for number, row in read_json_lines(self._path):
-            ours = stream is None or row.get("stream") in (None, stream)
+            ours = all(
+                wanted is None or row.get(name) in (None, wanted)
+                for name, wanted in (("stream", stream), ("seed", seed))
+            )
             wrong = partial(DataError, file=self._path, row=number)
             if _text(row, "scene_id", wrong) == scene_id and ours:
                 self._add(row, number, wrong)
         if not self._rows:
-            raise DataError("no line about this scene", file=self._path, field="scene_id", expected=scene_id)
+            raise DataError(_nothing(stream, seed), file=self._path, field="scene_id", expected=scene_id)
 
     def answer(self, question: Question, history: History) -> tuple[Truth, str | None]:
         """What the file says."""
-        given = sum(label.type == question.type for label in labels_of(history))
-        row = self._rows.get((question, given)) or self._rows.get((question, None))
+        row = self._row(question, history)
         if row is not None:
             return row.truth, row.object_id
         said = f"no answer about scene {self._scene_id} to {say(question, self._vocabulary)!r}"
         if self._missing == "stop":
             raise StoppedError(f"{self._path}: {said}")
         raise DataError(said, file=self._path)
+
+    def box(self, question: Question, history: History) -> Box | None:
+        """Where the file says that the labelled object is."""
+        row = self._row(question, history)
+        return None if row is None else row.box
+
+    def _row(self, question: Question, history: History) -> _AnswerRow | None:
+        given = sum(label.type == question.type for label in labels_of(history))
+        return self._rows.get((question, given)) or self._rows.get((question, None))
 
     def _add(self, row: Mapping[str, Any], number: int, wrong: Refusal) -> None:
         question = _question(row, self._vocabulary, wrong)
@@ -128,11 +153,25 @@ class FromFile:
             raise wrong("not an answer", field="answer", expected="yes, no or ambiguous", found=row["answer"])
         object_id = None if row.get("object_id") is None else _text(row, "object_id", wrong)
         key = question, _before(row, question, wrong)
-        new = _AnswerRow(number, Truth(word), object_id)
+        try:
+            box = read_box(row.get("box"))
+        except ValueError as error:
+            raise wrong(str(error), field="box") from None
+        new = _AnswerRow(number, Truth(word), object_id, box)
         old = self._rows.setdefault(key, new)
         if old.truth is not new.truth:
             problem = f"answered otherwise in row {old.number}"
             raise wrong(problem, field="answer", expected=old.truth.value, found=word)
+
+
+def _nothing(stream: int | None, seed: int | None) -> str:
+    """What a file without a fitting line lacks.
+
+    >>> _nothing(None, None), _nothing(1, 7)
+    ('no line about this scene', 'no line about this scene, stream 1, seed 7')
+    """
+    named = [f"{name} {value}" for name, value in (("stream", stream), ("seed", seed)) if value]
+    return ", ".join(["no line about this scene", *named])
 
 
 def _question(row: Mapping[str, Any], vocabulary: Vocabulary, wrong: Refusal) -> Question:

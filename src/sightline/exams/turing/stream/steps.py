@@ -10,6 +10,7 @@ from typing import Any, Final
 from sightline.errors import DataError, SightlineError
 from sightline.exams.turing.vocabulary.english import say
 from sightline.exams.turing.vocabulary.questions import (
+    Box,
     History,
     Label,
     Question,
@@ -42,6 +43,7 @@ class Step:
             no model is asked them.
         label: The label a positive uniqueness question gave.
         object_id: Which object of the scene that is, where the operator knows.
+        box: Where it is, xyxy in fractions of the image, where a person said so; of annotated objects the id tells.
         story: Number of the story line it belongs to, from 1: a new one begins where the search for an object does.
         among: Unpredictable questions it was drawn from.
         reply: What a model replied, one of `conversation.REPLIES`; empty where none was asked.
@@ -56,6 +58,7 @@ class Step:
     truth: Truth | None = None
     label: Label | None = None
     object_id: str | None = None
+    box: Box | None = None
     story: int = 1
     among: int = 0
     reply: str = ""
@@ -117,6 +120,7 @@ def steps_to_json(stream: Stream, vocabulary: Vocabulary) -> list[dict[str, Any]
                 "labels": list(labels),
                 "label": label,
                 "object_id": step.object_id,
+                "box": None if step.box is None else list(step.box),
                 "story": step.story,
                 "among": step.among,
                 "question": question_to_json(step.question, vocabulary),
@@ -138,6 +142,7 @@ def step_from_json(row: Mapping[str, Any], vocabulary: Vocabulary) -> Step:
             truth=Truth(row["answer"]),
             label=None if row["label"] is None else parse_label(row["label"], vocabulary),
             object_id=row["object_id"],
+            box=read_box(row.get("box")),
             story=int(row["story"]),
             among=int(row["among"]),
         )
@@ -146,3 +151,20 @@ def step_from_json(row: Mapping[str, Any], vocabulary: Vocabulary) -> Step:
         raise DataError(f"not a step: {reason}", row=number) from error
     except SightlineError as error:
         raise DataError(str(error), row=number) from error
+
+
+def read_box(value: Any) -> Box | None:
+    """A box of JSON, xyxy in fractions of the image, None for null; ValueError where it is none.
+
+    >>> read_box([0, 0.25, 0.5, 1])
+    (0.0, 0.25, 0.5, 1.0)
+    """
+    if value is None:
+        return None
+    numbers = isinstance(value, list | tuple) and all(
+        isinstance(v, int | float) and not isinstance(v, bool) for v in value
+    )
+    if not numbers or len(value) != 4 or not (0 <= value[0] < value[2] <= 1 and 0 <= value[1] < value[3] <= 1):
+        raise ValueError(f"not a box x0, y0, x1, y1 in fractions of the image: {value!r}")
+    x0, y0, x1, y1 = map(float, value)
+    return x0, y0, x1, y1

@@ -3,13 +3,15 @@
 The folder holds ``questions.jsonl`` (a line a question, in order), ``pictures/``, ``vocabulary.yaml``,
 ``all_questions.jsonl`` (every question of at most one attribute that could have been asked), ``training/`` (the
 annotations the questions were learned from) and ``test.json``. No answer stands in it, nor chances, since those
-were estimated given the answers before; ambiguous questions are left out. Images are called by the test's id and a
-number, since the dataset's own ids may tell what is in them; the key has both.
+were estimated given the answers before; ambiguous questions are left out. Nothing in it leads back to the data:
+images are called by the test's id and a number, in an order that follows from the pictures alone, training images
+by a number, in an order that follows from their annotations, objects by their places; names of files, splits,
+worlds and seeds and fingerprints of data stay out. The key has the dataset's ids beside the test's.
 
 What the questions themselves betray no file can hide: one about "person 1" shows that the uniqueness question
 before it was answered yes, a search that goes on there shows that it was not, and one that stays with a type and a
-region that something was found. An answer must therefore not depend on later lines; whoever cannot trust
-competitors with that hands out one line at a time, as the exam does when it asks a model itself.
+region that something was found (`lookahead` measures how much). An answer must therefore not depend on later lines;
+whoever cannot trust competitors with that hands out one line at a time (`people.proctor`).
 """
 
 from __future__ import annotations
@@ -17,16 +19,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sightline.documents import read_json_lines, read_json_object
 from sightline.errors import ConfigError, DataError, SightlineError
-from sightline.exams.turing.annotations.columns import Columns, read_columns, write_columns
+from sightline.exams.turing.annotations.columns import Columns, read_columns, subset, write_columns
 from sightline.exams.turing.annotations.semantics import walk
 from sightline.exams.turing.stream.engine import Candidates, attribute_sets
 from sightline.exams.turing.stream.steps import Step, Stream, step_from_json, steps_to_json
@@ -44,6 +48,7 @@ from sightline.exams.turing.vocabulary.questions import (
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
 from sightline.files import atomic_write, read_bytes, refuse_outside, staged_folder
 from sightline.plain import plain
+from sightline.scenes import View
 from sightline.store import Dataset, Tables
 from sightline.store.encodings import encode
 from sightline.typed import typed
@@ -125,6 +130,7 @@ def write_test(
     key: str | Path,
     view: str | None = None,
     about: Mapping[str, Any] | None = None,
+    training_pictures: Mapping[str, View] | None = None,
     overwrite: bool = False,
 ) -> str:
     """Write a test and its key, whole or not at all; returns the test's id.
@@ -139,6 +145,7 @@ def write_test(
         key: File for the answers, outside the folder.
         view: Which view to show; by default the first.
         about: Notes for the readers, JSON values.
+        training_pictures: Pictures of training images to hand out too, by scene id.
         overwrite: Replace a test, and a key.
     """
     folder, key = Path(folder).resolve(), Path(key).resolve()
@@ -150,8 +157,8 @@ def write_test(
         raise ConfigError("two streams of one image have the same number")
     _refuse_truth(streams, training, vocabulary)
     with staged_folder(folder, owned=OWNED, marker=MARKER, overwrite=overwrite) as stage:
-        numbers = {scene: f"{i:06d}" for i, scene in enumerate(dict.fromkeys(s.scene_id for s in streams))}
-        pictures = _write_pictures(stage, numbers, dataset, view)
+        numbers, pictures = _write_pictures(stage, streams, dataset, vocabulary, view)
+        streams = sorted(streams, key=lambda s: (numbers[s.scene_id], s.number))
         lines = [
             row
             for stream in streams
@@ -167,11 +174,17 @@ def write_test(
         atomic_write(stage / VOCABULARY, words)
         atomic_write(stage / SINGLES, _jsonl(single_questions(vocabulary)))
         (stage / TRAINING).mkdir()
-        write_columns(training, vocabulary, stage / TRAINING)
+        anonymous, order = anonymous_columns(training)
+        write_columns(anonymous, vocabulary, stage / TRAINING)
+        if training_pictures is not None:
+            _write_training_pictures(
+                stage, dict(zip(anonymous.ids, training.ids[order], strict=True)), training_pictures
+            )
         head = {"format": FORMAT, "id": name, "questions": len(lines), "about": plain(about or {})}
         atomic_write(stage / MARKER, json.dumps(head, indent=2, ensure_ascii=False).encode())
         key.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(key, _jsonl(row for s in streams for row in _answers(s, vocabulary, name, images)))
+        facts = {"test": name, "data_fingerprint": dataset.fingerprint}
+        atomic_write(key, _jsonl(row for s in streams for row in _answers(s, vocabulary, facts, images)))
     return name
 
 
@@ -297,12 +310,12 @@ def _questions(stream: Stream, image: str, vocabulary: Vocabulary, picture: str 
 
 
 def _answers(
-    stream: Stream, vocabulary: Vocabulary, test: str, images: Mapping[str, str]
+    stream: Stream, vocabulary: Vocabulary, facts: Mapping[str, Any], images: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """All steps, the ambiguous ones too; an operator can read them back from the file."""
     for row in steps_to_json(stream, vocabulary):
         yield {
-            "test": test,
+            **facts,
             "scene_id": stream.scene_id,
             "image": images[stream.scene_id],
             "stream": stream.number,
@@ -321,20 +334,64 @@ def _fingerprint(folder: Path, asked: bytes, words: bytes, pictures: Iterable[st
     return digest.hexdigest()[:16]
 
 
-def _write_pictures(stage: Path, numbers: Mapping[str, str], dataset: Dataset, view: str | None) -> dict[str, str]:
-    """Scene id → file within the folder, named by the scene's number, for scenes that have a picture."""
+def _write_pictures(
+    stage: Path, streams: Sequence[Stream], dataset: Dataset, vocabulary: Vocabulary, view: str | None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Scene id → number in the test, and → file within the folder for scenes that have a picture.
+
+    Images are numbered by the hash of their picture, without one by that of their questions: an order of theirs in
+    the data, or by their ids, would tell of those.
+    """
     (stage / PICTURES).mkdir()
-    files: dict[str, str] = {}
-    for scene_id, number in numbers.items():
+    encoded: dict[str, tuple[bytes, str] | None] = {}
+    hashes: dict[str, bytes] = {}
+    for scene_id in dict.fromkeys(stream.scene_id for stream in streams):
         scene = dataset.scene(scene_id)
         views = [v for v in scene.views if view is None or v.id == view]
         if not views:
             raise DataError("no such view", row=scene_id, expected=[v.id for v in scene.views], found=view)
-        if views[0].load_image is not None:
-            data, suffix = encode("image", views[0].image())
-            files[scene_id] = f"{PICTURES}/{number}{suffix}"
+        encoded[scene_id] = None if views[0].load_image is None else encode("image", views[0].image())
+        asked = [list(_questions(s, "", vocabulary, None)) for s in streams if s.scene_id == scene_id]
+        shown = encoded[scene_id]
+        hashes[scene_id] = hashlib.sha256(json.dumps(plain(asked)).encode() if shown is None else shown[0]).digest()
+    numbers = {scene: f"{i:06d}" for i, scene in enumerate(sorted(hashes, key=hashes.__getitem__))}
+    files: dict[str, str] = {}
+    for scene_id, shown in encoded.items():
+        if shown is not None:
+            data, suffix = shown
+            files[scene_id] = f"{PICTURES}/{numbers[scene_id]}{suffix}"
             atomic_write(stage / files[scene_id], data)
-    return files
+    return numbers, files
+
+
+def _write_training_pictures(stage: Path, scenes: Mapping[str, str], views: Mapping[str, View]) -> None:
+    """Write the pictures of training images, named as their annotations are."""
+    folder = stage / TRAINING / PICTURES
+    folder.mkdir()
+    for name, scene_id in scenes.items():
+        view = views[scene_id]
+        if view.load_image is not None:
+            data, suffix = encode("image", view.image())
+            atomic_write(folder / f"{name}{suffix}", data, sync=False)
+
+
+def anonymous_columns(columns: Columns) -> tuple[Columns, NDArray[np.int64]]:
+    """The same annotations without names: images numbered in an order that follows from what is known of them.
+
+    Also the rows they had before, in the new order. Objects are called by their places in their image.
+    """
+    hashes = []
+    for i in range(len(columns)):
+        image, digest = columns.image(i), hashlib.sha256()
+        for name in ("types", "crowd", "yes", "no", "seen", "holds", "fails"):
+            digest.update(np.ascontiguousarray(getattr(image, name)).tobytes())
+        hashes.append(digest.digest())
+    order = np.array(sorted(range(len(columns)), key=hashes.__getitem__), dtype=np.int64)
+    chosen = subset(columns, order)
+    sizes = np.diff(chosen.starts)
+    places = np.array([str(k) for n in sizes.tolist() for k in range(n)], dtype=object)
+    ids = np.array([f"{i:06d}" for i in range(len(chosen))], dtype=object)
+    return replace(chosen, ids=ids, objects=places), order
 
 
 def _read_line(row: Mapping[str, Any], vocabulary: Vocabulary, file: Path, number: int) -> tuple[Place, Question]:

@@ -1,0 +1,1 @@
+"""People in the Turing exam: operators who tell the truth, those who are examined, and the proctor of a test."""
