@@ -26,6 +26,7 @@ from sightline.text import counted
 
 if TYPE_CHECKING:
     from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
+    from sightline.store import Dataset
 
 _GUESSABLE = 1_000_000
 """Seeds below it are soon tried."""
@@ -191,7 +192,6 @@ def write(
     from sightline.exams.turing.people.operator import operator_choice
     from sightline.exams.turing.vocabulary.files import named_vocabulary
     from sightline.generation import open_any
-    from sightline.generation.open import is_generated
 
     opened = open_any(data, allow_outside=allow_outside)
     learned = opened if train is None else open_any(train)
@@ -231,10 +231,9 @@ def write(
         )
     for scene, why in facts["left_out"].items():
         _note(f"{scene} left out: {why}")
-    seed_used = (opened.recipe or {}).get("seed") if is_generated(opened) else None
-    if isinstance(seed_used, int) and seed_used < _GUESSABLE:
+    if (guessable := guessable_seed(opened)) is not None:
         _note(
-            f"the scenes were generated with seed {seed_used}: whoever tries it has them again, with their truth; "
+            f"the scenes were generated with seed {guessable}: whoever tries it has them again, with their truth; "
             "for a test that matters generate them with a --seed nobody would try"
         )
     if json:
@@ -392,6 +391,14 @@ def corpus(
         print_json(facts | {"fingerprint": built.fingerprint})
         return
     out.print(f"{counted(len(built), 'image')} in the words of {words.name}: wrote {to}")
+
+
+def guessable_seed(data: Dataset) -> int | None:
+    """The seed of generated scenes, where it is one that is soon tried; None for all other data."""
+    from sightline.generation.open import is_generated
+
+    seed = (data.recipe or {}).get("seed") if is_generated(data) else None
+    return seed if isinstance(seed, int) and seed < _GUESSABLE else None
 
 
 def _note(text: str) -> None:

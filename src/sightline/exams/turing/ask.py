@@ -148,6 +148,9 @@ def ask(
     if corpus is not None:
         learned = corpus if isinstance(corpus, Corpus) else Corpus.open(Path(corpus))
     else:
+        if train is None and not len(opened.scan("objects").limit(1).collect()):
+            expected = "annotated images: --train DATA, or --corpus"
+            raise DataError("nothing is annotated here to learn from", file=opened.path, expected=expected)
         train = opened if train is None else train if isinstance(train, Dataset) else open_any(Path(train))
         words = named_vocabulary(vocabulary, train, on_note)
         columns = annotate(train, words, split=train_split, view=view, closed=closed)

@@ -88,9 +88,9 @@ def item_records(stream: Stream, vocabulary: Vocabulary) -> ItemRecords:
         "right": [step.right for step in steps],
         "seconds": [round(step.seconds, 6) for step in steps],
     }
-    if any(step.box for step in steps):
-        columns["box"] = [json.dumps(step.box) if step.box else "" for step in steps]
-    return ItemRecords({"stream": stream.number, "halted": stream.halted}, columns)
+    facts: dict[str, Any] = {"stream": stream.number, "halted": stream.halted}
+    boxes = {str(step.label): step.box for step in steps if step.label is not None and step.box is not None}
+    return ItemRecords(facts | ({"boxes": json.dumps(boxes)} if boxes else {}), columns)
 
 
 def asked_rows(rows: pl.DataFrame) -> pl.DataFrame:

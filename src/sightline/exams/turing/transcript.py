@@ -253,13 +253,14 @@ def _line(row: Mapping[str, Any], box: Sequence[float] | None) -> Line:
         object_id=row.get("object_id") or None,
         story=int(row.get("story") or 1),
         reply=row.get("answer") or None,
-        box=_box(row.get("box")),
+        box=_box(row),
     )
 
 
-def _box(told: Any) -> Box | None:
-    """The box of a row, a list or its JSON; None where it is empty or no box."""
+def _box(row: Mapping[str, Any]) -> Box | None:
+    """Where a person said that the object is which a question labelled; None where nobody did."""
     try:
-        return read_box(json.loads(told) if isinstance(told, str) and told else told or None)
-    except ValueError:
+        boxes = json.loads(row["boxes"]) if row.get("boxes") and row.get("label") else {}
+        return read_box(row.get("box") or boxes.get(row.get("label")))
+    except (ValueError, AttributeError, TypeError):
         return None

@@ -207,7 +207,7 @@ def test_the_terminal_asks_where_a_labelled_object_is(tmp_path: Path, capsys: py
     assert labelled[0].box is not None
     assert labelled[0].box[:2] == (0, 0)
     shown = capsys.readouterr().err
-    for reason in ("could not convert", "nothing is annotated", "outside the picture", "upper left one"):
+    for reason in ("two or four numbers", "nothing is annotated", "outside the picture", "upper left one"):
         assert reason in shown
 
 

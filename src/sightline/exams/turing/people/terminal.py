@@ -135,11 +135,18 @@ def _mark(session: TruthSession, drawn: Image.Image, read: Read) -> Mark | None:
         if not given:
             return None
         try:
-            mark = pixel_mark([float(word) for word in given], drawn.size)
+            mark = pixel_mark(_numbers(given), drawn.size)
             session.locate(question.question, mark)  # refused here, while it can be typed again
             return mark
         except (ValueError, ConfigError) as error:
             print_line(f"     {error}")
+
+
+def _numbers(words: list[str]) -> list[float]:
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        raise ValueError("two or four numbers, please") from None
 
 
 def pixel_mark(numbers: list[float], size: tuple[int, int]) -> Mark:
