@@ -231,6 +231,17 @@ def _written_test(folder: Path, call: Call) -> None:
     shutil.rmtree(folder / "data")
 
 
+def _operators(folder: Path, _: Call) -> None:
+    """Answers of two operators about the same questions."""
+    for name, words in (("a", ("yes", "no", "yes", "ambiguous")), ("b", ("yes", "no", "no", "yes"))):
+        rows = [
+            {"scene_id": f"s{i // 2}", "seed": 0, "stream": 0, "question": {"type": "exist", "object_type": str(i)}}
+            | {"answer": word, "object_id": None, "box": [0.1, 0.2, 0.5, 0.6], "labels": ["ball 1"]}
+            for i, word in enumerate(words)
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
 def _viewed(folder: Path, call: Call) -> None:
     """Scenes with viewpoints, and what a detector and a reader of viewpoints said of them in files."""
     data = viewpoint_runs.scenes(folder / "data", 6)
@@ -414,6 +425,9 @@ AREAS: dict[str, Area] = {
             ("exam", "predicates", "--data", DATA, "--model", "predicates_majority", "--out", "{d}/runs"),
         ),
         0.5,
+    ),
+    "operators": Area(
+        "answers", _operators, (("turing", "agree", "{d}/a.jsonl", "{d}/b.jsonl", "--out", "{o}.jsonl"),), 0.5
     ),
     "written test": Area(
         "tests",

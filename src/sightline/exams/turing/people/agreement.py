@@ -8,7 +8,7 @@ the share of agreement over these questions is a fair one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -165,7 +165,7 @@ def settle_by(third: str | Path | None) -> Settle:
     return settle
 
 
-Key = tuple[str, Any, Any, str, str]
+Key = tuple[str, str, str, str, str]
 """Scene, seed, stream, question, and the labels given before it: two lines of one key answer one question."""
 
 
@@ -184,6 +184,6 @@ def _answers(path: Path) -> dict[Key, dict[str, Any]]:
 
 
 def _key(row: Mapping[str, Any]) -> Key:
-    question = json.dumps(row["question"], sort_keys=True)
-    labels: Iterable[Any] = row.get("labels") or ()
-    return row["scene_id"], row.get("seed"), row.get("stream"), question, json.dumps(list(labels))
+    told = (row.get("seed"), row.get("stream"), row["question"], row.get("labels") or [])
+    seed, stream, question, labels = (json.dumps(value, sort_keys=True) for value in told)
+    return row["scene_id"], seed, stream, question, labels
