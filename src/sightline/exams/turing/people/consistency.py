@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from sightline.exams.turing.stream.implied import Knowledge
+from sightline.exams.turing.logic.knowledge import Knowledge
 from sightline.exams.turing.stream.steps import Step
 from sightline.exams.turing.vocabulary.questions import Box, Label, Truth
 from sightline.exams.turing.vocabulary.vocabulary import Vocabulary

@@ -86,7 +86,7 @@ class TruthSitting:
         hue = None if line is None else transcript.hue(line)
         region = None
         if line is not None and line.region is not None and hue is not None:
-            region = {"box": list(line.region), "name": hue.name, "colour": hue.css}
+            region = {"box": list(line.region), "name": hue.letter, "colour": hue.css}
         marked = line is not None and session.marks(Truth.YES)
         return {
             "kind": "truth",
