@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -285,3 +286,21 @@ def test_a_person_operator_asks_whole_streams(tmp_path: Path) -> None:
     assert [s.truth for s in stream.steps] == [NO, NO]
     kept = PersonAnswers(tmp_path / "a.jsonl", "p", WORDS)
     assert len(kept.rows()) == 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_is_said_is_taken_up_again(tmp_path: Path, seed: int) -> None:
+    """Also by somebody who says anything, marks anywhere, and keeps what contradicts itself."""
+    rng = random.Random(seed)
+    asked = session(tmp_path, photo(f"p{seed}"), seed=seed)
+    for _ in range(25):
+        if asked.question is None:
+            break
+        x, y = rng.uniform(0, 0.8), rng.uniform(0, 0.8)
+        asked.answer(rng.choice((YES, NO, OPEN)), Mark(box=(x, y, x + 0.15, y + 0.15)))
+        if rng.random() < 0.15:
+            asked.undo()
+    again = session(tmp_path, photo(f"p{seed}"), seed=seed)
+    assert again.resume() == len(asked.engine.stream().steps)
+    assert again.engine.stream() == asked.engine.stream()
+    assert again.question == asked.question

@@ -58,7 +58,7 @@ class PersonAnswers:
             "question": question_to_json(step.question, self.vocabulary),
             "answer": step.truth.value if step.truth else None,
             "object_id": step.object_id,
-            "box": None if step.box is None else [round(v, 4) for v in step.box],
+            "box": None if step.box is None else list(step.box),
             "labels": labels,
         }
         self._write([*self.rows(), row])

@@ -104,7 +104,7 @@ class TruthSession:
         marked = None if mark is None or not self.marks(truth) else self.locate(proposed.question, mark)
         labels = [str(label) for label in self.engine.labels]
         object_id, box = marked or (None, None)
-        step = self.engine.take(truth, object_id, box)
+        step = self.engine.take(truth, object_id, None if box is None else _rounded(box))
         self.answers.add(step, labels)
         self.conflicts = contradictions(self.engine.stream().steps, self.vocabulary)
         return step
@@ -182,6 +182,16 @@ def frame_for_person(scene: Scene, view: str | None) -> ImageFrame:
     if frame.image is None and not any(o.box is not None for o in frame.objects):
         raise PictureError(f"{scene.id}: neither a picture nor annotated objects to show")
     return frame
+
+
+def _rounded(box: Box) -> Box:
+    """A box to a ten thousandth of the image, as it is kept.
+
+    >>> _rounded((0.123456, 0, 0.5, 1))
+    (0.1235, 0, 0.5, 1)
+    """
+    x0, y0, x1, y1 = (round(v, 4) for v in box)
+    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else box
 
 
 def _holds(box: Box, x: float, y: float) -> bool:
