@@ -131,6 +131,7 @@ def take_all(
 ) -> None:
     """Take every exam that model and data allow, and say why not for the others."""
     from sightline.api import examine
+    from sightline.models.registry import is_person
 
     with (
         _tracked(track) as send,
@@ -146,7 +147,7 @@ def take_all(
             baselines=baselines,
             limit=limit,
             workers=workers,
-            show=_shown(json, workers),
+            show=_shown(json or any(map(is_person, model)), workers),
             names=name or (),
             resume=resume,
             overwrite=overwrite,

@@ -180,6 +180,18 @@ def test_a_contradiction_is_told_once(tmp_path: Path) -> None:
     assert not contradictions(steps, WORDS)
 
 
+def test_a_search_leaves_labelled_objects_out(tmp_path: Path) -> None:
+    told = []
+    for seed in range(12):
+        asked = session(tmp_path, seed=seed)
+        while asked.question is not None:
+            told.append((asked.question.question.kind, " ".join(asked.reminders())))
+            asked.answer(YES if asked.marks(YES) or len(told) % 2 else NO)
+    assert told[0][1] == "What is only partly visible there counts."
+    assert any(" 1 does not count: it has a label." in note for _, note in told)
+    assert not any(note for kind, note in told if kind in ("attribute", "relation"))
+
+
 def test_a_person_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = session(tmp_path, annotated())
     picture = tmp_path / "a.png"

@@ -95,6 +95,7 @@ class TruthSitting:
             "number": len(answered) + 1,
             "of": None,
             "text": "" if line is None else transcript.said(line),
+            "notes": session.reminders(),
             "region": region,
             "objects": [labelled_object(session.frame, old) for old in answered if old.label is not None],
             "answers": [] if line is None else [{"key": key, "word": truth.value} for key, truth in KEYS.items()],

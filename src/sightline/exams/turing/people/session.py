@@ -92,6 +92,17 @@ class TruthSession:
         step = self.question
         return step is not None and step.question.labels_if(truth is Truth.YES)
 
+    def reminders(self) -> list[str]:
+        """What the present question leaves unsaid: labelled objects of its type do not count in a search."""
+        step = self.question
+        if step is None or not step.question.instantiates:
+            return []
+        named = [str(label) for label in self.engine.labels if label.type == step.question.type]
+        if not named:
+            return ["What is only partly visible there counts."]
+        several = "do not count: they have" if len(named) > 1 else "does not count: it has"
+        return [f"{' and '.join(named).capitalize()} {several} a label. What is only partly visible there counts."]
+
     def answer(self, truth: Truth, mark: Mark | None = None) -> Step:
         """Take and keep the answer to the present question; `conflicts` says whether it contradicts earlier ones.
 

@@ -76,6 +76,8 @@ def ask_in_terminal(session: TruthSession, picture: Path, read: Read = read_line
         drawn = question_picture(session.frame, line.region, hue, labelled)
         save_picture(drawn, picture)
         print_line(f"{line.number:>3}. {session.transcript().said(line)}")
+        for note in session.reminders():
+            print_line(f"     {note}")
         key = _key(read)
         if key == "q":
             session.stop()
