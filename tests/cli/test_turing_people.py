@@ -6,6 +6,7 @@ import io
 import json
 import os
 import select
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -217,3 +218,39 @@ def test_ctrl_c_ends_the_waiting_at_once(toys: Path, tmp_path: Path, who: str) -
                 shown += os.read(terminal, 4096)
     os.close(terminal)
     assert b"interrupted: nothing was answered yet" in shown
+
+
+@pytest.mark.long
+def test_the_client_of_the_docs_is_put_the_test_by_a_proctor_that_was_killed(
+    cli: Cli, toys: Path, tmp_path: Path
+) -> None:
+    """Over HTTP: two answers, a kill, a second proctor at the same address, and the rest."""
+    page = Path(__file__).parents[2] / "docs" / "howto" / "turing.md"
+    client = next(b for b in page.read_text().split("```python\n")[1:] if "urllib" in b).partition("```")[0]
+    (tmp_path / "client.py").write_text(client)
+    assert cli("turing", "write", toys / "test", *learned(toys), "--out", tmp_path / "hand").code == 0
+    token = {"SIGHTLINE_TOKEN": "a-token-of-the-tests"}
+    words = ["turing", "proctor", "hand", "--key", "hand.key.jsonl"]
+
+    def start() -> tuple[subprocess.Popen[str], str]:
+        command = [sys.executable, "-m", "sightline", *words]
+        how: dict[str, Any] = {"stdout": subprocess.PIPE, "text": True, "cwd": tmp_path, "env": os.environ | token}
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, **how)
+        assert process.stdout is not None
+        return process, process.stdout.readline().strip()
+
+    first, url = start()
+    loop = "for _ in range(2):\n    call('answer', {'id': call('next')['id'], 'answer': 'no'})\n"
+    two = client.partition("while not")[0] + loop
+    subprocess.run([sys.executable, "-c", two, url], check=True, timeout=60)
+    first.kill()
+    first.communicate()
+    second, url = start()
+    assert url.endswith("/a-token-of-the-tests/")
+    subprocess.run([sys.executable, tmp_path / "client.py", url], check=True, timeout=60)
+    _, said = second.communicate(timeout=60)
+    assert second.returncode == 0, said
+    asked = len((tmp_path / "hand" / "questions.jsonl").read_text().splitlines())
+    rows = [json.loads(line) for line in (tmp_path / "hand.log.jsonl").read_text().splitlines()]
+    assert [row["number"] for row in rows] == [*range(1, asked + 1)]
+    assert f"{asked} answers in" in said
