@@ -188,8 +188,8 @@ def law_part(rows: Mapping[str, Any]) -> Iterator[str]:
 def detector_part() -> Iterator[str]:
     yield "## Boxes of a detector"
     yield (
-        "The paper's Table 5 (detected boxes, true boxes, perfect predicates) takes a model that relates and one that "
-        "detects, joined by a plus: any detector of another runtime, or a ViewNet trained here on worlds."
+        "The paper's Table 5 (detected boxes, true boxes, perfect predicates) takes a model that relates and one "
+        "that detects, joined by a plus: any detector of another runtime, or a ViewNet trained here on worlds."
     )
     yield (
         "```console\n$ sightline exam relations --data ade20k --boxes detected --no-baselines \\\n"
