@@ -91,6 +91,16 @@ def fold_part(folds: list[dict[str, Any]]) -> Iterator[str]:
         f1 = [figure(row["f1"][task]) for task in TASKS]
         rows[row["name"]] = [*f1, figure(row["average"], 4), figure(row["ordered"]["average"], 4)]
     yield grid(columns, rows)
+    paired = [
+        f"{TASKS[row['name']]} {row['difference']:+.4f} ({row['low']:+.4f} to {row['high']:+.4f}, "
+        f"p {row['p_value']:.3f})"
+        for row in usual.get("ordered_minus_free", [])
+    ]
+    if paired:
+        yield (
+            "Ordered against free answers of the usual networks, F1, paired by image or image pair, with 95 % "
+            f"intervals and p by sign flips: {'; '.join(paired)}."
+        )
     limits = usual["unsure"]
     yield (
         "Below which chance *unsure* is said hardly matters; depth within an image, by limit: "

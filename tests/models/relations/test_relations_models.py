@@ -155,3 +155,12 @@ def test_the_folder_of_a_training_that_is_not_finished(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text("{}")
     with pytest.raises(ModelError, match="a training that is not finished: 0 checkpoints"):
         load(str(tmp_path))
+
+
+@pytest.mark.parametrize("bad", [480.0, -3.0, np.nan])  # pixels, nowhere near the picture, no number
+def test_boxes_in_other_units(bad: float) -> None:
+    pairs = random_pairs(0, 3)
+    pairs.boxes_b[2, 3] = bad
+    for kind in (PairModel, OrderedModel):
+        with pytest.raises(ModelError, match="boxes must be fractions of the image"):
+            kind(network(0), name="x").relate(pairs)
