@@ -25,7 +25,8 @@ import torch
 import sightline
 from sightline.exams.relations.pairs import tables_of
 from sightline.files import atomic_write
-from sightline.training.relations.evaluation import FoldAnswers, fold_answers, fold_networks, image_folds
+from sightline.plain import plain
+from sightline.training.relations.evaluation import FoldAnswers, compared, fold_answers, fold_networks, image_folds
 from sightline.training.relations.plan import RelationsPlan
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,6 +72,7 @@ def measured(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         "average": round(free.average, 4),
         "unsure": {str(limit): round(f1, 4) for limit, f1 in limits.items()},
         "ordered": {**_named(ordered), "average": round(ordered.average, 4)},
+        "ordered_minus_free": plain(list(compared(ordered, free))) if tried else [],
         "seconds": round(seconds, 1),
     }
 

@@ -90,6 +90,11 @@ def _cut(strip: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return strip.reshape(SIZE, -1, SIZE, 3).swapaxes(0, 1)
 
 
+def has_canonical(dataset: Dataset) -> bool:
+    """Whether objects of a dataset have canonical views, stored or to be drawn: imported photos have none."""
+    return (dataset.path / CANONICAL).is_dir() or is_generated(dataset)
+
+
 def canonical_of(dataset: Dataset, thing: Object, *, draw: int = DRAWN) -> NDArray[np.uint8]:
     """The canonical views of an object of a generated dataset, (count, 32, 32, 3) uint8 sRGB.
 

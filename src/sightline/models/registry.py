@@ -13,6 +13,7 @@ Nothing is imported until it is asked for. A spec is one of::
     answers:path/to/predictions.csv      the same
     bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
     onnx:depth.onnx+tflite:boxes.tflite  a depth estimator and a detector: relations by the Depth rule
+    blind_mlp+viewnet.safetensors        the same with a detector trained here
     tflite:path/to/detector.tflite       a network in a file of another runtime: tflite, onnx
     best_box+mine.py:Detector            class scores of any detector; pixel_share+ of any segmenter
     hf:folder, hf:org/name               a model of transformers: its config says what it can do
@@ -508,7 +509,7 @@ def _is_there(path: Path) -> bool:
 
 def _stands_alone(spec: str) -> bool:
     """Whether this is a spec that a plus may join to another."""
-    named = _has_entry(spec.partition(":")[0]) or _PYTHON.fullmatch(spec)
+    named = _has_entry(spec.partition(":")[0]) or _PYTHON.fullmatch(spec) or _WEIGHTS.fullmatch(spec)
     return bool(named) or spec.lower().endswith(".csv")
 
 

@@ -18,6 +18,7 @@ from sightline.exams.predicates.counts import PredicateScores, scores
 from sightline.exams.predicates.exam import BASELINES, PredicatesExam
 from sightline.exams.predicates.items import PredicatesItem
 from sightline.exams.predicates.measures import coded
+from sightline.exams.predicates.patches import patches_of
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
 from sightline.generation import canonical_of
@@ -225,10 +226,20 @@ def test_the_models_own_check_is_told_everything(data: Dataset, tmp_path: Path) 
 
 
 def test_a_dataset_without_canonical_views(data: Dataset, tmp_path: Path) -> None:
+    """Photos from elsewhere have none: patches are cut from the first view."""
     bare = write(data.tables(), tmp_path / "plain", images=data.blobs)
-    with pytest.raises(DataError, match=r"no canonical views: run .* --canonical N"):
-        taken(Oracle(data), bare, tmp_path / "r")
-    assert not (tmp_path / "r").exists()
+    run = taken(Oracle(data), bare, tmp_path / "r")
+    assert run.manifest["patches"] == "cut from the photos"
+    [item, *_] = PredicatesExam().items(bare)
+    scene = bare.scene(item.scene_id)
+    assert len(item.patches) == len(scene.objects)
+    expected = patches_of(scene)
+    np.testing.assert_array_equal(np.stack(item.patches), np.stack(expected))
+    hidden = replace(data.tables(), sightings=data.tables().sightings[:0])
+    unseen = write(hidden, tmp_path / "u", images=data.blobs)
+    with pytest.raises(DataError, match="has no box in view original to cut a patch by"):
+        taken(Oracle(data), unseen, tmp_path / "r2")
+    assert not (tmp_path / "r2").exists()
 
 
 def test_another_kind_of_dataset(simulated: Path, tmp_path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from relations_made import CLASSES, random_net, random_pairs, saved, turned
 
 from sightline.errors import ModelError
@@ -80,6 +84,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         "another kind": (other, "expected kind 'sightline-pairs-1', found 'sightline-paper-mlp-1'"),
         "another shape": (whole.replace(b'\\"hidden\\": 8', b'\\"hidden\\": 9'), "weights of another size"),
         "no number": (_spoilt(net), "weights that are no numbers: last_bias"),
+        "no chance": (whole.replace(b'\\"unsure\\": 0.38', b'\\"unsure\\": 8.38'), r"unsure must lie in \[0, 1\]"),
+        "other cues": (whole.replace(b'\\"bc\\"', b'\\"xc\\"'), "damaged header: cues are b with"),
     }
     for name, (content, message) in cases.items():
         file = tmp_path / f"{name}.safetensors"
@@ -96,3 +102,14 @@ def _spoilt(net: object) -> bytes:
     marked = dump_checkpoint(net)  # type: ignore[arg-type]
     assert len(marked) == len(content)
     return marked.replace(np.full(len(good), 12345.0, dtype="<f4").tobytes(), np.full(12, np.nan, "<f4").tobytes())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2500), st.binary(min_size=1, max_size=8))
+def test_a_spoilt_file_is_refused_or_read_but_never_breaks(place: int, bytes_there: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "net.safetensors"
+        whole = dump_checkpoint(random_net())
+        file.write_bytes(whole[:place] + bytes_there + whole[place + len(bytes_there) :])
+        with suppress(ModelError):
+            read_network(file)

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from relations_made import CLASSES, random_net, random_pairs, saved, turned
 
 from reference.preorder import contradictions
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint
 from sightline.models.nets.pairs import PaperMlp, PaperMlpConfig
+from sightline.models.nets.viewpoint import ViewNet, ViewNetConfig
 from sightline.models.registry import load
 from sightline.models.relations.model import OrderedModel, PairModel, likeliest_depth, likeliest_occlusion
 from sightline.models.relations.network import PairNetwork
 from sightline.scenes import View
-from sightline.skills import Judgements, RelationsSpec
+from sightline.skills import Judgements, RelationsSpec, skills_of
 
 REVERSE = np.array([0, 2, 1, 3, -1])
 
@@ -139,3 +140,27 @@ def test_the_papers_mlp_answers(tmp_path: Path) -> None:
     assert set(said.depth.tolist()) <= {0, 1, 2, 3}
     across = model.relate(random_pairs(0, 2, "across_images", m=2))  # type: ignore[attr-defined]
     assert across.occlusion.tolist() == [-1] * 4
+
+
+def test_a_detector_trained_here_finds_the_boxes(tmp_path: Path) -> None:
+    shape = ViewNetConfig(("bus", "car"), (8, 8, 16, 16), (1, 1, 1, 1), neck=8, hidden=16, bins=8, side=96)
+    file = tmp_path / "viewnet.safetensors"
+    file.write_bytes(dump_checkpoint(ViewNet(shape)))
+    joined = load(f"consistent+{file}")
+    assert skills_of(joined) == ("relate", "detect")
+    assert load(f"{saved(random_net(), tmp_path / 'a+b.safetensors')}") is not None  # a plus in a file's name
+
+
+def test_the_folder_of_a_training_that_is_not_finished(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{}")
+    with pytest.raises(ModelError, match="a training that is not finished: 0 checkpoints"):
+        load(str(tmp_path))
+
+
+@pytest.mark.parametrize("bad", [480.0, -3.0, np.nan])  # pixels, nowhere near the picture, no number
+def test_boxes_in_other_units(bad: float) -> None:
+    pairs = random_pairs(0, 3)
+    pairs.boxes_b[2, 3] = bad
+    for kind in (PairModel, OrderedModel):
+        with pytest.raises(ModelError, match="boxes must be fractions of the image"):
+            kind(network(0), name="x").relate(pairs)

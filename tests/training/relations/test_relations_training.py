@@ -17,7 +17,7 @@ from sightline.models.registry import load
 from sightline.models.relations.model import OrderedModel, PairModel
 from sightline.store import Dataset
 from sightline.training.fit import fit
-from sightline.training.relations.evaluation import fold_answers, fold_networks, image_folds
+from sightline.training.relations.evaluation import compared, fold_answers, fold_networks, image_folds
 from sightline.training.relations.examples import RelationSource, examples_of
 from sightline.training.relations.plan import RelationsPlan, paper_plan
 from sightline.training.relations.setup import RelationsOptions, plan_of, source_of, training_split
@@ -137,6 +137,10 @@ def test_folds_hold_images_together(data: Dataset) -> None:
     assert set(answers.f1) == {("within_image", "depth"), ("within_image", "occlusion"), ("across_images", "depth")}
     assert all(0.0 < value < 1.0 for value in answers.f1.values())
     assert (answers.answers["within_image", "depth"] >= 0).all()
+    same = compared(answers, answers)
+    assert [row.name for row in same] == ["/".join(key) for key in answers.f1]
+    assert [row.difference for row in same] == [0.0] * 3
+    assert [row.a for row in same] == pytest.approx(list(answers.f1.values()))
 
 
 @pytest.mark.parametrize(

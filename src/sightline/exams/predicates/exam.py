@@ -62,7 +62,9 @@ class PredicatesExam(Exam[PredicatesItem]):
         """Refuse a model that cannot answer over this data; views shown and scenes left out, for the manifest."""
         shown = self.views_for(model, data)
         call_hook(model, "check", self.name, lambda: self.spec(model, data))
-        return {"views": list(shown), "left_out": self.questions(data).left_out}
+        made = self.questions(data)
+        cut = {"patches": "cut from the photos"} if made.cropped else {}
+        return {"views": list(shown), "left_out": made.left_out, **cut}
 
     def spec(self, model: Any, data: Dataset) -> QuerySpec:
         """What the queries will be like."""
@@ -110,9 +112,10 @@ class PredicatesExam(Exam[PredicatesItem]):
         return tuple(predicate_measures(records.rows))
 
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002
-        """The views a run was shown."""
+        """The views a run was shown, and where patches are no canonical views."""
         views = facts.get("views")
-        return [", ".join(map(str, views))] if views and isinstance(views, list) else []
+        shown = [", ".join(map(str, views))] if views and isinstance(views, list) else []
+        return [*shown, f"patches {facts['patches']}"] if facts.get("patches") else shown
 
     def _wanted(self, model: Any, common: tuple[str, ...]) -> tuple[str, ...]:
         """Views to show of those that all scenes have: the exam's, the model's, or all."""

@@ -16,7 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import DataError
+from sightline.exams.predicates.patches import patches_of
 from sightline.generation import canonical_of
+from sightline.generation.canonical import has_canonical
 from sightline.scenes import Object, Scene, View
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import Queries
@@ -62,13 +64,13 @@ class PredicatesItem:
     Attributes:
         facts: What is true of it; never shown to a model.
         views: Those of its views that all scenes have, by id, in stored order, as a model may see them.
-        patches: One canonical patch an object, (side, side, 3) uint8.
+        patches: One patch an object, (side, side, 3) uint8: a canonical view, or cut from the photo.
         appearance: Shape, size, colour and material of each object, as far as known.
     """
 
     facts: Facts
     views: Mapping[str, View]
-    patches: tuple[NDArray[np.uint8], ...]
+    patches: Sequence[NDArray[np.uint8]]
     appearance: tuple[Mapping[str, str], ...]
 
     @property
@@ -99,10 +101,12 @@ class Questions:
     Attributes:
         items: In stored order.
         left_out: Scenes with fewer than two objects, which have no pair.
+        cropped: Whether patches are cut from the photos, which have no canonical views.
     """
 
     items: tuple[PredicatesItem, ...]
     left_out: int
+    cropped: bool = False
 
 
 def questions(tables: Tables, data: Dataset) -> Questions:
@@ -113,7 +117,7 @@ def questions(tables: Tables, data: Dataset) -> Questions:
         data: The dataset they come from: its pictures and canonical views.
 
     Raises:
-        DataError: No scene with a pair, no such relations, or no canonical views of an object.
+        DataError: No scene with a pair, no such relations, or neither canonical views nor a box of an object.
     """
     if (tables.objects.group_by("scene_id").len()["len"] < FEWEST).all():
         most = int(tables.objects.group_by("scene_id").len()["len"].max() or 0)  # type: ignore[arg-type]
@@ -130,18 +134,19 @@ def questions(tables: Tables, data: Dataset) -> Questions:
         chosen: NDArray[np.uint8] = strips[look][patch_number(scene_id, thing.id, len(strips[look]))]
         return chosen
 
-    bare = _bare_scenes(tables, data, set(facts))
+    photos = not has_canonical(data)
+    bare = _scenes(tables, data, set(facts), seen=photos)
     common = set.intersection(*({view.id for view in scene.views} for scene in bare))
     items = tuple(
         PredicatesItem(
             facts=facts[scene.id],
             views={view.id: view.without_truth() for view in scene.views if view.id in common},
-            patches=tuple(patch(scene.id, thing) for thing in scene.objects),
+            patches=patches_of(scene) if photos else tuple(patch(scene.id, thing) for thing in scene.objects),
             appearance=tuple(appearance_of(thing) for thing in scene.objects),
         )
         for scene in bare
     )
-    return Questions(items, tables.views["scene_id"].n_unique() - len(items))
+    return Questions(items, tables.views["scene_id"].n_unique() - len(items), photos)
 
 
 def patch_number(scene_id: str, object_id: str, count: int) -> int:
@@ -163,13 +168,14 @@ def appearance_of(thing: Object) -> dict[str, str]:
     return {key: known[key] for key in APPEARANCE if known.get(key)}
 
 
-def _bare_scenes(tables: Tables, data: Dataset, wanted: set[str]) -> list[Scene]:
-    """The scenes without sightings and relations: making those into Python values would take most of the time."""
+def _scenes(tables: Tables, data: Dataset, wanted: set[str], *, seen: bool) -> list[Scene]:
+    """The scenes without relations, and without sightings unless asked for: those would take most of the time."""
 
     def of(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.filter(pl.col("scene_id").is_in(wanted))
 
-    kept = Tables.build(views=of(tables.views), objects=of(tables.objects))
+    sightings = {"sightings": of(tables.sightings)} if seen else {}
+    kept = Tables.build(views=of(tables.views), objects=of(tables.objects), **sightings)
     return list(scenes_from_tables(kept, blobs=data.blobs))
 
 

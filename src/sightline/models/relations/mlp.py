@@ -12,7 +12,7 @@ from torch import Tensor
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.pairs import PairInputs, PaperMlp
 from sightline.models.network import NetworkModel, named_by
-from sightline.models.relations.objects import ObjectCues, object_cues
+from sightline.models.relations.objects import ObjectCues, checked_fractions, object_cues
 from sightline.scenes.types import View
 from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
 
@@ -46,6 +46,7 @@ class PaperMlpModel(NetworkModel[PaperMlp]):
         return Judgements(depth, occlusion)
 
     def _objects(self, view: View, boxes: Any, categories: tuple[str, ...]) -> tuple[Tensor, Tensor, Tensor]:
+        boxes = checked_fractions(boxes, self.name)
         places = {name: place + 1 for place, name in enumerate(self._net.config.classes)}
         classes = torch.tensor([places.get(name, 0) for name in categories], dtype=torch.long)
         empty = np.zeros((len(boxes), 0), dtype=np.float32)

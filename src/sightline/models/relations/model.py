@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.models.relations.network import Chances, ObjectPairs, PairNetwork, read_network
-from sightline.models.relations.objects import ObjectCues, object_cues
+from sightline.models.relations.objects import ObjectCues, checked_fractions, object_cues
 from sightline.models.relations.order import DepthOrder, order_across, order_within
 from sightline.scenes import Depth
 from sightline.scenes.types import View
@@ -81,7 +81,7 @@ class PairModel:
         self, view: View, boxes: NDArray[np.float64], categories: Sequence[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float32]]:
         """Boxes, places of the classes and further numbers of n objects of a view."""
-        places = self.network.places
+        boxes, places = checked_fractions(boxes, self.name), self.network.places
         classes = np.fromiter((places.get(name, 0) for name in categories), dtype=np.intp, count=len(categories))
         if self._cues is None:
             return boxes, classes, np.zeros((len(boxes), 0), dtype=np.float32)

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.errors import ModelError
+from sightline.errors import ModelError, SightlineError
 from sightline.models.relations.cues import ANTISYMMETRIC, SYMMETRIC, box_cues, checked_cues
 
 Floats = NDArray[np.float32]
@@ -224,8 +224,11 @@ def read_network(path: str | Path) -> PairNetwork:
             ordered=bool(config["ordered"]),
             about=dict(about),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError, SightlineError) as error:
         raise ModelError(f"{file}: damaged header: {error}") from error
+    for name in ("unsure", "unsure_across"):
+        if not 0.0 <= getattr(made, name) <= 1.0:
+            raise ModelError(f"{file}: damaged header: {name} must lie in [0, 1], not {getattr(made, name)}")
     given = {name: array.shape for name, array in weights.items()}
     for name in sorted(expected.keys() | given.keys()):
         if expected.get(name) != given.get(name):
@@ -271,7 +274,7 @@ def _read_tensors(file: Path) -> tuple[dict[str, str], dict[str, Floats]]:
         entries = json.loads(content[8:start])
         header = {str(name): str(value) for name, value in entries.pop("__metadata__", {}).items()}
         return header, {name: _array(content, start, entry) for name, entry in entries.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{file}: not a readable safetensors file: {error}") from error
 
 

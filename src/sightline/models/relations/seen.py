@@ -14,6 +14,7 @@ from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.vrd import SeenPairs, VrdNet
 from sightline.models.network import NetworkModel, named_by
+from sightline.models.relations.objects import checked_fractions
 from sightline.models.viewnet import fitted
 from sightline.scenes.types import View
 from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
@@ -73,7 +74,8 @@ class SeenModel(NetworkModel[VrdNet]):
         for view, given in ((pairs.view_a, pairs.boxes_a), (pairs.view_b, pairs.boxes_b)):
             picture, share = squared(_image(view), side)
             pictures.append(picture)
-            boxes.append(torch.from_numpy(np.ascontiguousarray(given)).float() * torch.cat((share, share)))
+            fractions = np.ascontiguousarray(checked_fractions(given, self.name))
+            boxes.append(torch.from_numpy(fractions).float() * torch.cat((share, share)))
         return torch.cat(pictures[: 1 + across]), boxes[0], boxes[1]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from sightline.models.relations.model import PairModel, likeliest_depth, likelie
 from sightline.models.relations.network import PairNetwork
 from sightline.scenes import View
 from sightline.skills import SILENT, Pairs, Setting
+from sightline.stats import Comparisons, compare
 from sightline.training.fit import fit
 from sightline.training.relations.examples import PairExamples, RelationSource, examples_of
 from sightline.training.relations.plan import RelationsPlan
@@ -131,6 +132,19 @@ def fold_answers(
     how = {key: {"protocol": Protocol.PAPER, "aspect": key[1], "setting": key[0]} for key in counts}
     f1 = {key: float(rates(found.sum(axis=0), **how[key])[-1, 2]) for key, found in counts.items()}  # type: ignore[arg-type]
     return FoldAnswers(answers, counts, f1)
+
+
+def compared(one: FoldAnswers, other: FoldAnswers) -> Comparisons:
+    """Compare two models on the same folds, F1 by sub-task, paired by image or image pair."""
+    rows = Comparisons()
+    for key, counts in one.counts.items():
+        setting, aspect = key
+
+        def f1(totals: NDArray[np.float64], aspect: Aspect = aspect, setting: Setting = setting) -> Any:
+            return rates(totals, protocol=Protocol.PAPER, aspect=aspect, setting=setting)[..., -1, 2][:, None]
+
+        rows += compare(counts, other.counts[key], f1, ["/".join(key)])
+    return rows
 
 
 def _asked(model: PairModel, table: PairTable) -> tuple[Codes, Codes]:

@@ -1,0 +1,82 @@
+"""Cue A: features of a backbone averaged over boxes and images; what cannot be opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from relations_made import random_net, saved
+
+from sightline.errors import ModelError
+from sightline.models.nets.checkpoints import dump_checkpoint
+from sightline.models.nets.classifier import Classifier, ClassifierConfig
+from sightline.models.registry import load
+from sightline.models.relations.appearance import AppearanceCues
+from sightline.models.relations.objects import DepthCues, JoinedCues, depth_numbers
+from sightline.scenes import View
+from sightline.skills import Judgements, Pairs
+
+BOXES = np.array([[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    net = Classifier(ClassifierConfig(("a", "b"), backbone="vgg19", width=8, size=64, shrink=32))
+    file = tmp_path_factory.mktemp("net") / "classifier.safetensors"
+    file.write_bytes(dump_checkpoint(net))
+    return file
+
+
+def view(name: str = "photo") -> View:
+    image = np.zeros((64, 64, 3), dtype=np.uint8)
+    image[:, 32:] = (255, 120, 0)  # its halves differ
+    return View(name, size=(64, 64), units="normalised", load_image=lambda: image)
+
+
+def test_box_and_image(backbone: Path) -> None:
+    cues = AppearanceCues(backbone)
+    numbers = cues.numbers(view(), BOXES)
+    assert numbers.shape == (3, cues.size)
+    half = cues.size // 2
+    np.testing.assert_array_equal(numbers[0, half:], numbers[1, half:])  # one image
+    assert not np.allclose(numbers[0, :half], numbers[1, :half])  # two boxes
+
+
+def test_a_network_with_appearance_is_asked(backbone: Path, tmp_path: Path) -> None:
+    size = AppearanceCues(backbone).size
+    file = saved(random_net(cues="bca", objects=size), tmp_path / "looks.safetensors")
+    model = load(f"{file}:backbone={backbone}")
+    pairs = Pairs("photo", "within_image", view(), view(), BOXES[:2], BOXES[1::-1], ("cat", "dog"), ("dog", "cat"))
+    said = Judgements.checked(model.relate(pairs), 2, "looks")  # type: ignore[attr-defined]
+    assert said.depth[0] == [0, 2, 1, 3][said.depth[1]]
+
+
+def test_what_is_no_backbone(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no such file"):
+        AppearanceCues(tmp_path / "missing.safetensors")
+    other = saved(random_net(), tmp_path / "pairs.safetensors")
+    with pytest.raises(ModelError, match="a checkpoint of another architecture"):
+        AppearanceCues(other)
+
+
+def test_depth_figures() -> None:
+    depth = np.array([[1.0, 2.0], [3.0, np.nan]])
+    numbers = depth_numbers(depth, np.array([[0.0, 0.0, 0.5, 1.0], [0.5, 0.5, 1.0, 1.0]]))
+    np.testing.assert_allclose(numbers[0], [2.0, 1.0, 1.0, 3.0, 2.0, np.std([1, 2, 3]), 1.0, 3.0], rtol=1e-6)
+    np.testing.assert_array_equal(numbers[1, :4], numbers[1, 4:])  # nothing known in the box: the image's
+    with pytest.raises(ModelError, match="without a single known depth"):
+        depth_numbers(np.full((2, 2), np.nan), BOXES)
+
+
+def test_cues_side_by_side(backbone: Path) -> None:
+    class Flat:
+        def estimate_depth(self, view: View) -> np.ndarray:
+            return np.full((4, 4), 2.0)
+
+    joined = JoinedCues([DepthCues(Flat()), AppearanceCues(backbone)])
+    numbers = joined.numbers(view(), BOXES)
+    assert numbers.shape == (3, joined.size)
+    assert numbers[:, :8].tolist() == [[2.0, 0.0, 2.0, 2.0] * 2] * 3
