@@ -389,6 +389,9 @@ def test_the_key_is_nowhere(
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"manifest.json", "records.jsonl", "card.html"} <= {path.name for path in files}
     assert any("replies" in path.parts for path in files)
+    page = (tmp_path / "card.html").read_text()
+    assert "Replies in their own words" in page
+    assert "second. …" in page  # what was said stands there, without the key
     for path in files:
         assert KEY.encode() not in path.read_bytes(), path
     captured = capfd.readouterr()
