@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -324,7 +324,7 @@ def hf(
     threshold: float | None = None,
     classes: str | None = None,
     inverse: bool | None = None,
-    margin: float | None = None,
+    margin: float | Literal["tuned"] | None = None,
     decide: str | None = None,
     region: str | None = None,
     history: str | None = None,
@@ -347,7 +347,7 @@ def hf(
         threshold: Of a detector: least confidence of a box.
         classes: Of a zero-shot detector: what to look for, with semicolons between.
         inverse: Of a depth network: larger is closer.
-        margin: Of a depth network: difference of means below which two objects are at the same depth.
+        margin: Of a depth network: difference of means below which two objects are at the same depth, or ``tuned``.
         decide: Of a vision-language model, as all that follow: see `VisionLanguage`.
         region: How regions and boxes are pointed at.
         history: How many earlier questions are told.
