@@ -278,9 +278,15 @@ def _usage_notes(result: RunResult) -> Iterator[str]:
     """What a run used, what could not be read of it, and that its budget is spent."""
     used, manifest = result.run.manifest.get("usage") or {}, result.run.manifest
     if used:
-        words = {"requests": "requests", "cached": "replies kept from before", "tokens_in": "tokens read"}
-        words |= {"tokens_out": "tokens written", "unparsed": "replies that could not be read"}
-        yield f"{result.name}: " + ", ".join(f"{used.get(key, 0):,.0f} {word}" for key, word in words.items())
+        counts = [
+            counted(int(used.get("requests", 0)), "request"),
+            f"{counted(int(used.get('cached', 0)), 'reply', 'replies')} kept from before",
+            f"{counted(int(used.get('tokens_in', 0)), 'token')} read",
+            f"{counted(int(used.get('tokens_out', 0)), 'token')} written",
+            f"{counted(int(used.get('unparsed', 0)), 'reply', 'replies')} that could not be read",
+            *([f"a cost of {used['cost']:,.2f}"] if used.get("cost") else []),
+        ]
+        yield f"{result.name}: {', '.join(counts)}"
     if manifest.get("budget"):
         yield f"{result.name}: {manifest['budget']}; the same command with a larger one goes on"
 

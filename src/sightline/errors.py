@@ -69,7 +69,7 @@ def naming(place: Path | None) -> Iterator[None]:
         if error.file is not None or place is None:
             raise
         facts = {name: getattr(error, name) for name in ("row", "field", "expected", "found")}
-        raise DataError(error.problem, file=place, **facts) from error
+        raise type(error)(error.problem, file=place, **facts) from error  # the error keeps its kind
 
 
 class PictureError(DataError):

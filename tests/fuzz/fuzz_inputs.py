@@ -209,6 +209,19 @@ def _predicate_answers(folder: Path, call: Call) -> None:
     (folder / "answers.csv").write_text("\n".join(rows) + "\n")
 
 
+def _presence_answers(folder: Path, call: Call) -> None:
+    _generated(folder, call)
+    lines = [
+        {"picture": f"geospa/train/5/{i:08d}{edit}", "category": word, "answer": "yes"}
+        for i in range(3)
+        for edit in ("", "/without/cube")
+        for word in ("cube", "cylinder")
+    ]
+    (folder / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rows = [",".join(lines[0]), *(",".join(line.values()) for line in lines)]
+    (folder / "answers.csv").write_text("\n".join(rows) + "\n")
+
+
 def _written_test(folder: Path, call: Call) -> None:
     _generated(folder, call, scenes=8)
     call(
@@ -351,6 +364,25 @@ AREAS: dict[str, Area] = {
             ("exam", "predicates", "--data", DATA, "--model", f"{{d}}/{name}", "--no-baselines", "--out", "{o}")
             for name in ("answers.jsonl", "answers.csv")
         ),
+    ),
+    "context answers": Area(
+        "answers",
+        _presence_answers,
+        tuple(
+            (
+                "exam",
+                "context",
+                "--data",
+                DATA,
+                "--model",
+                f"answers:{{d}}/{name}",
+                "--no-baselines",
+                "--out",
+                "{o}",
+            )
+            for name in ("answers.jsonl", "answers.csv")
+        ),
+        0.5,
     ),
     "viewpoint answers": Area(
         "answers",

@@ -23,6 +23,7 @@ from sightline.exams.base import Candidate, Name, options_of
 from sightline.exams.card import KINDS, CardContext, CardOptions, cell, has_scene, unknown_scene, value_words
 from sightline.exams.records_reader import RecordsReader
 from sightline.exams.registry import exam_of_run
+from sightline.exams.replies import reply_sections
 from sightline.exams.run import Run
 from sightline.exams.scoring import RunResult, score_records
 from sightline.plain import plain
@@ -216,7 +217,7 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
         title=exam.title if alone else f"{exam.title}: {where}",
         lead=tuple(headline(context)),
         facts=tuple((name, value) for name, value in facts if value),
-        sections=tuple(map(_merged, (*_score_sections(context), *exam.sections(context)))),
+        sections=tuple(map(_merged, _sections(context))),
         warnings=(*_warnings(context), *exam.cautions(context)),
         commands=tuple(_commands(context)),
         document=_document(context, examples),
@@ -227,6 +228,13 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
 def _merged(section: Section) -> Section:
     """A section in whose tables equal columns are one."""
     return replace(section, content=tuple(c.merged() if isinstance(c, Table) else c for c in section.content))
+
+
+def _sections(context: CardContext) -> Iterator[Section]:
+    """Scores, what the exam adds, and what models wrote."""
+    yield from _score_sections(context)
+    yield from context.exam.sections(context)
+    yield from reply_sections(context.results)
 
 
 def _score_sections(context: CardContext) -> Iterator[Section]:

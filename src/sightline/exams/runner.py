@@ -25,6 +25,7 @@ from sightline.exams.run_schema import SAMPLES
 from sightline.plain import plain
 from sightline.skills import skills_of
 from sightline.store import Dataset
+from sightline.text import counted
 
 Progress = Callable[[int, int], None]
 """Called with (items done, items in all)."""
@@ -235,8 +236,10 @@ def _announce(announce: Callable[[str], None], ask: _Asker, left: int, seconds: 
     hours, minutes = divmod(round(left * seconds / 60), 60)
     usage = _usage(ask.model)
     used = [f"{usage[key] / asked * left:,.0f} {word}" for key, word in _USED.items() if usage.get(key)]
-    about = " and ".join([f"{hours} h {minutes} min" if hours else f"{minutes} min", *used])
-    announce(f"{left:,} items to go, about {about} by the first {asked}; --budget bounds it")
+    if usage.get("cost"):
+        used.append(f"a cost of {usage['cost'] / asked * left:,.2f}")
+    about = ", ".join([f"{hours} h {minutes} min" if hours else f"{minutes} min", *used])
+    announce(f"{counted(left, 'item')} to go, about {about} by the first {asked}; --budget bounds it")
 
 
 @contextmanager

@@ -290,6 +290,28 @@ def test_a_budget_stops_the_run_and_keeps_what_is_there(
     assert more.manifest["usage"]["requests"] == sum(needed) + 1
 
 
+def test_a_long_run_says_what_it_will_take(
+    server: ChatServer, scenes: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sightline.exams import runner
+
+    said: list[str] = []
+    run(f"openai:m{FAST}", scenes, tmp_path / "short", announce=said.append)
+    assert not said  # a minute is not long
+    monkeypatch.setattr(runner, "LONG", 0.0)
+    spec = f"openai:m{FAST},cache=false,price_in=10,price_out=100"
+    done = run(spec, scenes, tmp_path / "long", announce=said.append)
+    first = 2 * len(RelationsExam().settled(scenes).items(scenes)[0].pairs)
+    (sentence,) = said
+    assert sentence.startswith("1 item to go, about 0 min, ")
+    assert f"{first} requests, {100 * first:,} tokens read, {3 * first} tokens written" in sentence
+    usage = done.manifest["usage"]
+    assert usage["cost"] == pytest.approx((usage["tokens_in"] * 10 + usage["tokens_out"] * 100) / 1e6, abs=1e-3)
+    assert (
+        candidate(spec).fingerprint == candidate(f"openai:m{FAST},cache=false").fingerprint
+    )  # a price answers nothing
+
+
 def test_budgets_are_written_so() -> None:
     assert Budget.parse("1_000 tokens") == Budget(1000, "tokens")
     for text in ("0", "many", "5 dollars", "-3"):
@@ -389,6 +411,9 @@ def test_the_key_is_nowhere(
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"manifest.json", "records.jsonl", "card.html"} <= {path.name for path in files}
     assert any("replies" in path.parts for path in files)
+    page = (tmp_path / "card.html").read_text()
+    assert "Replies in their own words" in page
+    assert "second. …" in page  # what was said stands there, without the key
     for path in files:
         assert KEY.encode() not in path.read_bytes(), path
     captured = capfd.readouterr()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from sightline.api import examine
 from sightline.errors import ConfigError, ModelError
@@ -51,6 +52,7 @@ def cars(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 SKILLS = {
     "object-detection": ("detect", "classify"),
     "zero-shot-object-detection": ("detect", "classify"),
+    "grounded": ("detect", "classify"),
     "depth-estimation": ("relate", "estimate_depth"),
     "disparity": ("relate", "estimate_depth"),
     "semantic-segmentation": ("segment",),
@@ -162,6 +164,33 @@ def test_a_zero_shot_detector_is_told_what_to_look_for(folders: dict[str, Path])
     found = told.detect(VIEW)
     assert set(found.categories) <= {"red_mug", "cube"}
     assert len(found.categories)
+
+
+def test_zero_shot_boxes_are_those_of_transformers_own_reading(folders: dict[str, Path]) -> None:
+    model: Any = load(f"hf:{folders['zero-shot-object-detection']},classes=mug;cube,threshold=0")
+    found = model.detect(VIEW)
+    outputs, _ = model._run(Image.fromarray(NOISE), text=[["mug", "cube"]], truncation=True)
+    (theirs,) = model._processor.post_process_grounded_object_detection(
+        outputs, threshold=0.0, target_sizes=[(48, 64)], text_labels=[["mug", "cube"]]
+    )
+    order = np.argsort(-theirs["scores"].numpy(), kind="stable")
+    inside = np.clip(theirs["boxes"].numpy()[order] / [64, 48, 64, 48], 0, 1)
+    np.testing.assert_allclose(found.boxes[: len(inside)], inside, atol=1e-5)
+    np.testing.assert_allclose(found.scores[: len(inside)], theirs["scores"].numpy()[order], atol=1e-5)
+    assert list(found.categories[: len(inside)]) == [theirs["text_labels"][i] for i in order]
+
+
+def test_a_sentence_of_classes_is_read_by_its_tokens(folders: dict[str, Path]) -> None:
+    model: Any = load(f"hf:{folders['grounded']},classes=red_mug;cube,threshold=0")
+    logits = np.arange(3 * 12.0).reshape(3, 12)
+    # [CLS] red mug . cube . [SEP]
+    np.testing.assert_array_equal(model._by_class(logits, ["red mug", "cube"], "red mug. cube."), logits[:, [2, 4]])
+    found = Detections.checked(model.detect(VIEW), "it")
+    assert len(found.boxes) == 6
+    assert set(found.categories) <= {"red_mug", "cube"}
+    said = ClassScores.checked(model.classify([VIEW]), 1, "it")
+    best = {name: said.scores[0, i] for i, name in enumerate(said.classes)}
+    assert max(found.scores) == pytest.approx(1 / (1 + np.exp(-max(best.values()))))
 
 
 def test_depth_says_which_way_is_closer(folders: dict[str, Path]) -> None:

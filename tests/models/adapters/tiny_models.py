@@ -124,6 +124,53 @@ def zero_shot_detector(folder: Path) -> Path:
     return folder
 
 
+def grounded_detector(folder: Path) -> Path:
+    """A Grounding DINO, whose words are tokens."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "?", "cube", "mug", "red", "cat"]
+    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(known)}, unk_token="[UNK]"))
+    made.pre_tokenizer, made.normalizer = pre_tokenizers.BertPreTokenizer(), normalizers.Lowercase()
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    words = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, **names, mask_token="[MASK]", model_max_length=64
+    )
+    text = transformers.BertConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=1040
+    )
+    seeing = transformers.SwinConfig(
+        embed_dim=8,
+        depths=[1, 1, 1, 1],
+        num_heads=[1, 1, 1, 1],
+        window_size=2,
+        image_size=64,
+        out_features=["stage2", "stage3", "stage4"],
+    )
+    config = transformers.GroundingDinoConfig(
+        backbone_config=seeing,
+        text_config=text,
+        d_model=32,
+        encoder_layers=1,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        num_queries=6,
+        max_text_len=64,
+        num_feature_levels=3,
+        encoder_n_points=1,
+        decoder_n_points=1,
+    )
+    random_weights(lambda: transformers.GroundingDinoForObjectDetection(config)).save_pretrained(folder)
+    pictures = transformers.GroundingDinoImageProcessorPil(size={"shortest_edge": 64, "longest_edge": 96})
+    transformers.GroundingDinoProcessor(image_processor=pictures, tokenizer=words).save_pretrained(folder)
+    return folder
+
+
 def depth(folder: Path) -> Path:
     """A GLPN: depth in metres."""
     config = transformers.GLPNConfig(
@@ -226,6 +273,7 @@ def classifier(folder: Path) -> Path:
 MODELS: dict[str, Callable[[Path], Path]] = {
     "object-detection": detector,
     "zero-shot-object-detection": zero_shot_detector,
+    "grounded": grounded_detector,
     "depth-estimation": depth,
     "disparity": disparity,
     "semantic-segmentation": segmenter,

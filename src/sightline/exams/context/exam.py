@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
 from sightline.edits import Fill, Removal, open_fill
-from sightline.errors import ConfigError
+from sightline.errors import ConfigError, naming
 from sightline.exams.base import Entrants, Exam, Measures, RankedMeasures, check_split, option, training_split
 from sightline.exams.context.items import Ahead, ContextItem, Edits, context_items, edits_of
 from sightline.exams.context.measures import context_measures
@@ -189,11 +189,15 @@ class ContextExam(Exam[ContextItem]):
     def asker(self, model: Any, data: Dataset) -> Callable[[ContextItem], ItemRecords]:
         """Ask about one picture after another, while the edits of the next are made."""
         skill, (things, stuff) = self.skill_of(model), self.classes(data)
-        ask = partial(ASK[skill], model)
-        if getattr(model, "concurrency", 1) > 1:  # other pictures are asked about meanwhile
-            return lambda item: ask(self.edits(item), (*things, *stuff) if skill == "segment" else things)
-        ahead = Ahead(self.edits, self.items(data))
-        return lambda item: ask(ahead.edits(item), (*things, *stuff) if skill == "segment" else things)
+        at_once = getattr(model, "concurrency", 1) > 1  # other pictures are asked about meanwhile
+        edits = self.edits if at_once else Ahead(self.edits, self.items(data)).edits
+        classes = (*things, *stuff) if skill == "segment" else things
+
+        def ask(item: ContextItem) -> ItemRecords:
+            with naming(data.path):
+                return ASK[skill](model, edits(item), classes)
+
+        return ask
 
     def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
         """The items both have, and of them the classes that both models know."""

@@ -109,6 +109,8 @@ def _items(scene: Scene) -> Iterator[ContextItem]:
     for view in scene.views:
         name = scene.id if len(scene.views) == 1 else f"{scene.id}/{view.id}"
         classes = {category for category, _ in seen_things(scene, view)}
+        if None in classes:
+            raise DataError("an object has no class", row=scene.id, field="category", expected="text")
         yield ContextItem(name, scene, replace(view.without_truth(), id=name), view, tuple(sorted(classes)))
 
 

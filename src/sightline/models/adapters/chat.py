@@ -175,6 +175,8 @@ def http(
     enable_thinking: bool | None = None,
     concurrency: int | None = None,
     cache: bool | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> HttpAnswer | HttpChat:
     """Make a model of a server.
@@ -200,6 +202,8 @@ def http(
         enable_thinking: Whether a model that can be told so should reason.
         concurrency: Items that may be asked at once, by default 1.
         cache: Whether replies are kept on disk, by default they are.
+        price_in: What a million tokens of prompts costs; then the cost is told too.
+        price_out: The same of replies.
         extra: Other keys of the request, given as ``extra.KEY=VALUE``.
 
     Raises:
@@ -242,6 +246,8 @@ def openai(
     enable_thinking: bool | None = None,
     concurrency: int = 4,
     cache: bool = True,
+    price_in: float = 0.0,
+    price_out: float = 0.0,
     extra: Mapping[str, Any] | None = None,
 ) -> HttpChat:
     """Make a model of any OpenAI-compatible endpoint; options are those of `http` with ``kind=chat``.
@@ -266,6 +272,8 @@ def openai(
         enable_thinking: Whether a model that can be told so should reason.
         concurrency: Items that may be asked at once.
         cache: Whether replies are kept on disk.
+        price_in: What a million tokens of prompts costs.
+        price_out: What a million tokens of replies costs.
         extra: Other keys of the request.
     """
     base = url or os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI
@@ -282,6 +290,7 @@ _CHAT: Final = frozenset(
     {
         *("model", "region", "history", "max_new_tokens", "prompt", "decide", "per", "sections", "elevation"),
         *("temperature", "max_completion_tokens", "enable_thinking", "concurrency", "cache", "extra"),
+        *("price_in", "price_out"),
     }
 )
 
@@ -290,7 +299,8 @@ def _chat_model(client: JsonClient, model: str, **given: Any) -> HttpChat:
     """The model of a chat server; what is not given has the default of whoever takes it."""
     of_requests = {"max_new_tokens", "max_completion_tokens", "temperature", "enable_thinking", "extra"}
     options = ChatOptions(**{name: value for name, value in given.items() if name in of_requests})
-    how = {name: given[name] for name in ("decide", "per", "sections", "elevation", "concurrency") if name in given}
+    of_model = ("decide", "per", "sections", "elevation", "concurrency", "price_in", "price_out")
+    how = {name: given[name] for name in of_model if name in given}
     style = PromptStyle.with_template(given.get("region", "draw"), given.get("history", 0), given.get("prompt"))
     return HttpChat(client, model, style, options, cache=given.get("cache", True), **how)
 

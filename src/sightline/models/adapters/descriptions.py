@@ -56,7 +56,8 @@ class NetworkDescription:
         units: Of a detector's boxes: fractions of the picture, or pixels of the network's input.
         threshold: Of a detector: least confidence of a box that is given.
         inverse: Of a depth network: larger is closer.
-        margin: Of a depth network: difference of means below which two objects are at the same depth.
+        margin: Of a depth network: difference of means below which two objects are at the same depth, or
+            ``tuned`` on the training split.
     """
 
     task: Literal["", "classify", "segment", "detect", "depth"] = ""
@@ -68,7 +69,7 @@ class NetworkDescription:
     units: Literal["fraction", "pixels"] = "fraction"
     threshold: float = 0.05
     inverse: bool = False
-    margin: float = 0.02
+    margin: float | Literal["tuned"] = 0.02
 
     @classmethod
     def beside(cls, path: Path, given: Mapping[str, Any], file: Path | None = None) -> NetworkDescription:

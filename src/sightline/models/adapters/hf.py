@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,12 @@ from sightline.errors import ConfigError, ModelError
 from sightline.hints import hint
 from sightline.models.adapters.pictures import log_odds
 from sightline.models.adapters.transformers_files import HubFiles
-from sightline.models.composite import best_box_scores
 from sightline.scenes import View
 from sightline.skills import ClassScores, ContextSpec, Detections, LabelMaps, RelationsSpec, ViewpointSpec
 
 _NO_CLASS: Final = frozenset({"", "n/a", "background", "no-object", "no object", "unlabeled", "void"})
+_FARTHEST: Final = 30.0
+"""Largest logit that is told of: a token that a query cannot mean has one of minus infinity."""
 _INVERSE: Final = frozenset({"dpt", "depth_anything"})
 """Depth networks whose maps are disparities: larger is closer; a metric variant of one says so in its config."""
 
@@ -147,12 +148,18 @@ class HubZeroShotDetector(HubNetwork):
         self._take(spec.categories)
 
     def detect(self, view: View) -> Detections:
-        """All boxes above the threshold."""
-        return self._boxes(view, self.threshold)
+        """All boxes above the threshold, best first."""
+        boxes, logits = self._queries(view)
+        scores = 1 / (1 + np.exp(-logits))
+        best = scores.argmax(axis=1)
+        sure = scores.max(axis=1)
+        kept = [i for i in np.argsort(-sure, kind="stable").tolist() if sure[i] >= self.threshold]
+        return Detections(boxes[kept], sure[kept], tuple(self.classes[best[i]] for i in kept))
 
     def classify(self, views: Sequence[View]) -> ClassScores:
-        """The log-odds of the confidence of each class's best box."""
-        return best_box_scores(self.classes, [self._boxes(view, 0.0) for view in views], self.name)
+        """The logit of each class in the query that is surest of it."""
+        rows = [self._queries(view)[1].max(axis=0) for view in views]
+        return ClassScores(self.classes, np.array(rows, np.float64).reshape(len(rows), len(self.classes)))
 
     def facts(self) -> dict[str, Any]:
         """What it looked for."""
@@ -164,22 +171,36 @@ class HubZeroShotDetector(HubNetwork):
         if not self.classes:
             raise ModelError(f"{self.name}: it is not told what to look for: give classes=cat;dog")
 
-    def _boxes(self, view: View, threshold: float) -> Detections:
+    def _queries(self, view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(Q, 4) boxes of all queries in fractions of the picture, and (Q, C) logits of the classes."""
         if not self.classes:
             raise ModelError(f"{self.name}: it is not told what to look for: give classes=cat;dog")
         picture = Image.fromarray(view.image())
         words = [name.replace("_", " ").lower() for name in self.classes]
         grounded = "dino" in self.files.config.model_type
         told: Any = " ".join(f"{word}." for word in words) if grounded else [words]
-        outputs, inputs = self._run(picture, text=told, truncation=True)
-        more = {"input_ids": inputs["input_ids"], "text_threshold": threshold} if grounded else {}
-        (found,) = self._processor.post_process_grounded_object_detection(
-            outputs, threshold=threshold, target_sizes=[picture.size[::-1]], text_labels=[words], **more
-        )
-        labels = found.get("text_labels")
-        said = [words[int(i)] for i in found["labels"]] if labels is None else [str(label) for label in labels]
-        named = dict(zip(words, self.classes, strict=True))
-        return _detections(found, [named.get(_only(label, words), "") for label in said], picture.size)
+        outputs, _ = self._run(picture, text=told, truncation=True)
+        logits = outputs.logits[0].float().cpu().double().numpy()
+        if grounded:
+            logits = self._by_class(logits, words, told)
+        centred = outputs.pred_boxes[0].float().cpu().double().numpy()
+        boxes = np.concatenate([centred[:, :2] - centred[:, 2:] / 2, centred[:, :2] + centred[:, 2:] / 2], axis=1)
+        if self.files.config.model_type == "owlv2":  # it pads pictures to squares, below and to the right
+            boxes *= max(picture.size) / np.array([*picture.size, *picture.size])
+        return np.clip(boxes, 0.0, 1.0), np.clip(logits, -_FARTHEST, _FARTHEST)
+
+    def _by_class(self, logits: NDArray[np.float64], words: Sequence[str], told: str) -> NDArray[np.float64]:
+        """(Q, C) logits of classes from those of the tokens of a sentence: of each its surest token."""
+        encoded = self._processor.tokenizer(told, truncation=True, return_offsets_mapping=True)
+        ends = np.cumsum([len(word) + 2 for word in words])
+        columns = []
+        for word, end in zip(words, ends.tolist(), strict=True):
+            start = end - len(word) - 2
+            inside = [
+                i for i, (a, b) in enumerate(encoded["offset_mapping"]) if start <= a < b <= start + len(word)
+            ]
+            columns.append(logits[:, inside].max(axis=1) if inside else np.full(len(logits), -_FARTHEST))
+        return np.stack(columns, axis=1)
 
 
 class HubDepth(HubNetwork):
@@ -324,7 +345,7 @@ def hf(
     threshold: float | None = None,
     classes: str | None = None,
     inverse: bool | None = None,
-    margin: float | None = None,
+    margin: float | Literal["tuned"] | None = None,
     decide: str | None = None,
     region: str | None = None,
     history: str | None = None,
@@ -347,7 +368,7 @@ def hf(
         threshold: Of a detector: least confidence of a box.
         classes: Of a zero-shot detector: what to look for, with semicolons between.
         inverse: Of a depth network: larger is closer.
-        margin: Of a depth network: difference of means below which two objects are at the same depth.
+        margin: Of a depth network: difference of means below which two objects are at the same depth, or ``tuned``.
         decide: Of a vision-language model, as all that follow: see `VisionLanguage`.
         region: How regions and boxes are pointed at.
         history: How many earlier questions are told.
@@ -438,12 +459,6 @@ def _detections(found: Mapping[str, Any], names: Sequence[str], size: tuple[int,
     scores = found["scores"].detach().float().cpu().double().numpy()
     kept = [i for i in np.argsort(-scores, kind="stable").tolist() if names[i] and names[i].lower() != "n/a"]
     return Detections(np.clip(boxes[kept], 0.0, 1.0), scores[kept], tuple(names[i] for i in kept))
-
-
-def _only(phrase: str, words: Sequence[str]) -> str:
-    """The word a phrase is, or the only one it holds; else the phrase."""
-    inside = [word for word in words if word in phrase]
-    return inside[0] if phrase not in words and len(inside) == 1 else phrase
 
 
 def _listed(text: str) -> tuple[str, ...]:

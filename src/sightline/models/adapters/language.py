@@ -116,6 +116,8 @@ class LanguageModel(ABC):
         elevation: Degrees of elevation that go with an azimuth: nobody is asked for them.
         temperature: 0 for the likeliest reply; above it replies are drawn.
         cache: Replies are kept on disk.
+        price_in: What a million tokens of prompts costs, in any currency; 0 where nobody says.
+        price_out: The same of replies.
     """
 
     def __init__(
@@ -128,6 +130,8 @@ class LanguageModel(ABC):
         elevation: float = 10.0,
         temperature: float = 0.0,
         cache: bool = False,
+        price_in: float = 0.0,
+        price_out: float = 0.0,
     ) -> None:
         if sections not in (4, 8):
             raise ConfigError(f"sections must be 4 or 8, found {sections}")
@@ -139,7 +143,7 @@ class LanguageModel(ABC):
         self.per = per or ("predicate" if decide == "likelihood" else "pair")
         if self.per == "pair" and decide == "likelihood":
             raise ConfigError("by likelihood predicates are asked one by one: per=predicate")
-        self.temperature = temperature
+        self.temperature, self._prices = temperature, (price_in, price_out)
         self.budget: Budget | None = None
         self._cache = ReplyCache() if cache else None
         self._counts = dict.fromkeys(_COUNTED, 0.0)
@@ -250,8 +254,12 @@ class LanguageModel(ABC):
         self._thread.draw = number
 
     def usage(self) -> dict[str, float]:
-        """Requests, replies kept from before, tokens, replies that could not be read, seconds waited."""
-        return {name: value if name == "seconds" else int(value) for name, value in self._counts.items()}
+        """Requests, replies kept from before, tokens, replies that could not be read, seconds waited; the cost."""
+        counts = {name: value if name == "seconds" else int(value) for name, value in self._counts.items()}
+        if any(self._prices):
+            tokens = counts["tokens_in"], counts["tokens_out"]
+            counts["cost"] = sum(n * price for n, price in zip(tokens, self._prices, strict=True)) / 1e6
+        return counts
 
     def _style_facts(self) -> dict[str, Any]:
         """What shapes its prompts, for a run's manifest."""

@@ -28,6 +28,7 @@ from sightline.models.adapters.pictures import (
     open_session,
 )
 from sightline.models.baselines.depth import DepthRule
+from sightline.models.baselines.rules import Margin
 
 
 class OnnxNetwork:
@@ -69,7 +70,7 @@ def onnx(
     output: Output | None = None,
     threshold: float | None = None,
     inverse: bool | None = None,
-    margin: float | None = None,
+    margin: Margin | None = None,
 ) -> PictureClassifier | PictureSegmenter | BoxDetector | DepthRule:
     """Open an ONNX file as a classifier, a segmenter, a detector or a depth estimator.
 
@@ -85,7 +86,7 @@ def onnx(
         output: Of a classifier: ``logits`` or ``probabilities``.
         threshold: Of a detector: least confidence of a box.
         inverse: Of a depth estimator: larger is closer.
-        margin: Of a depth estimator: difference of means below which two objects are at the same depth.
+        margin: Of a depth estimator: difference of means below which depths are the same, or ``tuned``.
     """
     net = OnnxNetwork(path)
     one, said = net.session.get_inputs()[0], net.metadata

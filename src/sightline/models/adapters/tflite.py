@@ -24,6 +24,7 @@ from sightline.models.adapters.pictures import (
     class_names,
 )
 from sightline.models.baselines.depth import DepthRule
+from sightline.models.baselines.rules import Margin
 from sightline.scenes import View
 from sightline.skills import ClassScores, Detections
 
@@ -172,7 +173,7 @@ def tflite(
     output: Output | None = None,
     threshold: float | None = None,
     inverse: bool | None = None,
-    margin: float | None = None,
+    margin: Margin | None = None,
 ) -> TfliteDetector | BoxDetector | PictureClassifier | PictureSegmenter | DepthRule:
     """Open a TensorFlow Lite file: a detector, a segmenter (1, H, W, C), a classifier (1, C) or depth (1, H, W, 1).
 
@@ -187,7 +188,7 @@ def tflite(
         output: Of a classifier: ``logits`` or ``probabilities``.
         threshold: Of a detector that is described: least confidence of a box.
         inverse: Of a depth estimator: larger is closer.
-        margin: Of a depth estimator: difference of means below which two objects are at the same depth.
+        margin: Of a depth estimator: difference of means below which depths are the same, or ``tuned``.
     """
     net = TfliteNetwork(path)
     one = net.inputs[0]
