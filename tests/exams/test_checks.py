@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 import relations_runs
+import turing_runs
 import viewpoint_runs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -310,3 +311,16 @@ def test_chance_and_samples_of_single_judgements() -> None:
     sure, right = [row["confidence"] for row in rows], [row["right"] for row in rows]
     assert values["calibration.ece"] == pytest.approx(oracle.calibration_error(sure, right, 10))
     assert values["calibration.brier"] == pytest.approx(oracle.brier(sure, right))
+
+
+@pytest.mark.long
+def test_turing_questions_are_mirrored_and_reworded(tmp_path: Path) -> None:
+    train, data = turing_runs.scenes(tmp_path / "train", 40, 1), turing_runs.scenes(tmp_path / "d", 6, 2)
+    how: dict[str, Any] = {"out": tmp_path / "runs", "baselines": False}
+    kinds = ["mirror", "paraphrase", "circular", "swap"]
+    results = sl.examine(["turing_engine", "coin"], data, turing_runs.exam(train), vary=kinds, **how)
+    engine, coin = (entry["variations"] for entry in results.to_dict()[0]["models"])
+    assert engine["paraphrase"]["consistency"]["value"] == 1.0  # it reads the structured form
+    assert engine["mirror"]["consistency"]["value"] > 0.8  # mirrored regions are regions of the vocabulary
+    assert coin["paraphrase"]["consistency"]["value"] < 0.9  # it is tossed by the words
+    assert "no ordered pairs" in coin["swap"]["reason"]
