@@ -1,4 +1,4 @@
-"""Answers of the skills *classify* and *segment*: what keeps the protocol, and what is said of what does not."""
+"""Answers of skills: what keeps the protocol, and what is said of what does not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sightline.errors import ModelError
-from sightline.skills import ClassScores, LabelMaps, skills_of
+from sightline.skills import ClassScores, LabelMaps, ScoredReply, Verdicts, skills_of
 
 _ONE = (np.zeros((2, 3), dtype=np.int32),)
 
@@ -68,3 +68,19 @@ def test_a_model_has_the_skills_whose_methods_it_has() -> None:
         def segment(self, views: object) -> None: ...
 
     assert skills_of(Both()) == ("classify", "segment")
+
+
+def test_probabilities_of_predicates_are_checked() -> None:
+    answers = np.zeros((2, 2, 8), np.int8)
+    chances = np.full((2, 2, 8), 0.3)
+    chances[0, 0] = np.nan  # the model cannot say
+    assert Verdicts.checked(Verdicts(answers, probabilities=chances), 2, "m").probabilities is not None
+    for wrong, says in ((chances[:1], "shape"), (chances + 1, "outside")):
+        with pytest.raises(ModelError, match=says):
+            Verdicts.checked(Verdicts(answers, probabilities=wrong), 2, "m")
+
+
+def test_the_confidence_of_a_reply_is_a_probability() -> None:
+    assert ScoredReply("no", 1).confidence == 1.0
+    with pytest.raises(ModelError):
+        ScoredReply("no", 1.5)

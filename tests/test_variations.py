@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from sightline.errors import ConfigError
 from sightline.scenes import Camera, View
-from sightline.variations import VARIATIONS, Jpeg, Mirror, Shift, Variation, small_shift
+from sightline.variations import VARIATIONS, Grey, Jpeg, Mirror, Noise, Shift, Variation, small_shift
 
 SIZES = st.tuples(st.integers(4, 24), st.integers(4, 24))
 
@@ -106,3 +108,29 @@ def test_a_changed_view_is_another_picture_loaded_when_looked_at(name: str) -> N
     assert (changed.camera is None) == change.moves
     assert (changed.image() != view.image()).any()
     assert change.view(View("v")).load_image is None
+
+
+@given(SIZES, st.integers(0, 1000), st.sampled_from([2.0, 15.0, 60.0]))
+def test_noise_is_of_its_strength_and_the_same_for_the_same_view(
+    size: tuple[int, int], seed: int, sigma: float
+) -> None:
+    pixels = np.full((8 * size[1], 8 * size[0], 3), 128, dtype=np.uint8)
+    noisy = Noise(sigma, seed).pixels(pixels).astype(float) - 128
+    assert noisy.std() == pytest.approx(sigma, rel=0.25)
+    assert abs(noisy.mean()) < sigma / 4
+    view = View("v", size=(8 * size[0], 8 * size[1]), load_image=lambda: pixels)
+    changed, again, other = (
+        Noise(sigma).view(view),
+        Noise(sigma).view(view),
+        Noise(sigma).view(replace(view, id="w")),
+    )
+    assert (changed.image() == again.image()).all()
+    assert (changed.image() != other.image()).any()
+    assert (changed.id, changed.size) == ("v@noise", view.size)
+
+
+def test_a_grey_picture_shows_nothing() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 5, 3), dtype=np.uint8)
+    assert (Grey().pixels(pixels) == 128).all()
+    with pytest.raises(ConfigError):
+        Noise(0.0)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for users
+    from sightline.api import board as board
     from sightline.api import compare as compare
     from sightline.api import examine as examine
+    from sightline.api import plan as plan
     from sightline.api import report as report
     from sightline.api import score as score
     from sightline.errors import ConfigError as ConfigError
@@ -53,7 +55,7 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     open = open_any  # noqa: A001 - sightline.open opens datasets
 
 _LAZY = {
-    "sightline.api": "compare examine report score",
+    "sightline.api": "board compare examine plan report score",
     "sightline.errors": "ConfigError DataError ModelError SightlineError",
     "sightline.exams.base": "Exam",
     "sightline.exams.predicates.exam": "PredicatesExam",

@@ -21,17 +21,24 @@ from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.base import Candidate, Exam, run_name
 from sightline.exams.budget import Budget
+from sightline.exams.checks import is_varied, read_variations, run_varied, variation_notes
+from sightline.exams.plans import PairPlan, Plans, plan_results
 from sightline.exams.registry import exam_class, exam_names, exam_of_run, scoring_names
 from sightline.exams.results import ComparisonSet, ExamResults, Results
 from sightline.exams.run import MANIFEST, Asking, Run
+from sightline.exams.run_groups import comparable_groups, run_labels
 from sightline.exams.runner import Progress, items_of, require_skills, run_exam
-from sightline.exams.scoring import RESAMPLES, RunComparison, RunResult, compare_runs, score_records
+from sightline.exams.scoring import RESAMPLES, RunComparison, RunResult, Scores, compare_runs, score_records
+from sightline.exams.thresholds import check_begin, parse_threshold
+from sightline.exams.variants import KINDS, named_kinds, why_unvaried
 from sightline.generation import open_any
 from sightline.models import candidate, canonical, check_spec, is_blind, note_asked
+from sightline.stats.sample_size import POWER, plan_clusters
 from sightline.store import Dataset
 from sightline.text import counted, without_secrets
 
 if TYPE_CHECKING:  # the card is imported where one is made
+    from sightline.exams.board import Board
     from sightline.exams.card import CardOptions
     from sightline.models.adapters.prompts import Prompt
     from sightline.show.page import Page
@@ -59,6 +66,8 @@ def examine(
     samples: int = 1,
     budget: Budget | None = None,
     announce: Callable[[str], None] | None = None,
+    vary: Sequence[str] = (),
+    fail_under: Sequence[str] = (),
 ) -> Results:
     """Let models take exams; an interrupted call with the same `out` goes on where it stopped.
 
@@ -80,12 +89,18 @@ def examine(
         samples: How often every item is asked, for models that draw their answers.
         budget: Requests or tokens that all models together may use (`sightline.exams.budget.Budget`).
         announce: Called with how long a long run will take and what it will use.
+        vary: Kinds of variation (`exams.variants.KINDS`, or ``all``) under which the models are asked again.
+        fail_under: Figures that the models should reach, as in ``f1.all=0.7`` (`exams.thresholds`): a path that
+            the exam does not know is refused after one item. What falls short, `thresholds.shortfalls` says.
     """
     chosen = [models] if isinstance(models, str) or not isinstance(models, Iterable) else list(models)
     folder = _temporary_folder() if out is None else Path(out)
     _check_names(names, chosen)
     how: dict[str, Any] = {"baselines": baselines, "limit": limit, "workers": workers, "show": show}
     how |= {"resume": resume, "overwrite": overwrite, "samples": samples, "budget": budget, "announce": announce}
+    how["vary"] = named_kinds(vary)
+    for text in fail_under:
+        parse_threshold(text)  # before anything is read
     if exams is None:
         loaded = [
             model if isinstance(model, Candidate) else candidate(model, name)
@@ -94,6 +109,8 @@ def examine(
         return _examine_all(loaded, data, train, folder, how)
     named = [exams] if isinstance(exams, str | Exam) else list(exams)  # type: ignore[call-overload]
     made = [_made(exam, train) for exam in named]
+    if len(made) == 1:  # of several exams not each has the figure
+        how["fail_under"] = fail_under
     return Results(tuple(run_models(exam, chosen, data, folder, names=names, **how) for exam in made))
 
 
@@ -211,6 +228,8 @@ def run_models(
     samples: int = 1,
     budget: Budget | None = None,
     announce: Callable[[str], None] | None = None,
+    vary: Sequence[str] = (),
+    fail_under: Sequence[str] = (),
     done: Callable[[str], None] | None = None,
 ) -> ExamResults:
     """Let models and baselines take one exam; all are checked before the first begins.
@@ -219,6 +238,8 @@ def run_models(
     data is opened once, and its items are made once, in each process.
     """
     _check_names(names, models)
+    vary = named_kinds(vary)
+    thresholds = [parse_threshold(text) for text in fail_under]
     for model in models:
         if isinstance(model, str):
             check_spec(model)  # before the data is read, and learned from
@@ -239,12 +260,21 @@ def run_models(
     draws = f"@samples-{samples}" if samples > 1 else ""
     folders = {key: out / exam.name / f"{run_name(exam, key, opened)}{draws}" for key in everyone}
     how: dict[str, Any] = {"limit": limit, "resume": resume, "overwrite": overwrite, "samples": samples}
+    wanted = wanted or list(everyone)[:1]
+    reasons = {
+        key: {kind: why_unvaried(exam, everyone[key].model, kind, opened) for kind in vary} if key in wanted else {}
+        for key in everyone
+    }
+    kinds = {key: tuple(kind for kind, why in of.items() if not why) for key, of in reasons.items()}
+    if thresholds:
+        first = run_exam(exam, everyone[wanted[0]], opened, folders[wanted[0]], **how | {"limit": 1})
+        check_begin(_scored(first, exam, opened, first.asking, details=True).scores, thresholds)
     if workers:
         if budget is not None:
             raise ConfigError("a budget is kept in one process: it goes without --workers")
         _refuse_unloadable(everyone.values())
         jobs = [
-            Task(key, _Job(exam, who.private or who.spec, who.called, folders[key], path, how))
+            Task(key, _Job(exam, who.private or who.spec, who.called, folders[key], path, how, kinds[key]))
             for key, who in everyone.items()
         ]
         on_done = None if done is None else lambda task, _: done(task.name)
@@ -254,20 +284,28 @@ def run_models(
         for key, who in everyone.items():
             said = None if announce is None else partial(_announce, announce, who.name)
             bounds = how | {"budget": budget, "announce": said}
-            asked[key] = _run_one(exam, who, opened, folders[key], show, bounds)
-    wanted = wanted or list(everyone)[:1]
+            asked[key] = _run_one(exam, who, opened, folders[key], show, bounds, kinds[key])
     short = {key: name for name, key in rivals.items() if not everyone[key].called}
     results = {
         key: _scored(Run.open(folders[key]), exam, opened, asked[key], short.get(key), details=key in wanted)
         for key in everyone
     }
+    if vary:
+        for key in wanted:
+            refused = {kind: why for kind, why in reasons[key].items() if why}
+            result = results[key]
+            varied = read_variations(exam, folders[key], result.records, kinds[key], reasons=refused)
+            results[key] = replace(result, varied=varied)
     shared = exam.across(list(results.values()), resamples=RESAMPLES, seed=SEED)
     for result in results.values():
-        result.run.write_metrics({**result.scores.to_dict(), **shared, "resamples": RESAMPLES, "seed": SEED})
+        checks = result.varied.to_dict() if result.varied.kinds else {}
+        document = {**result.scores.to_dict(), **shared, **checks}
+        result.run.write_metrics({**document, "resamples": RESAMPLES, "seed": SEED})
     baseline_results = {name: results[key] for name, key in rivals.items()}
     chosen = tuple(results[s] for s in dict.fromkeys(wanted))
-    notes = (*entrants.notes, *(note for result in results.values() for note in _usage_notes(result)))
-    return ExamResults(exam, chosen, baseline_results, shared, notes)
+    unvaried = variation_notes({results[key].name: results[key].varied for key in wanted})
+    used = (note for result in results.values() for note in _usage_notes(result))
+    return ExamResults(exam, chosen, baseline_results, shared, (*entrants.notes, *unvaried, *used))
 
 
 def _announce(announce: Callable[[str], None], name: str, words: str) -> None:
@@ -301,15 +339,27 @@ class _Job:
     folder: Path
     data: Path | None
     how: Mapping[str, Any]
+    vary: tuple[str, ...] = ()
 
 
 def _run_one(
-    exam: Exam[Any], who: Candidate, data: Dataset, folder: Path, show: Shown | None, how: Mapping[str, Any]
+    exam: Exam[Any],
+    who: Candidate,
+    data: Dataset,
+    folder: Path,
+    show: Shown | None,
+    how: Mapping[str, Any],
+    vary: Sequence[str] = (),
 ) -> Asking | None:
-    """Run one model in this process."""
+    """Run one model in this process, as it is and then in every variant of some kinds."""
     try:
         with show(who.name) if show else nullcontext() as progress:
-            return run_exam(exam, who, data, folder, progress=progress, **how).asking
+            asking = run_exam(exam, who, data, folder, progress=progress, **how).asking
+        for kind in vary:
+            for number, variant in enumerate(KINDS[kind]):
+                with show(f"{who.name}, {variant.name}") if show else nullcontext() as progress:
+                    run_varied(exam, who, data, folder, kind, number, progress=progress, **how)
+        return asking
     finally:
         if not who.loadable:
             note_asked(who.model, who.fingerprint)
@@ -318,7 +368,7 @@ def _run_one(
 def _work(job: _Job) -> Asking | None:
     """Run one model in a worker process, which opens the data by itself, once for all its jobs."""
     who = candidate(job.spec, job.called, wanted=_all_skills(job.exam))
-    return run_exam(job.exam, who, _opened(job.exam, job.data), job.folder, **job.how).asking
+    return _run_one(job.exam, who, _opened(job.exam, job.data), job.folder, None, job.how, job.vary)
 
 
 @cache
@@ -496,8 +546,12 @@ def _runs(given: object) -> list[Run]:
 
 
 def run_folders(places: Sequence[Path]) -> list[Path]:
-    """Every run at or below the given places, sorted; DataError where there is none."""
-    folders = sorted({path.parent for place in places for path in place.rglob(MANIFEST)})
+    """Every run at or below the given places, sorted; DataError where there is none.
+
+    Runs of variants are left out unless one is named: they belong to the run that they vary.
+    """
+    found = sorted({path.parent for place in places for path in place.rglob(MANIFEST)})
+    folders = [folder for folder in found if not is_varied(folder) or folder in places]
     if not folders:
         raise DataError("no run here", file=places[0], expected="folders written by `sightline exam`")
     return folders
@@ -572,6 +626,77 @@ def report(
     if path is not None:
         page.write(path)
     return page
+
+
+def plan(
+    runs: object, difference: float, data: Dataset | str | Path | None = None, *, power: float = POWER
+) -> Plans:
+    """Say how many scenes show a difference between models, from runs at hand.
+
+    Args:
+        runs: Runs of two models or more: `Results`, runs, folders of runs, or several of these.
+        difference: To be seen, in the unit of the figures: 0.02 is two points of a share.
+        data: The dataset, should an exam look at it again; by default where the runs say it was.
+        power: Chance of seeing it, at 5 % two-sided.
+    """
+    plan_clusters(1.0, 2, difference, power=power)  # refuses what cannot be planned before anything is read
+    pairs: list[PairPlan] = []
+    for group in comparable_groups(_runs(runs)):
+        opened = _data_of(group, data)
+        pairs += plan_results(list(_unscored(group)), opened, difference, power=power)
+    if not pairs:
+        raise ConfigError("planning needs runs of two models on the same exam, data and options; there are none")
+    return Plans(difference, power, tuple(pairs))
+
+
+def board(
+    runs: object,
+    path: str | Path | None = None,
+    data: Dataset | str | Path | None = None,
+    *,
+    resamples: int = 1000,
+    seed: int = SEED,
+) -> Board:
+    """Make a leaderboard of runs: headline figures, ranges of ranks, pairs that can be told apart.
+
+    Args:
+        runs: `Results`, runs, folders of runs, or several of these.
+        path: File of the page; None: no file.
+        data: The dataset, should an exam look at it again; by default where the runs say it was.
+        resamples: Bootstrap resamples and sign flips.
+        seed: Of both.
+    """
+    from sightline.exams.board import Board, board_exam
+
+    exams = []
+    for group in comparable_groups(_runs(runs)):
+        opened = _data_of(group, data)
+        how: dict[str, Any] = {"resamples": resamples, "seed": seed}
+        results = []
+        for one in _unscored(group):
+            scores = score_records(one.exam, one.records, opened, **how)
+            results.append(replace(one, scores=scores))
+        asked = {frozenset(one.records.items["item"]) for one in results}
+        if len(asked) == 1 and all(one.run.limited for one in results):
+            results = [replace(one, limited=True) for one in results]
+        named = Path(group[0].manifest.get("data") or "data").name
+        split = group[0].options.get("split")
+        made = board_exam(results, opened, f"{named}, {split}" if split else named, **how)
+        exams += [made] if made is not None else []
+    if not exams:
+        raise ConfigError("no run here has a figure to rank by")
+    made_board = Board(tuple(exams), resamples, seed)
+    if path is not None:
+        made_board.write(path)
+    return made_board
+
+
+def _unscored(runs: Sequence[Run]) -> Iterator[RunResult]:
+    """Runs that belong together with their records, before anything is counted."""
+    for run, label in zip(runs, run_labels(runs), strict=True):
+        exam = exam_of_run(run)
+        records, scores = run.read(columns=exam.columns), Scores(exam.name, exam.unit, {})
+        yield RunResult(run, exam, label, records, scores, blind=is_blind(run.spec))
 
 
 def _data_opener(runs: Sequence[Run], data: Dataset | str | Path | None) -> Callable[[Sequence[Run]], Dataset]:

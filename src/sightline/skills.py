@@ -21,9 +21,11 @@ one is called, else the one for all (``prepare``):
 Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views to be shown; whether those that the
 data has will do), ``sees_truth`` (predicates, context: a baseline that is handed the truth as its study),
 ``cross_fits`` (relations, statements, viewpoint, context: its study has the labels of what is to come, and it
-promises never to use a cluster's own labels to answer about it), ``stored_answers`` (relations: its answers, or
+promises never to use a cluster's own labels to answer about it), ``stored_answers`` (its answers, or
 what they rest on, are read from files, so that it is not asked about changed pictures), ``attention(queries)``
-(predicates: where it looks, for the report), ``on_truth(asked, truth)`` (Turing: the true answer after each
+(predicates: where it looks, for the report), ``varied(kind)`` (of a model that makes its prompts itself: the same
+model with other words, ``paraphrase``, or options in another order, ``circular``; None for any other kind; see
+`exams.variants`), ``on_truth(asked, truth)`` (Turing: the true answer after each
 question) and ``seek(scene_id, stream, step)`` (Turing: the place of the next question, for a model that reads its
 answers from a file).
 """
@@ -32,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -508,10 +510,13 @@ class Verdicts:
             not looked at.
         said: The texts the answers were read from by (subject, object, predicate), for a model that answers in
             words; else empty.
+        probabilities: (n, n, 8) that each holds, in [0, 1], NaN where the model cannot say; None for a model
+            that gives none.
     """
 
     answers: NDArray[np.int8]
     said: Mapping[tuple[int, int, int], str] = field(default_factory=dict)
+    probabilities: NDArray[np.float64] | None = None
 
     @classmethod
     def checked(cls, given: object, n: int, model: str) -> Verdicts:
@@ -525,7 +530,17 @@ class Verdicts:
         whole = np.issubdtype(answers.dtype, np.integer) or answers.dtype == np.bool_
         if not whole or (off.size and not (off.min() >= UNKNOWN and off.max() <= 1)):
             raise ModelError(f"{model}: predicates() returned an answer other than −1, 0 and 1")
-        return cls(answers.astype(np.int8), given.said)
+        if given.probabilities is None:
+            return cls(answers.astype(np.int8), given.said)
+        chances = np.asarray(given.probabilities, dtype=np.float64)
+        if chances.shape != shape:
+            raise ModelError(
+                f"{model}: predicates() returned probabilities of shape {chances.shape}, expected {shape}"
+            )
+        said = chances[~np.isnan(chances)]
+        if said.size and not (said.min() >= 0 and said.max() <= 1):
+            raise ModelError(f"{model}: predicates() returned a probability outside 0…1")
+        return cls(answers.astype(np.int8), given.said, chances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -555,10 +570,32 @@ class Asked:
 
 
 ABSTAIN = "abstain"
-"""Reply of a model that does not want to answer; not right, and counted apart."""
+"""ScoredReply of a model that does not want to answer; not right, and counted apart."""
 
 UNPARSED = "unparsed"
 """What a reply becomes that is neither yes nor no nor an abstention."""
+
+
+class ScoredReply(str):
+    """A reply with the probability that the model gave it, among all that it might have replied.
+
+    Attributes:
+        confidence: In [0, 1]; a ModelError where it is not.
+
+    >>> said = ScoredReply("yes", 0.8)
+    >>> said, said.confidence
+    ('yes', 0.8)
+    """
+
+    confidence: float
+
+    def __new__(cls, text: str, confidence: float) -> Self:
+        """Keep the confidence beside the text."""
+        if not 0 <= confidence <= 1:
+            raise ModelError(f"the confidence of a reply lies between 0 and 1, found {confidence!r}")
+        made = super().__new__(cls, text)
+        made.confidence = float(confidence)
+        return made
 
 
 @runtime_checkable
@@ -566,7 +603,10 @@ class Answer(Protocol):
     """Skill *answer*: answer yes–no questions about an image, one at a time."""
 
     def answer(self, asked: Asked) -> str | bool:
-        """``yes``, ``no`` or ``abstain``; a bool will do, as will a sentence that begins with one of the words."""
+        """``yes``, ``no`` or ``abstain``; a bool will do, as will a sentence that begins with one of the words.
+
+        A `ScoredReply` also says how sure the model is.
+        """
 
 
 @runtime_checkable

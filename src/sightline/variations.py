@@ -1,4 +1,4 @@
-"""Change pictures in ways that leave their scenes as they were: mirror, compress, move a little.
+"""Change pictures in ways that leave their scenes as they were: mirror, compress, move, add noise, grey out.
 
 A change is a frozen dataclass of pure methods that change pixels, boxes and masks alike, so that what is said of a
 thing before can be held against what is said of it after. Pixels are (H, W, 3) uint8 RGB, boxes (n, 4) xyxy in
@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +115,48 @@ class Jpeg(Variation):
         Image.fromarray(pixels).save(file, "JPEG", quality=self.quality)
         with Image.open(file) as again:
             return np.asarray(again.convert("RGB"), dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Noise(Variation):
+    """Add Gaussian noise to every channel of every pixel, the same whenever the same view is changed.
+
+    Attributes:
+        sigma: Its standard deviation, of 255.
+        seed: Of the noise; a view's id is added to it.
+    """
+
+    sigma: float = 15.0
+    seed: int = 0
+
+    name: ClassVar[str] = "noise"
+    moves: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sigma <= 255:
+            raise ConfigError(f"the sigma of noise lies above 0 and at most at 255, found {self.sigma:g}")
+
+    def pixels(self, pixels: Pixels) -> Pixels:
+        """Add the noise, rounded, and cut off below 0 and above 255."""
+        drawn = np.random.default_rng(self.seed).normal(0.0, self.sigma, pixels.shape)
+        return np.clip(np.rint(pixels + drawn), 0, 255).astype(np.uint8)
+
+    def view(self, view: View) -> View:
+        """Change a view by noise of its own."""
+        own = replace(self, seed=self.seed + crc32(view.id.encode()))
+        return super(Noise, own).view(view)
+
+
+@dataclass(frozen=True)
+class Grey(Variation):
+    """Put one grey in the place of the whole picture: what is left is the question."""
+
+    name: ClassVar[str] = "blind"
+    moves: ClassVar[bool] = False
+
+    def pixels(self, pixels: Pixels) -> Pixels:
+        """A picture of that size, 128 everywhere."""
+        return np.full_like(pixels, 128)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from sightline.cli.console import (
     print_json,
     progress,
     quiet_stdout,
+    words_of,
 )
 from sightline.cli.track_command import TRACK_HELP
 from sightline.errors import ConfigError
@@ -61,6 +62,20 @@ _BudgetOption = Annotated[
 ]
 _TrackOption = Annotated[list[str] | None, typer.Option("--track", help=TRACK_HELP)]
 _WorkersOption = Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")]
+_VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        help="Ask again under swap, mirror, blind, noise, jpeg, paraphrase, circular (commas between), or all.",
+    ),
+]
+_FailUnderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-under",
+        help="Exit with 1 where a model's figure is below, by its path in `scores`: f1.all=0.7; may be repeated.",
+    ),
+]
 _DataOption = Annotated[Path | None, typer.Option(help="A Sightline dataset, or a folder of a known format.")]
 
 
@@ -126,6 +141,8 @@ def take_all(
     budget: _BudgetOption = None,
     workers: _WorkersOption = 0,
     track: _TrackOption = None,
+    vary: _VaryOption = None,
+    fail_under: _FailUnderOption = None,
     allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
@@ -154,6 +171,8 @@ def take_all(
             samples=samples,
             budget=_budget(budget),
             announce=_announced,
+            vary=words_of(vary),
+            fail_under=words_of(fail_under),
         )
         send(results.runs)
     if json:
@@ -166,6 +185,7 @@ def take_all(
         err.print(f"note: {exam} was not taken: {why}")
     if not json:
         err.print(f"runs in {to}; next: sightline report {to} --out card.html")
+    _fail_under(results.exams, words_of(fail_under))
 
 
 def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
@@ -180,6 +200,7 @@ def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
         outside = given.pop("allow_outside")
         values = {name: _value(given.pop(name), defaults[name], hints[name], o) for name, o in known.items()}
         names = given.pop("name") or ()
+        given |= {name: words_of(given[name]) for name in ("vary", "fail_under")}
         with outside_allowed(outside):
             take(kind(**values), given.pop("model") or [], given.pop("data"), names=names, **given)
 
@@ -197,6 +218,8 @@ def exam_function(kind: type[Exam[Any]]) -> Callable[..., None]:
         _parameter("budget", _BudgetOption, None),
         _parameter("workers", _WorkersOption, 0),
         _parameter("track", _TrackOption, None),
+        _parameter("vary", _VaryOption, None),
+        _parameter("fail_under", _FailUnderOption, None),
         _parameter("allow_outside", AllowOutside, False),
         _parameter("json", Json, False),
     ]
@@ -278,6 +301,7 @@ def take(
     print_notes(results)
     if not json:
         err.print(f"runs in {to / exam.name}; next: sightline report {to} --out report.html")
+    _fail_under([results], how.get("fail_under", ()))
     return results
 
 
@@ -304,6 +328,17 @@ def _talks(exam: Exam[Any], models: Sequence[object]) -> bool:
 
     operator = getattr(exam, "operator", "")
     return operator in ("terminal", "person", "web") or any(isinstance(m, str) and is_person(m) for m in models)
+
+
+def _fail_under(results: Sequence[ExamResults], wanted: Sequence[str]) -> None:
+    """Exit with 1 where a model falls short of what was wanted, after all was printed; say where."""
+    from sightline.exams.thresholds import parse_threshold, shortfalls
+
+    short = shortfalls(results, [parse_threshold(text) for text in wanted]) if wanted else []
+    for one in short:
+        err.print(str(one))
+    if short:
+        raise typer.Exit(1)
 
 
 def print_results(results: Results) -> None:

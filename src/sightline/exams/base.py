@@ -20,6 +20,8 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, Self, TypeVar, get_type_hints
 
+import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
@@ -232,7 +234,9 @@ class Exam(ABC, Generic[ItemT]):
     tables → model spec) that take part in every run unless told otherwise, `blind` those of them that see all but
     the picture, `unit` what intervals are by, `unit_of_items` what an item is, `data_option` an option that may
     stand in place of ``--data``, `card` the module with what the exam shows on the report card, `shows_attention`
-    whether that can be where a model looks, `columns` those of its records that are checked when a run is read.
+    whether that can be where a model looks, `columns` those of its records that are checked when a run is read,
+    `judged_by` those that name a judgement among those of its item (empty: its place among them), `options_by` the
+    one that decides which answers a question may have, where not all have the same.
     """
 
     name: ClassVar[str]
@@ -244,6 +248,8 @@ class Exam(ABC, Generic[ItemT]):
     card: ClassVar[str] = ""
     shows_attention: ClassVar[bool] = False
     columns: ClassVar[Mapping[str, RecordColumn]] = {}
+    judged_by: ClassVar[tuple[str, ...]] = ()
+    options_by: ClassVar[str] = ""
 
     @property
     @abstractmethod
@@ -345,6 +351,25 @@ class Exam(ABC, Generic[ItemT]):
     def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:  # noqa: ARG002
         """Lines and tables printed after the scores; `shared` is what `across` gave."""
         return ()
+
+    # Checks of single judgements, for every exam alike: see `exams.variants` and `exams.checks`.
+
+    def unvaried(self, kind: str) -> str:  # noqa: ARG002 - a hook
+        """Why the questions of this exam cannot be asked in that variation; empty where they can."""
+        return ""
+
+    def judgements(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The records that are judgements, with the columns truth, answer and right: those that can be right.
+
+        A column ``confidence`` beside them is the probability that a model gave its answer; ``samples`` a list of
+        the answers that it drew.
+        """
+        return rows.filter(pl.col("right").is_not_null()) if "right" in rows.columns else rows.clear()
+
+    def same_answers(self, before: pl.DataFrame, after: pl.DataFrame) -> NDArray[np.bool_]:
+        """(n,) whether a judgement got the same answer in two runs; rows of `judgements`, lined up."""
+        same: NDArray[np.bool_] = before["answer"].eq_missing(after["answer"]).to_numpy()
+        return same
 
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002 - a hook
         """Words that tell runs of one model apart, from a manifest's options and facts."""

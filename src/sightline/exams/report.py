@@ -21,10 +21,13 @@ from typing import Any, Final
 from sightline.errors import ConfigError, naming
 from sightline.exams.base import Candidate, Name, options_of
 from sightline.exams.card import KINDS, CardContext, CardOptions, cell, has_scene, unknown_scene, value_words
+from sightline.exams.checks import read_variations, variations_on_disk
+from sightline.exams.checks_card import check_sections, small_sample_words
 from sightline.exams.records_reader import RecordsReader
 from sightline.exams.registry import exam_of_run
 from sightline.exams.replies import reply_sections
 from sightline.exams.run import Run
+from sightline.exams.run_groups import comparable_groups, numbered, run_labels
 from sightline.exams.scoring import RunResult, score_records
 from sightline.plain import plain
 from sightline.show.chart import SMALL, WIDTH, DotRow, dot_domain, dot_intervals
@@ -66,11 +69,12 @@ def report_card(
     if not runs:
         raise ConfigError("no runs to report: let a model take an exam first")
     scoring = dict(options.scoring or {})
-    contexts = [_context(group, open_data(group), options, scoring, blind, load) for group in _groups(runs)]
+    groups = comparable_groups(runs)
+    contexts = [_context(group, open_data(group), options, scoring, blind, load) for group in groups]
     _refuse_strange_scoring(scoring, contexts)
     _refuse_unfocused(options, contexts)
     _refuse_unknown_scenes(options.scenes, contexts)
-    keys = _unique([context.exam.name for context in contexts])
+    keys = numbered([context.exam.name for context in contexts], "{}-{}")
     parts, examples = [], []
     for key, context in zip(keys, contexts, strict=True):
         alone = Counter(c.exam.name for c in contexts)[context.exam.name] == 1
@@ -107,16 +111,6 @@ def _asked_scenes(result: RunResult) -> list[str]:
     return rows["scene_id"].unique(maintain_order=True).to_list() if rows.height else []
 
 
-def _groups(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs that belong together: of one exam, over the same data, with the options that must agree."""
-    groups: dict[tuple[Any, ...], list[Run]] = {}
-    for run in runs:
-        options = {key: run.options.get(key) for key in sorted(exam_of_run(run).compared_options())}
-        key = (run.exam, run.manifest["identity"]["data_fingerprint"], json.dumps(options, sort_keys=True))
-        groups.setdefault(key, []).append(run)
-    return list(groups.values())
-
-
 def _context(
     runs: Sequence[Run],
     data: Dataset,
@@ -133,17 +127,16 @@ def _context(
                 f"{data.path} has {data.fingerprint[:12]}"
             )
     exams = [exam_of_run(run, **_scoring_of(run, scoring)) for run in runs]
-    short = {spec: name for name, spec in exams[0].baselines.items()}
-    names = [short.get(run.name, run.name) for run in runs]
-    words = [exam.apart(run.options, run.manifest) for exam, run in zip(exams, runs, strict=True)]
     results = []
     with ThreadPoolExecutor(1) as reader:  # reads the next run's records while those of one are counted
         read = reader.map(RecordsReader().read, runs, (exam.columns for exam in exams))
-        for run, exam, label, records in zip(runs, exams, labels(names, words), read, strict=True):
+        for run, exam, label, records in zip(runs, exams, run_labels(runs), read, strict=True):
             scores = score_records(
                 exam, records, lambda: data, details=True, resamples=options.resamples, seed=options.seed
             )
-            results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec)))
+            how: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
+            varied = read_variations(exam, run.folder, records, variations_on_disk(run.folder), **how)
+            results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec), varied=varied))
     items = {frozenset(result.records.items["item"]) for result in results}
     if len(items) == 1 and all(run.limited for run in runs):
         results = [replace(result, limited=True) for result in results]
@@ -181,29 +174,6 @@ def _focus(results: Sequence[RunResult], wanted: str) -> RunResult:
     return max(named or results, key=lambda r: (r.records.rows.height > 0, bool(named) or not r.blind, r.rank))
 
 
-def labels(names: Sequence[str], apart: Sequence[Sequence[str]]) -> list[str]:
-    """A different name for every run: the model's, then what sets the run apart, then a number.
-
-    >>> labels(["a", "b", "b", "b"], [[], ["x"], [], []])
-    ['a', 'b · x', 'b', 'b (2)']
-    """
-    count = Counter(names)
-    return _numbered([n if count[n] == 1 else " · ".join([n, *more]) for n, more in zip(names, apart, strict=True)])
-
-
-def _numbered(names: Sequence[str], form: str = "{} ({})") -> list[str]:
-    seen: Counter[str] = Counter()
-    numbered = []
-    for name in names:
-        seen[name] += 1
-        numbered.append(name if seen[name] == 1 else form.format(name, seen[name]))
-    return numbered
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    return _numbered(names, "{}-{}")
-
-
 def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone: bool) -> ExamPart:
     data, exam = context.data, context.exam
     split = context.focus.run.options.get("split")
@@ -218,7 +188,7 @@ def _part(key: str, context: CardContext, examples: Sequence[Example], *, alone:
         lead=tuple(headline(context)),
         facts=tuple((name, value) for name, value in facts if value),
         sections=tuple(map(_merged, _sections(context))),
-        warnings=(*_warnings(context), *exam.cautions(context)),
+        warnings=(*_warnings(context), *small_sample_words(context), *exam.cautions(context)),
         commands=tuple(_commands(context)),
         document=_document(context, examples),
         **{"kinds": KINDS, **exam.examples_page(context)},
@@ -231,9 +201,10 @@ def _merged(section: Section) -> Section:
 
 
 def _sections(context: CardContext) -> Iterator[Section]:
-    """Scores, what the exam adds, and what models wrote."""
+    """Scores, what the exam adds, what variations and calibration show, and what models wrote."""
     yield from _score_sections(context)
     yield from context.exam.sections(context)
+    yield from check_sections(context)
     yield from reply_sections(context.results)
 
 
@@ -533,6 +504,7 @@ def _run_document(result: RunResult) -> dict[str, Any]:
         "model": dict(run.manifest.get("model", {})),
         "versions": dict(run.manifest.get("versions", {})),
         "scores": result.scores.to_dict(),
+        **(result.varied.to_dict() if result.varied.kinds else {}),
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sightline.exams.base import Exam
+from sightline.exams.checks import variation_table
 from sightline.exams.scoring import RunComparison, RunResult, Scores, score_tables
 from sightline.show.table import Table
 
@@ -40,7 +41,10 @@ class ExamResults:
         scores: dict[str, Scores] = {}
         for result in self.runs:
             scores[result.name if result.name not in scores else str(result.run.folder.name)] = result.scores
-        return [*score_tables(scores), *self.exam.remarks(self.runs, self.shared)]
+        varied = {result.name: result.varied for result in self.runs if result.varied.kinds}
+        checks = [variation_table(varied, self.exam.unit)] if varied else []
+        checks = [table for table in checks if table.rows]
+        return [*score_tables(scores), *checks, *self.exam.remarks(self.runs, self.shared)]
 
     def to_dict(self) -> dict[str, Any]:
         """The document of ``sightline exam --json``; what the first model reached also stands at top level."""

@@ -30,6 +30,9 @@ from sightline.text import counted
 MANIFEST: Final = "manifest.json"
 RECORDS: Final = "records.jsonl"
 METRICS: Final = "metrics.json"
+VARIATION: Final = "variation"
+"""Option of a run whose questions were changed; such runs lie in the folder `VARIATIONS` of the run they vary."""
+VARIATIONS: Final = "variations"
 UNKNOWN_MODEL: Final = "unknown"
 """Begins the fingerprint of a model of which nobody can tell whether it has changed; the reason follows."""
 

@@ -20,7 +20,7 @@ from sightline.errors import ConfigError, DataError, ModelError, PictureError
 from sightline.exams.base import Candidate, Exam, Item, given_options
 from sightline.exams.budget import Budget, BudgetError
 from sightline.exams.hooks import call_hook, facts_of_model, model_call
-from sightline.exams.run import Asking, ItemRecords, Run, RunIdentity
+from sightline.exams.run import VARIATION, Asking, ItemRecords, Run, RunIdentity
 from sightline.exams.run_schema import SAMPLES
 from sightline.plain import plain
 from sightline.skills import skills_of
@@ -74,6 +74,7 @@ def run_exam(
     samples: int = 1,
     budget: Budget | None = None,
     announce: Callable[[str], None] | None = None,
+    variation: str = "",
 ) -> Run:
     """Let a model take an exam; call it again with the same folder and it goes on where it stopped.
 
@@ -93,6 +94,7 @@ def run_exam(
         samples: How often every item is asked, for a model that draws its answers; all are kept (`SAMPLES`).
         budget: What a model that has the hook takes its requests from; where it is spent the run stops.
         announce: Called once with how long the run will take and what it will use, where that is long.
+        variation: What the candidate's questions are changed by (see `exams.variants`); part of the run's identity.
     """
     if samples < 1:
         raise ConfigError(f"samples must be at least 1, found {samples}")
@@ -104,7 +106,9 @@ def run_exam(
     exam = exam.settled(data)
     identity = RunIdentity(
         exam=exam.name,
-        options=exam.identity(data) | ({SAMPLES: samples} if samples > 1 else {}),
+        options=exam.identity(data)
+        | ({SAMPLES: samples} if samples > 1 else {})
+        | ({VARIATION: variation} if variation else {}),
         model=candidate.spec,
         model_name=candidate.name,
         model_fingerprint=candidate.fingerprint,

@@ -12,6 +12,8 @@ import numpy as np
 
 from sightline.errors import ConfigError, naming
 from sightline.exams.base import Exam, Measures, Name, RankedMeasures, options_of
+from sightline.exams.checks import VariedRun
+from sightline.exams.judgement_figures import judgement_figures
 from sightline.exams.run import Asking, Run, RunRecords, local_time, require_alike, tell_apart
 from sightline.plain import plain
 from sightline.show.table import Cell, Row, Table, scored
@@ -106,6 +108,7 @@ class RunResult:
         blind: The model is a built-in rule or prior that never looks at a picture.
         asking: What the call that made this result asked; None where it was scored from disk.
         limited: It and all runs beside it were asked the same items, by a limit.
+        varied: What became of its answers under variations, as far as they were asked for.
     """
 
     run: Run
@@ -116,6 +119,7 @@ class RunResult:
     blind: bool = False
     asking: Asking | None = None
     limited: bool = False
+    varied: VariedRun = field(default_factory=VariedRun)
 
     @property
     def finished(self) -> bool:
@@ -140,6 +144,7 @@ class RunResult:
         if self.asking is not None:
             document["items_asked"], document["items_kept"] = self.asking.asked, self.asking.kept
             document["kept_from"] = self.asking.kept_from
+        document |= self.varied.to_dict() if self.varied.kinds else {}
         return document | ({"broken": dict(self.run.broken)} if self.run.broken else {})
 
     def __str__(self) -> str:
@@ -178,6 +183,10 @@ def score_records(
         merge(facts, measures.facts)
         if measures.names:
             figures |= dict(zip(measures.names, _estimated(measures, resamples, seed), strict=True))
+    if details:
+        checks, more = judgement_figures(exam, records, resamples=resamples, seed=seed)
+        figures |= checks
+        merge(facts, more)
     return Scores(exam.name, exam.unit, figures, facts)
 
 

@@ -107,7 +107,7 @@ class StatementsExam(Exam[StatementsItem]):
     def ask(self, model: Any, item: StatementsItem) -> ItemRecords:
         """Ask about one image, statement by statement."""
         columns: dict[str, list[Any]] = {
-            name: [] for name in ("statement", "relation", "truth", "answer", "right", "said")
+            name: [] for name in ("statement", "relation", "truth", "answer", "right", "said", "confidence")
         }
         for statement in item.statements:
             question = {"type": "statement", "statement": statement.text, "relation": statement.relation}
@@ -117,8 +117,11 @@ class StatementsExam(Exam[StatementsItem]):
                 given = model.answer(asked)
             reply, truth = read_reply(given), YES if statement.is_true else NO
             values = (statement.text, statement.relation, truth, reply, reply == truth)
-            for column, value in zip(columns.values(), (*values, more_than(reply, given)), strict=True):
+            more = (more_than(reply, given), getattr(given, "confidence", None))
+            for column, value in zip(columns.values(), (*values, *more), strict=True):
                 column.append(value)
+        if not any(sure is not None for sure in columns["confidence"]):
+            del columns["confidence"]
         return ItemRecords({}, columns)
 
     def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:  # noqa: ARG002

@@ -95,10 +95,13 @@ class SornetModel(NetworkModel[Sornet]):
 
     def predicates(self, queries: Queries) -> Verdicts:
         """Every predicate of every ordered pair; unknown where the network has no readout for one."""
-        holds = self.logits(queries).cpu().numpy() > np.array(self.thresholds)
-        answers = np.full((*holds.shape[:2], len(PREDICATES)), UNKNOWN, dtype=np.int8)
-        answers[:, :, [PREDICATES.index(predicate) for predicate in self.config.predicates]] = holds
-        return Verdicts(answers)
+        margins = self.logits(queries).cpu().numpy().astype(np.float64) - np.array(self.thresholds)
+        places = [PREDICATES.index(predicate) for predicate in self.config.predicates]
+        answers = np.full((*margins.shape[:2], len(PREDICATES)), UNKNOWN, dtype=np.int8)
+        chances = np.full(answers.shape, np.nan)
+        answers[:, :, places] = margins > 0
+        chances[:, :, places] = 0.5 * (1 + np.tanh(margins / 2))  # the sigmoid, for any margin
+        return Verdicts(answers, probabilities=chances)
 
     def logits(self, queries: Queries) -> Tensor:
         """(n, n, predicates of the config) before the thresholds, two ways to say one thing made to agree."""

@@ -1,4 +1,4 @@
-"""Statistics by cluster: intervals, paired tests, ranked scores (AP), agreement of raters, consistency."""
+"""Statistics by cluster: intervals, paired tests, ranked scores (AP), agreement, consistency, calibration."""
 
 from sightline.stats.agreement import (
     DawidSkene,
@@ -10,6 +10,15 @@ from sightline.stats.agreement import (
     leave_one_out_counts,
 )
 from sightline.stats.bootstrap import Statistic, bootstrap
+from sightline.stats.calibration import (
+    CalibrationScores,
+    SampleCounts,
+    beyond_chance,
+    calibration,
+    chance_adjusted,
+    risk_coverage,
+    sample_counts,
+)
 from sightline.stats.consistency import OrderedPairs, rate, symmetry, transitivity
 from sightline.stats.intervals import Interval, intervals, macro_intervals
 from sightline.stats.matching import BoxSet, match, match_best, overlap, rank_boxes
@@ -31,6 +40,7 @@ from sightline.stats.ranked import (
 
 __all__ = [
     "BoxSet",
+    "CalibrationScores",
     "Comparison",
     "Comparisons",
     "DawidSkene",
@@ -40,10 +50,14 @@ __all__ = [
     "OrderedPairs",
     "PrecisionRecall",
     "Ranking",
+    "SampleCounts",
     "SortedErrors",
     "Statistic",
     "average_precision",
+    "beyond_chance",
     "bootstrap",
+    "calibration",
+    "chance_adjusted",
     "compare",
     "compare_ranked",
     "curve",
@@ -65,6 +79,8 @@ __all__ = [
     "rank_boxes",
     "ranked_intervals",
     "rate",
+    "risk_coverage",
+    "sample_counts",
     "sort_errors",
     "symmetry",
     "transitivity",

@@ -274,6 +274,12 @@ def ranked_intervals(
     return dict(zip(groups, limits(first_order, judgements, values, trusted, level, proportion), strict=True))
 
 
+def resampled_scores(groups: Groups, *, points: Points = "coco", resamples: int = 2000, seed: int = 0) -> Floats:
+    """Compute the mean AP of each group in resamples of clusters, (B, M); equal seeds draw the same clusters."""
+    n_clusters, mean = _n_clusters(groups), _mean_of(groups, points)
+    return np.concatenate([mean(times) for times in _draws(n_clusters, groups, resamples, seed)])
+
+
 def compare_ranked(
     groups_a: Groups,
     groups_b: Groups,

@@ -182,7 +182,8 @@ def test_attention_of_a_model_that_has_changed_is_said_so(data: Dataset, tmp_pat
 
 def test_blind_baselines_stand_in_every_table(page: Page) -> None:
     (part,) = page.parts
-    tables = [table for section in part.sections for table in section.tables]
+    chosen = [section for section in part.sections if section.id != "sample-size"]  # that is of two models each
+    tables = [table for section in chosen for table in section.tables]
     assert len(tables) > 12
     for table in tables:
         names = {*names_of(table), *(row.head for row in table.rows)}

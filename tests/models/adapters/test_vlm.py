@@ -77,6 +77,7 @@ def test_the_likelier_word_is_the_answer(folder: Path, asked: Any) -> None:
         yes, no = (stepwise(model, inputs, tuple(word)) for word in ids)
         said.append(model.answer(question))
         assert said[-1] == ("yes" if yes > no else "no")
+        assert said[-1].confidence == pytest.approx(1 / (1 + math.exp(-abs(yes - no))), abs=1e-4)
     assert set(said) == {"yes", "no"}
 
 

@@ -12,12 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from sightline.edits import Fill, Removal, open_fill
 from sightline.errors import ConfigError, naming
 from sightline.exams.base import Entrants, Exam, Measures, RankedMeasures, check_split, option, training_split
 from sightline.exams.context.items import Ahead, ContextItem, Edits, context_items, edits_of
 from sightline.exams.context.measures import context_measures
-from sightline.exams.context.records import ALPHA, ASK, RECORDS, matched
+from sightline.exams.context.records import ALPHA, ASK, RECORDS, matched, presence_judgements
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.exams.scoring import RunResult
@@ -70,6 +74,7 @@ class ContextExam(Exam[ContextItem]):
     columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "image"
+    judged_by: ClassVar[tuple[str, ...]] = ("edit", "gone", "category")
     baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
 
     def __post_init__(self) -> None:
@@ -210,6 +215,17 @@ class ContextExam(Exam[ContextItem]):
             return a, b
         common = set(a.rows["category"]) & set(b.rows["category"])
         return tuple(replace(of, rows=of.rows.filter(of.rows["category"].is_in(list(common)))) for of in (a, b))  # type: ignore[return-value]
+
+    def judgements(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Whether a class is in a picture, by logit or in words; of a segmenter how well it is found."""
+        return presence_judgements(rows)
+
+    def same_answers(self, before: pl.DataFrame, after: pl.DataFrame) -> NDArray[np.bool_]:
+        """The same word; of a segmenter an IoU that changes by less than `ALPHA`."""
+        if "overlap" not in before.columns:
+            return super().same_answers(before, after)
+        near: NDArray[np.bool_] = np.abs(before["overlap"].to_numpy() - after["overlap"].to_numpy()) < ALPHA
+        return near
 
     def compared_options(self) -> frozenset[str]:
         """Split and how objects are removed; the fill may differ, so that fills can be compared."""

@@ -31,6 +31,8 @@ ABSENT: Final = 2
 """Classes that are not in a picture and are asked about all the same."""
 TURNED: Final = "turned"
 """Edit of a record that says into which class pixels turned when another class was removed."""
+_FOUND: Final = 0.5
+"""IoU from which on a segmenter has found a class."""
 _SAMPLED: Final = 512
 """Pixels, at most, whose distance from a hole is measured."""
 
@@ -44,6 +46,7 @@ RECORDS: Final[Mapping[str, RecordColumn]] = {
     "right": RecordColumn(pl.Boolean, empty=True),
     "score": RecordColumn(pl.Float64, empty=True, always=False),
     "left": RecordColumn(pl.Float64, empty=True, always=False),
+    "confidence": RecordColumn(pl.Float64, empty=True, always=False),
     "iou": RecordColumn(pl.Float64, empty=True, always=False),
     "before": RecordColumn(pl.Float64, empty=True, always=False),
     "pixels": RecordColumn(pl.Int64, empty=True, always=False),
@@ -171,8 +174,9 @@ def ask_answer(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecord
             reply = read_reply(given)
             has = name in item.classes and not (edit.kind == "removal" and edit.gone == name)
             row = _row(edit, name, has, reply == (YES if has else NO), said=more_than(reply, given))
-            rows.append(row | {"answer": reply})
-    return _records("answer", edits, rows, ("said",))
+            rows.append(row | {"answer": reply, "confidence": getattr(given, "confidence", None)})
+    sure = ("confidence",) if any(row["confidence"] is not None for row in rows) else ()
+    return _records("answer", edits, rows, ("said", *sure))
 
 
 def question(category: str) -> str:
@@ -191,6 +195,28 @@ ASK: Final[Mapping[str, Callable[[Any, Edits, tuple[str, ...]], ItemRecords]]] =
     "answer": ask_answer,
 }
 """Skill → asks a model about a picture and its edits."""
+
+
+def presence_judgements(rows: pl.DataFrame) -> pl.DataFrame:
+    """Single judgements of a run: truth, answer and right of each class in each picture.
+
+    A logit above 0 says yes; ``confidence`` is the sigmoid of its size. A segmenter finds a class that is in the
+    original where their IoU is one half or more; ``overlap`` is that IoU.
+    """
+    if not rows.height:
+        return rows
+    skill = rows["skill"][0]
+    if skill == "segment":
+        whole = rows.filter((pl.col("edit") == "original") & (pl.col("pixels") > 0))
+        whole = whole.with_columns(overlap=pl.col("both") / pl.col("either"))
+        found = pl.when(pl.col("overlap") >= _FOUND).then(pl.lit(YES)).otherwise(pl.lit(NO))
+        return whole.with_columns(answer=found, right=pl.col("overlap") >= _FOUND)
+    if skill == "classify":
+        answer = pl.when(pl.col("score") > 0).then(pl.lit(YES)).otherwise(pl.lit(NO))
+        sure = 1 / (1 + (-pl.col("score").abs()).exp())
+        said = rows.with_columns(answer=answer, confidence=sure)
+        return said.with_columns(right=pl.col("answer") == pl.col("truth"))
+    return rows.filter(pl.col("right").is_not_null())
 
 
 def _order(item: str, name: str) -> bytes:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import polars as pl
+
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Exam, Measures, check_split, option
 from sightline.exams.hooks import call_hook, model_call
@@ -43,6 +45,8 @@ class PredicatesExam(Exam[PredicatesItem]):
     title: ClassVar[str] = "Geometric predicates"
     baselines: ClassVar[Mapping[str, str]] = BASELINES
     shows_attention: ClassVar[bool] = True
+    judged_by: ClassVar[tuple[str, ...]] = ("subject", "object", "predicate")
+    options_by: ClassVar[str] = "predicate"
     skills: ClassVar[tuple[tuple[str, ...], ...]] = (("predicates",),)
 
     def questions(self, data: Dataset) -> Questions:
@@ -110,6 +114,11 @@ class PredicatesExam(Exam[PredicatesItem]):
     def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:  # noqa: ARG002
         """Scene accuracy, scene-all accuracy, F1, micro accuracy and unknowns; as details by slices."""
         return tuple(predicate_measures(records.rows))
+
+    def judgements(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Every predicate of every ordered pair, the truth in the words of the answers."""
+        truth = pl.when(pl.col("truth")).then(pl.lit("yes")).otherwise(pl.lit("no"))
+        return super().judgements(rows).with_columns(truth=truth)
 
     def apart(self, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002
         """The views a run was shown, and where patches are no canonical views."""

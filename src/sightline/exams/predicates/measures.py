@@ -36,6 +36,7 @@ RECORDS: Final = {
     "hidden": RecordColumn(pl.Float64, empty=True),
     **dict.fromkeys(("subject_how", "object_how"), RecordColumn(pl.String)),
     "said": RecordColumn(pl.String, always=False),
+    "confidence": RecordColumn(pl.Float64, empty=True, always=False),
 }
 """Columns of the records, as they are checked when a run is read."""
 
@@ -84,6 +85,13 @@ def item_records(facts: Facts, verdicts: Verdicts, views: Sequence[str]) -> Item
     if verdicts.said:
         places = zip(each(first.tolist()), each(second.tolist()), [*range(k)] * len(first), strict=True)
         columns["said"] = [verdicts.said.get(place, "") for place in places]
+    if verdicts.probabilities is not None:
+        chance = verdicts.probabilities[first, second].reshape(-1)
+        given = np.where(answer == 1, chance, 1 - chance)
+        columns["confidence"] = [
+            None if code == UNKNOWN or np.isnan(p) else round(p, 6)
+            for code, p in zip(answer.tolist(), given.tolist(), strict=True)
+        ]
     return ItemRecords({"n_objects": n, "views": ",".join(views)}, columns)
 
 

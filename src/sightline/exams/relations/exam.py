@@ -132,6 +132,8 @@ class RelationsExam(Exam[RelationsItem]):
     card: ClassVar[str] = "sightline.exams.relations.card"
     columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     title: ClassVar[str] = "2.5D relations"
+    judged_by: ClassVar[tuple[str, ...]] = ("subject", "object", "aspect")
+    options_by: ClassVar[str] = "aspect"
     unit_of_items: ClassVar[str] = "item"
     baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
 
@@ -322,6 +324,10 @@ class RelationsExam(Exam[RelationsItem]):
             yield from left_out_sentences(results)
             return
         yield from not_scored(results)
+
+    def unvaried(self, kind: str) -> str:  # noqa: ARG002 - a hook
+        """Without truth the exam changes pictures itself."""
+        return "without truth the exam changes pictures itself: see --changes" if self.no_truth else ""
 
     def standard(self, options: Mapping[str, Any]) -> bool:
         """Whether a run judged given boxes and learned each setting from its own pairs."""

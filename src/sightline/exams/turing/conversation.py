@@ -105,7 +105,8 @@ def ask_model(
         given, in_time, seconds = model.ask(asked, (stream.scene_id, stream.number, step.number))
         reply = read_reply(given) if in_time else LATE
         said = more_than(reply, given)
-        steps.append(replace(step, reply=reply, said=said, seconds=seconds))
+        sure = getattr(given, "confidence", None) if in_time else None
+        steps.append(replace(step, reply=reply, said=said, seconds=seconds, confidence=sure))
         truth = step.truth is Truth.YES
         history = (*history, (asked.question, asked.text, None if withhold else truth))
         if step.label is not None:  # told even where answers are withheld: later questions speak of it

@@ -23,7 +23,14 @@ from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.annotations.photos import half_of, photo_ids, shared_photos
 from sightline.exams.turing.conversation import TimedModel, ask_model, check_deadline
 from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
-from sightline.exams.turing.measures import RECORDS, asked_rows, item_records, same_questions, turing_measures
+from sightline.exams.turing.measures import (
+    AMBIGUOUS,
+    RECORDS,
+    asked_rows,
+    item_records,
+    same_questions,
+    turing_measures,
+)
 from sightline.exams.turing.monitor import idle_replies, monitor, monitor_remarks, stream_remarks
 from sightline.exams.turing.people.answers import answered_streams
 from sightline.exams.turing.people.operator import ANSWERS, PersonOperator, operator_choice
@@ -303,6 +310,10 @@ class TuringExam(Exam[TuringItem]):
     def measures(self, records: RunRecords, data: Callable[[], Dataset]) -> Sequence[Measures]:  # noqa: ARG002
         """Accuracy by question type, step, story line and support, and what the replies were."""
         return (turing_measures(records),)
+
+    def judgements(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The questions that were asked: ambiguous ones were not."""
+        return super().judgements(rows).filter(pl.col("truth") != AMBIGUOUS)
 
     def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
         """The images that were asked the same questions in both runs."""

@@ -57,6 +57,7 @@ RECORDS: Final = {
     "stream": RecordColumn(pl.Int64),
     "halted": RecordColumn(pl.String),
     "said": RecordColumn(pl.String, empty=True),
+    "confidence": RecordColumn(pl.Float64, empty=True, always=False),
 }
 """Columns of the records, as they are checked when a run is read."""
 
@@ -88,6 +89,8 @@ def item_records(stream: Stream, vocabulary: Vocabulary) -> ItemRecords:
         "right": [step.right for step in steps],
         "seconds": [round(step.seconds, 6) for step in steps],
     }
+    if any(step.confidence is not None for step in steps):
+        columns["confidence"] = [step.confidence for step in steps]
     facts: dict[str, Any] = {"stream": stream.number, "halted": stream.halted}
     boxes = {str(step.label): step.box for step in steps if step.label is not None and step.box is not None}
     return ItemRecords(facts | ({"boxes": json.dumps(boxes)} if boxes else {}), columns)

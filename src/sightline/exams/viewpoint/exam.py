@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
+import polars as pl
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.base import Entrants, Exam, Measures, RankedMeasures, check_split, option, training_split
@@ -16,8 +17,17 @@ from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
 from sightline.exams.viewpoint.items import ViewpointItem, viewpoint_items
 from sightline.exams.viewpoint.measures import viewpoint_measures
-from sightline.exams.viewpoint.records import RECORDS, ViewRecords, detected_records, given_records
+from sightline.exams.viewpoint.records import (
+    ANSWER,
+    COARSE,
+    RECORDS,
+    ViewRecords,
+    detected_records,
+    given_records,
+    numbers,
+)
 from sightline.exams.viewpoint.segmentation import PosedPicture, posed_pictures, segmentation_measures
+from sightline.geometry.viewpoints import Flags, rotation_gap
 from sightline.hints import hint
 from sightline.skills import BoxedObjects, Detections, ViewAngles, ViewpointSpec, ViewpointStudy, skills_of
 from sightline.stats.viewed_boxes import VIEWS, Difficult, ViewRules
@@ -76,6 +86,7 @@ class ViewpointExam(Exam[ViewpointItem]):
     columns: ClassVar[Mapping[str, RecordColumn]] = RECORDS
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "image"
+    judged_by: ClassVar[tuple[str, ...]] = ("object",)
     baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
 
     def __post_init__(self) -> None:
@@ -184,6 +195,13 @@ class ViewpointExam(Exam[ViewpointItem]):
         asked = set(records.items["item"])
         pictures = [one for one in self._pictures(data) if one.item in asked]
         return [*made, segmentation_measures(read, pictures)] if pictures else made
+
+    def same_answers(self, before: pl.DataFrame, after: pl.DataFrame) -> Flags:
+        """Whether two answers are less than 30° of rotation apart, or neither was given."""
+        angles = [numbers(rows, ANSWER) for rows in (before, after)]
+        silent = [np.isnan(of[:, 0]) for of in angles]
+        gap = rotation_gap(angles[0], angles[1], np.ones(before.height, dtype=np.int64))
+        return np.where(silent[0] | silent[1], silent[0] & silent[1], gap < COARSE)
 
     def _pictures(self, data: Callable[[], Dataset]) -> list[PosedPicture]:
         if not self.segmentation:

@@ -137,17 +137,17 @@ class ViewRecords:
             )
         place = np.searchsorted(units, rows["cluster_id"].to_numpy().astype(object)).astype(np.int64)
         is_object = (rows["kind"] == "object").to_numpy()
-        angles = {names: _floats(rows, names) for names in (TRUTH, ANSWER)}
+        angles = {names: numbers(rows, names) for names in (TRUTH, ANSWER)}
         whole = ViewedBoxes(
             place,
             rows["category"].to_numpy().astype(object),
-            _floats(rows, BOX),
+            numbers(rows, BOX),
             np.where(is_object[:, None], angles[TRUTH], angles[ANSWER]),
-            _floats(rows, ("score",))[:, 0],
+            numbers(rows, ("score",))[:, 0],
             rows["difficult"].to_numpy().astype(bool),
             rows["symmetry"].to_numpy().astype(np.int64),
         )
-        occlusion = _floats(rows, ("occlusion",))[:, 0]
+        occlusion = numbers(rows, ("occlusion",))[:, 0]
         tables, answers = (whole.take(is_object), whole.take(~is_object)), angles[ANSWER][is_object]
         azimuths: dict[str, dict[str, float]] = {}
         for item, thing, answer in (
@@ -184,5 +184,6 @@ class ViewRecords:
         return dict(matches_by_class(self.objects, self.detections, self.rules, self.classes))
 
 
-def _floats(rows: pl.DataFrame, names: Sequence[str]) -> Floats:
+def numbers(rows: pl.DataFrame, names: Sequence[str]) -> Floats:
+    """Columns of numbers, (n, k); NaN where there is none."""
     return rows.select(pl.col(list(names)).cast(pl.Float64).fill_null(float("nan"))).to_numpy()

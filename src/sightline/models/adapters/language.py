@@ -44,6 +44,7 @@ from sightline.skills import (
     Judgements,
     Pairs,
     Queries,
+    ScoredReply,
     Verdicts,
     ViewAngles,
 )
@@ -62,11 +63,13 @@ class Reply:
         text: All of it.
         tokens_in: Tokens of the prompt, picture included, as far as the model counts them; else 0.
         tokens_out: Tokens of the reply.
+        confidence: Probability of the reply among the choices, where the model decides by likelihood; else None.
     """
 
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
+    confidence: float | None = None
 
 
 class ReplyCache:
@@ -92,7 +95,8 @@ class ReplyCache:
         """The reply of a file; None where there is none, or a spoilt one."""
         try:
             stored = json.loads(path.read_bytes())
-            reply = Reply(str(stored["text"]), int(stored["tokens_in"]), int(stored["tokens_out"]))
+            tokens = int(stored["tokens_in"]), int(stored["tokens_out"])
+            reply = Reply(str(stored["text"]), *tokens, stored.get("confidence"))
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return reply
@@ -245,7 +249,7 @@ class LanguageModel(ABC):
             self.budget.tokens(reply.tokens_in + reply.tokens_out)
         if self._cache is not None and path is not None:
             self._cache.write(path, reply)
-        return reply.text
+        return reply.text if reply.confidence is None else ScoredReply(reply.text, reply.confidence)
 
     def begin_sample(self, number: int) -> None:
         """Note which of several replies is drawn next; ConfigError where all would be the same."""

@@ -101,7 +101,10 @@ class VisionLanguage(LanguageModel):
         if any(math.isnan(value) for value in likelihoods):
             raise ModelError(f"{self.where}: its likelihoods are not numbers; try dtype=bfloat16 or float32")
         best = max(likelihoods)
-        return Reply(choices[likelihoods.index(best)] if likelihoods.count(best) == 1 else ABSTAIN, given, 1)
+        if likelihoods.count(best) > 1:
+            return Reply(ABSTAIN, given, 1)
+        share = min(1.0, math.exp(best - _log_sum(likelihoods))) if math.isfinite(best) else None
+        return Reply(choices[likelihoods.index(best)], given, 1, share)
 
     @property
     def reply_identity(self) -> str:

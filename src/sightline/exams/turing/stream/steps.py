@@ -49,6 +49,7 @@ class Step:
         reply: What a model replied, one of `conversation.REPLIES`; empty where none was asked.
         said: The beginning of a reply nobody could read, else empty.
         seconds: How long the model took; of a late reply how long was waited.
+        confidence: How sure the model was of its reply, in [0, 1]; None where it did not say.
     """
 
     number: int
@@ -64,6 +65,7 @@ class Step:
     reply: str = ""
     said: str = ""
     seconds: float = 0.0
+    confidence: float | None = None
 
     @property
     def decided(self) -> bool:
