@@ -80,7 +80,7 @@ def test_the_demo_without_torch_runs_the_rest_and_says_what_it_left_out(
     capsys.readouterr()
     demo_command.command(out, simulated, 0)
     printed = capsys.readouterr().out
-    assert "Left out: the predicates exam of a trained network" in printed
+    assert "Left out: the networks that come along" in printed
     assert 'pip install "sightline-exams[torch]"' in printed
     assert (out / "card.html").stat().st_size > 10_000
     assert "sornet" not in (out / "card.html").read_text()

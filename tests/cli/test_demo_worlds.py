@@ -63,6 +63,7 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         "--no-truth",
         "exam statements",
         "exam context",
+        "--boxes detected --model small_depth+small_detector",
         "without(",
     ):
         assert word in printed

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
+import webbrowser
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import quote
@@ -24,6 +28,9 @@ from sightline.cli import (
 from sightline.cli.console import out
 from sightline.errors import MissingExtraError
 
+WEIGHTS: Final = "SIGHTLINE_WEIGHTS"
+"""Environment variable that names the folder with weights of public networks."""
+
 TRANSFER: Final = "object_class"
 """The baseline whose answers depend on what it learned from; it shows the transfer table."""
 
@@ -41,10 +48,14 @@ def command(
     to: Annotated[Path, typer.Option("--out", help="Folder for everything the demo makes.")] = Path("demo-out"),
     data: Annotated[Path | None, typer.Option(help="2.5VRD labels; found by itself, else simulated.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
+    show: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open the card; by default where there is a screen.")
+    ] = None,
 ) -> None:
     """Import labels and generate scenes, describe and check both, let models take the exams, write the card."""
     from sightline.cli.demo_worlds import show_worlds
 
+    begun = time.monotonic()
     card = to / "card.html"
     runs = [
         show_labels(to / "data", to / "runs", data or real_labels() or simulated_labels(to / "labels"), workers)
@@ -61,10 +72,35 @@ def command(
     seen += [("The Turing exam: a story of unpredictable questions", story), *pictures]
     write_index(to / "index.html", seen)
     out.print(f"\nThe report card: {card}\nAll there is to see: {to / 'index.html'}")
+    out.print(f"All of it in {time.monotonic() - begun:.0f} s.")
     if not network:
-        out.print(
-            f"Left out: the predicates exam of a trained network; {MissingExtraError('torch', extra='torch')}"
-        )
+        out.print(f"Left out: the networks that come along; {MissingExtraError('torch', extra='torch')}")
+    if has_screen() if show is None else show:
+        webbrowser.open(card.resolve().as_uri())
+
+
+def has_screen() -> bool:
+    """Whether somebody sits before a screen on which a browser can show a page: not in CI, not behind a pipe."""
+    shown = sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    return bool(shown and sys.stdout.isatty() and not os.environ.get("CI"))
+
+
+def depth_networks() -> list[str]:
+    """The depth networks that can be run here, as models of the relations exam: ours, and FastDepth."""
+    ours = ["small_depth"] if has_torch() else []
+    return [*ours, *_weights("depth:onnx={}", "fastdepth*.onnx", package="onnxruntime")]
+
+
+def detectors() -> list[str]:
+    """The detectors that can be run here: ours, and EfficientDet."""
+    ours = ["small_detector"] if has_torch() else []
+    return [*ours, *_weights("tflite:{}", "efficientdet*.tflite", package="ai_edge_litert")]
+
+
+def _weights(spec: str, pattern: str, *, package: str) -> list[str]:
+    """Models of the files in the folder of weights that fit a pattern; none without the package that runs them."""
+    folder = Path(os.environ.get(WEIGHTS, Path("..") / "shared" / "weights"))
+    return [spec.format(file) for file in sorted(folder.glob(pattern))] if find_spec(package) else []
 
 
 def has_torch() -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sightline.cli import check_command, export_command, import_command, look_command, stats_command
 from sightline.cli.console import out
-from sightline.cli.demo_command import generate_scenes, say, take
+from sightline.cli.demo_command import depth_networks, detectors, generate_scenes, say, take
 from sightline.exams.context.exam import ContextExam
 from sightline.exams.statements import StatementsExam
 from sightline.exams.viewpoint.exam import ViewpointExam
@@ -59,7 +59,7 @@ def show_worlds(
     stats_command.command(geospa, page)
     seen.append(("geospa/train: what is in it", page))
     runs /= opened.fingerprint[:12]
-    take(sightline.RelationsExam(), geospa, runs)
+    take(sightline.RelationsExam(), geospa, runs, depth_networks())
     take(sightline.RelationsExam(no_truth=True), geospa, runs)
     said = _statements(opened, to / "said")
     say("import", said, "--images", said, "--overwrite --out", to / "statements")
@@ -70,8 +70,18 @@ def show_worlds(
     take(ViewpointExam(), views, runs)
     company = to / "company"
     generate_scenes("context/unbiased", company, scenes // 2, size)
-    take(ContextExam(), company, runs, ["pixel_count", "context_only"])
+    take(ContextExam(), company, runs)
+    _find_and_relate(geospa, runs)
     return runs, [*seen, *_look(views, "none,boxes,masks+amodal")]
+
+
+def _find_and_relate(data: Path, runs: Path) -> None:
+    """Let a detector find the objects and a depth network order them: ours, and the public ones where they are."""
+    import sightline
+
+    pairs = [f"{depth}+{detector}" for depth, detector in zip(depth_networks(), detectors(), strict=False)]
+    if pairs:
+        take(sightline.RelationsExam(boxes="detected"), data, runs, pairs, baselines=False)
 
 
 def _statements(data: Dataset, to: Path) -> Path:

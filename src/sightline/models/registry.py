@@ -140,6 +140,12 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ("predicates", "adapters.answers"): [
         ("predicate_answers", "PredicateAnswers", "predicate answers from a CSV or JSONL; path=PATH", "", {})
     ],
+    ("relate", "tabletop"): [
+        ("small_depth", "small_depth", "depth rule on a small depth network that comes along", "", {})
+    ],
+    ("detect", "tabletop"): [
+        ("small_detector", "small_detector", "finds things on a table; a small network that comes along", "", {})
+    ],
     ("predicates", "sornet"): [("sornet", "shipped", "the trained SORNet that comes with Sightline", "", {})],
     ("answer", "baselines.turing"): [
         ("always_yes", "Always", "yes to every question", "blind", {"word": "yes"}),
@@ -206,6 +212,7 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
 
 _NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "sornet": (("torch", "safetensors"), "torch"),
+    "tabletop": (("torch", "safetensors"), "torch"),
     "picture_nets": (("torch", "safetensors"), "torch"),
     "adapters.vlm": (("torch", "transformers"), "vlm"),
     "adapters.hf": (("torch", "transformers"), "vlm"),

@@ -71,6 +71,11 @@ NETWORKS: Final[Mapping[str, NetworkEntry]] = MappingProxyType(
         "sightline-dpm-1": NetworkEntry(
             f"{_DPM}.filters:DpmConfig", f"{_DPM}.filters:Dpm", f"{_DPM}.model:load_file"
         ),
+        "sightline-tabletop-1": NetworkEntry(
+            f"{_NETS}.tabletop:TabletopConfig",
+            f"{_NETS}.tabletop:TabletopNet",
+            "sightline.models.tabletop:load_file",
+        ),
         "sightline-viewnet-1": NetworkEntry(
             f"{_NETS}.viewpoint:ViewNetConfig", f"{_NETS}.viewpoint:ViewNet", "sightline.models.viewnet:load_file"
         ),
