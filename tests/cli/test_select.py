@@ -52,6 +52,11 @@ def test_scenes_with_a_car_can_still_be_made_without_it(streets: Path, tmp_path:
     assert "car" not in {o.category for o in first.without(category="car").objects}
 
 
+def test_a_split_is_known_by_its_other_names(streets: Path, tmp_path: Path) -> None:
+    told = json.loads(run("select", streets, "--out", tmp_path / "d", "--split", "training", "--json"))
+    assert told["scenes"] == 8  # the data calls it train
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

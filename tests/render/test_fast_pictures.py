@@ -99,6 +99,21 @@ def test_the_same_whatever_was_drawn_before() -> None:
     assert digest(FastRenderer().frames(equal)) == digest(first)
 
 
+def test_solids_of_scenes_before_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worlds of many variants once ended after two million triangles."""
+    first, second = (layout_of([thing(f"{name}:medium", 0.0, 0.0)]) for name in ("mug", "teapot"))
+    monkeypatch.setattr("sightline.render.fast.pack.ROOM", 10)
+    renderer = FastRenderer()
+    before = renderer.frame(first, first.shots[0]).image
+    renderer.frame(second, second.shots[0])
+    assert renderer._pool.shapes == (second.objects[0].shape,)
+    assert np.array_equal(renderer.frame(first, first.shots[0]).image, before)
+    assert np.array_equal(before, FastRenderer().frame(first, first.shots[0]).image)
+    renderer.know([second.objects[0].shape])  # what is known stays, however much
+    renderer.frame(second, second.shots[0], shade=False)
+    assert len(renderer._pool.shapes) == 2
+
+
 def test_the_same_in_another_process() -> None:
     code = (
         "from test_fast_pictures import *;"

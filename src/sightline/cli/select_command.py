@@ -41,6 +41,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Write the scenes with a certain company (Full, Co-occur, Single, out of context), with or without a class."""
+    from sightline.exams.base import split_named
     from sightline.store import open_dataset, write_some
     from sightline.store.presence import class_presence
 
@@ -49,7 +50,7 @@ def command(
     counted_alone = words_of(classes) or None
     opened = open_dataset(data, allow_outside=allow_outside)
     with opened.faults_told():
-        known = class_presence(opened, split or None, stuff=stuff, classes=counted_alone)
+        known = class_presence(opened, split_named(split, opened) or None, stuff=stuff, classes=counted_alone)
         scenes = set(known.scenes)
         if learned is not None:
             before = class_presence(open_dataset(learned), stuff=stuff, classes=counted_alone)

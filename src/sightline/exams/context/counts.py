@@ -60,11 +60,11 @@ class ContextRecords:
         return self._cases(self.rows.filter(pl.col("edit") == "removal"))
 
     @cached_property
-    def cases_left(self) -> pl.DataFrame | None:
-        """The cases over those context classes whose hole leaves half of the class or more; None in older runs."""
-        if "left" not in self.rows.columns or self.rows["left"].null_count() == self.rows.height:
-            return None
+    def cases_left(self) -> pl.DataFrame:
+        """The cases over those context classes whose hole leaves half of the class or more; none in older runs."""
         removed = self.rows.filter(pl.col("edit") == "removal")
+        if "left" not in removed.columns:
+            return self._cases(removed.clear())
         return self._cases(removed.filter((pl.col("gone") == pl.col("category")) | (pl.col("left") >= HALF)))
 
     def _cases(self, removed: pl.DataFrame) -> pl.DataFrame:

@@ -68,8 +68,7 @@ def _times(lists: pl.Series) -> dict[str, int]:
 
 def _classified(read: ContextRecords, alpha: float, fewest: int) -> Iterator[Measures | RankedMeasures]:  # noqa: ARG001
     yield _violations(read, fewest)
-    if read.cases_left is not None:
-        yield _violations_left(read, read.cases_left)
+    yield _violations_left(read)
     yield _by_context(read)
     yield _average_precision(read)
     yield comes_back(read, *_back_scores(read))
@@ -130,9 +129,9 @@ def _violations(read: ContextRecords, fewest: int) -> Measures:
     return measured(read, counts, shares, facts=facts)
 
 
-def _violations_left(read: ContextRecords, cases: pl.DataFrame) -> Measures:
+def _violations_left(read: ContextRecords) -> Measures:
     """V^min and V^mean over those context classes whose hole leaves at least half of the object."""
-    classes = sorted(set(cases["category"]))
+    cases, classes = read.cases_left, sorted(set(read.cases["category"]))
     counts = read.counted(cases, classes, "category", _violation_fields())
     every, title = range(len(classes)), "violations, mean over classes"
     words = {"v_min_left": ("V^min", 1), "v_mean_left": ("V^mean", 2)}

@@ -30,6 +30,8 @@ F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
 
 MOST_FACES = (1 << 21) - 1
+ROOM = 1 << 19
+"""Triangles from which on a pool takes in no further scene's solids; its arrays are joined anew for each of them."""
 """Triangles of a pool at most: eight times their number is exact in float32."""
 
 MOST_CLEAR = 0.95
@@ -106,6 +108,10 @@ class Pool:
     def shapes(self) -> tuple[str, ...]:
         """Names of the solids, in order."""
         return tuple(self._entries)
+
+    def is_full_for(self, layout: Layout) -> bool:
+        """Whether a layout has solids that are not here, and there are many already."""
+        return self._end[2] > ROOM and any(thing.shape not in self._entries for thing in layout.objects)
 
     def know(self, shapes: Sequence[str]) -> None:
         """Take solids in now, in this order: pools that know the same ones make the same rows."""

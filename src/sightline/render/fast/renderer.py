@@ -54,7 +54,7 @@ class FastRenderer:
     def __init__(self, settings: Settings | None = None, solid: Callable[[str], Solid] = built_in) -> None:
         self.settings = settings or Settings()
         self._plan = self.settings.plan()
-        self._pool = Pool(solid)
+        self._solid, self._pool = solid, Pool(solid)
         self._worked: OrderedDict[tuple[Layout, Shot], _Worked] = OrderedDict()
         self._lit: tuple[Layout, Ground] | None = None
 
@@ -76,7 +76,7 @@ class FastRenderer:
                 ids=ids.copy(), depth=depth.copy(), normals=normals.copy(), amodal=amodal.copy()
             )
             return _frame(shot, mine, worked.env, camera_row(worked.eye), worked.image.copy())
-        bodies, camera = self._pool.bodies(layout), eye(shot)
+        bodies, camera = self._bodies(layout), eye(shot)
         check_camera(self._pool, layout, shot, bodies, camera)
         env = stuff_environment(layout.surroundings)
         seen = raster(self._pool.meshes, bodies, camera, shot.size, env)
@@ -102,12 +102,19 @@ class FastRenderer:
         self._worked.clear()
         self._lit = None
 
+    def _bodies(self, layout: Layout) -> Bodies:
+        """Rows of a layout's objects; solids of scenes before go where there are too many beside them."""
+        if self._pool.is_full_for(layout):
+            self._pool = Pool(self._solid)
+            self.forget()
+        return self._pool.bodies(layout)
+
     def _work_out(self, layout: Layout, shot: Shot) -> _Worked:
         key = (layout, shot)
         if key in self._worked:
             self._worked.move_to_end(key)
             return self._worked[key]
-        bodies, camera = self._pool.bodies(layout), eye(shot)
+        bodies, camera = self._bodies(layout), eye(shot)
         check_camera(self._pool, layout, shot, bodies, camera)
         env = environment(layout, self.settings.map_half)
         if self._lit is None or self._lit[0] is not layout:
