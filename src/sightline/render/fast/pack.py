@@ -30,9 +30,9 @@ F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
 
 MOST_FACES = (1 << 21) - 1
-ROOM = 1 << 19
-"""Triangles from which on a pool takes in no further scene's solids; its arrays are joined anew for each of them."""
 """Triangles of a pool at most: eight times their number is exact in float32."""
+ROOM = 1 << 19
+"""Triangles from which on a pool takes in no further scene's solids: its arrays are joined anew for each."""
 
 MOST_CLEAR = 0.95
 """Transmission of glass at most; the rest is its own matte colour."""
