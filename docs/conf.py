@@ -8,7 +8,8 @@ copyright = author
 version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-exclude_patterns = ["_build", "results/worlds/*.md", "results/viewpoint/*.md"]  # parts of the pages beside them
+# Parts of the pages beside them are no pages.
+exclude_patterns = ["_build", "results/worlds/*.md", "results/viewpoint/*.md", "results/context/*.md"]
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
 

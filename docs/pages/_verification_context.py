@@ -1,0 +1,52 @@
+"""Rows of the verification page about the context exam, from what docs/pages/context_results.py measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from _verification_rows import RESULTS, Row, numbers, stored
+
+CONTEXT = RESULTS / "context"
+INDEPENDENT = {"cases": 278, "images": 64, "v_min": 0.284, "v_mean": 0.126, "ties": 0.04, "chance": 0.77}
+"""Of a loop without our code: EfficientDet's logits, coco-tiny's validation photos, Telea, 11 × 11."""
+KNOWN = {"pixel_count": 0.0, "context_only": 1.0}
+"""V^min that a rule must have."""
+
+
+def photo_rows() -> Iterator[Row]:
+    """V^min on real photos beside an independent loop's."""
+    ours = kept("photos")["coco-tiny"]["grown_limit"]
+    yield numbers("photos with two removable classes", INDEPENDENT["images"], ours["images"], 0)
+    yield numbers("cases", INDEPENDENT["cases"], ours["cases"], 0)
+    words = {"v_min": "V^min, all cases", "v_mean": "V^mean, all cases", "ties": "ties"}
+    for key, what in words.items():
+        value, low, high = ours[key]
+        yield numbers(f"{what}; ours [{low:.3f}, {high:.3f}]", INDEPENDENT[key], value, 3)
+    yield numbers("V^min of a random model", INDEPENDENT["chance"], ours["chance"], 2)
+
+
+def rule_rows() -> Iterator[Row]:
+    """Rules whose V^min is known, with every fill; and what exact removal costs."""
+    for world, of in kept("worlds")["worlds"].items():
+        for rule, known in KNOWN.items():
+            for fill, one in of["models"][rule].items():
+                if fill in ("exact", "telea"):
+                    yield numbers(f"{world}, {rule}, {fill}", known, one["v_min"][0], 3)
+        chance = of["models"]["chance"]["exact"]
+        value, low, high = chance["v_min"]
+        what = f"{world}, chance, exact; ours [{low:.3f}, {high:.3f}]"
+        yield numbers(what, round(chance["chance"], 3), value, 3)
+    share = next(row["share"] for row in stored("speed.md", CONTEXT) if "share" in row)
+    yield Row(
+        "exact removal of an object, share of a full render", "< 0.5 asked", share, f"{float(share) - 0.5:+.2f}"
+    )
+
+
+def kept(name: str) -> Any:
+    """A measurement of the context page."""
+    file = CONTEXT / f"{name}.json"
+    if not file.is_file():
+        raise SystemExit(f"{file} is not there: python docs/pages/context_results.py --measure {name} writes it")
+    return json.loads(file.read_text(encoding="utf-8"))
