@@ -145,6 +145,8 @@ def test_a_test_written_by_a_person_is_put_by_a_proctor(
     exam = ("exam", "turing", "--test", "hand", "--key", "hand.key.jsonl", "--no-baselines", "--json")
     scored = cli(*exam, "--model", "hand.log.jsonl")
     assert scored.code == 0, scored.err
+    manifest = next(Path("runs/turing").glob("*/manifest.json"))
+    assert json.loads(manifest.read_text())["identity"]["options"]["withhold"] is True  # as the test says
     assert scored.json["accuracy"]["all"]["value"] == 1.0  # all was answered no
     typing("y" * 30)
     person = cli(*exam, "--model", "human:name=bo")

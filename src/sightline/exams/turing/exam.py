@@ -215,7 +215,7 @@ class TuringExam(Exam[TuringItem]):
         source = self.source(data)
         if isinstance(source, WrittenStreams):
             written = {"test": source.test.id, "epsilon": source.epsilon, "vocabulary": source.vocabulary.name}
-            return written | {"withhold": self.withhold, "deadline": self.deadline}
+            return written | {"withhold": self._withholds(source), "deadline": self.deadline}
         words = data.memo((self, "words"), lambda: dump_vocabulary(source.vocabulary))
         return {name: getattr(self, name) for name in _PLAIN} | {
             "assumptions": asdict(self.options.assumptions),
@@ -347,7 +347,12 @@ class TuringExam(Exam[TuringItem]):
 
     def _ask(self, model: TimedModel, item: TuringItem) -> ItemRecords:
         words = item.source.vocabulary
-        return item_records(ask_model(item.stream, item.view, model, words, withhold=self.withhold), words)
+        withhold = self._withholds(item.source)
+        return item_records(ask_model(item.stream, item.view, model, words, withhold=withhold), words)
+
+    def _withholds(self, source: StreamSource) -> bool:
+        """Whether true answers are kept from the model: by this exam, or by the written test itself."""
+        return self.withhold or (isinstance(source, WrittenStreams) and bool(source.test.about.get("withhold")))
 
     def _written_streams(self) -> WrittenStreams:
         assert self.test is not None
