@@ -113,7 +113,7 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
         ("bottom_edge", "BottomEdge", "the lower bottom edge is closer, Δ = 0", "blind", {}),
         ("bottom_edge_tuned", "BottomEdge", "bottom edge, Δ tuned", "blind learns", _TUNED),
     ],
-    ("relate", "baselines.depth"): [
+    ("relate, estimate_depth", "baselines.depth"): [
         ("depth", "depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH", "", {}),
         ("depth_tuned", "depth", "depth, Δ tuned; folder=PATH", "learns", _TUNED),
         ("onnx_depth", "onnx_depth", "depth rule on an ONNX depth network; path=PATH", "", {}),
@@ -140,7 +140,7 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ("predicates", "adapters.answers"): [
         ("predicate_answers", "PredicateAnswers", "predicate answers from a CSV or JSONL; path=PATH", "", {})
     ],
-    ("relate", "tabletop"): [
+    ("relate, estimate_depth", "tabletop"): [
         ("small_depth", "small_depth", "depth rule on a small depth network that comes along", "", {})
     ],
     ("detect", "tabletop"): [
@@ -214,6 +214,7 @@ _NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "sornet": (("torch", "safetensors"), "torch"),
     "tabletop": (("torch", "safetensors"), "torch"),
     "picture_nets": (("torch", "safetensors"), "torch"),
+    "relations.model": (("torch", "safetensors"), "torch"),
     "adapters.vlm": (("torch", "transformers"), "vlm"),
     "adapters.hf": (("torch", "transformers"), "vlm"),
     "adapters.onnx": (("onnxruntime",), "onnx"),
