@@ -93,9 +93,16 @@ def trained(options: RelationsOptions, folder: Path, seconds: float, toy: bool) 
     return fit(task, folder, seconds=seconds, device=device)[1]
 
 
-def scored(weights: Path, data: Dataset, exam: RelationsExam, folder: Path) -> dict[str, Any]:
+def spec_of(weights: Path, options: RelationsOptions) -> str:
+    """The checkpoint as a spec, with the sources of its cues."""
+    sources = {"depth": options.depth, "backbone": options.backbone}
+    given = ",".join(f"{name}={path}" for name, path in sources.items() if path is not None)
+    return f"{weights}:{given}" if given else str(weights)
+
+
+def scored(spec: str, data: Dataset, exam: RelationsExam, folder: Path) -> dict[str, Any]:
     """Scores of a network by the paper's protocol: F1 by sub-task and label, difficulty, laws, misleading cues."""
-    records = run_exam(exam, candidate(str(weights)), data, folder).read()
+    records = run_exam(exam, candidate(spec), data, folder).read()
     found = score_records(replace(exam, protocol="paper"), records, lambda: data)
     tables = exam.tables(data)
     marks = mark_pairs(records.rows, tables)
@@ -168,7 +175,7 @@ def main() -> None:
         if fitted.steps < fitted.planned:
             print(f"{name}: {fitted.steps:,} of {fitted.planned:,} steps; the same command goes on")
             return
-        row = scored(fitted.weights, data, exam, wanted.out / f"run-{name}")
+        row = scored(spec_of(fitted.weights, options), data, exam, wanted.out / f"run-{name}")
         speed = {key: value for key, value in fitted.last.items() if key.endswith("_per_s")}
         how = plain({key: getattr(options, key) for key in ("model", "paper", "cues", "study")})
         row = {"name": name, **how, "steps": fitted.steps, "seconds": fitted.seconds, **speed, **row}

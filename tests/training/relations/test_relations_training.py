@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from sightline.exams.relations import simulate
 from sightline.exams.relations.pairs import tables_of
 from sightline.models.registry import load
 from sightline.models.relations.model import OrderedModel, PairModel
+from sightline.models.relations.network import read_network
 from sightline.store import Dataset
 from sightline.training.fit import fit
 from sightline.training.relations.evaluation import compared, fold_answers, fold_networks, image_folds
@@ -179,3 +181,16 @@ def test_facts_of_a_source_are_json(data: Dataset) -> None:
     options = RelationsOptions(data=data.path, study="within")
     facts = source_of(options, plan_of(options)).facts()
     assert json.loads(json.dumps(facts))["settings"] == ["within_image"]
+
+
+def test_numbers_of_objects_may_have_any_unit(data: Dataset, tmp_path: Path) -> None:
+    plan = RelationsPlan(cues="bd", **SMALL)
+    examples = examples_of(list(tables_of(data, "validation").values()))
+    numbers = np.full((len(examples.boxes), 8), 7.0, dtype=np.float32)  # the same everywhere
+    numbers[:, 0] = np.linspace(0, 90_000, len(numbers))  # millimetres: more than half precision holds
+    seen = replace(examples, numbers=numbers)
+    task = RelationsTask(plan, RelationSource(seen, batch=32, members=2, seed=0, facts={}))
+    net = task.modules()["net"]
+    file = tmp_path / "net.safetensors"
+    file.write_bytes(task.dump(dict(net.named_parameters()), {}))
+    assert read_network(file).objects == 8

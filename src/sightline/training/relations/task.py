@@ -113,8 +113,9 @@ class RelationsTask:
         return {"pairs": self.plan.batch * self.plan.members}
 
     def dump(self, weights: Mapping[str, Tensor], facts: Mapping[str, Any]) -> bytes:
-        """A checkpoint of the network, in half precision."""
-        return dump_checkpoint(self.net, facts, weights={**self.net.state_dict(), **weights}, half=True)
+        """A checkpoint of the network, in half precision unless it has cues d or a: those have any unit."""
+        blind = not self.source.examples.numbers.shape[1]
+        return dump_checkpoint(self.net, facts, weights={**self.net.state_dict(), **weights}, half=blind)
 
     def steps_of(self, file: Path) -> int | None:
         """After how many steps a checkpoint was written; None where it cannot be read."""
