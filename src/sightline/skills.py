@@ -570,7 +570,7 @@ class Asked:
 
 
 ABSTAIN = "abstain"
-"""ScoredReply of a model that does not want to answer; not right, and counted apart."""
+"""Reply of a model that does not want to answer; not right, and counted apart."""
 
 UNPARSED = "unparsed"
 """What a reply becomes that is neither yes nor no nor an abstention."""

@@ -32,7 +32,7 @@ def test_more_is_needed_for_less(error: float, n: int, difference: float) -> Non
     smaller = plan_clusters(error, n, difference / 2).clusters
     assert smaller is not None
     assert smaller >= plan.clusters
-    assert smaller == pytest.approx(4 * plan.clusters, rel=0.05, abs=20)  # by the square of the difference
+    assert smaller == pytest.approx(4 * plan.clusters, rel=0.05, abs=40)  # by the square of the difference
     scaled = plan_clusters(3 * error, n, 3 * difference).clusters
     assert scaled is not None
     assert abs(scaled - plan.clusters) <= 1

@@ -66,9 +66,14 @@ def _name(*path: str, label: str, percent: bool = False) -> Name:
     return Name((CHECKS, *path), label, percent=percent)
 
 
+def _in_words(rows: pl.DataFrame) -> bool:
+    """Whether true answers and answers are words, not numbers."""
+    return all(rows.schema.get(name) == pl.String for name in ("truth", "answer"))
+
+
 def _beyond_chance(exam: Exam[Any], rows: pl.DataFrame, how: dict[str, Any]) -> tuple[Figures, dict[str, Any]]:
     """Accuracy, what chance gives, both put together, and κ; the share of yes where that is an answer."""
-    if rows["truth"].dtype != pl.String or rows["answer"].dtype != pl.String:
+    if not _in_words(rows):
         return {}, {}
     words = sorted({*rows["truth"].drop_nulls()})
     if not 2 <= len(words) <= _MOST_WORDS:
@@ -135,7 +140,7 @@ def _calibration(rows: pl.DataFrame, how: dict[str, Any]) -> tuple[Figures, dict
 
 def _samples(rows: pl.DataFrame, how: dict[str, Any]) -> tuple[Figures, dict[str, Any]]:
     """Accuracy of single answers, of the majority and of the worst of K, and how far samples agree."""
-    if SAMPLES not in rows.columns or not isinstance(rows.schema[SAMPLES], pl.List):
+    if not _in_words(rows) or not isinstance(rows.schema.get(SAMPLES), pl.List):
         return {}, {}
     drawn = rows.filter(pl.col(SAMPLES).list.len() > 0)
     if not drawn.height:

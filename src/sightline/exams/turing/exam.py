@@ -313,7 +313,8 @@ class TuringExam(Exam[TuringItem]):
 
     def judgements(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The questions that were asked: ambiguous ones were not."""
-        return super().judgements(rows).filter(pl.col("truth") != AMBIGUOUS)
+        named = rows.rename({"reply": "answer"}, strict=False)  # what runs of version 0.1 called it
+        return super().judgements(named).filter(pl.col("truth") != AMBIGUOUS)
 
     def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
         """The images that were asked the same questions in both runs."""

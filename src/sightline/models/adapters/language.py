@@ -12,11 +12,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from copy import copy
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock, local
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from sightline.models.adapters.exam_prompts import (
     section_angle,
     viewpoint_prompt,
 )
+from sightline.models.adapters.prompt_variants import PROMPT_VARIANTS
 from sightline.models.adapters.prompts import Prompt, PromptStyle
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import (
@@ -150,6 +152,7 @@ class LanguageModel(ABC):
         self.temperature, self._prices = temperature, (price_in, price_out)
         self.budget: Budget | None = None
         self._cache = ReplyCache() if cache else None
+        self._variation = ""
         self._counts = dict.fromkeys(_COUNTED, 0.0)
         self._lock, self._thread = Lock(), local()
 
@@ -233,6 +236,8 @@ class LanguageModel(ABC):
 
     def reply(self, prompt: Prompt, choices: tuple[str, ...]) -> str:
         """The text of a reply, from disk where it is kept; BudgetError where no request is left."""
+        if self._variation:
+            prompt = replace(prompt, text=PROMPT_VARIANTS[self._variation](prompt.text))
         draw = self._draw if self.temperature else 0
         path = None if self._cache is None else self._cache.path(self.reply_identity, prompt, choices, draw)
         kept = None if self._cache is None or path is None else self._cache.read(path)
@@ -250,6 +255,14 @@ class LanguageModel(ABC):
         if self._cache is not None and path is not None:
             self._cache.write(path, reply)
         return reply.text if reply.confidence is None else ScoredReply(reply.text, reply.confidence)
+
+    def varied(self, kind: str) -> Self | None:
+        """The same model with prompts in other words, or options in another order; None for any other kind."""
+        if kind not in PROMPT_VARIANTS:
+            return None
+        other = copy(self)
+        other._variation = kind
+        return other
 
     def begin_sample(self, number: int) -> None:
         """Note which of several replies is drawn next; ConfigError where all would be the same."""
