@@ -140,7 +140,7 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ("predicates", "adapters.answers"): [
         ("predicate_answers", "PredicateAnswers", "predicate answers from a CSV or JSONL; path=PATH", "", {})
     ],
-    ("relate", "tabletop"): [
+    ("relate, estimate_depth", "tabletop"): [
         ("small_depth", "small_depth", "depth rule on a small depth network that comes along", "", {})
     ],
     ("detect", "tabletop"): [
