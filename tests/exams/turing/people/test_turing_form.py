@@ -16,10 +16,10 @@ from PIL import Image
 from exams.turing.people.people_toy import annotated, photo, session
 from sightline.errors import ConfigError
 from sightline.exams.turing.people.form import TruthSitting, WebForm
-from sightline.exams.turing.people.server import TOKEN, LoopbackServer, Reply, json_reply
+from sightline.exams.turing.people.server import TOKEN, HttpReply, LoopbackServer, json_reply
 
 
-def echo(method: str, path: str, body: Any) -> Reply:
+def echo(method: str, path: str, body: Any) -> HttpReply:
     return json_reply({"method": method, "path": path, "body": dict(body)})
 
 

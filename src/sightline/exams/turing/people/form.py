@@ -20,7 +20,7 @@ from PIL import Image
 
 from sightline.errors import ConfigError
 from sightline.exams.turing.drawing import question_picture
-from sightline.exams.turing.people.server import LoopbackServer, Reply, json_reply
+from sightline.exams.turing.people.server import HttpReply, LoopbackServer, json_reply
 from sightline.exams.turing.people.session import KEYS, Mark, TruthSession
 from sightline.exams.turing.stream.steps import Stream, read_box
 from sightline.exams.turing.transcript import Line
@@ -186,7 +186,7 @@ class WebForm:
             self._server.close()
             self._server = None
 
-    def handle(self, method: str, path: str, body: Mapping[str, Any]) -> Reply:
+    def handle(self, method: str, path: str, body: Mapping[str, Any]) -> HttpReply:
         """Answer a request of the page."""
         if (method, path) == ("GET", ""):
             return _page()
@@ -196,7 +196,7 @@ class WebForm:
         if (method, path) == ("GET", "state"):
             return json_reply(self._state(sitting))
         if (method, path) == ("GET", f"picture-{self._pictures}"):
-            return Reply(200, sitting.picture(), "image/png")
+            return HttpReply(200, sitting.picture(), "image/png")
         if (method, path) == ("POST", "act"):
             try:
                 sitting.act(body)
@@ -251,8 +251,8 @@ def picture_png(frame: ImageFrame) -> bytes:
     return file.getvalue()
 
 
-def _page() -> Reply:
+def _page() -> HttpReply:
     nonce = token_urlsafe(12)
     text = resources.files(__package__).joinpath("form.html").read_text(encoding="utf-8").replace("NONCE", nonce)
     headers = {"Content-Security-Policy": _POLICY.format(nonce)}
-    return Reply(200, text.encode(), "text/html; charset=utf-8", headers)
+    return HttpReply(200, text.encode(), "text/html; charset=utf-8", headers)

@@ -25,7 +25,7 @@ from typing import Any, Final
 from sightline.documents import parse_json, read_json_lines, read_json_object
 from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.conversation import LATE, REPLIES, check_deadline, quoted, read_reply
-from sightline.exams.turing.people.server import Reply, json_reply
+from sightline.exams.turing.people.server import HttpReply, json_reply
 from sightline.exams.turing.stream.steps import Step, Stream
 from sightline.exams.turing.stream.written import Place, WrittenTest, read_key, read_test
 from sightline.exams.turing.vocabulary.english import say, say_long
@@ -202,7 +202,7 @@ class Proctor:
                 return read_bytes(self.test.folder / file)
         return None
 
-    def handle(self, method: str, path: str, body: Mapping[str, Any]) -> Reply:
+    def handle(self, method: str, path: str, body: Mapping[str, Any]) -> HttpReply:
         """Answer a request: GET `` ``, ``next`` or ``picture/ID``, POST ``answer``."""
         if (method, path) == ("GET", ""):
             return json_reply(self.info())
@@ -214,7 +214,7 @@ class Proctor:
         if method == "GET" and path.startswith("picture/"):
             data = self.picture(path.removeprefix("picture/"))
             if data is not None:
-                return Reply(200, data, "image/png")
+                return HttpReply(200, data, "image/png")
         return json_reply({"status": "unknown", "error": "GET /, GET next, GET picture/ID, POST answer"}, 404)
 
     def handle_line(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ _HEADERS: Final = {
 
 
 @dataclass(frozen=True)
-class Reply:
+class HttpReply:
     """What a server answers: a status, a body and its type; further headers replace the usual ones."""
 
     status: int
@@ -52,13 +52,13 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Handle = Callable[[str, str, Mapping[str, Any]], Reply]
+Handle = Callable[[str, str, Mapping[str, Any]], HttpReply]
 """Answers (method, path behind the token, JSON object of the body)."""
 
 
-def json_reply(value: Any, status: int = 200) -> Reply:
+def json_reply(value: Any, status: int = 200) -> HttpReply:
     """A reply of JSON, in ASCII."""
-    return Reply(status, json.dumps(plain(value)).encode())
+    return HttpReply(status, json.dumps(plain(value)).encode())
 
 
 class LoopbackServer:
@@ -141,7 +141,7 @@ def _handler(token: str, handle: Handle) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(reply.body)
             self.close_connection = True
 
-        def _handled(self, method: str) -> Reply:
+        def _handled(self, method: str) -> HttpReply:
             path = self.path.partition("?")[0].split("/", 2)[2]
             body = _body(self) if method == "POST" else {}
             with lock:
@@ -154,7 +154,7 @@ class _RequestError(Exception):
     """A request nobody can read."""
 
 
-def _refusal(request: BaseHTTPRequestHandler, token: str) -> Reply | None:
+def _refusal(request: BaseHTTPRequestHandler, token: str) -> HttpReply | None:
     """Why a request is not looked at further; None where it may be."""
     port = request.server.server_address[1]  # type: ignore[index]
     own = {f"{name}:{port}" for name in (HOST, "localhost")}
