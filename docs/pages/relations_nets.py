@@ -229,7 +229,8 @@ def open_part() -> Iterator[str]:
         "So these are open: Tables 4 to 9 for networks with pixels, on generated scenes and detected boxes; "
         "whether training on worlds transfers to real photos; pictures a second on a card; the paper's own "
         "recipe (60,000 steps) on the real labels. The training labels of 2.5VRD came without their objects file "
-        "and stay unused: the paper's networks had 105,694 + 52,484 training pairs with one vote each, ours 13,193 "
+        "and stay unused: the paper's networks had 105,694 + 52,484 training pairs (those across "
+        "images mostly with three votes), ours 13,193 "
         "with five."
     )
 
