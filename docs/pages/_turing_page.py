@@ -45,26 +45,44 @@ class Set:
         title: How the page calls it.
         vocabulary: Its words.
         about: What is learned from and what is asked about.
-        leak: Why its answers can be guessed, if they can.
+        least: Questions a stream should have on average.
+        settings: Options of the exam that keep what guessing gets below the bound.
+        why: Why these.
     """
 
     title: str
     vocabulary: str
     about: str
-    leak: str = ""
+    least: float
+    settings: Mapping[str, Any]
+    why: str = ""
 
 
 SETS = {
     "worlds": Set(
-        "worlds", "worlds", "learned from 20,000 generated scenes of `geospa/diverse`, asked about others of it"
+        "worlds",
+        "worlds",
+        "learned from 20,000 generated scenes of `geospa/diverse`, asked about others of it",
+        40,
+        {"epsilon": 0.10},
+        "at 0.15 the engine itself guesses who hides whom",
     ),
-    "vrd": Set("VRD", "vrd", "learned from VRD's training photos, asked about its test photos; closed reading"),
+    "vrd": Set(
+        "VRD",
+        "vrd",
+        "learned from VRD's training photos, asked about its test photos; closed reading",
+        12,
+        {"epsilon": 0.10},
+        "at 0.15 the regression guesses searches",
+    ),
     "vrd25": Set(
         "2.5VRD",
         "vrd25",
         "learned from one half of 2.5VRD's test photos, asked about the other; closed reading",
-        "Its photos were chosen for having pairs, so all hold two objects or more: nothing in one region makes "
-        "something in another likelier, which the paper's assumption about disjoint regions forgets.",
+        7,
+        {"epsilon": 0.10, "assume": ("-forget_elsewhere",)},
+        "its photos were chosen for having pairs, so all hold two objects or more: nothing in one region makes "
+        "something in another likelier, which the paper's assumption about disjoint regions forgets",
     ),
 }
 

@@ -12,7 +12,7 @@ import pytest
 from exams.turing.turing_toy import toy_scenes, toy_vocabulary
 
 Cli = Callable[..., Any]
-BASELINES = ["always_yes", "always_no", "turing_engine", "turing_history"]
+BASELINES = ["always_yes", "always_no", "turing_engine", "turing_history", "turing_logician"]
 KINDS = ["all", "exist", "unique", "attribute", "relation"]
 
 OWN = """
@@ -77,7 +77,11 @@ def test_the_fixed_interface(cli: Cli, toys: Path, own: Path, tmp_path: Path) ->
     )
     assert yes + no == pytest.approx(1.0)
     assert told["monitor"]["yes_by_type"]["all"]["value"] == pytest.approx(yes)
-    assert list(told["monitor"]["blind"]) == ["turing_engine", "turing_history"]
+    blind = ["turing_engine", "turing_history", "turing_logician"]
+    for part in ("overall", "by_type", "by_word"):
+        assert list(told["monitor"][part]) == blind
+    assert set(told["monitor"]["by_type"]["turing_logician"]) == {"exist", "unique", "attribute", "relation"}
+    assert told["monitor"]["verdict"] == "too few images"  # of 30
     assert isinstance(told["monitor"]["leaky"], bool)
     assert told["streams"]["max"] == 10
     assert told["replies"]["abstain"]["value"] == pytest.approx(

@@ -101,7 +101,9 @@ class QuestionOptions:
         assumptions: Which invariance assumptions are made.
         smoothing: So many yes and so many no are added to every count; what may be asked is settled by the counts
             themselves, so that smoothing never lets a predictable question in.
-        interval: Whether the 90 % interval is looked at.
+        interval: Whether the 90 % interval is looked at. False shows what the rule costs, as with the next two.
+        logic: Whether what follows by logic is left out.
+        parts: Whether a conjunction with a part that is all but certain is left out.
         most_candidates: Questions to estimate at a time, where a vocabulary has very many: drawn at random, and
             more only if none of them will do. The choice stays uniform; None estimates all.
     """
@@ -113,6 +115,8 @@ class QuestionOptions:
     smoothing: float = 0.0
     most_candidates: int | None = None
     interval: bool = True
+    logic: bool = True
+    parts: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon <= 0.5:
