@@ -45,7 +45,7 @@ RESULTS = ROOT / "docs" / "results" / "turing"
 DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
 WORLD, TRAIN_SCENES, TEST_SCENES = "geospa/diverse", 20_000, 1_000
 BLIND = ("always_yes", "always_no", "turing_engine", "turing_history", "turing_logician")
-FEWER_BLIND = ("turing_engine", "turing_logician:images=60")
+FEWER_BLIND = ("turing_engine", "turing_logician:images=40")
 IMAGES, FEWER = 500, 100
 
 _inherited: dict[str, Any] = {}

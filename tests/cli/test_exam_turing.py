@@ -100,7 +100,7 @@ def test_the_fixed_interface(cli: Cli, toys: Path, own: Path, tmp_path: Path) ->
         "abstain",
         "streams:",
         "0.5 ± 0.15",
-        "leaky",
+        "too few images to say",
     ):
         assert word in shown.out
     assert "late" not in shown.out
@@ -225,7 +225,9 @@ def test_a_written_test_is_smoothed_as_the_exam_is(cli: Cli, toys: Path, tmp_pat
     cli("turing", "write", toys / "both", "--out", plain, *rest)
     told = cli("turing", "write", toys / "both", "--out", smooth, "--smoothing", 20, *rest).json
     assert [read_test(test).about["smoothing"] for test in (plain, smooth)] == [0, 20]
-    assert (plain / "questions.jsonl").read_text() != (smooth / "questions.jsonl").read_text()
+    # What may be asked is settled by the counts themselves, so smoothing lets nothing in.
+    questions = [[row[0] for row in read_test(test).questions] for test in (plain, smooth)]
+    assert len(questions[0]) == len(questions[1])
     sit = ("exam", "turing", "--model", "always_yes", "--no-baselines", "--out", tmp_path / "runs")
     online = cli(*sit, "--data", toys / "both", "--smoothing", 20, *rest).json
     offline = cli(*sit, "--test", smooth, "--key", told["key"], "--json").json
