@@ -181,7 +181,6 @@ def test_a_leak_is_a_warning(
     page: Page, several: list[Run], data: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leaky = document(page)["monitor"]["leaky"]
-    assert "Too few images to say: 6, of 30 at least." in page.parts[0].warnings
     assert any("The stream leaks" in warning for warning in page.parts[0].warnings) == leaky
     across = TuringExam.across
 

@@ -332,11 +332,7 @@ def test_what_needs_no_that_is(phrase: str, follows: bool) -> None:
             exist("something on it", of="vehicle"),
             "Is there a vehicle in the middle row (C) that has something on it?",
         ),
-        (
-            "vrd",
-            about(P1, "sitting", "below the sky"),
-            "Is person 1 sitting and below the sky?",
-        ),  # not "it"
+        ("vrd", about(P1, "sitting", "below the sky"), "Is person 1 sitting and below the sky?"),  # not "it"
         (
             "vrd",
             exist("below something", of="vehicle part"),
