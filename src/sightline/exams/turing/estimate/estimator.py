@@ -21,6 +21,9 @@ INTERVAL: Final = 0.25
 
 _QUANTILE: Final = 1.6448536269514722  # of the normal distribution, 90 % two-sided
 
+FEWEST: Final = 10
+"""Below this support no interval can be so narrow: who asks for less gives the rule up."""
+
 NEARLY: Final = 0.05
 """A chance so near 0 or 1 is all but certain."""
 
@@ -138,7 +141,7 @@ class QuestionOptions:
             # The share that was counted; what smoothing made of it lies nearer to one half.
             counted = (p * (n + 2 * self.smoothing) - self.smoothing) / n if self.smoothing else p
             may = (n >= self.min_support) & (np.abs(counted - 0.5) <= self.epsilon + _ROUNDING)
-            if self.interval:
+            if self.interval and self.min_support >= FEWEST:
                 low, high = wilson_limits(counted, n)
                 may &= (low >= 0.5 - INTERVAL) & (high <= 0.5 + INTERVAL)
         return may if may.ndim else bool(may)
