@@ -61,14 +61,14 @@ def test_the_engine_says_what_its_estimate_says(exam: TuringExam, tmp_path: Path
     assert [row["answer"] for row in rows] == ["yes" if row["p_yes"] > 0.5 else "no" for row in rows]
 
 
-@pytest.mark.parametrize("name", ["turing_engine", "turing_history:images=20"])
+@pytest.mark.parametrize("name", ["turing_engine", "turing_history:images=20", "turing_logician:images=20"])
 def test_withheld_answers_do_not_stop_them(name: str, exam: TuringExam, tmp_path: Path) -> None:
     withheld = TuringExam(train=TRAIN, vocabulary=VOCABULARY, min_support=10, questions=12, seed=3, withhold=True)
     rows = replies(withheld, load(name), tmp_path / "r")
     assert len(rows) == len(replies(exam, load("always_yes"), tmp_path / "s"))
 
 
-@pytest.mark.parametrize("name", ["turing_engine", "turing_history"])
+@pytest.mark.parametrize("name", ["turing_engine", "turing_history", "turing_logician"])
 def test_they_must_be_taught(name: str) -> None:
     asked = Asked("s", TEST.scene(next(iter(TEST)).id).views[0], {}, "", "", None, {}, ())
     with pytest.raises(ConfigError, match="answers only in an exam"):
@@ -132,14 +132,18 @@ def alternating(scene_id: str, row: int) -> Stream:
     )
 
 
-def test_a_stream_with_predictable_answers_is_flagged(exam: TuringExam, tmp_path: Path) -> None:
+def test_a_stream_with_predictable_answers_is_flagged(
+    exam: TuringExam, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The history learner finds that answers take turns, though yes and no are as common; the monitor says so."""
+    monkeypatch.setattr("sightline.exams.turing.monitor.LEAST_IMAGES", 5)
     leaky = Leaky(train=TRAIN, vocabulary=VOCABULARY, min_support=10, seed=3)
     found = {}
     for made, folder in ((leaky, tmp_path / "leaky"), (exam, tmp_path / "fair")):
         run = run_exam(made, Candidate("m", "m", load("turing_history:images=60")), TEST, folder)
-        found[folder.name] = monitor(asked_rows(run.records()), {"turing_history": accuracy(run)}, resamples=200)
-    assert found["leaky"].blind["turing_history"].value > 0.7
+        asked = asked_rows(run.records())
+        found[folder.name] = monitor(asked, {"turing_history": asked}, resamples=200)
+    assert found["leaky"].overall["turing_history"].value > 0.7
     assert found["leaky"].leaky
     assert any("turing_history answers without looking" in reason for reason in found["leaky"].reasons)
     assert not found["fair"].leaky

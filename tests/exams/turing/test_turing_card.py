@@ -173,7 +173,7 @@ def test_numbers_of_the_card(page: Page) -> None:
     assert sum(values["lengths"].values()) == 12
     focused = next(one for one in values["runs"] if one["label"] == values["focus"])
     assert sum(int(k) * n for k, n in values["lengths"].items()) == focused["scores"]["n_questions"]
-    assert set(values["monitor"]["blind"]) == {"turing_engine"}  # as in the exam: those who know the history
+    assert set(values["monitor"]["overall"]) == {"turing_engine"}  # as in the exam: those who know the history
     assert any("coin is unfinished" in warning for warning in page.parts[0].warnings)
 
 
@@ -186,7 +186,7 @@ def test_a_leak_is_a_warning(
 
     def guessed(*arguments: Any, **how: Any) -> dict[str, Any]:
         watched = across(*arguments, **how)["monitor"]
-        return {"monitor": watched | {"leaky": True, "reasons": ["a blind baseline knew"]}}
+        return {"monitor": watched | {"leaky": True, "verdict": "leaky", "reasons": ["a blind baseline knew"]}}
 
     monkeypatch.setattr(TuringExam, "across", guessed)
     made = card(several, data, examples=0)

@@ -440,10 +440,15 @@ def test_what_a_written_test_has_settled(options: dict[str, Any], says: str) -> 
 
 
 def test_streams_without_a_question_are_counted(tmp_path: Path) -> None:
-    made = run(make(min_support=10_000), Keen(), tmp_path / "r")
+    made = run(make(min_support=150, epsilon=1e-9), Keen(), tmp_path / "r")
     found = scores(made).to_dict()
     assert (found["n_streams"], found["n_questions"], found["streams"]["empty"]) == (12, 0, 12)
     assert found["streams"]["halted"] == {"exhausted": 12}
+
+
+def test_too_little_training_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(ConfigError, match=r"150 images to learn from, .* rest on 151: .* a smaller --min-support"):
+        make(min_support=151).items(TEST)
 
 
 def test_a_corpus_is_laid_out_once_and_mapped_by_all(tmp_path: Path) -> None:
@@ -454,7 +459,7 @@ def test_a_corpus_is_laid_out_once_and_mapped_by_all(tmp_path: Path) -> None:
     for again in (make(corpora=tmp_path, streams=3), make()):
         assert source(again).source.estimator().chances(question) == chances
     assert (folder / "corpus.json").stat().st_mtime_ns == made
-    other = TuringExam(train=TEST, vocabulary=VOCABULARY, corpora=tmp_path)
+    other = TuringExam(train=TEST, vocabulary=VOCABULARY, corpora=tmp_path, min_support=5)
     assert len(source(other, TRAIN).source.corpus) == len(TEST)
     assert len(list(tmp_path.iterdir())) == 2
 

@@ -66,7 +66,12 @@ def asked(text: str) -> Question:
         (["exist image yes"], "exist left", None),  # it may be anywhere
         (["exist left yes"], "unique left", None),  # one or more
         (["exist left yes", "unique left no"], "unique image", False),  # at least two
-        (["unique left no"], "unique left", None),  # none or two: asked before, but nothing follows for others
+        (["unique left no"], "unique left", False),  # none or two: asked before
+        (["unique left no"], "unique image", None),  # there may be one on the right
+        (["exist right no", "unique image no"], "unique left", False),  # the same cars by other words
+        (["exist right no", "exist image yes"], "exist left", True),  # where else
+        (["exist left no", "exist right no"], "exist image", False),  # the two cover it
+        (["exist red left yes", "exist blue left yes"], "unique left", False),  # they are two
         (["unique left no", "exist red left yes"], "unique left", False),  # not none, so two
         (["exist left yes", "unique left yes"], "exist left", False),  # the only one has its label now
         (["exist left yes", "unique image yes"], "exist left", False),  # it was that one

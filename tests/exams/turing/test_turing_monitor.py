@@ -7,14 +7,11 @@ import polars as pl
 import pytest
 from turing_records_made import records
 
-from sightline.exams.turing.measures import kinds_of, rates_by_image
-from sightline.exams.turing.monitor import monitor
-from sightline.stats import Interval
+from sightline.exams.turing.monitor import GUESSED, by_word, monitor
 
 
-def _blind(asked: pl.DataFrame) -> dict[str, Interval]:
-    rate = rates_by_image(asked["cluster_id"], resamples=200)
-    return {"turing_history": rate(asked["right"].to_numpy(), kinds_of(asked))["all"]}
+def _blind(asked: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    return {"turing_history": asked}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -63,6 +60,51 @@ def test_one_image_proves_nothing() -> None:
     found = monitor(asked, _blind(asked), resamples=200)
     assert not found.leaky
     assert found.to_dict()["yes_by_type"]["all"]["low"] is None
+
+
+def test_few_images_are_too_few_to_say() -> None:
+    asked = records(20, 20, yes=lambda rng, step, kind: True)
+    found = monitor(asked, _blind(asked), resamples=200)
+    assert (found.leaky, found.verdict) == (False, "too few images")
+    assert monitor(records(40, 20), resamples=200).verdict == "not leaky"
+
+
+def test_a_type_that_can_be_guessed_leaks_though_all_together_cannot() -> None:
+    asked = records(100, 20)
+    lucky = (asked["type"] == "relation") & (pl.Series(np.random.default_rng(0).random(len(asked))) < 0.8)
+    asked = asked.with_columns(right=pl.Series(np.random.default_rng(1).random(len(asked)) < 0.45) | lucky)
+    found = monitor(asked, {"turing_logician": asked}, resamples=200)
+    assert found.overall["turing_logician"].low < GUESSED
+    assert [reason for reason in found.reasons if "relation questions" in reason]
+
+
+def _worded(words: list[str], right: np.ndarray, images: int = 60) -> pl.DataFrame:
+    """Questions about one word each, dealt over images."""
+    forms = ['{"type":"relation","relation":"' + word + '"}' for word in words]
+    place = [f"i{k % images}" for k in range(len(words))]
+    return pl.DataFrame({"question": forms, "cluster_id": place, "right": right})
+
+
+def test_a_word_that_can_be_guessed_stands_out_and_rare_ones_are_not_tested() -> None:
+    rng = np.random.default_rng(0)
+    words = ["above"] * 400 + ["near"] * 400 + ["rare"] * 99
+    right = np.concatenate([rng.random(400) < 0.8, rng.random(400) < 0.5, np.ones(99, bool)])
+    found = by_word(_worded(words, right))
+    assert list(found) == ["above", "near"]
+    assert found["above"].low > GUESSED > found["near"].low
+    assert found["above"].n == 400
+    assert GUESSED < found["above"].detectable < 0.7
+
+
+def test_limits_of_words_are_corrected_for_how_many_there_are() -> None:
+    """Of forty words guessed at exactly the bound, hardly any is called guessable."""
+    flagged = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        words = [f"w{k}" for k in range(40) for _ in range(150)]
+        found = by_word(_worded(words, rng.random(len(words)) < GUESSED, images=75))
+        flagged += any(one.low > GUESSED for one in found.values())
+    assert flagged <= 4
 
 
 def test_steps_and_calibration_are_told_apart() -> None:

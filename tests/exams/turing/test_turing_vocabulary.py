@@ -483,3 +483,14 @@ def test_vrd25_has_all_categories_and_what_it_says_occurs(real_data: Path) -> No
     fitted = vocabulary_for(data)
     assert fitted.name == "vrd25"
     assert check_against(fitted, data, strict=True) == []
+
+
+def test_ids_files_and_what_repeats_the_type_make_no_words() -> None:
+    def scene(i: int) -> Scene:
+        facts = {"color": "red" if i % 2 else "blue", "kind": "Cars" if i % 2 else "vans"}
+        facts |= {"track_id": "a" if i % 2 else "b", "picture": "x.jpg" if i % 2 else "y.jpg"}
+        sighting = Sighting("v", "o", (0, 0, 5, 5))
+        return Scene(f"s{i}", "", "", (View("v", size=(10, 10)),), (Object("o", "car", facts),), (sighting,), ())
+
+    made = vocabulary_from_data(Dataset.from_tables(tables_from_scenes([scene(i) for i in range(80)])))
+    assert [attribute.name for attribute in made.types[0].attributes] == ["color blue", "color red"]

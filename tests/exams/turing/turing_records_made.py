@@ -40,7 +40,7 @@ def records(
                     "step": step,
                     "type": kind,
                     "story": 1 + step // 6,
-                    "question": f"q{i}-{step}",
+                    "question": f'{{"type":"relation","relation":"q{i}-{step}"}}',
                     "text": "?",
                     "p_yes": p_yes,
                     "support": int(rng.integers(30, 2000)),

@@ -15,7 +15,7 @@ from sightline.exams.scoring import RunResult
 from sightline.exams.turing.conversation import REPLIES
 from sightline.exams.turing.drawing import MARKS, StreamExample, stream_example
 from sightline.exams.turing.measures import KINDS, stream_rows
-from sightline.exams.turing.monitor import GUESSED
+from sightline.exams.turing.monitor import GUESSED, LEAST_IMAGES
 from sightline.exams.turing.stream.steps import HALTED
 from sightline.exams.turing.transcript import transcripts
 from sightline.show.chart import SMALL, histogram
@@ -126,6 +126,8 @@ def verdict(watched: Mapping[str, Any]) -> str:
     """Whether the answers could have been guessed."""
     if not watched["yes_by_step"]:
         return "No question was asked, so there is nothing to watch."
+    if watched.get("verdict") == "too few images":
+        return f"Too few images to say: {watched['images']}, of {LEAST_IMAGES} at least."
     if watched["leaky"]:
         return "The stream leaks: " + "; ".join(watched["reasons"]) + "."
     return (

@@ -21,6 +21,9 @@ INTERVAL: Final = 0.25
 
 _QUANTILE: Final = 1.6448536269514722  # of the normal distribution, 90 % two-sided
 
+FEWEST: Final = 10
+"""Below this support no interval can be so narrow: who asks for less gives the rule up."""
+
 NEARLY: Final = 0.05
 """A chance so near 0 or 1 is all but certain."""
 
@@ -101,7 +104,9 @@ class QuestionOptions:
         assumptions: Which invariance assumptions are made.
         smoothing: So many yes and so many no are added to every count; what may be asked is settled by the counts
             themselves, so that smoothing never lets a predictable question in.
-        interval: Whether the 90 % interval is looked at.
+        interval: Whether the 90 % interval is looked at. False shows what the rule costs, as with the next two.
+        logic: Whether what follows by logic is left out.
+        parts: Whether a conjunction with a part that is all but certain is left out.
         most_candidates: Questions to estimate at a time, where a vocabulary has very many: drawn at random, and
             more only if none of them will do. The choice stays uniform; None estimates all.
     """
@@ -113,6 +118,8 @@ class QuestionOptions:
     smoothing: float = 0.0
     most_candidates: int | None = None
     interval: bool = True
+    logic: bool = True
+    parts: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon <= 0.5:
@@ -134,7 +141,7 @@ class QuestionOptions:
             # The share that was counted; what smoothing made of it lies nearer to one half.
             counted = (p * (n + 2 * self.smoothing) - self.smoothing) / n if self.smoothing else p
             may = (n >= self.min_support) & (np.abs(counted - 0.5) <= self.epsilon + _ROUNDING)
-            if self.interval:
+            if self.interval and self.min_support >= FEWEST:
                 low, high = wilson_limits(counted, n)
                 may &= (low >= 0.5 - INTERVAL) & (high <= 0.5 + INTERVAL)
         return may if may.ndim else bool(may)

@@ -68,6 +68,7 @@ class _TypeKnowledge:
         self.answers: list[list[tuple[frozenset[str], bool]]] = []
         self._least_bans: dict[tuple[tuple[int, ...], int | None], list[frozenset[Ban]]] = {}
         self._label_bans: dict[tuple[int, int | None], list[frozenset[Ban]]] = {}
+        self._settled = False
 
     @property
     def labels(self) -> int:
@@ -161,12 +162,35 @@ class _TypeKnowledge:
         self, number: int, attributes: Iterable[str] = (), region: int | None = None, lacks: Iterable[str] = ()
     ) -> bool:
         """Whether a labelled object (numbered from 0) can have those attributes, be seen there, and lack one."""
+        if not self._settled:
+            self._settled = True
+            self._add_needed()
         has, facts = self._facts[number]
         domains = self._profiles.having(attributes, has)
         lacking = [self._profiles.lacking(lacks)] if lacks else []
         return any(
             self._profiles.possible(domains, [*bans, *facts, *lacking]) for bans in self._banned_for(number, region)
         )
+
+    def _add_needed(self) -> None:
+        """Add what labelled objects must fit because too few others can, of as many as were found."""
+        changed = True
+        while changed:
+            changed = False
+            for least in self._found:
+                if self.can_be(least.attributes, [least.region]):
+                    continue  # an unlabelled one may be among them
+                since = range(least.before, self.labels)
+                can = [number for number in since if self.label_can_be(number, least.attributes, least.region)]
+                search = _Search(False, True, least.attributes, least.region, least.before)
+                if len(can) <= least.number:
+                    for number in can:
+                        if search not in self._same[number]:
+                            self._same[number].append(search)
+                            changed = True
+            if changed:
+                self.__dict__.pop("_facts", None)
+                self._label_bans.clear()
 
     @cached_property
     def _facts(self) -> list[tuple[Domains, list[Ban]]]:
@@ -184,6 +208,13 @@ class _TypeKnowledge:
         if (number, region) not in self._label_bans:
             same, labelling = self._same[number], self._labelling[number]
             earlier = [s for s in self._none_left if s is not labelling and s.before <= number]
+            # Not unique, and nobody but this one could fit: nobody did.
+            earlier += [
+                s
+                for s in self.searches
+                if s.unique and not s.answer and s.before == number
+                if self._narrower(s, labelling.attributes, labelling.region)
+            ]
             regions = self._innermost([s.region for s in same] + ([] if region is None else [region]))
             unions = set()
             for places in product(*([p for p in self._places if p >> r & 1] for r in regions)):
@@ -205,15 +236,19 @@ class _TypeKnowledge:
     # Searches.
 
     @cached_property
-    def _bounds(self) -> list[_Least]:
-        """How many objects fit at least, by each search that found some; less those that may be labelled since."""
-        found = [
+    def _found(self) -> list[_Least]:
+        """How many objects fitted at least, by each search that found some."""
+        return [
             _Least(2 if s.unique else 1, s.attributes, s.region, s.before)
             for s in self.searches
             if (s.answer and not s.unique) or (not s.answer and s.unique and self._somebody(s))
         ]
+
+    @cached_property
+    def _bounds(self) -> list[_Least]:
+        """How many unlabelled objects fit at least: those found, less those that may be labelled since."""
         left = []
-        for one in found:
+        for one in self._found:
             taken = sum(
                 self.label_can_be(number, one.attributes, one.region) for number in range(one.before, self.labels)
             )
@@ -224,9 +259,17 @@ class _TypeKnowledge:
     def _somebody(self, search: _Search) -> bool:
         """Whether somebody then unlabelled fits: with "not unique", two or more did."""
         return any(
-            s.answer and s.before >= search.before and self._narrower(s, search.attributes, search.region)
+            s.answer
+            and self._narrower(s, search.attributes, search.region)
+            and not (s.unique and s.before < search.before)  # that one was labelled
+            and not any(self.label_can_be(n, s.attributes, s.region) for n in range(s.before, search.before))
             for s in self.searches
-        )
+        ) or any(self._label_fits(n, search) for n in range(search.before, self.labels))
+
+    def _label_fits(self, number: int, search: _Search) -> bool:
+        """Whether a labelled object is known to fit a search."""
+        inside = any(self._narrower(s, frozenset(), search.region) for s in self._same[number])
+        return inside and (not search.attributes or not self.label_can_be(number, lacks=search.attributes))
 
     def search(self, unique: bool, attributes: frozenset[str], region: int) -> bool | None:
         """The answer to a search if it follows."""
@@ -235,7 +278,7 @@ class _TypeKnowledge:
         fitting = [one for one in self._bounds if self._must_fit(one, attributes, region)]
         if not unique:
             return True if fitting else None
-        if any(one.number >= 2 for one in fitting):
+        if any(one.number >= 2 for one in fitting) or self._not_unique_as(attributes, region):
             return False
         for i, one in enumerate(fitting):
             for other in fitting[:i]:
@@ -243,6 +286,19 @@ class _TypeKnowledge:
                 if not self.can_be(names, [one.region, other.region]):
                     return False  # two different objects
         return None
+
+    def _not_unique_as(self, attributes: frozenset[str], region: int) -> bool:
+        """Whether the same objects, none of them labelled since, were found not to be unique by other words."""
+        asked = _Least(1, attributes, region, self.labels)
+        for s in self.searches:
+            if s.answer or not s.unique:
+                continue
+            other = _Least(1, s.attributes, s.region, s.before)
+            if self._must_fit(asked, s.attributes, s.region) and self._must_fit(other, attributes, region):
+                since = range(s.before, self.labels)
+                if not any(self.label_can_be(number, s.attributes, s.region) for number in since):
+                    return True
+        return False
 
 
 class Knowledge:

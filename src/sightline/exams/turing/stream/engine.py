@@ -273,7 +273,8 @@ class Engine:
                     one
                     for one in self._unpredictable(part)
                     if one[0] not in state.closed
-                    if known.implied(one[0]) is None and not self._rests_on_one_part(one[0], known)
+                    if not self.options.logic or known.implied(one[0]) is None
+                    if not self.options.parts or not self._rests_on_one_part(one[0], known)
                 ]
                 if open_ones:
                     chosen = open_ones[int(draw.integers(len(open_ones)))]
