@@ -158,7 +158,7 @@ def test_data_is_opened_once(cli: Cli, simulated: Path, tmp_path: Path, monkeypa
     monkeypatch.setattr(opening, "open_dataset", counted_open)
     monkeypatch.setattr(pairs, "pair_table", counted_table)
     done = cli("exam", "relations", "--data", simulated, "--out", tmp_path / "runs", "--json")
-    assert len(done.json["baselines"]) == 9
+    assert len(done.json["baselines"]) == 11
     assert opened == {str(simulated): 1}
     assert made == {(s, p): 1 for s in ("within_image", "across_images") for p in ("test", "validation")}
 

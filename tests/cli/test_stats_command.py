@@ -160,7 +160,7 @@ def test_a_refusal_names_the_split_that_has_relations(cli: Cli, tmp_path: Path) 
             "predicates",
             "a dataset made by `sightline generate`; photos with boxes suit `exam relations --no-truth`",
         ),
-        ("turing", "name two splits (this data has none), or split the images in half (--halves)"),
+        ("turing", "4 images to learn from, and a chance must rest on 30: give more training images"),
     ],
 )
 def test_other_exams_say_what_would_do(cli: Cli, photos: Path, tmp_path: Path, exam: str, says: str) -> None:

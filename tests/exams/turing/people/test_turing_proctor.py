@@ -21,6 +21,7 @@ from sightline.exams.turing.conversation import LATE, TimedModel, ask_model
 from sightline.exams.turing.people.proctor import Proctor, serve_lines
 from sightline.exams.turing.stream.steps import Stream
 from sightline.exams.turing.stream.written import read_key, read_test, write_test
+from sightline.exams.turing.vocabulary.questions import Truth
 from sightline.models.adapters.answers import TuringAnswers
 from sightline.scenes import View
 from sightline.store import Dataset, Tables
@@ -62,7 +63,8 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 def test_a_client_is_put_one_question_at_a_time(written: Path) -> None:
     put = proctor(written)
     assert put.info() == {"test": put.test.id, "questions": 12, "answered": 0, "deadline": 5.0, "tells_truth": True}
-    truths, seen = [s.truth for stream in read_key(written / "key.jsonl", put.test) for s in stream.steps], []
+    steps = [step for stream in read_key(written / "key.jsonl", put.test) for step in stream.steps]
+    truths, seen = [step.truth for step in steps if step.truth is not Truth.AMBIGUOUS], []  # those are not put
     for number, truth in enumerate(truths, start=1):
         asked = put.next()
         assert asked == put.next()  # asked twice: the same question
@@ -248,9 +250,9 @@ def test_the_log_is_scored_as_it_was_timed(written: Path) -> None:
         ask_model(stream, view, TimedModel(model), WORDS)
         for stream in read_key(written / "key.jsonl", read_test(written / "t"))
     ]
-    steps = [step for stream in marked for step in stream.steps]
+    steps = [step for stream in marked for step in stream.steps if step.truth is not Truth.AMBIGUOUS]
     assert [s.reply for s in steps] == ["yes", "no", "unparsed", LATE, *["abstain"] * 8]
     assert [s.seconds for s in steps] == [1.5, 1.5, 1.5, 6.0, *[1.5] * 8]
     first = read_key(written / "key.jsonl", read_test(written / "t"))[0]
     strict = ask_model(first, view, TimedModel(model, 1.0), WORDS)
-    assert {s.reply for s in strict.steps} == {LATE}  # by a deadline of the exam's own
+    assert {s.reply for s in strict.steps if s.truth is not Truth.AMBIGUOUS} == {LATE}  # by its own deadline
