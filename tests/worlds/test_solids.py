@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import fields, replace
 
 import numpy as np
@@ -98,6 +99,18 @@ def test_paint_that_cannot_be(changes, says: str) -> None:
 )
 def test_declared_symmetry_is_that_of_the_mesh(name: str) -> None:
     assert symmetry(solid(name)) == solid(name).symmetry
+
+
+@pytest.mark.parametrize("name", ["cube", "rectangle", "cylinder"])
+@pytest.mark.parametrize("stretch", [1e-3, 30.0, 1e5])
+def test_height_makes_no_difference_to_symmetry(name: str, stretch: float) -> None:
+    """Nor does it take memory in proportion."""
+    plain = solid(name)
+    tall = replace(plain, vertices=plain.vertices * np.array((1.0, 1.0, stretch), np.float32))
+    tracemalloc.start()
+    assert symmetry(tall) == plain.symmetry
+    assert tracemalloc.get_traced_memory()[1] < 5e8
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("corners", [3, 4, 5, 6, 8, 64])

@@ -20,6 +20,12 @@ LEVEL: Final = 1e-4
 CELL: Final = 0.01
 """Side of the cells that turned surfaces are compared in, relative to the largest distance from the axis."""
 
+MOST_POINTS: Final = 3_000_000
+"""Points of a surface that are compared at most, some 350 MB; four a face where there are more faces."""
+
+TALLEST: Final = 20.0
+"""Height of a solid that is compared, in its largest distances from the axis; taller ones are made as low."""
+
 MOST_TURNS: Final = 12
 """Steps of a turn that are told from a turn by any angle."""
 
@@ -115,10 +121,16 @@ def unit(v: Floats) -> Floats:
 def symmetry(solid: Solid) -> int:
     """Count the turns about z, painted parts included, that leave a solid the same: see `Solid.symmetry`.
 
-    Turned points of the surface must come to lie within about 2 % of the solid's radius from a face of their slot.
+    Turned points of the surface must come to lie within about 2 % of the solid's radius from a face of their slot;
+    where that takes more than `MOST_POINTS`, within as little as they allow.
     """
     corners = solid.vertices[solid.faces].astype(np.float64)
-    cell = CELL * float(np.hypot(*solid.vertices[:, :2].T).max()) or 1.0
+    radius = float(np.hypot(*solid.vertices[:, :2].T).max()) or 1.0
+    cell = CELL * radius
+    # Turning leaves heights as they are, so a tall solid may as well be a lower one.
+    corners[..., 2] *= min(1.0, TALLEST * radius / max(float(np.ptp(solid.vertices[:, 2])), 1e-30))
+    while _grid(corners, cell)[1].astype(float).prod(axis=0).sum() > max(MOST_POINTS, 4 * len(corners)):
+        cell *= 2.0
     points, face = _spread(corners, cell)
     slots = solid.paint[face].astype(np.int64)
     there = np.unique(_cells(points, slots, cell))
@@ -140,18 +152,24 @@ def symmetry(solid: Solid) -> int:
 
 def _spread(corners: Floats, step: float) -> tuple[Floats, Indices]:
     """Points over all triangles, at most `step` apart along two sides of each, and the triangle of each point."""
-    lengths = np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2)
-    # From the end of the shortest side: a sliver then gets one row of points.
-    order = (lengths.argmin(axis=1)[:, None] + np.arange(3)) % 3
-    a, b, c = np.take_along_axis(corners, order[..., None], axis=1).transpose(1, 0, 2)
-    rows = np.ceil(np.linalg.norm(b - a, axis=1) / step).astype(np.int64) + 1
-    columns = np.ceil(np.linalg.norm(c - a, axis=1) / step).astype(np.int64) + 1
+    (a, b, c), (rows, columns) = _grid(corners, step)
     face = np.repeat(np.arange(len(corners)), rows * columns)
     within = np.arange(len(face)) - np.repeat(np.cumsum(rows * columns) - rows * columns, rows * columns)
     u = within // columns[face] / np.maximum(rows[face] - 1, 1)
     v = within % columns[face] / np.maximum(columns[face] - 1, 1)
     v *= 1.0 - u
     return a[face] + u[:, None] * (b - a)[face] + v[:, None] * (c - a)[face], face
+
+
+def _grid(corners: Floats, step: float) -> tuple[Floats, Indices]:
+    """Corners (3, n, 3) from the end of each triangle's shortest side, and how many rows and columns of points."""
+    lengths = np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2)
+    # From there a sliver gets one row of points.
+    order = (lengths.argmin(axis=1)[:, None] + np.arange(3)) % 3
+    a, b, c = np.take_along_axis(corners, order[..., None], axis=1).transpose(1, 0, 2)
+    sides = np.linalg.norm(np.stack((b - a, c - a)), axis=2)
+    rows, columns = np.minimum(np.ceil(sides / step), 2.0**40).astype(np.int64) + 1
+    return np.stack((a, b, c)), np.stack((rows, columns))
 
 
 def _cells(points: Floats, slots: Indices, cell: float) -> Indices:
