@@ -131,7 +131,12 @@ def test_who_looks_understands_and_who_always_says_yes_is_stubborn(data: sl.Data
     model = Looks()
     exam = ContextExam(fill="telea", radius=1, skill="answer")
     results = sl.examine([model, "always_yes", "coin"], data, exam, out=tmp_path)
-    assert {result.name for result in results} == {"looks", "always_yes", "coin"}  # no classifiers beside them
+    assert {result.name for result in results} == {
+        "looks",
+        "always_yes",
+        "always_no",
+        "coin",
+    }  # no classifiers beside them
     looks, stubborn = scored(results, "looks"), scored(results, "always_yes")
     assert "Is there a bench?" in model.asked
     assert looks.at("beaf", "true_understanding").value == looks.at("beaf", "f1").value == 1.0

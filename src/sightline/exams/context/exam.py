@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sightline.edits import Fill, Removal, open_fill
 from sightline.errors import ConfigError, naming
-from sightline.exams.base import Entrants, Exam, Measures, RankedMeasures, check_split, option, training_split
+from sightline.exams.base import Exam, Measures, RankedMeasures, check_split, option, training_split
 from sightline.exams.context.items import Ahead, ContextItem, Edits, context_items, edits_of
 from sightline.exams.context.measures import context_measures
 from sightline.exams.context.records import ALPHA, ASK, RECORDS, matched, presence_judgements
@@ -32,7 +32,11 @@ from sightline.text import counted
 
 Skill = Literal["any", "classify", "segment", "answer"]
 
-BASELINES: Final = ("chance", "class_frequency", "cooccurrence")
+BASELINES: Final[Mapping[str, tuple[str, ...]]] = {
+    "classify": ("chance", "class_frequency", "cooccurrence"),
+    "answer": ("always_yes", "always_no", "coin"),
+}
+"""Skill → the baselines that stand beside models examined in it; there is none for segmenters."""
 """Models that stand in every table of classifiers."""
 FEWEST: Final = 5
 """Images behind a figure below which it is called thin."""
@@ -75,7 +79,7 @@ class ContextExam(Exam[ContextItem]):
     unit: ClassVar[str] = "image"
     unit_of_items: ClassVar[str] = "image"
     judged_by: ClassVar[tuple[str, ...]] = ("edit", "gone", "category")
-    baselines: ClassVar[Mapping[str, str]] = {name: name for name in BASELINES}
+    baselines: ClassVar[Mapping[str, str]] = {name: name for names in BASELINES.values() for name in names}
 
     def __post_init__(self) -> None:
         """Refuse a word or a number that an option does not know."""
@@ -128,15 +132,11 @@ class ContextExam(Exam[ContextItem]):
             item, self.removal, opened_fill(self.fill), controls=not self.no_controls and self.fill not in EXACT
         )
 
-    def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:  # noqa: ARG002
-        """The models; with them the baselines, which are classifiers."""
-        priors = self.baselines if baselines and self.skill in ("any", "classify") else {}
-        return Entrants(tuple(models), priors)
-
     def rivals(self, baselines: Mapping[str, str], models: Sequence[Any]) -> Mapping[str, str]:
-        """The baselines, which are classifiers, where a model is examined in *classify* or there is none."""
+        """The baselines of the skills that models are examined in; without models those of the first skill."""
         firsts = [next((name for (name,) in self.skills if name in skills_of(model)), "") for model in models]
-        return baselines if not models or "classify" in firsts else {}
+        chosen = {name for skill in firsts or self.skills[0] for name in BASELINES.get(skill, ())}
+        return {name: spec for name, spec in baselines.items() if name in chosen}
 
     def skill_of(self, model: Any) -> str:
         """The skill this model is examined in."""
