@@ -26,6 +26,7 @@ import polars as pl
 from _turing_page import SETS, write_page
 from sightline.exams.hooks import call_hook
 from sightline.exams.turing.annotations.columns import subset
+from sightline.exams.turing.annotations.photos import half_of, photo_ids
 from sightline.exams.turing.conversation import TimedModel, ask_model
 from sightline.exams.turing.exam import TuringExam, TuringItem, views_of
 from sightline.exams.turing.measures import KINDS, asked_rows, item_records, rates_by_image
@@ -60,12 +61,9 @@ def exam_of(name: str, work: Path, **changes: Any) -> tuple[TuringExam, Dataset]
         return TuringExam(train=train, vocabulary=words, **{**SETS[name].settings, **changes}), generate(
             WORLD, work / "test", scenes=TEST_SCENES, seed=1, image_format=None, workers=2
         )
-    data = _imported(name, work)
-    halves = name == "vrd25"
-    learned = "test" if halves else "train"
     settings = {**SETS[name].settings, **changes}
-    exam = TuringExam(vocabulary=words, closed=True, halves=halves, split="test", train_split=learned, **settings)
-    return exam, data
+    exam = TuringExam(vocabulary=words, closed=True, split="test", train_split="train", **settings)
+    return exam, _imported(name, work)
 
 
 def _imported(name: str, work: Path) -> Dataset:
@@ -75,9 +73,12 @@ def _imported(name: str, work: Path) -> Dataset:
     tables = Tables.concat(named(outside[0]).read(DATA / outside[1]))
     if name == "vrd25":  # the pairs across two images are about the same photos, with few objects each
         here = tables.views.filter(pl.col("source") == "within_image")["scene_id"].implode()
-        tables = Tables.build(
-            **{what: rows.filter(pl.col("scene_id").is_in(here)) for what, rows in tables.frames()}
-        )
+        kept = {what: rows.filter(pl.col("scene_id").is_in(here)) for what, rows in tables.frames()}
+        photos = photo_ids(Dataset.from_tables(Tables.build(**kept), work))
+        learned = [scene for scene, photo in photos.items() if half_of(photo) == 0]
+        is_learned = (pl.col("split") == "validation") | pl.col("scene_id").is_in(learned)
+        split = pl.when(is_learned).then(pl.lit("train")).otherwise(pl.lit("test")).alias("split")
+        tables = Tables.build(**kept | {"views": kept["views"].with_columns(split)})
     return write(tables, folder, source=outside[0])
 
 
