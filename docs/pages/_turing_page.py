@@ -94,8 +94,8 @@ HEAD = """# The Turing exam: how long, and how unpredictable
 Streams of questions by the rules of {doc}`../howto/turing` about images that nothing was learned from, one stream
 an image. A chance rests on at least 30 training images, objects or pairs and its 90 % interval lies within
 0.5 ± 0.25; nothing is smoothed. ε is smaller than the paper's 0.15: the bound on what guessing gets goes before
-length. It was chosen, of 0.08 to 0.15, on images of the same sets, some of them those asked about here. Intervals are
-95 %, by image.
+length. It was chosen, of 0.08 to 0.15, on images of the same sets, some of them those asked about here. Intervals
+are 95 %, by image.
 
 ```console
 $ python docs/pages/turing_results.py measure worlds vrd vrd25 --work DIR
