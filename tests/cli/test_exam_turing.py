@@ -83,7 +83,7 @@ def test_the_fixed_interface(cli: Cli, toys: Path, own: Path, tmp_path: Path) ->
     assert set(told["monitor"]["by_type"]["turing_logician"]) == {"exist", "unique", "attribute", "relation"}
     assert told["monitor"]["verdict"] == "too few images"  # of 30
     assert isinstance(told["monitor"]["leaky"], bool)
-    assert told["streams"]["max"] == 10
+    assert told["streams"]["max"] <= 10
     assert told["replies"]["abstain"]["value"] == pytest.approx(
         sum(told["streams"]["halted"].values()) / told["n_questions"], abs=0.02
     )
@@ -99,7 +99,7 @@ def test_the_fixed_interface(cli: Cli, toys: Path, own: Path, tmp_path: Path) ->
         "unique",
         "abstain",
         "streams:",
-        "0.5 ± 0.15",
+        "0.5 ± 0.1",
         "too few images to say",
     ):
         assert word in shown.out

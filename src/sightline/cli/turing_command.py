@@ -94,7 +94,7 @@ def ask(
     view: ViewId = None,
     assume: Assume = None,
     no_assumptions: Unassuming = False,
-    epsilon: Epsilon = 0.15,
+    epsilon: Epsilon = 0.1,
     min_support: Support = 30,
     smoothing: Smoothing = 0.0,
     save: Annotated[Path | None, typer.Option(help="Draw picture and questions into this PNG or JPEG.")] = None,
@@ -168,7 +168,7 @@ def write(
     view: ViewId = None,
     assume: Assume = None,
     no_assumptions: Unassuming = False,
-    epsilon: Epsilon = 0.15,
+    epsilon: Epsilon = 0.1,
     min_support: Support = 30,
     smoothing: Smoothing = 0.0,
     withhold: Annotated[

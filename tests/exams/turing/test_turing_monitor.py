@@ -50,7 +50,7 @@ def test_answers_that_can_be_guessed_leak_even_where_yes_and_no_are_as_common() 
 
 
 def test_a_rate_at_the_edge_is_given_the_benefit_of_the_doubt() -> None:
-    asked = records(100, 20, yes=lambda rng, step, kind: bool(rng.random() < 0.65))
+    asked = records(100, 20, yes=lambda rng, step, kind: bool(rng.random() < 0.6))
     assert not monitor(asked, resamples=200).leaky
     assert monitor(asked, epsilon=0.05, resamples=200).leaky
 

@@ -67,10 +67,14 @@ def test_the_ready_vocabularies_declare_their_orders() -> None:
     ],
 )
 def test_unpredictable(p_yes: float, support: int, smoothing: float, expected: bool) -> None:
-    assert QuestionOptions(smoothing=smoothing).unpredictable(p_yes, support) is expected
+    assert QuestionOptions(0.15, smoothing=smoothing).unpredictable(p_yes, support) is expected
 
 
 @pytest.mark.parametrize("p_yes", [0.0, 0.05, 0.95, 1.0])
 def test_nearly_certain(p_yes: float) -> None:
-    assert QuestionOptions.nearly_certain(p_yes)
-    assert not QuestionOptions.nearly_certain(0.5 + (p_yes - 0.5) * 0.8)
+    options = QuestionOptions()
+    assert options.nearly_certain(p_yes, 40)
+    assert not options.nearly_certain(0.5 + (p_yes - 0.5) * 0.8, 40)
+    smoothed = QuestionOptions(smoothing=20)
+    assert smoothed.nearly_certain((40 * p_yes + 20) / 80, 40)  # by what was counted
+    assert not smoothed.nearly_certain(0.5, 0)

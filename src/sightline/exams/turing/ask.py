@@ -13,7 +13,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import subset
 from sightline.exams.turing.estimate.corpus import Corpus
-from sightline.exams.turing.estimate.estimator import Assumptions, QuestionOptions
+from sightline.exams.turing.estimate.estimator import EPSILON, Assumptions, QuestionOptions
 from sightline.exams.turing.people.operator import PersonOperator, operator_choice
 from sightline.exams.turing.source import QuestionSource
 from sightline.exams.turing.stream.engine import Engine, ask_all
@@ -109,7 +109,7 @@ def ask(
     closed: bool = False,
     view: str | None = None,
     assumptions: Assumptions | None = None,
-    epsilon: float = 0.15,
+    epsilon: float = EPSILON,
     min_support: int = 30,
     smoothing: float = 0.0,
     on_note: Callable[[str], None] | None = None,

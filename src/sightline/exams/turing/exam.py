@@ -22,7 +22,7 @@ from sightline.exams.turing.annotations.annotation import annotate
 from sightline.exams.turing.annotations.columns import Columns
 from sightline.exams.turing.annotations.photos import half_of, photo_ids, shared_photos
 from sightline.exams.turing.conversation import TimedModel, ask_model, check_deadline
-from sightline.exams.turing.estimate.estimator import QuestionOptions, named_assumptions
+from sightline.exams.turing.estimate.estimator import EPSILON, QuestionOptions, named_assumptions
 from sightline.exams.turing.measures import (
     AMBIGUOUS,
     RECORDS,
@@ -144,7 +144,7 @@ class TuringExam(Exam[TuringItem]):
     deadline: float | None = option(None, "Seconds for an answer.")
     closed: bool = option(False, "What the annotations do not say is not so.")
     min_support: int = option(30, "What a chance must rest on at least.", minimum=1)
-    epsilon: float = option(0.15, "How far from one half a chance may lie.")
+    epsilon: float = option(EPSILON, "How far from one half a chance may lie.")
     smoothing: float = option(0.0, "Yes and no added to every count.", minimum=0.0)
     corpora: Path | None = option(
         None, "Folder to keep the training images in, laid out for counting.", identity=False

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from sightline.exams.turing.estimate.estimator import EPSILON
 from sightline.exams.turing.measures import STEPS, binned, kinds_of, places_of, rates_by_image, shares, words_of
 from sightline.exams.turing.measures import counted as counts_of
 from sightline.plain import plain
@@ -132,7 +133,7 @@ def monitor(
     asked: pl.DataFrame,
     blind: Mapping[str, pl.DataFrame] | None = None,
     *,
-    epsilon: float = 0.15,
+    epsilon: float = EPSILON,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Monitor:

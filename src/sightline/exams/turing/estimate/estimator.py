@@ -16,6 +16,9 @@ from sightline.hints import hint
 _ROUNDING: Final = 1e-9
 """0.65 lies within 0.5 ± 0.15, though not in binary."""
 
+EPSILON: Final = 0.1
+"""How far from one half a chance may lie; with the paper's 0.15 some kinds of questions can be guessed."""
+
 INTERVAL: Final = 0.25
 """Wilson's 90 % interval of an unpredictable question's chance lies within 0.5 ± this."""
 
@@ -111,7 +114,7 @@ class QuestionOptions:
             more only if none of them will do. The choice stays uniform; None estimates all.
     """
 
-    epsilon: float = 0.15
+    epsilon: float = EPSILON
     min_support: int = 30
     questions: int | None = None
     assumptions: Assumptions = Assumptions()
@@ -133,23 +136,29 @@ class QuestionOptions:
         """Whether a question of that chance of a yes, resting on so much, may be asked; numbers or whole arrays.
 
         >>> options = QuestionOptions()
-        >>> options.unpredictable(0.65, 300), options.unpredictable(0.65, 30), options.unpredictable(0.5, 29)
+        >>> options.unpredictable(0.6, 300), options.unpredictable(0.61, 300), options.unpredictable(0.5, 29)
         (True, False, False)
         """
-        p, n = np.asarray(p_yes, dtype=np.float64), np.asarray(support, dtype=np.float64)
+        n = np.asarray(support, dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # The share that was counted; what smoothing made of it lies nearer to one half.
-            counted = (p * (n + 2 * self.smoothing) - self.smoothing) / n if self.smoothing else p
+            counted = self._counted(p_yes, n)
             may = (n >= self.min_support) & (np.abs(counted - 0.5) <= self.epsilon + _ROUNDING)
             if self.interval and self.min_support >= FEWEST:
                 low, high = wilson_limits(counted, n)
                 may &= (low >= 0.5 - INTERVAL) & (high <= 0.5 + INTERVAL)
         return may if may.ndim else bool(may)
 
-    @staticmethod
-    def nearly_certain(p_yes: float) -> bool:
-        """Whether a chance lies within `NEARLY` of 0 or 1; NaN does not."""
-        return p_yes <= NEARLY + _ROUNDING or p_yes >= 1 - NEARLY - _ROUNDING
+    def nearly_certain(self, p_yes: float, support: int) -> bool:
+        """Whether the share that was counted lies within `NEARLY` of 0 or 1; not where nothing was counted."""
+        if support < 1:
+            return False
+        counted = float(self._counted(p_yes, np.float64(support)))
+        return counted <= NEARLY + _ROUNDING or counted >= 1 - NEARLY - _ROUNDING
+
+    def _counted(self, p_yes: Any, support: Any) -> Any:
+        """The share that was counted; what smoothing made of it lies nearer to one half."""
+        p = np.asarray(p_yes, dtype=np.float64)
+        return (p * (support + 2 * self.smoothing) - self.smoothing) / support if self.smoothing else p
 
 
 def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64]) -> tuple[Any, Any]:

@@ -298,7 +298,8 @@ class Engine:
         parts = [replace(question, attributes=(name,)) for name in question.attributes]
         if any(known.implied(part) is not None for part in parts):
             return True
-        return any(self.options.nearly_certain(chance.p_yes) for chance in self._estimator.chances(parts))
+        chances = self._estimator.chances(parts)
+        return any(self.options.nearly_certain(chance.p_yes, chance.support) for chance in chances)
 
     def _parts(self, questions: Sequence[Question], draw: np.random.Generator) -> Iterator[Sequence[Question]]:
         """All at once, or in random order so many at a time."""
