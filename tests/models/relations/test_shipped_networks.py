@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -57,11 +58,16 @@ def test_a_million_pairs_take_seconds() -> None:
     both = [np.concatenate(pair) for pair in ((ends[0], ends[1]), (ends[1], ends[0]))]
     names = [np.concatenate(pair) for pair in ((classes[0], classes[1]), (classes[1], classes[0]))]
     square = rng.random((1000, 1000)).astype(np.float32)
-    began = time.process_time()
-    for _ in range(10):
-        square @ square
-    calibration = time.process_time() - began  # 20 GFLOP; 0.15 to 0.25 s on the machine of the figures
-    began = time.process_time()
-    model.network.chances(ObjectPairs(*both, *names, none, none), across=False)
-    spent = time.process_time() - began
-    assert spent * 10 < 40 * calibration
+    pairs = ObjectPairs(*both, *names, none, none)
+
+    def least(work: Callable[[], object]) -> float:
+        """CPU seconds of the fastest of three, so that what else the machine does counts less."""
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            work()
+            times.append(time.process_time() - began)
+        return min(times)
+
+    calibration = least(lambda: [square @ square for _ in range(10)])  # 20 GFLOP; 0.15 to 0.25 s for the figures
+    assert least(lambda: model.network.chances(pairs, across=False)) * 10 < 80 * calibration  # 20 to 40 there
