@@ -160,6 +160,9 @@ def ask(
         if not len(columns):
             raise DataError("no image left to learn from", file=train.path, expected="other annotated images")
         learned = Corpus.build(columns, words)
+    if len(learned) < min_support and on_note is not None:
+        few = f"{counted(len(learned), 'image')} to learn from, and a chance must rest on {min_support}"
+        on_note(f"{few}: give more training images (--train), or a smaller --min-support")
     source = QuestionSource(learned.vocabulary, learned, options, seed)
     engine = source.engine(scene.id, stream)
     asker: Operator | Interview

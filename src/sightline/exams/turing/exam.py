@@ -384,7 +384,7 @@ class TuringExam(Exam[TuringItem]):
         if len(training) < self.min_support:
             raise ConfigError(
                 f"{counted(len(training), 'image')} to learn from, and a chance must rest on {self.min_support}: "
-                "give more training images, or a smaller --min-support"
+                "give more training images (--train), or a smaller --min-support"
             )
         source = QuestionSource(words, training, self.options, self.seed, self.corpora)
         streams = EngineStreams(source, training, images, self.streams)

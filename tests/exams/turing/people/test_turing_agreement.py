@@ -48,6 +48,28 @@ def test_agreement_and_kappa(files: tuple[Path, Path]) -> None:
     assert found.to_dict()["disagreements"][0]["second"] == "no"
 
 
+def test_a_label_stands_for_what_gave_it(tmp_path: Path) -> None:
+    """The first found object 1 below, the second above: what each says of it is of another thing."""
+
+    def unique(region: str, answer: str, **more: Any) -> dict[str, Any]:
+        found = row("s", "", answer, **more)
+        return {**found, "question": {"type": "unique", "object_type": "object", "region": region}}
+
+    red = {"labels": ["object 1"]}
+    first = [unique("top", "no"), unique("bottom", "yes"), row("s", "is object 1 red", "yes", **red)]
+    second = [unique("top", "yes"), row("s", "is object 1 red", "no", **red)]
+    files = write(tmp_path / "a", *first), write(tmp_path / "b", *second)
+    found = agree(*files)
+    assert (found.shared, found.alone) == (1, (2, 1))
+    for word, kept in (("no", ["yes"]), ("yes", ["no"])):
+        third = write(tmp_path / "c", unique("top", word))
+        adjudicate(*files, tmp_path / "out", settle_by(third))
+        rows = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+        assert [r["answer"] for r in rows if "labels" in r] == kept
+    same = agree(files[0], files[0])
+    assert (same.shared, same.agreement.value) == (3, 1.0)
+
+
 def test_one_file_of_two(files: tuple[Path, Path], tmp_path: Path) -> None:
     third = write(tmp_path / "c", row("s0", "1", "no"))
     assert adjudicate(*files, tmp_path / "out", settle_by(third)) == 2

@@ -2,14 +2,15 @@
 
 Every next question depends on the answers before, so two operators part ways in a stream where they first disagree;
 after that they share a question only by chance. What they share was put to both whatever they would say to it, so
-the share of agreement over these questions is a fair one.
+the share of agreement over these questions is a fair one. A label stands for what the question that gave it found:
+questions about "object 1" are shared only where the same questions gave both operators their labels.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ from sightline.stats.intervals import Interval, intervals
 from sightline.text import counted
 
 ANSWERS: Final = tuple(truth.value for truth in Truth)
+
+_LABELLED: Final = "labelled by"
+"""Entry of a line in memory: the questions that gave the labels before it, in order."""
 
 Settle = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """Decides between two lines that answer one question differently: yes, no or ambiguous."""
@@ -113,6 +117,7 @@ def agree(first: str | Path, second: str | Path, *, resamples: int = 2000, seed:
     totals = np.zeros((unit.max() + 1, each.shape[1]))
     np.add.at(totals, unit, each)
     kappa = intervals(totals[:, :-2], fleiss_of, resamples=resamples, seed=seed, proportion=False)[0]
+    kappa = replace(kappa, low=max(kappa.low, -1.0), high=min(kappa.high, 1.0))
     agreement = intervals(totals[:, -2:], lambda t: t[:, 0] / t[:, 1], resamples=resamples, seed=seed)[0]
     return OperatorAgreement(
         shared=len(shared),
@@ -127,6 +132,9 @@ def agree(first: str | Path, second: str | Path, *, resamples: int = 2000, seed:
 
 def adjudicate(first: str | Path, second: str | Path, out: str | Path, settle: Settle) -> int:
     """Write one file of two: what only one answered, what both agree on, and what `settle` says to the rest.
+
+    Lines about labels that the file's own answers do not give, since the other operator found something else, are
+    left out.
 
     It can be used as ``--operator file:OUT``, or as ``--answers OUT`` to go on where a settled answer leads
     elsewhere.
@@ -150,8 +158,24 @@ def adjudicate(first: str | Path, second: str | Path, out: str | Path, settle: S
             row = dict(chosen) if chosen is not None else {**row, "answer": word, "object_id": None, "box": None}
             settled += 1
         rows.append(row)
-    atomic_write(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
+    lines = [{name: value for name, value in row.items() if name != _LABELLED} for row in _one_story(rows)]
+    atomic_write(out, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
     return settled
+
+
+def _one_story(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The lines whose labels are those that the lines before them give, stream by stream."""
+    given: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        before, labels = row[_LABELLED], given.setdefault(_key(row)[:3], [])
+        if before != labels[: len(before)]:
+            continue
+        if _labels(row):
+            if len(before) == len(labels):
+                labels.append(_spelt(row["question"]))
+            elif labels[len(before)] != _spelt(row["question"]):
+                continue
+        yield row
 
 
 def settle_by(third: str | Path | None) -> Settle:
@@ -166,11 +190,12 @@ def settle_by(third: str | Path | None) -> Settle:
 
 
 Key = tuple[str, str, str, str, str]
-"""Scene, seed, stream, question, and the labels given before it: two lines of one key answer one question."""
+"""Scene, seed, stream, question, and what gave the labels before it: two lines of one key answer one question."""
 
 
 def _answers(path: Path) -> dict[Key, dict[str, Any]]:
     answers: dict[Key, dict[str, Any]] = {}
+    labelled: dict[tuple[str, ...], list[str]] = {}
     for number, row in read_json_lines(path):
         if not isinstance(row.get("scene_id"), str) or not isinstance(row.get("question"), dict | str):
             raise DataError("not a line of answers", file=path, row=number, expected="scene_id and question")
@@ -178,12 +203,26 @@ def _answers(path: Path) -> dict[Key, dict[str, Any]]:
         if word not in ANSWERS:
             expected = ", ".join(ANSWERS)
             raise DataError("not an answer", file=path, row=number, field="answer", expected=expected, found=word)
+        before = labelled.setdefault((row["scene_id"], _spelt(row.get("seed")), _spelt(row.get("stream"))), [])
+        row[_LABELLED] = before[: len(row.get("labels") or [])]
+        if _labels(row):
+            before[len(row[_LABELLED]) :] = [_spelt(row["question"])]
         if answers.setdefault(_key(row), row)["answer"] != word:
             raise DataError("answered otherwise in a row before", file=path, row=number, field="answer", found=word)
     return answers
 
 
 def _key(row: Mapping[str, Any]) -> Key:
-    told = (row.get("seed"), row.get("stream"), row["question"], row.get("labels") or [])
-    seed, stream, question, labels = (json.dumps(value, sort_keys=True) for value in told)
+    told = (row.get("seed"), row.get("stream"), row["question"], [row.get("labels") or [], row[_LABELLED]])
+    seed, stream, question, labels = map(_spelt, told)
     return row["scene_id"], seed, stream, question, labels
+
+
+def _labels(row: Mapping[str, Any]) -> bool:
+    """Whether a line gives a label: a yes to a question for something unique."""
+    question = row["question"]
+    return row["answer"] == Truth.YES.value and isinstance(question, dict) and question.get("type") == "unique"
+
+
+def _spelt(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -236,7 +236,8 @@ def _value(value: Any, wanted: Any, where: str) -> Any:
         _refuse(where, "a text (put it in quotes where YAML reads something else)", value)
     choices = get_args(wanted)
     if choices and value not in choices:
-        raise ConfigError(f"{where}: {value!r} is none of {', '.join(choices)}{did_you_mean(value, choices)}")
+        known = ", ".join(filter(None, choices))
+        raise ConfigError(f"{where}: {value!r} is none of {known}{did_you_mean(value, choices)}")
     return value
 
 
