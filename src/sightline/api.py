@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sightline.engine import Task
 from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
-from sightline.exams.base import Candidate, Exam, run_name
+from sightline.exams.base import Candidate, Exam, options_of, run_name
 from sightline.exams.budget import Budget
 from sightline.exams.checks import is_varied, read_variations, run_varied, variation_notes
 from sightline.exams.plans import PairPlan, Plans, plan_results
@@ -197,6 +197,9 @@ def exam_prompts(
     from sightline.models.adapters.language import LanguageModel, PromptRecorder
 
     made = _made(exam, train)
+    if isinstance(exam, str) and "min_support" in options_of(made):
+        # Prompts look alike, however little the chances rest on.
+        made = replace(made, min_support=1)  # type: ignore[type-var]
     opened = data if isinstance(data, Dataset) else made.open(_path(data))
     made = made.settled(opened)
     like = None if model is None else candidate(model).model
@@ -434,6 +437,8 @@ def _scored(
     seed: int = SEED,
 ) -> RunResult:
     records = run.read(None if asking is None else asking.items, exam.columns)
+    if not records.items.height and run.manifest.get("budget"):
+        raise ConfigError(f"{run.folder}: {run.manifest['budget']} before one item was answered: give a larger one")
     opened = data if callable(data) else lambda: data
     scores = score_records(exam, records, opened, details=details, resamples=resamples, seed=seed)
     limited = asking is not None and asking.items is not None and run.limited

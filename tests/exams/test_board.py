@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import sightline as sl
 from sightline.cli import app
 from sightline.errors import ConfigError
+from sightline.exams.relations import simulate
 from sightline.exams.thresholds import Threshold, parse_threshold, shortfalls
 from sightline.skills import Judgements, Pairs
 from sightline.store.writer import write
@@ -171,6 +172,16 @@ def test_thresholds_are_read(text: str, wanted: Any) -> None:
             parse_threshold(text)
     else:
         assert parse_threshold(text) == wanted
+
+
+def test_the_headline_goes_by_its_measure(tmp_path: Path) -> None:
+    simulate(tmp_path / "labels", images=8)
+    results = sl.examine("size", tmp_path / "labels", "relations", out=tmp_path / "r", baselines=False)
+    headline = results[0].scores.headline
+    assert headline is not None
+    for word in ("f1", "average"):
+        (short,) = shortfalls(results.exams, [Threshold((word,), 1.01)])
+        assert short.value == headline[1].value
 
 
 def test_models_below_a_threshold_fail_and_baselines_do_not(generated: Path, tmp_path: Path) -> None:

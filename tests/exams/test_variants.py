@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sightline.errors import ConfigError, ModelError
 from sightline.exams.variants import KINDS, mirrored_angles, mirrored_words, named_kinds, paraphrase, varied_model
 from sightline.geometry.viewpoints import rotations
+from sightline.models.adapters import answers, picture_answers
 from sightline.scenes import View
 from sightline.scenes.labels import PREDICATES, Depth, Occlusion
 from sightline.skills import (
@@ -262,6 +263,36 @@ def test_a_varied_model_has_the_skills_and_hooks_of_the_model() -> None:
     assert skills_of(varied("mirror", Mute())) == ("relate",)
     with pytest.raises(ModelError, match=r"Mute: relate\(\) must return Judgements"):
         varied("swap", Mute()).relate(pairs_of(0))
+
+
+def test_a_skill_that_no_exam_asks_for_is_left_alone() -> None:
+    class Depths:
+        def estimate_depth(self, view: View) -> np.ndarray:
+            return np.ones((2, 2))
+
+        def relate(self, pairs: Pairs) -> Judgements:
+            return Judgements(np.zeros(len(pairs), np.int8), np.zeros(len(pairs), np.int8))
+
+    changed = varied("mirror", Depths())
+    assert skills_of(changed) == skills_of(Depths())
+    assert changed.estimate_depth(View("0")).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        answers.DetectionsFile,
+        answers.PredicateAnswers,
+        answers.Predictions,
+        answers.TuringAnswers,
+        answers.ViewpointAnswers,
+        picture_answers.PresenceAnswers,
+        picture_answers.ScoreAnswers,
+        picture_answers.StatementAnswers,
+    ],
+)
+def test_answers_of_files_are_never_varied(kind: type) -> None:
+    assert kind.stored_answers  # type: ignore[attr-defined]
 
 
 def test_a_model_that_makes_its_prompts_itself_varies_itself() -> None:

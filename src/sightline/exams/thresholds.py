@@ -48,11 +48,17 @@ def parse_threshold(text: str) -> Threshold:
 
 
 def figure_at(scores: Scores, threshold: Threshold) -> Interval:
-    """The figure at a path of the scores; ConfigError with the nearest path where there is none."""
+    """The figure at a path of the scores, or the headline by one of its words (`f1` of the relations exam).
+
+    Raises:
+        ConfigError: There is none; the message has the nearest path.
+    """
     for path in (threshold.path, *((*threshold.path, last) for last in WHOLE)):
         found = scores.at(*path)
         if found is not None:
             return found
+    if scores.headline is not None and threshold.path[0] in _headline_words(scores):
+        return scores.headline[1]
     below = {name.path for name in scores.figures if name.path[: len(threshold.path)] == threshold.path}
     if below:
         inside = ", ".join(sorted(".".join(path) for path in below)[:8])
@@ -62,10 +68,18 @@ def figure_at(scores: Scores, threshold: Threshold) -> Interval:
 
 def check_begin(scores: Scores, thresholds: Iterable[Threshold]) -> None:
     """ConfigError for a path whose first step none of the figures has: told after one item, not after all."""
-    known = {name.path[0] for name in scores.figures}
+    known = {name.path[0] for name in scores.figures} | _headline_words(scores)
     for threshold in thresholds:
         if known and threshold.path[0] not in known:
             raise ConfigError(_unknown(threshold, scores))
+
+
+def _headline_words(scores: Scores) -> set[str]:
+    """What the figure that stands for the exam may be called: steps of its path, and what its table begins with."""
+    if scores.headline is None:
+        return set()
+    name, _ = scores.headline
+    return {*name.path, name.table.partition(",")[0].lower()} - {""}
 
 
 def _unknown(threshold: Threshold, scores: Scores) -> str:

@@ -164,6 +164,8 @@ class DetectionsFile:
     stem; one that is not in the file has no detections. A group, 1 and not 0, is a box around several things.
     """
 
+    stored_answers: ClassVar[bool] = True
+
     def __init__(self, path: Path) -> None:
         self.path = path
         names = column_names(path)
@@ -216,6 +218,8 @@ class PredicateAnswers:
     """
 
     views: tuple[str, ...] = ()
+
+    stored_answers: ClassVar[bool] = True
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -283,6 +287,8 @@ class TuringAnswers:
             other keys too: a test's own lines with an answer added will do.
     """
 
+    stored_answers: ClassVar[bool] = True
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self._answers: dict[tuple[str, int, int], str | bool] = {}
@@ -338,6 +344,8 @@ class ViewpointAnswers:
     Args:
         path: A ``.csv`` with these columns in any order, or a ``.jsonl`` with one object of these keys a line.
     """
+
+    stored_answers: ClassVar[bool] = True
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -94,7 +94,7 @@ class HttpChat(LanguageModel):
         body = self._body(prompt) | ({"seed": draw} if self.temperature else {})
         if by_likelihood:
             body |= {"logprobs": True, "top_logprobs": _TOP}
-        reply = self.client.post(body)
+        reply = self.client.post(body, self.count_request)
         try:
             choice = reply["choices"][0]
             written = choice["message"]["content"]

@@ -93,8 +93,8 @@ class JsonClient:
         known = [word for word in secrets_of(self.url) if len(word) >= _SHORTEST_SECRET]
         return [word.encode() for word in (self.key, *known) if word]
 
-    def post(self, body: Mapping[str, Any]) -> Any:
-        """Send JSON; return the JSON the server answers with.
+    def post(self, body: Mapping[str, Any], again: Callable[[], None] | None = None) -> Any:
+        """Send JSON; return the JSON the server answers with. Before every further try `again` is called.
 
         Raises:
             ModelError: It refused, its answer is no JSON, or it failed once more than `retries`.
@@ -109,6 +109,8 @@ class JsonClient:
                 if attempt > self.retries:
                     tries = counted(attempt, "try", "tries")
                     raise ModelError(f"{self.shown}: no answer after {tries}: {error}") from None
+                if again is not None:
+                    again()
                 self.sleep(min(max(self.backoff * 2 ** (attempt - 1), error.wait), _LONGEST_WAIT))
 
     def _post_once(self, opener: OpenerDirector, data: bytes) -> Any:

@@ -244,17 +244,22 @@ class LanguageModel(ABC):
         if kept is not None:
             self._count(cached=1)
             return kept.text
-        if self.budget is not None:
-            self.budget.request()
+        self.count_request()
         start = time.perf_counter()
         reply = self.complete(prompt, choices, draw)
         spent = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
-        self._count(requests=1, seconds=time.perf_counter() - start, **spent)
+        self._count(seconds=time.perf_counter() - start, **spent)
         if self.budget is not None:
             self.budget.tokens(reply.tokens_in + reply.tokens_out)
         if self._cache is not None and path is not None:
             self._cache.write(path, reply)
         return reply.text if reply.confidence is None else ScoredReply(reply.text, reply.confidence)
+
+    def count_request(self) -> None:
+        """Count a request before it is sent, repeated ones too; BudgetError where none is left."""
+        if self.budget is not None:
+            self.budget.request()
+        self._count(requests=1)
 
     def varied(self, kind: str) -> Self | None:
         """The same model with prompts in other words, or options in another order; None for any other kind."""

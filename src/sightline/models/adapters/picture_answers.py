@@ -29,6 +29,7 @@ class WordedAnswers:
         path: A ``.csv`` with these columns in any order, or a ``.jsonl`` with one object of these keys a line.
     """
 
+    stored_answers: ClassVar[bool] = True
     fields: ClassVar[dict[str, AnswerField]] = {}
 
     def __init__(self, path: Path) -> None:
