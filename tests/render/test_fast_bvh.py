@@ -251,6 +251,7 @@ def test_blockers_against_every_triangle(objects: list[Placed], seed: int, reach
 @settings(max_examples=25, deadline=None)
 @given(st.lists(things(), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
 @example([SLOT], 0)
+@example([SMALL, replace(SMALL, shape="cube:largish")], 0)  # faces of two in one plane
 def test_surfaces_as_light_meets_them(objects: list[Placed], seed: int) -> None:
     """Prisms as such are where their triangles are, and turned the same way, but for round sides that are round."""
     meshes, bodies = packed(objects)
@@ -262,7 +263,8 @@ def test_surfaces_as_light_meets_them(objects: list[Placed], seed: int) -> None:
         t, body, face, u, v = nearest(*scene, *o, *d, FAR)
         found, k, look, _, *normal = met_surface(*scene, *o, *d, FAR)
         if k != body:
-            assert _doubtful(objects, o, d), (found, k, t, body)
+            touch = min(k, body) >= 0 and abs(found - t) * np.linalg.norm(d) <= CLOSE * (1 + t * np.linalg.norm(d))
+            assert touch or _doubtful(objects, o, d), (found, k, t, body)
         elif k >= 0:
             turned = normal_at(meshes.tris, bodies.rows, body, face, u, v, *d)
             length = float(np.linalg.norm(d))
