@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sightline.errors import DataError
 from sightline.files import DAMAGED, atomic_write, regular_size
@@ -91,7 +93,7 @@ def load_solids(path: str | Path) -> dict[str, Solid]:
         with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             if sum(entry.file_size for entry in file.zip.infolist()) > max(64 * raw.seek(0, 2), _ALWAYS_BYTES):
                 raise DataError("unpacks to far more than its size", file=path)
-            listed: tuple[_Facts, ...] = Value(json.loads(str(file["facts"])), str(path)).read(tuple[_Facts, ...])
+            listed: tuple[_Facts, ...] = Value(json.loads(_text(file["facts"])), str(path)).read(tuple[_Facts, ...])
             read = ((facts, (*ARRAYS, *facts.arrays), f"{i}/") for i, facts in enumerate(listed))
             solids = [_solid(facts, {key: file[at + key] for key in keys}, path) for facts, keys, at in read]
     except FileNotFoundError:
@@ -99,6 +101,14 @@ def load_solids(path: str | Path) -> dict[str, Solid]:
     except DAMAGED as error:
         raise DataError("cannot be read as solids", file=path, expected="solids saved as .npz") from error
     return {solid.name: solid for solid in solids}
+
+
+def _text(array: NDArray[Any]) -> str:
+    """The text of an array; ValueError for characters beyond Unicode, of which numpy makes strings all the same."""
+    codes = np.atleast_1d(array).view(np.uint32) if array.dtype.kind == "U" and array.itemsize else np.zeros(0)
+    if codes.size and codes.max() > sys.maxunicode:
+        raise ValueError("characters beyond Unicode")
+    return str(array)
 
 
 def _arrays(solid: Solid) -> dict[str, Any]:
