@@ -30,7 +30,7 @@ from sightline.plain import plain
 
 if TYPE_CHECKING:
     from sightline.training.plan import TrainingTask
-    from sightline.training.relations.setup import RelationsOptions
+    from sightline.training.relations.options import RelationsOptions
     from sightline.training.sornet.finetune import Curve
     from sightline.training.sornet.setup import SornetOptions
     from sightline.training.viewpoint.setup import ViewNetOptions
@@ -169,7 +169,7 @@ def command(
         _refuse(foreign, what)
         if world is not None and len(world) > 1:
             raise ConfigError("sightline train relations takes one --world")
-        from sightline.training.relations.setup import RelationsOptions
+        from sightline.training.relations.options import RelationsOptions
 
         relations = RelationsOptions(
             data=data,
@@ -310,8 +310,9 @@ def _train_relations(
     """Train, and say where the weights are."""
     from sightline.training.folder import begun
     from sightline.training.plan import chosen_device
+    from sightline.training.relations.options import plan_of, seen_plan
     from sightline.training.relations.seen import SeenTask
-    from sightline.training.relations.setup import plan_of, seen_plan, seen_source, source_of
+    from sightline.training.relations.setup import seen_source, source_of
     from sightline.training.relations.task import WEIGHTS, RelationsTask
 
     begun(to, WEIGHTS)

@@ -12,7 +12,8 @@ from torch import Tensor
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.pairs import PairInputs, PaperMlp
 from sightline.models.network import NetworkModel, named_by
-from sightline.models.relations.objects import ObjectCues, checked_fractions, object_cues
+from sightline.models.relations.cues import checked_fractions
+from sightline.models.relations.objects import ObjectCues, object_cues
 from sightline.scenes.types import View
 from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
 
