@@ -69,6 +69,7 @@ class Job:
     until: float
     steps: int
     paper_steps: int
+    blind_steps: int
     batch: int
     width: int
     side: int
@@ -159,10 +160,8 @@ def task_of(job: Job) -> Any:
         seen = replace(seen_plan(options, job.device), width=job.width, side=job.side)
         return SeenTask(seen, SeenSource(examples, scenes.picture, scenes.pictures, seen, facts))
     blind = plan_of(options)
-    if options.paper:
-        blind = replace(blind, steps=job.paper_steps)
-    elif job.steps < 100:  # a toy
-        blind = replace(blind, steps=job.steps, warmup=0)
+    steps = job.paper_steps if options.paper else job.blind_steps
+    blind = replace(blind, steps=steps, warmup=min(blind.warmup, steps // 10))
     parts = [examples.numbers] if "d" in options.cues else []
     parts += [np.load(job.out / "appearance.npy")] if "a" in options.cues else []
     numbers = np.concatenate(parts, axis=1) if parts else np.zeros((len(examples.boxes), 0), np.float32)
@@ -257,6 +256,12 @@ def detect_first(job: Job) -> str:
     return f"{teach(replace(job, name=DETECTOR))}; {appearance(job)}"
 
 
+def settings_of(args: argparse.Namespace, until: float, batch: int, device: str) -> tuple[Any, ...]:
+    """A job but its name."""
+    steps = (args.steps, args.paper_steps, args.blind_steps)
+    return (args.out, until, *steps, batch, args.width, args.side, device)
+
+
 def everything(args: argparse.Namespace, device: str) -> None:
     """Draw, teach the detector and the networks, several at a time."""
     (args.out / "nets").mkdir(parents=True, exist_ok=True)
@@ -264,7 +269,7 @@ def everything(args: argparse.Namespace, device: str) -> None:
     until = BEGUN + args.deadline
     wanted = [name for name in ROWS if not args.only or name in args.only.split(",")]
     wanted = [name for name in wanted if args.depth is not None or "d" not in ROWS[name].get("cues", "")]
-    settings = (args.out, until, args.steps, args.paper_steps, args.batch, args.width, args.side, device)
+    settings = settings_of(args, until, args.batch, device)
     later = [name for name in wanted if "a" in ROWS[name].get("cues", "")]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(args.lanes, mp_context=context) as pool:
@@ -291,7 +296,7 @@ def everything(args: argparse.Namespace, device: str) -> None:
 def speed(args: argparse.Namespace, device: str) -> None:
     """Pictures a second of each network alone, learning and answering, beside what the card's arithmetic allows."""
     (args.out / "nets").mkdir(parents=True, exist_ok=True)
-    settings = (args.out, 0.0, args.steps, args.paper_steps, args.speed_batch, args.width, args.side, device)
+    settings = settings_of(args, 0.0, args.speed_batch, device)
     found = {name: timed(Job(name, *settings)) for name in ("vipcnn", "pprfcn", "drnet", "vtranse")}
     (args.out / "nets" / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
 
@@ -369,6 +374,7 @@ def main() -> None:
     parser.add_argument("--scenes", type=int, default=4000, help="of each world")
     parser.add_argument("--steps", type=int, default=1500, help="of networks that look")
     parser.add_argument("--paper-steps", type=int, default=60_000, help="of the paper's recipe")
+    parser.add_argument("--blind-steps", type=int, default=4000, help="of networks that are given numbers")
     parser.add_argument("--batch", type=int, default=48, help="images, or image pairs, of their steps")
     parser.add_argument("--speed-batch", type=int, default=256)
     parser.add_argument("--width", type=int, default=32)
@@ -382,7 +388,8 @@ def main() -> None:
     parser.add_argument("--toy", action="store_true", help="a few small scenes and steps, on a CPU")
     args = parser.parse_args()
     if args.toy:
-        args.scenes, args.steps, args.paper_steps, args.batch, args.width = 4, 3, 3, 2, 4
+        args.scenes, args.batch, args.width = 4, 2, 4
+        args.steps, args.paper_steps, args.blind_steps = 3, 3, 3
         args.side, args.lanes, args.workers, args.speed_batch = 64, 1, 0, 2
     os.environ.setdefault("OMP_NUM_THREADS", "2")
     import torch
