@@ -23,7 +23,7 @@ from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
 class SeenModel(NetworkModel[VrdNet]):
     """A trained ViP-CNN, PPR-FCN, DRNet or VTransE; it says its likeliest labels."""
 
-    _unknown = 0
+    _asked = _unknown = 0
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """Refuse pairs across images where the network needs a box around both; count unknown classes."""
@@ -32,13 +32,15 @@ class SeenModel(NetworkModel[VrdNet]):
                 f"{self._net.config.architecture} looks at the box around both objects: it has no answer across "
                 "images, and the data has such pairs"
             )
+        self._asked = len(spec.categories)
         self._unknown = len(set(spec.categories) - set(self._net.config.classes))
 
     def facts(self) -> dict[str, Any]:
         """Shape, what the checkpoint says of its training, and how many classes were new to it."""
         config = self._net.config
         shape = {"architecture": config.architecture, "width": config.width, "side": config.side}
-        return {"parameters": self.parameters, **shape, **self.about, "unknown_classes": self._unknown}
+        unknown = {"classes": self._asked, "unknown_classes": self._unknown} if self._asked else {}
+        return {"parameters": self.parameters, **shape, **self.about, **unknown}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """The likeliest labels of every pair."""
