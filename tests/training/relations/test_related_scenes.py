@@ -83,7 +83,7 @@ def test_a_detector_of_the_worlds_classes(scenes: RelatedScenes, tmp_path: Path)
     assert (seen.classes[0] >= 0).sum() == own.sum()
     plan = ViewNetPlan(steps=2, batch=2, side=64, warmup=0, precision="fp32", viewpoints=False)
     _, fitted = fit(ViewNetTask(plan, source, scenes.examples.classes), tmp_path / "net", device="cpu")
-    assert set(fitted.last) >= {"loss", "heat", "box", "class"}
+    assert set(fitted.last) >= {"loss", "heat", "box", "class", "right"}
     model = load(str(fitted.weights))
     assert not hasattr(model, "viewpoint")
     data = generate("geospa/train", tmp_path / "data", scenes=1, size="96x64")

@@ -95,7 +95,7 @@ def object_cues(cues: str, depth: Path | None, backbone: Path | None, who: str) 
     Args:
         cues: The network's.
         depth: Folder of depth maps, or an ONNX depth network.
-        backbone: Checkpoint of a classifier, whose features are pooled.
+        backbone: Checkpoint of a detector or classifier, whose features are pooled.
         who: Named in errors.
 
     Raises:

@@ -36,7 +36,7 @@ class RelationsOptions:
         cues: Letters of the cues.
         study: Which pairs to learn from.
         depth: Folder of depth maps or an ONNX depth network, for cue d.
-        backbone: Checkpoint of a classifier, for cue a.
+        backbone: Checkpoint of a detector or classifier, for cue a.
 
     Raises:
         ConfigError: Not one of data and world, or options that do not go together.

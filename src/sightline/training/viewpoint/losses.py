@@ -106,6 +106,11 @@ def class_loss(judged: BoxLogits, classes: Tensor, counted: Tensor) -> Tensor:
     return (named.view_as(counted) * counted).sum() / counted.sum().clamp(min=1)
 
 
+def share_named(judged: BoxLogits, classes: Tensor, counted: Tensor) -> Tensor:
+    """Share of boxes (B, N) that count whose class is the likeliest."""
+    return ((judged.classes.argmax(dim=-1) == classes) & counted).sum() / counted.sum().clamp(min=1)
+
+
 def share_right(said: Tensor, angles: Tensor, symmetry: Tensor, counted: Tensor) -> Tensor:
     """Share of boxes whose azimuth, said (B, N, 3) and true, is off by less than 30°, up to the symmetry."""
     period = 360.0 / symmetry.clamp(min=1)

@@ -14,7 +14,15 @@ from sightline.errors import ConfigError, ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
 from sightline.models.nets.viewpoint import COARSE, ViewNet, viewnet_config
 from sightline.training.augmentation import changed, draw_changes
-from sightline.training.viewpoint.losses import class_loss, heat_loss, reach_loss, share_right, spots, view_losses
+from sightline.training.viewpoint.losses import (
+    class_loss,
+    heat_loss,
+    reach_loss,
+    share_named,
+    share_right,
+    spots,
+    view_losses,
+)
 from sightline.training.viewpoint.plan import CLASSES, ViewNetPlan
 from sightline.training.viewpoint.views import ViewBatch, ViewSource
 
@@ -33,7 +41,7 @@ class ViewNetTask:
     def __init__(self, plan: ViewNetPlan, source: ViewSource, classes: tuple[str, ...] = CLASSES) -> None:
         self.plan, self.source, self._classes = plan, source, classes
         if not plan.viewpoints:
-            self.metrics = ("loss", "heat", "box", "class")
+            self.metrics = ("loss", "heat", "box", "class", "right")
 
     def modules(self) -> dict[str, nn.Module]:
         """The network."""
@@ -44,7 +52,7 @@ class ViewNetTask:
         return {"net": self.net}
 
     def loss(self, loaded: Any, step: int) -> tuple[Tensor, dict[str, Tensor]]:  # noqa: ARG002 - the engine's
-        """Loss of one batch; the losses it is made of, and the share of azimuths that are right to 30°."""
+        """Loss of one batch; its parts, and the share of azimuths that are right to 30° (or of right classes)."""
         batch = self.source.views(loaded)
         pictures, batch = self.prepared(batch)
         counted = (batch.classes >= 0) & (batch.pixels >= self.plan.least)
@@ -55,8 +63,8 @@ class ViewNetTask:
         judged = self.net.judge(maps, self._jittered(batch.boxes))
         if not self.plan.viewpoints:
             named = class_loss(judged, batch.classes, counted)
-            loss = heat + box + named
-            return loss, dict(zip(self.metrics, (loss, heat, box, named), strict=True))
+            loss, right = heat + box + named, share_named(judged, batch.classes, counted)
+            return loss, dict(zip(self.metrics, (loss, heat, box, named, right), strict=True))
         named, binned, inside, tilted = view_losses(
             judged, batch.classes, batch.angles, batch.symmetry, counted
         ).unbind()
