@@ -214,7 +214,7 @@ def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[st
     torch.set_num_threads(1)
     if ("train", args.out) not in _KEPT:
         _KEPT["train", args.out] = training_pictures(*pictures_of(args, "train", args.images))
-        _KEPT["store", args.out] = FeatureStore(args.device)
+        _KEPT["store", args.out] = FeatureStore(args.train_device)
     left = args.until - time.time() + time.monotonic()
 
     def check(*_: object) -> None:
@@ -228,7 +228,7 @@ def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[st
             _KEPT["train", args.out],
             folder,
             source={"world": "cad/train", "size": list(args.size), "classes": list(args.shown)},
-            device=args.device,
+            device=args.train_device,
             store=_KEPT["store", args.out],
             until=left - 20.0,
             progress=check,
@@ -247,7 +247,8 @@ def compile_kernels() -> None:
 
 def train_all(args: argparse.Namespace) -> dict[str, float]:
     """Train what is missing; processor seconds of each model."""
-    tasks = [(name, category) for category in args.classes for name in models_of(args)]
+    tasks = [(name, category) for name in models_of(args) for category in args.classes]
+    tasks.sort(key=lambda task: (-models_of(args)[task[0]][1], models_of(args)[task[0]][0]))  # the longest first
     if args.bottle_without_views:
         tasks = [(name, category) for name, category in tasks if category != BOTTLE or name == "dpm"]
     seconds: dict[str, float] = dict.fromkeys(models_of(args), 0.0)
@@ -255,7 +256,12 @@ def train_all(args: argparse.Namespace) -> dict[str, float]:
     if args.jobs > 1:
         compile_kernels()
         with ProcessPoolExecutor(args.jobs, mp_context=get_context("spawn")) as pool:
-            results = [done.result() for done in as_completed([pool.submit(work, task) for task in tasks])]
+            results = []
+            for done in as_completed([pool.submit(work, task) for task in tasks]):
+                results.append(done.result())
+                if len(results) % 10 == 0:
+                    trained = sum(whole for _, whole, _ in results)
+                    say(f"{trained} of {len(tasks)} trained, {sum(cpu for *_, cpu in results):,.0f} CPU s so far")
     else:
         results = []
         for task in tasks:
@@ -268,7 +274,7 @@ def train_all(args: argparse.Namespace) -> dict[str, float]:
         raise StoppedError
     for name in models_of(args):
         file = args.out / "models" / f"{name}.safetensors"
-        mine = [category for task, category in tasks if task == name]
+        mine = [category for category in args.classes if (name, category) in tasks]
         nets = [load_checkpoint(args.out / "models" / name / c / "boxes.safetensors", Dpm) for c in mine]
         facts = {"classes": {c: net.facts for c, net in zip(mine, nets, strict=True)}, "world": "cad/train"}
         atomic_write(file, dump_checkpoint(joined([net.net for net in nets]), facts))
@@ -490,10 +496,11 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--mining", type=int, default=2)
-    parser.add_argument("--cost", type=float, default=0.002)
+    parser.add_argument("--cost", type=float, default=0.01)
     parser.add_argument("--interval", type=int, default=5)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that draw and train")
+    parser.add_argument("--train-device", choices=("cpu", "cuda"), help="where is taught, by default the same")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that draw, train and look for objects")
     parser.add_argument(
         "--deadline", type=float, default=0.0, help="stop after so many seconds; run again to go on"
     )
@@ -509,6 +516,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     args.until = BEGUN + args.deadline if args.deadline else float("inf")
     args.shown = args.shown or args.classes
+    args.train_device = args.train_device or args.device
     args.found = args.out / "detections" / "-".join(args.classes)
     torch.backends.cudnn.allow_tf32 = False  # scores are to be those of the features
     if unknown := [name for name in (*args.classes, *args.shown) if name not in CLASSES]:
