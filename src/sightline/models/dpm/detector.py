@@ -63,9 +63,7 @@ class LevelScores:
         self.coarse = functional.pad(level.coarse, (across, across, down, down))
         self.fine = functional.pad(level.fine, (2 * across, 2 * across, 2 * down, 2 * down))
         high, wide = filters.roots.shape[2:]
-        beyond = functional.pad(
-            self.coarse, (0, wide - 1, 0, high - 1)
-        )  # every root fits
+        beyond = functional.pad(self.coarse, (0, wide - 1, 0, high - 1))  # every root fits
         self._maps = functional.conv2d(beyond[None], filters.roots)[0] + filters.biases[:, None, None]
         self._sizes = [
             (max(0, rows + 2 * down - c.shape.rows + 1), max(0, columns + 2 * across - c.shape.columns + 1))
