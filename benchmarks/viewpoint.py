@@ -27,9 +27,9 @@ import torch
 
 from sightline.files import atomic_write
 from sightline.geometry import azimuth_bins
-from sightline.models.dpm.detector import distance_transform
-from sightline.models.dpm.filters import Dpm, joined
-from sightline.models.dpm.hog import hog
+from sightline.models.dpm.detector import FilterBank
+from sightline.models.dpm.filters import Dpm, DpmConfig, FilterShape, MixtureComponent, joined
+from sightline.models.dpm.hog import pyramid
 from sightline.models.dpm.model import DpmModel
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint, model_loader
 from sightline.scenes import View
@@ -211,7 +211,7 @@ def plan_of(args: argparse.Namespace, name: str, category: str) -> DpmPlan:
 def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[str, str], bool, float]:
     """Train one class of one model: (task, whether it is finished, processor seconds)."""
     name, category = task
-    torch.set_num_threads(1)
+    compute_alone()
     if ("train", args.out) not in _KEPT:
         _KEPT["train", args.out] = training_pictures(*pictures_of(args, "train", args.images))
         _KEPT["store", args.out] = FeatureStore(args.train_device)
@@ -238,10 +238,17 @@ def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[st
     return task, made.finished, made.cpu_seconds
 
 
+def compute_alone() -> None:
+    """Compute in this process with one thread, and on a card as exactly as on the CPU."""
+    torch.set_num_threads(1)
+    torch.backends.cudnn.allow_tf32 = False
+
+
 def compile_kernels() -> None:
     """Let numba compile what trains and finds, once, before there are many processes."""
-    hog(torch.zeros(3, 8, 8))
-    distance_transform(torch.zeros(1, 2, 2), torch.ones(1, 4))
+    part = FilterShape(4, 4, ((0, 0),))
+    bank = FilterBank(Dpm(DpmConfig("dpm", 0, (part,), (MixtureComponent("", 0),))))
+    list(bank.scores(pyramid(np.zeros((40, 40, 3), np.uint8), [1.0])))
     solve([Constraint((0,), 1.0, ((0, np.ones(2, np.float32)),))], 2, 1.0)
 
 
@@ -287,7 +294,7 @@ def train_all(args: argparse.Namespace) -> dict[str, float]:
 def detectors(args: argparse.Namespace) -> dict[str, Any]:
     """The models by name, ready to look."""
     if "detectors" not in _KEPT:
-        torch.set_num_threads(1)
+        compute_alone()
         made: dict[str, Any] = {}
         for name in models_of(args):
             net, facts = load_checkpoint(args.out / "models" / f"{name}.safetensors", Dpm)
@@ -441,7 +448,8 @@ def settings(args: argparse.Namespace, val: int) -> str:
         f"at most {plan['negatives']} pictures without the class ({learned}), roots about {plan['cells']} cells, "
         f"{plan['parts']} parts, {plan['root_rounds']} round with roots alone, {plan['rounds']} with parts, "
         f"{plan['mining']} search(es) for hard negatives in each, C {plan['cost']:g}, {plan['interval']} scales an "
-        f"octave. Device: {args.device}{', seconds are those of one core' if args.device == 'cpu' else ''}. "
+        f"octave. Taught on: {args.train_device}. Seconds a picture: "
+        f"{'of one core' if args.device == 'cpu' else f'while {args.jobs} processes share a card'}. "
         "AVP has as many sections as the model; *commonest view*: mean AVP of the "
         "same boxes if every one has the commonest section of its class in the training pictures. AVP of the "
         "network: 8 views."
@@ -518,7 +526,6 @@ def main() -> None:
     args.shown = args.shown or args.classes
     args.train_device = args.train_device or args.device
     args.found = args.out / "detections" / "-".join(args.classes)
-    torch.backends.cudnn.allow_tf32 = False  # scores are to be those of the features
     if unknown := [name for name in (*args.classes, *args.shown) if name not in CLASSES]:
         parser.error(f"no class {unknown[0]!r}; there are {', '.join(CLASSES)}")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
