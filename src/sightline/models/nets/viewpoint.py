@@ -66,7 +66,7 @@ class ViewNetConfig:
 
 SIZES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
-        "tiny": {"widths": (24, 48, 96, 160), "depths": (1, 1, 2, 1), "neck": 64, "hidden": 192, "side": 192},
+        "tiny": {"widths": (24, 48, 96, 128), "depths": (1, 1, 2, 1), "neck": 64, "hidden": 160, "side": 192},
         "base": {},
         "large": {"widths": (64, 128, 256, 384), "depths": (2, 3, 9, 3), "neck": 128, "hidden": 384, "side": 384},
     }
