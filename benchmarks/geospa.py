@@ -539,7 +539,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--weights", type=Path, help="examine: the checkpoint")
     parser.add_argument("--glances", type=int, help="examine: at a scene, instead of the plan's")
-    parser.add_argument("--steps", type=int, help="throughput with drawing: steps, the second half of which is timed")
+    parser.add_argument("--steps", type=int, help="of throughput with drawing the second half is timed")
     parser.add_argument("--deadline", type=float, help="choose the steps so that all is done after so many seconds")
     parser.add_argument("--more", type=float, default=0.0, help="seconds of training that further calls will add")
     parser.add_argument("--scenes", type=int, default=SCENES, help="scenes a split")
