@@ -1,8 +1,9 @@
 """Shaded views a second on a CUDA card, and how far its pictures are from the CPU's.
 
-``python benchmarks/render_cuda.py [--write FILE]`` needs a card, numpy, numba with numba-cuda, and yaml; run it
+``python benchmarks/render_cuda.py --kernels --write FILE`` needs a card, numpy, numba with numba-cuda, and yaml;
 with ``PYTHONPATH=src`` where Sightline is not installed. Layouts are brought to the card first: what is timed is
-drawing. ``--kernels`` tells instead how long each kernel takes with a batch, one after the other.
+drawing. ``--kernels`` tells how long each kernel takes with a batch, too, one after the other. The file is written
+anew after every world: a run that is cut short leaves what it has measured.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from __future__ import annotations
 import argparse
 import platform
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import sightline.render.fast.cuda as cuda_kernels
 from sightline.render.fast import FastRenderer, Settings
 from sightline.render.fast.cuda import CudaRenderer
+from sightline.render.fast.pack import Packed
 from sightline.worlds import arrange, load_world
+from sightline.worlds.layout import Layout
 
 
 def psnr(a: np.ndarray, b: np.ndarray) -> float:
@@ -26,18 +30,37 @@ def psnr(a: np.ndarray, b: np.ndarray) -> float:
     return float(10 * np.log10(255.0**2 / mse)) if mse else float("inf")
 
 
-def measure(world: str, batch: int, distinct: int, repeats: int) -> dict[str, object]:
+class Case(NamedTuple):
+    """Scenes of a world, brought to a card: `count` of them `made`, shown again and again up to a batch."""
+
+    world: str
+    made: list[Layout]
+    card: CudaRenderer
+    views: Packed
+    first: float
+
+
+def case(world: str, batch: int, distinct: int) -> Case:
+    """Place scenes and draw them once, so that everything is compiled and there."""
     from numba import cuda
 
     spec = load_world(world)
     made = [arrange(spec, 0, i) for i in range(distinct)]
-    layouts = [made[i % distinct] for i in range(batch)]
     card = CudaRenderer(Settings())
     begun = time.perf_counter()
-    views = card.batch(layouts)
+    views = card.batch([made[i % distinct] for i in range(batch)])
+    card.pictures(views)
+    cuda.synchronize()
+    return Case(world, made, card, views, time.perf_counter() - begun)
+
+
+def measure(shown: Case, repeats: int) -> dict[str, object]:
+    """The row of a table: views a second, and how far the pictures are from the CPU's."""
+    from numba import cuda
+
+    card, views, made, batch = shown.card, shown.views, shown.made, shown.views.bodies.shape[0]
     pictures = card.pictures(views)
     cuda.synchronize()
-    first = time.perf_counter() - begun
     times = []
     for _ in range(repeats):
         begun = time.perf_counter()
@@ -50,9 +73,9 @@ def measure(world: str, batch: int, distinct: int, repeats: int) -> dict[str, ob
     frames = [cpu.frames(layout, ["original"])[0] for layout in made[:8]]
     differ = [(ids[i] != f.ids).mean() for i, f in enumerate(frames)]
     return {
-        "world": world,
+        "world": shown.world,
         "batch": batch,
-        "first call, s": round(first, 1),
+        "first call, s": round(shown.first, 1),
         "views/s (median)": round(batch / float(np.median(times))),
         "views/s (worst)": round(batch / max(times)),
         "triangles a scene": round(float(np.mean([_triangles(layout) for layout in made]))),
@@ -80,15 +103,13 @@ class _Timed:
         return launch
 
 
-def kernels(world: str, batch: int, distinct: int, repeats: int) -> dict[str, object]:
-    """Milliseconds of each kernel with a batch of a world's scenes; those below half a millisecond left out."""
-    spec, spent = load_world(world), {}
-    made = [arrange(spec, 0, i) for i in range(distinct)]
-    card = CudaRenderer(Settings())
-    views = card.batch([made[i % distinct] for i in range(batch)])
-    card.pictures(views)
+def kernels(shown: Case, repeats: int) -> dict[str, float]:
+    """Milliseconds of each kernel with a batch of a world's scenes, the longest first."""
+    card, views = shown.card, shown.views
+    spent: dict[str, float] = {}
     kind = type(cuda_kernels._edges)
-    whole = {n: kernel for n, kernel in vars(cuda_kernels).items() if isinstance(kernel, kind) and n != "_write"}
+    found = {name: kernel for name, kernel in vars(cuda_kernels).items() if isinstance(kernel, kind)}
+    whole = {name: kernel for name, kernel in found.items() if not kernel.targetoptions.get("device")}
     for name, kernel in whole.items():
         setattr(cuda_kernels, name, _Timed(name[1:], kernel, spent))
     try:
@@ -97,10 +118,7 @@ def kernels(world: str, batch: int, distinct: int, repeats: int) -> dict[str, ob
     finally:
         for name, kernel in whole.items():
             setattr(cuda_kernels, name, kernel)
-    each = {name: 1e3 * seconds / repeats for name, seconds in spent.items()}
-    return {"world": world, "all, ms": round(sum(each.values()))} | {
-        n: round(v) for n, v in each.items() if v >= 0.5
-    }
+    return {n: 1e3 * s / repeats for n, s in sorted(spent.items(), key=lambda item: -item[1])}
 
 
 def _triangles(layout: object) -> int:
@@ -113,26 +131,45 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--distinct", type=int, default=128)
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--worlds", default="geospa/train,geospa/val_op,kitchen")
-    parser.add_argument("--kernels", action="store_true", help="milliseconds of each kernel with a batch")
-    parser.add_argument("--write", type=Path)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--worlds", default="geospa/train,geospa/val_op,geospa/val_size,kitchen,street")
+    parser.add_argument("--kernels", action="store_true", help="milliseconds of each kernel with a batch, too")
+    parser.add_argument("--write", type=Path, help="docs/results/worlds/cuda.md")
     args = parser.parse_args()
+    rows: list[dict[str, object]] = []
+    each: dict[str, dict[str, float]] = {}
+    for world in args.worlds.split(","):
+        shown = case(world, args.batch, args.distinct)
+        rows.append(measure(shown, args.repeats))
+        if args.kernels:
+            each[world] = kernels(shown, 2)
+        if args.write:
+            args.write.write_text(page(rows, each), encoding="utf-8")
+        print(rows[-1], {name: round(ms, 1) for name, ms in each.get(world, {}).items()}, flush=True)
+
+
+def page(rows: list[dict[str, object]], each: dict[str, dict[str, float]]) -> str:
+    """The tables of worlds measured, as Markdown."""
     from numba import cuda
 
     card = cuda.get_current_device().name
     name = card.decode() if isinstance(card, bytes) else card
-    if args.kernels:
-        for world in args.worlds.split(","):
-            print(kernels(world, args.batch, args.distinct, args.repeats))
-        return
-    rows = [measure(w, args.batch, args.distinct, args.repeats) for w in args.worlds.split(",")]
+    head = f"{name}, Python {platform.python_version()}, 480×320, default settings"
+    text = f"{head}\n\n{table(rows)}"
+    if each:
+        names = list(dict.fromkeys(name for spent in each.values() for name, ms in spent.items() if ms >= 1.0))
+        times = [
+            {"world": world, "all": round(sum(spent.values())), **{n: f"{spent.get(n, 0.0):.1f}" for n in names}}
+            for world, spent in each.items()
+        ]
+        text += f"\nMilliseconds of each kernel with a batch, one after the other:\n\n{table(times)}"
+    return text
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as a Markdown table."""
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + " --- |" * len(rows[0])]
-    lines += ["| " + " | ".join(str(v) for v in row.values()) + " |" for row in rows]
-    table = f"{name}, Python {platform.python_version()}, 480×320, default settings\n\n" + "\n".join(lines) + "\n"
-    print(table)
-    if args.write:
-        args.write.write_text(table)
+    return "\n".join([*lines, *("| " + " | ".join(map(str, row.values())) + " |" for row in rows)]) + "\n"
 
 
 if __name__ == "__main__":
