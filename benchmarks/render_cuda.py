@@ -12,6 +12,8 @@ import argparse
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,57 +32,52 @@ def psnr(a: np.ndarray, b: np.ndarray) -> float:
     return float(10 * np.log10(255.0**2 / mse)) if mse else float("inf")
 
 
-class Case(NamedTuple):
-    """Scenes of a world, brought to a card: `count` of them `made`, shown again and again up to a batch."""
+COMPARED = 8
+"""Scenes of a world that the CPU draws too."""
+
+
+class Scenes(NamedTuple):
+    """Scenes of a world, and the CPU's pictures (n, H, W, 3) and ids (n, H, W) of the first `COMPARED`."""
 
     world: str
     made: list[Layout]
-    card: CudaRenderer
-    views: Packed
-    first: float
+    images: np.ndarray
+    ids: np.ndarray
 
 
-def case(world: str, batch: int, distinct: int) -> Case:
-    """Place scenes and draw them once, so that everything is compiled and there."""
-    from numba import cuda
-
-    spec = load_world(world)
+def scenes(world: str, distinct: int) -> Scenes:
+    """Place and draw scenes on the CPU, in a process beside the one that compiles for the card."""
+    spec, cpu = load_world(world), FastRenderer(Settings())
     made = [arrange(spec, 0, i) for i in range(distinct)]
-    card = CudaRenderer(Settings())
-    begun = time.perf_counter()
-    views = card.batch([made[i % distinct] for i in range(batch)])
-    card.pictures(views)
-    cuda.synchronize()
-    return Case(world, made, card, views, time.perf_counter() - begun)
+    frames = [cpu.frames(layout, ["original"])[0] for layout in made[:COMPARED]]
+    return Scenes(world, made, np.stack([f.image for f in frames]), np.stack([f.ids for f in frames]))
 
 
-def measure(shown: Case, repeats: int) -> dict[str, object]:
+def measure(card: CudaRenderer, shown: Scenes, views: Packed, repeats: int) -> dict[str, object]:
     """The row of a table: views a second, and how far the pictures are from the CPU's."""
     from numba import cuda
 
-    card, views, made, batch = shown.card, shown.views, shown.made, shown.views.bodies.shape[0]
+    batch, begun = views.bodies.shape[0], time.perf_counter()
     pictures = card.pictures(views)
     cuda.synchronize()
+    first = time.perf_counter() - begun
     times = []
     for _ in range(repeats):
         begun = time.perf_counter()
         card.pictures(views)
         cuda.synchronize()
         times.append(time.perf_counter() - begun)
-    image = pictures.image.copy_to_host()
-    ids = pictures.ids.copy_to_host()
-    cpu = FastRenderer(Settings())
-    frames = [cpu.frames(layout, ["original"])[0] for layout in made[:8]]
-    differ = [(ids[i] != f.ids).mean() for i, f in enumerate(frames)]
+    count = len(shown.images)
+    image, ids = pictures.image[:count].copy_to_host(), pictures.ids[:count].copy_to_host()
     return {
         "world": shown.world,
         "batch": batch,
-        "first call, s": round(shown.first, 1),
+        "first call, s": round(first, 1),
         "views/s (median)": round(batch / float(np.median(times))),
         "views/s (worst)": round(batch / max(times)),
-        "triangles a scene": round(float(np.mean([_triangles(layout) for layout in made]))),
-        "PSNR to the CPU, dB (worst of 8)": round(min(psnr(image[i], f.image) for i, f in enumerate(frames)), 1),
-        "ids that differ, ppm": round(1e6 * float(np.mean(differ)), 1),
+        "triangles a scene": round(float(np.mean([_triangles(layout) for layout in shown.made]))),
+        f"PSNR to the CPU, dB (worst of {count})": round(min(map(psnr, image, shown.images)), 1),
+        "ids that differ, ppm": round(1e6 * float((ids != shown.ids).mean()), 1),
     }
 
 
@@ -103,13 +100,12 @@ class _Timed:
         return launch
 
 
-def kernels(shown: Case, repeats: int) -> dict[str, float]:
-    """Milliseconds of each kernel with a batch of a world's scenes, the longest first."""
-    card, views = shown.card, shown.views
+def kernels(card: CudaRenderer, views: Packed, repeats: int) -> dict[str, float]:
+    """Milliseconds of each kernel with a batch, the longest first."""
     spent: dict[str, float] = {}
     kind = type(cuda_kernels._edges)
     found = {name: kernel for name, kernel in vars(cuda_kernels).items() if isinstance(kernel, kind)}
-    whole = {name: kernel for name, kernel in found.items() if not kernel.targetoptions.get("device")}
+    whole = {n: kernel for n, kernel in found.items() if not getattr(kernel, "targetoptions", {}).get("device")}
     for name, kernel in whole.items():
         setattr(cuda_kernels, name, _Timed(name[1:], kernel, spent))
     try:
@@ -138,14 +134,20 @@ def main() -> None:
     args = parser.parse_args()
     rows: list[dict[str, object]] = []
     each: dict[str, dict[str, float]] = {}
-    for world in args.worlds.split(","):
-        shown = case(world, args.batch, args.distinct)
-        rows.append(measure(shown, args.repeats))
-        if args.kernels:
-            each[world] = kernels(shown, 2)
-        if args.write:
-            args.write.write_text(page(rows, each), encoding="utf-8")
-        print(rows[-1], {name: round(ms, 1) for name, ms in each.get(world, {}).items()}, flush=True)
+    worlds, distinct = args.worlds.split(","), args.distinct
+    with ProcessPoolExecutor(len(worlds), get_context("spawn")) as pool:
+        waiting = [pool.submit(scenes, world, distinct) for world in worlds]
+        card, spec = CudaRenderer(Settings()), load_world(worlds[0])
+        card.pictures(card.batch([arrange(spec, 0, 0)]))  # compiles
+        for world, placed in zip(worlds, waiting, strict=True):
+            shown = placed.result()
+            views = card.batch([shown.made[i % distinct] for i in range(args.batch)])
+            rows.append(measure(card, shown, views, args.repeats))
+            if args.kernels:
+                each[world] = kernels(card, views, 2)
+            if args.write:
+                args.write.write_text(page(rows, each), encoding="utf-8")
+            print(rows[-1], {name: round(ms, 1) for name, ms in each.get(world, {}).items()}, flush=True)
 
 
 def page(rows: list[dict[str, object]], each: dict[str, dict[str, float]]) -> str:

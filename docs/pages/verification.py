@@ -442,7 +442,7 @@ SECTIONS = (
     ),
     (
         "Pictures on an H200",
-        "python benchmarks/render_cuda.py",
+        "python benchmarks/render_cuda.py --kernels --write FILE",
         "Batches of 512 views of 480×320, with two shadow rays from objects at first and bent metal shaded anew "
         "from 18°; the default has been three rays and 11° since, which is slower ({doc}`results/worlds`).",
         worlds.gpu_rows,
