@@ -6,9 +6,10 @@ models side by side in the order given, examine each on held-out worlds and writ
 (figures, plan, pictures seen) and ``NAME.npz`` (what the figures are counted from, by scene). A training begins
 only where it can end before the deadline, by what others like it took; what is done is packed into two files.
 Called again, it goes on. Groups: ``table1`` (classifiers by --net, three seeds, Full and Co-occur), ``table3``
-(segmenters; Table 2 is counted from the same), ``table4`` (three classes), ``table7`` (ablations), ``inpainter``,
-or single names; ``… list`` tells them. ``… examine NAME`` asks trained weights again. ``… throughput`` times each
-kind of network, alone and --jobs of them side by side, and prints how long the groups would take.
+(segmenters; Table 2 is counted from the same), ``table4`` (three classes), ``table7`` (ablations),
+``inpainter``, ``fills`` (the classifiers that are done, asked under several fills), or single names; ``… list``
+tells them. ``… examine NAME`` asks trained weights again. ``… throughput`` times each kind of network, alone and
+--jobs of them side by side, and prints how long the groups would take.
 Needs torch, Lightning, transformers (segmenters), safetensors, numpy, numba with numba-cuda and yaml; OpenCV for
 the in-painter's measurement.
 """
@@ -42,7 +43,10 @@ THREE = ("car", "road", "sidewalk")
 ROAD = ("road", "sidewalk")
 EXAMINE_S, SAVE_S, LEAST_S = 12, 5, 35
 """Seconds to leave for an examination, for saving a training that is not done, and to begin one of a new kind."""
-PAINTER = "inpainter"
+PAINTER, FILLS = "inpainter", "fills"
+"""Names of what is no training of a classifier or segmenter."""
+FILLED = 512
+"""Scenes of context/train that the classifiers are asked about under every fill, the first of those held out."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,7 @@ def groups(known: dict[str, Run], net: str) -> dict[str, list[str]]:
         "table4": [name for name in known if name.startswith("three-")],
         "table7": ["street-sizebased-kept", "street-sizebased-grey"],
         PAINTER: [PAINTER],
+        FILLS: [FILLS],
     }
 
 
@@ -240,6 +245,7 @@ def made(bank: Bank, args: argparse.Namespace) -> Any:
     """Draw the scenes of a bank."""
     import torch
 
+    from _context_banks import OPENCV, opencv_painter
     from sightline.edits.removal import Removal
     from sightline.training.context.painters import painter_of
     from sightline.training.context.scenes import edited_scenes
@@ -253,7 +259,7 @@ def made(bank: Bank, args: argparse.Namespace) -> Any:
         dict(bank.worlds),
         loaded,
         seed=bank.seed,
-        painter=painter_of(bank.fill),
+        painter=opencv_painter(bank.fill) if bank.fill in OPENCV else painter_of(bank.fill),
         fill=bank.fill,
         removal=Removal(radius=bank.radius),
         classes=bank.classes,
@@ -318,11 +324,14 @@ def work(names: list[str], known: dict[str, Run], args: argparse.Namespace) -> N
         try:
             if name == PAINTER:
                 paint(args)
+            elif name == FILLS:
+                ask_under_fills(known, args)
             else:
                 teach(name, known[name], args)
         except Exception:  # the others may still be taught
             traceback.print_exc()
             say(name, "failed")
+        (args.out / "begun" / f"{name}.ended").touch()
         gc.collect()
 
 
@@ -330,12 +339,20 @@ def begin(names: list[str], known: dict[str, Run], args: argparse.Namespace) -> 
     """Claim the first training that is not begun and can end in time, by what others like it took; "" for none."""
     for name in names:
         if not result_of(name, args).exists() and expected(name, known, args) <= left(args):
+            if name == FILLS and others_run(args):
+                continue  # whoever ends last asks
             try:
                 (args.out / "begun" / name).touch(exist_ok=False)
             except FileExistsError:
                 continue
             return name
     return ""
+
+
+def others_run(args: argparse.Namespace) -> bool:
+    """Whether a training is under way in another process."""
+    marks = {file.name for file in (args.out / "begun").iterdir()}
+    return any(not name.endswith(".ended") and f"{name}.ended" not in marks for name in marks)
 
 
 def result_of(name: str, args: argparse.Namespace) -> Path:
@@ -345,8 +362,8 @@ def result_of(name: str, args: argparse.Namespace) -> Path:
 
 def expected(name: str, known: dict[str, Run], args: argparse.Namespace) -> float:
     """Seconds that a training will take with its examination: the most that one like it took."""
-    if name == PAINTER:
-        return float(args.paint)
+    if name in (PAINTER, FILLS):
+        return float(args.paint) if name == PAINTER else LEAST_S
     took = [
         facts["train_seconds"] + facts["examine_seconds"] + SAVE_S
         for file in (args.out / "results").glob("*.json")
@@ -364,6 +381,40 @@ def paint(args: argparse.Namespace) -> None:
     words = ["train", "--name", "small", "--kept", str(round(9600 * args.scale)), "--deadline", f"{seconds:.0f}"]
     folders = ["--out", str(args.out), "--results", str(args.out / "results"), "--workers", str(args.workers)]
     subprocess.run([sys.executable, str(program), *words, *folders, *args.paint_with.split()], check=True)
+
+
+def ask_under_fills(known: dict[str, Run], args: argparse.Namespace) -> None:
+    """Ask all classifiers that are done about the same scenes under several fills, one verdict a case."""
+    import numpy as np
+    import torch
+
+    from sightline.models.nets.checkpoints import load_checkpoint
+    from sightline.training.context.evaluation import cases, class_scores
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    weights = args.out / "results" / "inpainter-small.safetensors"
+    fills = ["exact", "exact-hole", "telea", "ns", *([f"network:{weights}"] if weights.exists() else [])]
+    files = {
+        name: args.out / name / "classifier.safetensors" for name, run in known.items() if run.kind == "classifier"
+    }
+    there = [name for name, file in files.items() if result_of(name, args).exists() and file.exists()]
+    bank = set_for(Bank((("context/train", FILLED),), HELD_OUT, size=256), args)
+    arrays: dict[str, Any] = {}
+    words = []
+    for fill in fills:
+        word = fill.partition(":")[0]
+        scenes = made(replace(bank, fill=fill), args)
+        words.append(word)
+        for name in there:
+            net = load_checkpoint(files[name]).net.to(device, memory_format=torch.channels_last)
+            found = cases(class_scores(net, scenes))
+            arrays |= {f"{word}_{name}_{key}": value for key, value in found.outcomes().items()}
+            arrays |= {f"{word}_{name}_without": found.without.astype(np.float32)}
+            arrays |= {key: getattr(found, key).astype(np.int16) for key in ("scene", "kind", "context")}
+    facts = {"fills": words, "scenes": len(scenes), "networks": there, "radius": bank.radius}
+    np.savez_compressed(args.out / "results" / f"{FILLS}.npz", **arrays)
+    result_of(FILLS, args).write_text(json.dumps(facts))
+    say(f"{len(there)} networks asked under {', '.join(words)}")
 
 
 def teach(name: str, run: Run, args: argparse.Namespace) -> None:
@@ -752,7 +803,7 @@ def main() -> None:
     tables = groups(known, args.net)
     asked = list(TIMED) if args.what == "throughput" else args.names
     chosen = list(dict.fromkeys(name for given in asked for name in tables.get(given, [given])))
-    odd = [name for name in chosen if name not in known and name != PAINTER]
+    odd = [name for name in chosen if name not in known and name not in (PAINTER, FILLS)]
     if args.what == "list" or odd:
         print("\n".join([*tables, *known]))
         if odd:

@@ -17,7 +17,6 @@ import json
 import shutil
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -181,27 +180,13 @@ def flat(made: Any) -> Any:
 
 def by_opencv(made: Any) -> dict[str, Any]:
     """The holes filled by Telea's way and by Navier–Stokes, as the context exam does."""
-    import cv2
-    import numpy as np
     import torch
 
-    from sightline.edits.fills import NEIGHBOURHOOD
+    from _context_banks import OPENCV, opencv_painter
 
-    levels = ((made.pictures + 1) * 127.5).round().clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy()
-    holes = (made.holes[:, 0] > 0).to(torch.uint8).cpu().numpy()
-
-    def filled(how: int) -> Any:
-        with ThreadPoolExecutor() as pool:
-            made_so = pool.map(
-                lambda one: cv2.inpaint(one[0], one[1], float(NEIGHBOURHOOD), how), zip(levels, holes, strict=True)
-            )
-            return np.stack(list(made_so))
-
-    ways = {"telea": cv2.INPAINT_TELEA, "ns": cv2.INPAINT_NS}
-    return {
-        name: (torch.from_numpy(filled(how)).to(made.pictures.device) / 127.5 - 1).permute(0, 3, 1, 2)
-        for name, how in ways.items()
-    }
+    levels = ((made.pictures + 1) * 127.5).round().clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
+    filled = {name: opencv_painter(name)(levels, made.holes[:, 0] > 0, None) for name in OPENCV}
+    return {name: (fill / 127.5 - 1).permute(0, 3, 1, 2) for name, fill in filled.items()}
 
 
 def again(args: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,14 @@ Floats = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def measured(folder: Path) -> dict[str, Any]:
-    """Everything of the page's section, from the folder with ``context-card.json`` and ``context-card.npz``."""
-    facts = json.loads((folder / "context-card.json").read_text(encoding="utf-8"))
-    with np.load(folder / "context-card.npz") as content:
-        arrays = {key: content[key] for key in content.files}
+def measured(folders: Sequence[Path]) -> dict[str, Any]:
+    """Everything of the page's section, from folders with ``context-card.json`` and ``context-card.npz``."""
+    facts: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    for folder in folders:
+        facts |= json.loads((folder / "context-card.json").read_text(encoding="utf-8"))
+        with np.load(folder / "context-card.npz") as content:
+            arrays |= {key: content[key] for key in content.files}
     kinds = {
         word: {n: one for n, one in facts.items() if one.get("kind") == word}
         for word in ("classifier", "segmenter")
@@ -65,7 +69,8 @@ def measured(folder: Path) -> dict[str, Any]:
     made["streets"] = segmenters(streets, arrays, "street-baseline") if streets else {}
     made["three"] = three_classes(three, arrays) if three else {}
     made["inpainter"] = {n: painter(n, one, arrays) for n, one in facts.items() if "held_out" in one}
-    made["device"] = next(one["device"] for one in facts.values())
+    made["fills"] = under_fills(facts["fills"], arrays) if "fills" in facts else {}
+    made["device"] = next(one["device"] for one in facts.values() if "device" in one)
     return made
 
 
@@ -351,3 +356,63 @@ def decibels(each: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
                 intervals(gain, lambda t: t[:, 1:] / t[:, :1], proportion=False)[0]
             )
     return made
+
+
+def under_fills(facts: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """V^min of all classifiers under every fill, less that under exact removal; verdicts and order that change."""
+    scene = arrays["fills|scene"]
+    names, others = facts["networks"], [fill for fill in facts["fills"] if fill != "exact"]
+
+    def totals(flags: NDArray[Any]) -> Floats:
+        """(scenes, 2) cases and the sum of a figure over them."""
+        counts = np.zeros((facts["scenes"], 2))
+        np.add.at(counts, (scene, 0), 1.0)
+        np.add.at(counts, (scene, 1), flags)
+        return counts
+
+    def flags(fill: str, name: str) -> NDArray[np.float64]:
+        return arrays[f"fills|{fill}_{name}_v_min"].astype(float)
+
+    def figure(values: NDArray[Any], *, proportion: bool) -> list[float | None] | None:
+        return number(intervals(totals(values), lambda t: t[:, 1:] / t[:, :1], proportion=proportion)[0])
+
+    made: dict[str, Any] = {
+        "scenes": facts["scenes"],
+        "cases": len(scene),
+        "networks": {},
+        "all": {},
+        "ranking": {},
+    }
+    for name in names:
+        row: dict[str, Any] = {"exact": figure(flags("exact", name), proportion=True)}
+        for fill in others:
+            row[fill] = figure(flags(fill, name) - flags("exact", name), proportion=False)
+        made["networks"][name] = row
+    apart = [
+        (a, b)
+        for a, b in combinations(names, 2)
+        if (gap := figure(flags("exact", a) - flags("exact", b), proportion=False)) and told_apart(gap)
+    ]
+    exact = {name: flags("exact", name).mean() for name in names}
+    for fill in others:
+        each = [(flags(fill, name), flags("exact", name)) for name in names]
+        made["all"][fill] = {
+            "difference": figure(np.mean([a - b for a, b in each], axis=0), proportion=False),
+            "other_verdict": figure(np.mean([a != b for a, b in each], axis=0), proportion=True),
+        }
+        shares = {name: flags(fill, name).mean() for name in names}
+        same = [np.sign(shares[a] - shares[b]) == np.sign(exact[a] - exact[b]) for a, b in combinations(names, 2)]
+        kept = [np.sign(shares[a] - shares[b]) == np.sign(exact[a] - exact[b]) for a, b in apart]
+        made["ranking"][fill] = {
+            "pairs": len(same),
+            "same": int(sum(same)),
+            "apart": len(kept),
+            "kept": int(sum(kept)),
+        }
+    return made
+
+
+def told_apart(value: Sequence[float | None]) -> bool:
+    """Whether the interval of a difference excludes 0."""
+    low, high = value[1], value[2]
+    return low is not None and high is not None and (low > 0 or high < 0)

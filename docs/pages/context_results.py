@@ -362,7 +362,7 @@ def main() -> None:
         "--networks", type=Path, default=None, help="where the networks are; by default WORK/networks"
     )
     parser.add_argument("--write", action="store_true", help=f"write the tables to {OUT.relative_to(ROOT)}")
-    parser.add_argument("--card", type=Path, help="folder with context-card.json and context-card.npz")
+    parser.add_argument("--card", type=Path, nargs="+", help="folders with context-card.json and context-card.npz")
     asked = parser.parse_args()
     if "card" in asked.measure and asked.card is None:
         parser.error("--measure card needs --card DIR")
