@@ -21,7 +21,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-TRAIN = ("context/train", "geospa/diverse", "kitchen", "context/train", "room", "geospa/invented")
 HELD_OUT = ("context/unbiased", "context/reversed", "geospa/val_op", "geospa/val_kitchen", "street")
 SEED_OF_HELD_OUT = 1_000_003
 MEASURE_S, SAVE_S = 25, 6
@@ -45,6 +44,7 @@ def train(args: argparse.Namespace) -> None:
     from sightline.plain import plain
     from sightline.training.fit import fit
     from sightline.training.inpainter.pairs import KeptPairs
+    from sightline.training.inpainter.setup import WORLDS
     from sightline.training.inpainter.task import InpainterPlan, InpainterTask
 
     torch.set_float32_matmul_precision("high")
@@ -59,7 +59,7 @@ def train(args: argparse.Namespace) -> None:
         adversarial=args.adversarial,
         precision="bf16" if cuda else "fp32",
     )
-    source = source_of(args.worlds or TRAIN, plan.seed, plan.batch, args)
+    source = source_of(args.worlds or WORLDS, plan.seed, plan.batch, args)
     if args.kept:
         source = KeptPairs(source, -(-args.kept // plan.batch))
         say(f"{args.kept} pairs drawn")
@@ -207,7 +207,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs"), help="folder of trainings")
     parser.add_argument("--results", type=Path, default=Path("docs/results/context"))
     parser.add_argument("--weights", type=Path, help="for measure")
-    parser.add_argument("--worlds", nargs="*", help=f"by default {' '.join(TRAIN)}")
+    parser.add_argument("--worlds", nargs="*", help="by default those of `sightline train inpainter`")
     parser.add_argument("--held-out", nargs="*", help=f"by default {' '.join(HELD_OUT)}")
     parser.add_argument("--kept", type=int, default=0, help="pairs drawn once and shown again; 0 draws new ones")
     parser.add_argument("--size", type=lambda text: tuple(map(int, text.split("x"))), help="WxH of the pictures")

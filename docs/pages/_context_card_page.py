@@ -301,8 +301,8 @@ def under_fills(facts: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{facts['scenes']:,} held-out scenes of `context/train`, {facts['cases']:,} cases. V^min over all cases; "
         "*exact-hole* is exact inside the hole and leaves the shadow. *Another verdict*: violated under the fill "
-        "and not under exact removal, or the other way round. Pairs are told apart where their paired interval under "
-        "exact removal excludes 0."
+        "and not under exact removal, or the other way round. Pairs are told apart where their paired interval "
+        "under exact removal excludes 0."
     )
     yield ""
     cells = []
