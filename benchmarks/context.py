@@ -337,8 +337,10 @@ def work(names: list[str], known: dict[str, Run], args: argparse.Namespace) -> N
 
 def begin(names: list[str], known: dict[str, Run], args: argparse.Namespace) -> str:
     """Claim the first training that is not begun and can end in time, by what others like it took; "" for none."""
+    kept_for_fills = LEAST_S if FILLS in names and not result_of(FILLS, args).exists() else 0
     for name in names:
-        if not result_of(name, args).exists() and expected(name, known, args) <= left(args):
+        needed = expected(name, known, args) + (kept_for_fills if name != FILLS else 0)
+        if not result_of(name, args).exists() and needed <= left(args):
             if name == FILLS and others_run(args):
                 continue  # whoever ends last asks
             try:
