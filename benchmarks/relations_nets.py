@@ -30,7 +30,7 @@ import numpy as np
 import torch
 
 import sightline
-from sightline.exams.relations import Protocol, RelationsExam, mark_pairs
+from sightline.exams.relations import Protocol, RelationsExam, describe_dataset, mark_pairs
 from sightline.exams.relations.analyses import by_difficulty, consistency, counter_heuristic, grids
 from sightline.exams.relations.marks import MarkedPairs, of_setting
 from sightline.exams.relations.protocols import ratio
@@ -125,8 +125,10 @@ def scored(
     """
     records = run_exam(exam, candidate(spec), data, folder).read()
     found = score_records(replace(exam, protocol="paper"), records, lambda: data)
-    row: dict[str, Any] = {"f1": {}, "labels": {}, "counter": {}}
+    row: dict[str, Any] = {"f1": {}, "precision": {}, "recall": {}, "labels": {}, "counter": {}}
     for task in SUBTASKS:
+        for score in ("precision", "recall"):
+            row[score][task] = plain(found.at("subtasks", task, "micro", "all", score))
         row["f1"][task] = plain(found.at("subtasks", task, "micro", "all", "f1"))
         names = ("closer", "farther", "same", "none", "occludes", "occluded", "mutual")
         labels = {name: found.at("subtasks", task, "micro", name, "f1") for name in names}
@@ -200,9 +202,10 @@ def labels(wanted: argparse.Namespace, began: float) -> None:
             return
         found = scored(str(fitted.weights), sightline.open(DATA), RelationsExam(), wanted.out / f"run-{name}")
         speed = {key: value for key, value in fitted.last.items() if key.endswith("_per_s")}
+        seconds = fitted.last.get("seconds", fitted.seconds)  # of all calls
         how = plain({key: getattr(options, key) for key in ("model", "paper", "cues", "study")})
-        whole = {"name": name, **how, "steps": fitted.steps, "seconds": fitted.seconds, **speed, **found}
-        written(file, whole, f"{fitted.seconds:.0f} s")
+        whole = {"name": name, **how, "steps": fitted.steps, "seconds": seconds, **speed, **found}
+        written(file, whole, f"{seconds:.0f} s")
 
 
 def taught(wanted: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -237,6 +240,8 @@ def world(wanted: argparse.Namespace, began: float) -> None:
         folder = wanted.out / f"test-{name.replace('/', '-')}"
         tests[name] = generate(name, folder, scenes=wanted.scenes, seed=TEST_SEED, **how)
     metres = {name: depths_of(data) for name, data in tests.items()}
+    asked = {name: describe_dataset(data, resamples=1).to_dict() for name, data in tests.items()}
+    written(wanted.out / "tests.json", {"name": "tests", "seed": TEST_SEED, "worlds": asked}, "what is asked about")
     detector = wanted.nets / "detector.safetensors"
     for name, facts, spec in taught(wanted):
         file = wanted.out / f"{name}.json"
