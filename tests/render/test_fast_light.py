@@ -195,9 +195,10 @@ def test_umbra_penumbra_and_free() -> None:
     assert abs(found.mean() - truths.mean()) < 0.02
     thorough = [shadow(x, first=NUMBERS.shadow_most) for x in np.linspace(0.0, 2.6, 66)]
     assert abs(np.mean([share for share, _ in thorough]) - truths.mean()) < 0.01
-    last = NUMBERS.shadow_most - 1
-    turned = [shadow(x, turn=last, first=NUMBERS.shadow_most) for x in np.linspace(0.0, 2.6, 66)]
-    assert turned == thorough  # where the points begin does not matter once all are tried
+    count = NUMBERS.objects_most
+    assert len(np.unique(PLAN.points, axis=0)) == count  # each ray asked for has its own point
+    every, turned = ([shadow(x, turn=t, first=count, most=count) for x in np.linspace(0, 2.6, 66)] for t in (0, 11))
+    assert turned == every  # where the points begin does not matter once all are tried
     assert (np.diff(found) >= -0.1).all()
 
 

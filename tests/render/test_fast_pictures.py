@@ -355,6 +355,27 @@ def by_default(preset: str, size: tuple[int, int]) -> np.ndarray:
     return picture(RENDERER.frame(layout, layout.shots[0]))
 
 
+def test_no_dots_in_mirrors() -> None:
+    """Where a dark thing is mirrored in a bright one no pixel is much darker than those on both sides of it."""
+    layout = arrange(load_world("geospa/train"), 1234, 8)
+    light = picture(RENDERER.frame(layout, layout.shots[0])).astype(float).sum(axis=2)
+    middle = light[164:186, 172:186]
+    darker = np.full(middle.shape, np.inf)
+    for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        one, other = (light[164 + v : 186 + v, 172 + u : 186 + u] for v, u in ((dy, dx), (-dy, -dx)))
+        darker = np.minimum(darker, np.minimum(one, other) - middle)
+    assert darker.max() < 8
+
+
+def test_no_dots_along_a_round_foot() -> None:
+    """The sliver of dark ground under a rounded foot does not stand for all the ground of its pixel."""
+    layout = arrange(load_world("kitchen"), 1234, 10)
+    frame = RENDERER.frame(layout, layout.shots[0])
+    foot = np.s_[128:142, 205:245]
+    ground = picture(frame)[foot][frame.ids[foot] == 0].astype(int).sum(axis=1)
+    assert ground.min() > 240
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -44,7 +44,9 @@ _STEP = np.float32(0.1)
 _GRAINY = np.float32(0.5)
 _LONE = np.float32(2.0)
 _LONE_OF_MANY = np.float32(4.0)
-_NOISY = np.float32(0.35)
+_GRAINIER = np.float32(1 / 0.2)
+_NOISY = np.float32(0.25)
+_NOISIER = np.float32(1 / 0.2)
 _FARTHEST = 7
 _NEARBY = np.float32(0.05)
 _EVEN = np.float32(0.15)
@@ -239,40 +241,57 @@ def _mean_mirror(parts, normals, mirror, y, x):
 
     The weights fall so that each of the pixels that share out the rays counts alike, and no square shows. Where the
     pixels differ much they are taken from farther around, and none counts more than `_LONE` times their mean: a
-    highlight that one ray in many finds would come out as a stain. Where even neighbours differ much on a surface
-    that is flat so far, as in the hollow of a mirror, they are taken from `_FARTHEST` pixels around.
+    highlight that one ray in many finds would come out as a stain. The more neighbours differ, as in the hollow of
+    a mirror, the more the mean over `_FARTHEST` pixels around counts. Little by little: a pixel whose neighbours
+    were averaged otherwise would come out as a dot.
+    """
+    red, green, blue, unlike, _ = _around_mirror(parts, normals, mirror, y, x, PATTERN - 1, FAR)
+    if unlike <= _GRAINY:
+        return red, green, blue
+    limit = _LONE * (red + green + blue)
+    far, far_green, far_blue, _, noise = _around_mirror(parts, normals, mirror, y, x, PATTERN, limit)
+    share = min((unlike - _GRAINY) * _GRAINIER, ONE)
+    red, green = red + share * (far - red), green + share * (far_green - green)
+    blue += share * (far_blue - blue)
+    if noise <= _NOISY:
+        return red, green, blue
+    limit = _LONE_OF_MANY * (far + far_green + far_blue)
+    far, far_green, far_blue, _, _ = _around_mirror(parts, normals, mirror, y, x, _FARTHEST, limit)
+    share = min((noise - _NOISY) * _NOISIER, ONE)
+    return red + share * (far - red), green + share * (far_green - green), blue + share * (far_blue - blue)
+
+
+@device
+def _around_mirror(parts, normals, mirror, y, x, reach, limit):
+    """Mean of the mirror image over the pixels around of one surface: (r, g, b, span, grain).
+
+    No pixel counts more than `limit`; span is the relative difference of the brightest and the darkest, grain that
+    of neighbours in a row.
     """
     height, width = parts.shape
-    reach, limit = PATTERN - 1, FAR
-    while True:
-        red = green = blue = weight = high = grain = both = ZERO
-        low, count = FAR, 0
-        for v in range(max(0, y - reach), min(height, y + reach + 1)):
-            before = -ONE
-            for u in range(max(0, x - reach), min(width, x + reach + 1)):
-                if parts[v, u] != parts[y, x] or _cosine(normals, y, x, v, u) < _ALIKE:
-                    before = -ONE
-                    continue
-                w = np.float32((PATTERN - abs(v - y)) * (PATTERN - abs(u - x)))
-                if reach >= PATTERN:
-                    w = _bell(reach, v - y) * _bell(reach, u - x)
-                r, g, b = mirror[v, u, 0], mirror[v, u, 1], mirror[v, u, 2]
-                bright = r + g + b
-                count, weight = count + 1, weight + w
-                if bright > limit:
-                    w *= limit / bright
-                red, green, blue = red + w * r, green + w * g, blue + w * b
-                low, high = min(low, bright), max(high, bright)
-                if before >= ZERO:
-                    grain, both = grain + abs(bright - before), both + bright + before
-                before = bright
-        mean = (red + green + blue) / weight
-        if reach < PATTERN and high - low > _GRAINY * high:
-            reach, limit = PATTERN, _LONE * mean
-        elif reach == PATTERN and count == (2 * PATTERN + 1) ** 2 and grain > _NOISY * both:
-            reach, limit = _FARTHEST, _LONE_OF_MANY * mean
-        else:
-            return red / weight, green / weight, blue / weight
+    red = green = blue = weight = high = grain = both = ZERO
+    low = FAR
+    for v in range(max(0, y - reach), min(height, y + reach + 1)):
+        before = -ONE
+        for u in range(max(0, x - reach), min(width, x + reach + 1)):
+            if parts[v, u] != parts[y, x] or _cosine(normals, y, x, v, u) < _ALIKE:
+                before = -ONE
+                continue
+            w = np.float32((PATTERN - abs(v - y)) * (PATTERN - abs(u - x)))
+            if reach >= PATTERN:
+                w = _bell(reach, v - y) * _bell(reach, u - x)
+            r, g, b = mirror[v, u, 0], mirror[v, u, 1], mirror[v, u, 2]
+            bright = r + g + b
+            weight += w
+            if bright > limit:
+                w *= limit / bright
+            red, green, blue = red + w * r, green + w * g, blue + w * b
+            low, high = min(low, bright), max(high, bright)
+            if before >= ZERO:
+                grain, both = grain + abs(bright - before), both + bright + before
+            before = bright
+    span = (high - low) / max(high, _DARK)
+    return red / weight, green / weight, blue / weight, span, grain / max(both, _DARK)
 
 
 @small
@@ -338,15 +357,21 @@ def edge_colour(
     """Look again at several positions of a pixel: (r, g, b, touched).
 
     Each is given the colour of the like-most pixel around it, but where there are `mirrors`, on shiny surfaces that
-    are bent much, a mirror image of its own.
+    are bent much, a mirror image of its own. Ground much darker than that around is given their mean: what the
+    middle of a pixel sees under a round foot is narrower than the pixel, and would stand there as a dot.
     """
     points, lobe, inside, numbers = plan
     height, width = parts.shape
     mask = START
+    ground_red = ground_green = ground_blue = grounds = ZERO
     for v in range(max(0, y - 1), min(height, y + 2)):
         for u in range(max(0, x - 1), min(width, x + 2)):
             if parts[v, u] >= col.SLOTS:
                 mask |= 1 << body_of(parts[v, u])
+            elif normals[v, u, 2] > HALF:
+                ground_red, ground_green = ground_red + colour[v, u, 0], ground_green + colour[v, u, 1]
+                ground_blue, grounds = ground_blue + colour[v, u, 2], grounds + ONE
+    least = HALF * (ground_red + ground_green + ground_blue)
     red = green = blue = ZERO
     low, high = FAR, ZERO
     touched, count, taken = 0, inside.shape[0], 0
@@ -367,6 +392,8 @@ def edge_colour(
         flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
         if not mirrors or k < 0 or parts[v, u] != part or flat or not _is_bare_mirror(bodies, k, look):
             r, g, b = colour[v, u, 0], colour[v, u, 1], colour[v, u, 2]
+            if k < 0 and nz > HALF and (r + g + b) * grounds < least:
+                r, g, b = ground_red / grounds, ground_green / grounds, ground_blue / grounds
             red, green, blue = red + r, green + g, blue + b
             low, high = min(low, r + g + b), max(high, r + g + b)
             continue

@@ -38,7 +38,7 @@ class Settings:
     shadow_first: int = 4
     shadow_most: int = 12
     objects_first: int = 3
-    objects_most: int = 12
+    objects_most: int = 24
     table_first: int = 5
     table_most: int = 12
     dome: int = 10
@@ -61,8 +61,10 @@ class Settings:
         shadows = (self.shadow_first, self.shadow_most, self.table_first, self.table_most)
         metal = (self.mirror_rays, self.mirror_depth, self.glint_rays, self.lattice, self.glint_points)
         most = max(self.shadow_most, self.table_most, self.glint_points, 5)
+        points = 2.0 * _lamp_points(max(most, self.objects_most)) - 1.0
+        # Further points for objects come last: the image of a lamp and the table's shadows keep theirs.
         return RenderPlan(
-            points=_corners_first(2.0 * _lamp_points(most) - 1.0).astype(np.float32),
+            points=np.concatenate((_corners_first(points[:most]), points[most:])).astype(np.float32),
             dome=_dome(_spread(self.dome)).astype(np.float32),
             wide=_dome(_spread(self.table_dome)).astype(np.float32),
             lobe=np.ascontiguousarray(lobe, dtype=np.float32),
