@@ -20,6 +20,9 @@ from sightline.stats import Interval, beyond_chance, calibration, intervals, sam
 CHECKS: Final = "checks"
 CONFIDENCE: Final = "confidence"
 SAMPLES: Final = "samples"
+CALIBRATION: Final = "calibration"
+"""Of answers; `DETECTIONS` of the scores of boxes that a model found itself."""
+DETECTIONS: Final = "detection_calibration"
 
 CHANCE: Final = "a guess among the true answers that occur, each as likely"
 COMMONEST: Final = "always the commonest true answer"
@@ -50,16 +53,20 @@ def judgement_figures(
         resamples: Bootstrap resamples.
         seed: Of the resampling.
     """
-    rows = exam.judgements(records.rows) if records.rows.height else records.rows
-    if not rows.height:
+    if not records.rows.height:
         return {}, {}
     how: dict[str, Any] = {"resamples": resamples, "seed": seed}
+    rows = exam.judgements(records.rows)
+    parts = [_calibration(exam.scored_boxes(records), how, DETECTIONS)]
+    facts: dict[str, Any] = {}
+    if rows.height:
+        facts["n_judgements"] = rows.height
+        parts = [_beyond_chance(exam, rows, how), _calibration(rows, how), _samples(rows, how), *parts]
     figures: Figures = {}
-    facts: dict[str, Any] = {"n_judgements": rows.height}
-    for found, more in (_beyond_chance(exam, rows, how), _calibration(rows, how), _samples(rows, how)):
+    for found, more in parts:
         figures |= found
         facts |= more
-    return figures, {CHECKS: facts}
+    return figures, {CHECKS: facts} if facts else {}
 
 
 def _name(*path: str, label: str, percent: bool = False) -> Name:
@@ -121,21 +128,24 @@ def _said_yes(totals: Floats, words: Sequence[str]) -> Floats:
     return share
 
 
-def _calibration(rows: pl.DataFrame, how: dict[str, Any]) -> tuple[Figures, dict[str, Any]]:
-    """Calibration error, Brier score and risk against coverage, where a run has confidences."""
+def _calibration(rows: pl.DataFrame, how: dict[str, Any], of: str = CALIBRATION) -> tuple[Figures, dict[str, Any]]:
+    """Calibration error, Brier score and risk against coverage, where a run has confidences.
+
+    Scores of detections that lie outside [0, 1] are no probabilities, and nothing is said of them.
+    """
     if CONFIDENCE not in rows.columns:
         return {}, {}
     sure = rows.filter(pl.col(CONFIDENCE).is_not_null() & pl.col(CONFIDENCE).is_not_nan())
-    if not sure.height:
+    if not sure.height or (of == DETECTIONS and not sure[CONFIDENCE].is_between(0.0, 1.0).all()):
         return {}, {}
     found = calibration(sure[CONFIDENCE].to_numpy(), sure["right"].to_numpy(), sure["cluster_id"].to_numpy(), **how)
     labels = {"ece": "calibration error", "brier": "Brier score", "aurc": "risk over all coverages"}
-    figures = {_name("calibration", key, label=words): getattr(found, key) for key, words in labels.items()}
+    figures = {_name(of, key, label=words): getattr(found, key) for key, words in labels.items()}
     bins = [
         {"n": int(n), "confidence": total / n if n else None, "right": hits / n if n else None}
         for n, total, hits in found.bins.tolist()
     ]
-    return figures, {"calibration": {"n": sure.height, "bins": bins}}
+    return figures, {of: {"n": sure.height, "bins": bins}}
 
 
 def _samples(rows: pl.DataFrame, how: dict[str, Any]) -> tuple[Figures, dict[str, Any]]:

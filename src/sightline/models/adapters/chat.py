@@ -100,14 +100,15 @@ class HttpChat(LanguageModel):
             written = choice["message"]["content"]
         except (KeyError, IndexError, TypeError):
             raise unexpected(self.client, "a chat completion", reply) from None
-        text = written if isinstance(written, str) else ""
+        text, sure = written if isinstance(written, str) else "", None
         if by_likelihood:
-            text = likeliest(choice.get("logprobs"), choices) or ABSTAIN
             if not isinstance(choice.get("logprobs"), dict):
                 raise ModelError(f"{self.client.shown}: it gives no likelihoods (logprobs): use decide=generate")
+            word, chance = likeliest(choice["logprobs"], choices)
+            text, sure = (word, chance) if word else (ABSTAIN, None)
         used = reply.get("usage") if isinstance(reply, dict) else None
         counts = used if isinstance(used, dict) else {}
-        return Reply(text, *(_count(counts.get(key)) for key in ("prompt_tokens", "completion_tokens")))
+        return Reply(text, _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")), sure)
 
     @property
     def reply_identity(self) -> str:
@@ -131,27 +132,31 @@ class HttpChat(LanguageModel):
         return {"model": self.model, "messages": [{"role": "user", "content": content}]} | self.options.body()
 
 
-def likeliest(logprobs: object, choices: tuple[str, ...]) -> str:
-    """The word whose beginnings are likeliest as the first token; empty where none of them is among the tokens.
+def likeliest(logprobs: object, choices: tuple[str, ...]) -> tuple[str, float]:
+    """The word whose beginnings are likeliest as the first token, and its share of what all the words have.
+
+    Empty where none of them is among the tokens, or two are as likely.
 
     A token counts for the one word that it begins; one that begins several, or none, counts for nobody.
 
     >>> first = {"token": "No", "logprob": -0.1, "top_logprobs": [{"token": "No", "logprob": -0.1}]}
     >>> likeliest({"content": [first]}, ("yes", "no"))
-    'no'
+    ('no', 1.0)
     """
     try:
         tokens = logprobs["content"][0]["top_logprobs"]  # type: ignore[index]
         pairs = [(str(one["token"]).strip().casefold(), float(one["logprob"])) for one in tokens]
     except (KeyError, IndexError, TypeError, ValueError):
-        return ""
+        return "", 0.0
     chances = dict.fromkeys(choices, 0.0)
     for token, log in pairs:
         begun = [word for word in choices if token and word.casefold().startswith(token)]
         if len(begun) == 1:
             chances[begun[0]] += math.exp(log)
     best = max(chances, key=chances.__getitem__)
-    return best if chances[best] > 0 and list(chances.values()).count(chances[best]) == 1 else ""
+    if not chances[best] > 0 or list(chances.values()).count(chances[best]) > 1:
+        return "", 0.0
+    return best, chances[best] / sum(chances.values())
 
 
 def http(

@@ -24,9 +24,12 @@ import numpy as np
 from sightline.errors import ConfigError
 from sightline.exams.budget import Budget
 from sightline.exams.turing.conversation import NO, YES, quoted, read_reply
+from sightline.exams.variants import Swapped, Variant
 from sightline.files import atomic_write, user_cache
 from sightline.models.adapters.exam_prompts import (
     CHOICES,
+    PREDICATE_MEANINGS,
+    SWAPPED_MEANINGS,
     pair_prompt,
     predicates_prompt,
     read_choice,
@@ -184,37 +187,57 @@ class LanguageModel(ABC):
 
     def relate(self, pairs: Pairs) -> Judgements:
         """Depth of every pair and, within an image, occlusion; silence where a reply cannot be read."""
-        n, codes, said = len(pairs), {}, {}
+        swap = Swapped() if self._variation == Swapped.name else Variant()
+        return swap.judgements(self._relate(swap.pairs(pairs)))
+
+    def _relate(self, pairs: Pairs) -> Judgements:
+        n, codes, said, sure = len(pairs), {}, {}, {}
         for aspect, words in CHOICES.items():
             asked = aspect == "depth" or pairs.setting == "within_image"
-            codes[aspect], said[aspect] = np.full(n, SILENT, np.int8), [""] * n
+            codes[aspect], said[aspect], sure[aspect] = np.full(n, SILENT, np.int8), [""] * n, np.full(n, np.nan)
             for row in range(n if asked else 0):
                 text = self.reply(pair_prompt(pairs, row, aspect, self.style.region), tuple(words))
                 word = self._read(text, tuple(words))
                 codes[aspect][row], said[aspect][row] = SILENT if word is None else words[word], quoted(text)
-        return Judgements(codes["depth"], codes["occlusion"], said if self.decide == "generate" else {})
+                sure[aspect][row] = getattr(text, "confidence", np.nan)
+        confidence = sure if any(np.isfinite(of).any() for of in sure.values()) else {}
+        return Judgements(codes["depth"], codes["occlusion"], said if self.decide == "generate" else {}, confidence)
 
     def predicates(self, queries: Queries) -> Verdicts:
         """Every predicate of every ordered pair; unknown where a reply cannot be read."""
-        n = len(queries)
+        n, region = len(queries), self.style.region
         answers = np.full((n, n, len(PREDICATES)), UNKNOWN, np.int8)
+        chances = np.full(answers.shape, np.nan)
         said: dict[tuple[int, int, int], str] = {}
-        for first, second in ((a, b) for a in range(n) for b in range(n) if a != b):
+        words, meanings = self._predicate_words()
+        place = [PREDICATES.index(name) for name in words.values()]
+        for a, b in ((a, b) for a in range(n) for b in range(n) if a != b):
+            first, second = (b, a) if self._variation == Swapped.name else (a, b)
             if self.per == "pair":
-                text = self.reply(predicates_prompt(queries, first, second, self.style.region), ())
-                hold = read_list(text, PREDICATES)
+                text = self.reply(predicates_prompt(queries, first, second, region, meanings), ())
+                hold = read_list(text, tuple(words))
                 self._count(unparsed=hold is None)
-                said |= {(first, second, k): quoted(text) for k in range(len(PREDICATES))}
+                said |= {(a, b, k): quoted(text) for k in place}
                 if hold is not None:
-                    answers[first, second] = [name in hold for name in PREDICATES]
+                    answers[a, b, place] = [word in hold for word in words]
                 continue
-            for k, name in enumerate(PREDICATES):
-                text = self.reply(predicates_prompt(queries, first, second, self.style.region, name), YES_NO)
+            for k, word in zip(place, words, strict=True):
+                text = self.reply(predicates_prompt(queries, first, second, region, {word: meanings[word]}), YES_NO)
                 reply = read_reply(text)
                 self._count(unparsed=reply == UNPARSED)
-                said[first, second, k] = quoted(text)
-                answers[first, second, k] = {YES: 1, NO: 0}.get(reply, UNKNOWN)
-        return Verdicts(answers, said if self.decide == "generate" else {})
+                said[a, b, k] = quoted(text)
+                answers[a, b, k] = {YES: 1, NO: 0}.get(reply, UNKNOWN)
+                if isinstance(text, ScoredReply) and reply in YES_NO:
+                    chances[a, b, k] = text.confidence if reply == YES else 1 - text.confidence
+        given = None if np.isnan(chances).all() else chances
+        return Verdicts(answers, said if self.decide == "generate" else {}, given)
+
+    def _predicate_words(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Word of an answer → its predicate, and → its meaning; of the swapped pair where that is asked."""
+        if self._variation != Swapped.name:
+            return {name: name for name in PREDICATES}, PREDICATE_MEANINGS
+        words = {word: predicate for word, (predicate, _) in SWAPPED_MEANINGS.items()}
+        return words, {word: meaning for word, (_, meaning) in SWAPPED_MEANINGS.items()}
 
     def viewpoint(self, objects: BoxedObjects) -> ViewAngles:
         """The middle of the section each object is seen from; NaN where a reply cannot be read."""
@@ -223,27 +246,29 @@ class LanguageModel(ABC):
             fractions = objects.boxes / np.array([width, height, width, height])
             objects = BoxedObjects(objects.scene_id, objects.view, fractions, objects.categories, objects.objects)
         choices = tuple(map(str, range(1, self.sections + 1)))
-        angles, said = np.full((len(objects), 3), np.nan), []
+        angles, sure, said = np.full((len(objects), 3), np.nan), np.full(len(objects), np.nan), []
         for row in range(len(objects)):
             text = self.reply(viewpoint_prompt(objects, row, self.style.region, self.sections), choices)
             number = self._read(text, choices)
             said.append(quoted(text))
             if number is not None:
                 angles[row] = section_angle(int(number), self.sections), self.elevation, 0.0
-        return ViewAngles(angles, said if self.decide == "generate" else ())
+                sure[row] = getattr(text, "confidence", np.nan)
+        confidence = sure if np.isfinite(sure).any() else ()
+        return ViewAngles(angles, said if self.decide == "generate" else (), confidence)
 
     # Around every request.
 
     def reply(self, prompt: Prompt, choices: tuple[str, ...]) -> str:
         """The text of a reply, from disk where it is kept; BudgetError where no request is left."""
-        if self._variation:
+        if self._variation in PROMPT_VARIANTS:
             prompt = replace(prompt, text=PROMPT_VARIANTS[self._variation](prompt.text))
         draw = self._draw if self.temperature else 0
         path = None if self._cache is None else self._cache.path(self.reply_identity, prompt, choices, draw)
         kept = None if self._cache is None or path is None else self._cache.read(path)
         if kept is not None:
             self._count(cached=1)
-            return kept.text
+            return _scored(kept)
         self.count_request()
         start = time.perf_counter()
         reply = self.complete(prompt, choices, draw)
@@ -253,7 +278,7 @@ class LanguageModel(ABC):
             self.budget.tokens(reply.tokens_in + reply.tokens_out)
         if self._cache is not None and path is not None:
             self._cache.write(path, reply)
-        return reply.text if reply.confidence is None else ScoredReply(reply.text, reply.confidence)
+        return _scored(reply)
 
     def count_request(self) -> None:
         """Count a request before it is sent, repeated ones too; BudgetError where none is left."""
@@ -262,8 +287,8 @@ class LanguageModel(ABC):
         self._count(requests=1)
 
     def varied(self, kind: str) -> Self | None:
-        """The same model with prompts in other words, or options in another order; None for any other kind."""
-        if kind not in PROMPT_VARIANTS:
+        """The same model with prompts in other words, options in another order, or (b, a) for (a, b); else None."""
+        if kind not in (*PROMPT_VARIANTS, Swapped.name):
             return None
         other = copy(self)
         other._variation = kind
@@ -301,6 +326,11 @@ class LanguageModel(ABC):
         with self._lock:
             for name, value in more.items():
                 self._counts[name] += value
+
+
+def _scored(reply: Reply) -> str:
+    """The text of a reply, with its probability where the model gave one."""
+    return reply.text if reply.confidence is None else ScoredReply(reply.text, reply.confidence)
 
 
 class PromptRecorder(LanguageModel):
