@@ -6,7 +6,7 @@ They stand in the JSON of scores under ``checks`` and in one section of the repo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sightline.exams.base import Exam, Name
 from sightline.exams.run import RunRecords
+from sightline.show.table import Row, Table, scored
 from sightline.stats import Interval, beyond_chance, calibration, intervals, sample_counts
 
 CHECKS: Final = "checks"
@@ -186,8 +187,25 @@ def _error_parts(single: Floats, unit: NDArray[np.int64]) -> tuple[float | None,
     return by_scene, float(np.sqrt((single * (1 - single)).sum()) / n)
 
 
-def figure_rows(figures: Figures) -> Iterator[tuple[str, Interval]]:
-    """Words and value of every figure of single judgements, in their order."""
-    for name, value in figures.items():
-        if name.path[0] == CHECKS:
-            yield name.label, value
+def sample_table(runs: Mapping[str, tuple[Figures, Mapping[str, Any]]], unit: str) -> Table | None:
+    """What answers drawn several times have right, a line a run; None where no run has some.
+
+    Args:
+        runs: How tables call a run → its figures and facts.
+        unit: What intervals are by.
+    """
+    rows, errors = [], []
+    for run, (figures, facts) in runs.items():
+        by_path = {name.path: value for name, value in figures.items()}
+        if (CHECKS, SAMPLES, "single") not in by_path:
+            continue
+        rows.append(Row(run, tuple(scored(by_path[CHECKS, SAMPLES, key]) for key in _SAMPLE_WORDS)))
+        told = facts[CHECKS][SAMPLES]
+        if told["error_by_scene"] is not None:
+            scene, draw = 100 * told["error_by_scene"], 100 * told["error_by_draw"]
+            errors.append(f"{run}: {told['k']} answers each; {scene:.1f} by {unit}s, {draw:.1f} by draws")
+    if not rows:
+        return None
+    note = f"Standard error of single answers, in points: {'; '.join(errors)}." if errors else ""
+    columns = ("model", *(words.removeprefix("right, ") for words in _SAMPLE_WORDS.values()))
+    return Table(f"answers drawn several times, 95 % interval by {unit}", columns, tuple(rows), note=note)

@@ -8,6 +8,8 @@ runs the model says how a prompt becomes a reply: transformers (`adapters.vlm`) 
 from __future__ import annotations
 
 import json
+import math
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -58,6 +60,13 @@ Decide = Literal["likelihood", "generate"]
 
 YES_NO: Final = (YES, NO)
 _COUNTED: Final = ("requests", "cached", "tokens_in", "tokens_out", "unparsed", "seconds")
+
+
+PRICES: Final = ("SIGHTLINE_PRICE_IN", "SIGHTLINE_PRICE_OUT")
+"""Environment variables with what a million tokens of prompts and of replies costs."""
+_CHARACTERS: Final = 4
+_PIXELS: Final = 28 * 28
+"""Characters, and pixels, that are taken for a token before a server has counted any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +134,8 @@ class LanguageModel(ABC):
         elevation: Degrees of elevation that go with an azimuth: nobody is asked for them.
         temperature: 0 for the likeliest reply; above it replies are drawn.
         cache: Replies are kept on disk.
-        price_in: What a million tokens of prompts costs, in any currency; 0 where nobody says.
+        price_in: What a million tokens of prompts costs, in any currency; None for what the environment says
+            (`PRICES`), 0 for nothing.
         price_out: The same of replies.
     """
 
@@ -139,8 +149,8 @@ class LanguageModel(ABC):
         elevation: float = 10.0,
         temperature: float = 0.0,
         cache: bool = False,
-        price_in: float = 0.0,
-        price_out: float = 0.0,
+        price_in: float | None = None,
+        price_out: float | None = None,
     ) -> None:
         if sections not in (4, 8):
             raise ConfigError(f"sections must be 4 or 8, found {sections}")
@@ -152,12 +162,19 @@ class LanguageModel(ABC):
         self.per = per or ("predicate" if decide == "likelihood" else "pair")
         if self.per == "pair" and decide == "likelihood":
             raise ConfigError("by likelihood predicates are asked one by one: per=predicate")
-        self.temperature, self._prices = temperature, (price_in, price_out)
+        self.temperature = temperature
+        self._prices = tuple(
+            _price(variable) if given is None else given
+            for variable, given in zip(PRICES, (price_in, price_out), strict=True)
+        )
         self.budget: Budget | None = None
         self._cache = ReplyCache() if cache else None
         self._variation = ""
         self._counts = dict.fromkeys(_COUNTED, 0.0)
         self._lock, self._thread = Lock(), local()
+
+    longest_reply: int = 0
+    """Tokens that a reply may have at most; 0 where nobody says."""
 
     # What runs it.
 
@@ -286,6 +303,15 @@ class LanguageModel(ABC):
             self.budget.request()
         self._count(requests=1)
 
+    def has_kept(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> bool:
+        """Whether a reply is on disk from before."""
+        cache = self._cache
+        return cache is not None and cache.path(self.reply_identity, prompt, choices, draw).is_file()
+
+    def rehearsal(self) -> LanguageModel:
+        """A model that takes notes in the place of this one: its `usage` estimates what questions would take."""
+        return PromptRecorder(self, keep=False)
+
     def varied(self, kind: str) -> Self | None:
         """The same model with prompts in other words, options in another order, or (b, a) for (a, b); else None."""
         if kind not in (*PROMPT_VARIANTS, Swapped.name):
@@ -328,31 +354,55 @@ class LanguageModel(ABC):
                 self._counts[name] += value
 
 
+def _price(variable: str) -> float:
+    """A price from the environment; 0 where there is none."""
+    text = os.environ.get(variable, "").strip()
+    try:
+        price = float(text or 0)
+    except ValueError:
+        price = math.nan
+    if not 0 <= price < math.inf:
+        raise ConfigError(f"{variable}: expected what a million tokens costs, found {text!r}")
+    return price
+
+
 def _scored(reply: Reply) -> str:
     """The text of a reply, with its probability where the model gave one."""
     return reply.text if reply.confidence is None else ScoredReply(reply.text, reply.confidence)
 
 
 class PromptRecorder(LanguageModel):
-    """Notes the prompts it is given and says nothing: what would a model be asked?
+    """Notes the prompts it is given and says nothing: what would a model be asked, and how much would that take?
+
+    Its `usage` is an estimate: requests are those whose replies the model has not kept; of a prompt's text four
+    characters are a token, of its picture 28 × 28 pixels (servers differ); replies are as long as they may be.
 
     Args:
         like: A model whose style and options the prompts follow; None for the defaults.
+        keep: Keep the prompts, with their pictures.
     """
 
-    def __init__(self, like: LanguageModel | None = None) -> None:
+    def __init__(self, like: LanguageModel | None = None, *, keep: bool = True) -> None:
         if like is None:
             super().__init__(PromptStyle())
         else:
             how: Mapping[str, Any] = {"decide": like.decide, "sections": like.sections, "per": like.per}
             super().__init__(like.style, **how)
-        self.name = "prompts"
+            self._prices, self._variation = like._prices, like._variation
+        self.name, self._like, self._keep = "prompts", like, keep
         self.prompts: list[Prompt] = []
 
-    def complete(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> Reply:  # noqa: ARG002 - as asked
+    def complete(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> Reply:
         """Nothing."""
-        self.prompts.append(prompt)
-        return Reply("")
+        if self._keep:
+            self.prompts.append(prompt)
+        if self._like is not None and self._like.has_kept(prompt, choices, draw):
+            self._count(requests=-1, cached=1)
+            return Reply("")
+        wide, high = prompt.picture.size
+        tokens = math.ceil(len(prompt.text) / _CHARACTERS) + math.ceil(wide * high / _PIXELS)
+        longest = 1 if self.decide == "likelihood" and choices else self._like.longest_reply if self._like else 0
+        return Reply("", tokens, longest)
 
     @property
     def reply_identity(self) -> str:
