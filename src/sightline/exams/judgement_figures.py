@@ -187,7 +187,7 @@ def _error_parts(single: Floats, unit: NDArray[np.int64]) -> tuple[float | None,
     return by_scene, float(np.sqrt((single * (1 - single)).sum()) / n)
 
 
-def sample_table(runs: Mapping[str, tuple[Figures, Mapping[str, Any]]], unit: str) -> Table | None:
+def sample_table(runs: Mapping[str, tuple[Mapping[Name, Interval], Mapping[str, Any]]], unit: str) -> Table | None:
     """What answers drawn several times have right, a line a run; None where no run has some.
 
     Args:
