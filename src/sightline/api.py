@@ -74,7 +74,7 @@ def examine(
     Answers are only taken from an earlier call if they are the same model's: its code, files and state are hashed.
 
     Args:
-        models: A model, or several: specs (names, files; see `sightline.models.registry`) or objects with a skill.
+        models: A model, or several: specs (names, files; see `sightline.models.specs`) or objects with a skill.
         data: An opened dataset or its path; None for an exam that brings its own.
         exams: An exam (name or object), or several; None for every exam that models and data allow.
         train: Where an exam learns its questions from (Turing); without it, from one half of the images.

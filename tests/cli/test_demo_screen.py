@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sightline.cli import demo_command
-from sightline.models.registry import MANIFEST
+from sightline.models.manifest import MANIFEST
 
 
 @pytest.mark.parametrize(

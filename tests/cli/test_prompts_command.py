@@ -68,9 +68,9 @@ def test_models_say_what_they_take_and_need(cli: Cli) -> None:
 
 
 def test_a_package_that_is_missing_is_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sightline.models import registry
+    from sightline.models import manifest
 
-    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    monkeypatch.setattr(manifest, "find_spec", lambda name: None)
     entries = {entry["name"]: entry for entry in cli("models", "--json").json}
     assert entries["hf"]["installed"] is False
     assert entries["size"]["installed"] is True

@@ -148,7 +148,7 @@ def take_all(
 ) -> None:
     """Take every exam that model and data allow, and say why not for the others."""
     from sightline.api import examine
-    from sightline.models.registry import is_person
+    from sightline.models.specs import is_person
 
     with (
         _tracked(track) as send,
@@ -324,7 +324,7 @@ def _tracked(places: Sequence[str] | None) -> Iterator[Callable[[Sequence[RunRes
 
 def _talks(exam: Exam[Any], models: Sequence[object]) -> bool:
     """Whether a person is asked on the way, whom a progress bar would write into the lines."""
-    from sightline.models.registry import is_person
+    from sightline.models.specs import is_person
 
     operator = getattr(exam, "operator", "")
     return operator in ("terminal", "person", "web") or any(isinstance(m, str) and is_person(m) for m in models)
