@@ -177,6 +177,34 @@ def test_a_real_model_behind_the_server_takes_the_exams(
         assert set(there.records.rows["answer"]) <= {None, "unknown"}
 
 
+@pytest.mark.long
+def test_a_real_model_behind_the_server_is_asked_in_other_words(
+    server: ChatServer, tiny_vlm: Path, scenes: Dataset, tmp_path: Path
+) -> None:
+    """Reworded, reordered and swapped prompts reach the model, and what it says of them is held together."""
+    from sightline.models.adapters.prompt_variants import reordered, reworded
+    from sightline.models.adapters.vlm import VisionLanguage
+
+    server.answer = VisionLanguage(tiny_vlm, decide="generate", max_new_tokens=2)
+    spec = f"openai:tiny{FAST},max_completion_tokens=2,cache=false"
+    kinds = ["paraphrase", "circular", "swap"]
+    for name, exam in (("relations", RelationsExam()), ("predicates", PredicatesExam())):
+        server.seen.clear()
+        (result,) = examine(spec, scenes, exam, out=tmp_path / name, limit=1, baselines=False, vary=kinds)
+        texts = [body["messages"][0]["content"][1]["text"] for body in server.seen]
+        as_is = texts[: len(texts) // 4]
+        assert texts[len(as_is) : 2 * len(as_is)] == [reworded(text) for text in as_is]
+        assert texts[2 * len(as_is) : 3 * len(as_is)] == [reordered(text) for text in as_is]
+        assert len(texts) == 4 * len(as_is)
+        assert {kind: of.reason for kind, of in result.varied.kinds.items()} == dict.fromkeys(kinds, "")
+        for of in result.varied.kinds.values():
+            assert of.judgements == result.records.rows.filter(result.records.rows["right"].is_not_null()).height
+            assert of.consistency is not None
+            assert 0 <= of.consistency.value <= 1
+    swapped = set(texts[3 * len(as_is) :])
+    assert any("fits_inside: the second object is hollow" in text for text in swapped)
+
+
 def test_what_is_sent(server: ChatServer, asked: Any) -> None:
     spec = "openai:org/eye,temperature=0.5,max_completion_tokens=9,enable_thinking=false,extra.top_p=0.9"
     model: Any = load(f"{spec},extra.chat_template_kwargs.style=short,extra.reasoning_effort=low")
