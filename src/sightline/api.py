@@ -325,10 +325,11 @@ def _usage_notes(result: RunResult, kinds: Sequence[str]) -> Iterator[str]:
     for run in (result.run, *varied.values()):
         for key, value in (run.manifest.get("usage") or {}).items():
             used[key] = used.get(key, 0) + value
+    kept = int(used.get("cached", 0))
     if used:
         counts = [
             counted(int(used.get("requests", 0)), "request"),
-            f"{counted(int(used.get('cached', 0)), 'reply', 'replies')} kept from before",
+            *([f"{counted(kept, 'reply', 'replies')} kept from before"] if kept else []),
             f"{counted(int(used.get('tokens_in', 0)), 'token')} read",
             f"{counted(int(used.get('tokens_out', 0)), 'token')} written",
             f"{counted(int(used.get('unparsed', 0)), 'reply', 'replies')} that could not be read",
