@@ -287,7 +287,7 @@ def run_models(
     else:
         asked = {}
         for key, who in everyone.items():
-            said = None if announce is None else partial(_announce, announce, who.name)
+            said = None if announce is None else partial(_announce, announce, f"{who.name}, {exam.name}")
             bounds = how | {"budget": budget, "announce": said}
             asked[key] = _run_one(exam, who, opened, folders[key], show, bounds, kinds[key])
     short = {key: name for name, key in rivals.items() if not everyone[key].called}

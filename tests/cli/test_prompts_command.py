@@ -98,7 +98,7 @@ def test_samples_and_budget_on_the_command_line(cli: Cli, generated: Path, tmp_p
     }
     printed = cli(*words, "--out", tmp_path / "runs", "--samples", 3, "--limit", 1).out
     assert "answers drawn several times, 95 % interval by scene" in printed
-    assert "two samples agree" in printed
+    assert "two alike" in printed
     other = cli(*words, "--out", tmp_path / "runs", "--limit", 1, "--json").json
     assert Path(other["run"]) != run.folder  # one answer is another run than three
     assert cli(*words, "--out", tmp_path / "runs", "--budget", "5", "--limit", 1).code == 0  # it counts no requests

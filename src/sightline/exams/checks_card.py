@@ -114,7 +114,7 @@ def _charts(result: RunResult, card: CardContext) -> FigureRow:
             domain=(0.0, 100.0),
         )
         figures.append(Figure(f"{title}, {result.name}", drawn))
-    marks = (("", f"· in per cent of single judgements, with 95 % intervals by {card.exam.unit}"),)
+    marks = (("", f"In per cent of single judgements, with 95 % intervals by {card.exam.unit}"),)
     return FigureRow("", tuple(figures), key=marks)
 
 
@@ -165,7 +165,8 @@ def _judgements(card: CardContext) -> Iterator[Section]:
     drawn = [r for r in card.main if r.scores.at(CHECKS, "samples", "single") is not None]
     if drawn:
         keys = [("samples", key) for key in ("single", "majority", "worst", "best", "agreement")]
-        content.append(_table(card, drawn, _below(drawn, keys), "Answers drawn several times"))
+        table = _table(card, drawn, _below(drawn, keys), "Answers drawn several times")
+        content.append(replace(table, groups=(("right", len(keys) - 1), ("", 1))))
         text.extend(_drawn_words(result) for result in drawn)
     if content:
         yield Section("judgements", "Single judgements", tuple(text), tuple(content), folded=not (sure or drawn))

@@ -6,6 +6,7 @@ They stand in the JSON of scores under ``checks`` and in one section of the repo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -32,11 +33,11 @@ _YES_NO: Final = frozenset({"yes", "no"})
 _MOST_WORDS: Final = 16
 """Different true answers above which they are no options to choose from."""
 _SAMPLE_WORDS: Final = {
-    "single": "right, single answers",
-    "majority": "right, majority of the samples",
-    "worst": "right in every sample",
-    "best": "right in one sample or more",
-    "agreement": "two samples agree",
+    "single": "single answers",
+    "majority": "their majority",
+    "worst": "all of them",
+    "best": "one or more",
+    "agreement": "two alike",
 }
 
 Figures = dict[Name, Interval]
@@ -108,7 +109,7 @@ def _beyond_chance(exam: Exam[Any], rows: pl.DataFrame, how: dict[str, Any]) -> 
         "kappa": "Cohen's κ",
         "yes_ratio": "answers that are yes",
     }
-    found = intervals(counts, statistic, proportion=False, **how)
+    found = [one.within(-math.inf, 1.0) for one in intervals(counts, statistic, proportion=False, **how)]
     shares = intervals(counts, lambda t: statistic(t)[:, [0, 6]], **how)
     found[0], found[6] = shares
     figures = {_name(key, label=label): value for (key, label), value in zip(labels.items(), found, strict=True)}
@@ -207,5 +208,6 @@ def sample_table(runs: Mapping[str, tuple[Mapping[Name, Interval], Mapping[str, 
     if not rows:
         return None
     note = f"Standard error of single answers, in points: {'; '.join(errors)}." if errors else ""
-    columns = ("model", *(words.removeprefix("right, ") for words in _SAMPLE_WORDS.values()))
-    return Table(f"answers drawn several times, 95 % interval by {unit}", columns, tuple(rows), note=note)
+    columns, groups = ("model", *_SAMPLE_WORDS.values()), (("right", len(_SAMPLE_WORDS) - 1), ("", 1))
+    title = f"answers drawn several times, 95 % interval by {unit}"
+    return Table(title, columns, tuple(rows), groups, note)
