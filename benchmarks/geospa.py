@@ -453,7 +453,8 @@ def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
     from sightline.training.sornet.task import SornetTask
     from sightline.worlds import load_world
 
-    chosen = {"steps": 160, "warmup": 20} | ({"batch": args.batch} if args.batch else {})
+    steps = args.steps or 160
+    chosen = {"steps": steps, "warmup": steps // 8} | ({"batch": args.batch} if args.batch else {})
     plan = SornetPlan(**{**PLANS["base"].settings, **chosen}, views=VIEWS)
     world, size = load_world("geospa/train"), plan.batch
     scenes = PlacedScenes(world, VIEWS, seed=plan.seed, size=size, batches=plan.steps, crowded=plan.crowded)
@@ -461,7 +462,7 @@ def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
     if uses > 1:
         source = FewScenes(source, 8 * size, len(VIEWS), batch=size, seed=plan.seed, fresh=uses)
     folder = args.out / f"whole-way-{uses}-{time.time():.0f}"
-    _, done = fit(SornetTask(plan, source), folder, log_every=80, save_every=10**9)
+    _, done = fit(SornetTask(plan, source), folder, log_every=steps // 2, save_every=10**9)
     return {
         "size": "base",
         "views": "1 or 2",
@@ -538,7 +539,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--weights", type=Path, help="examine: the checkpoint")
     parser.add_argument("--glances", type=int, help="examine: at a scene, instead of the plan's")
-    parser.add_argument("--steps", type=int)
+    parser.add_argument("--steps", type=int, help="of throughput with drawing the second half is timed")
     parser.add_argument("--deadline", type=float, help="choose the steps so that all is done after so many seconds")
     parser.add_argument("--more", type=float, default=0.0, help="seconds of training that further calls will add")
     parser.add_argument("--scenes", type=int, default=SCENES, help="scenes a split")

@@ -1,15 +1,13 @@
 """Relations networks trained and examined: cues added one by one, settings learned from, networks that look.
 
-    python benchmarks/relations_nets.py labels --out DIR                    # blind rows, on the real 2.5VRD labels
-    python benchmarks/relations_nets.py world --out DIR --world room        # rows with pixels, on generated scenes
-    python benchmarks/relations_nets.py world --toy --out DIR               # the same at toy size, on a CPU
-    python benchmarks/relations_nets.py … --only drnet --deadline 570        # some rows; go on in another call
+    python benchmarks/relations_nets.py labels --out DIR                     # blind rows, on the real 2.5VRD labels
+    python benchmarks/relations_nets.py world --nets DIR/nets --out OUT      # rows with pixels, on generated scenes
+    python benchmarks/relations_nets.py … --only drnet --deadline 570         # some rows; go on in another call
 
-A row that is done stands in DIR/NAME.json and is not run again; a training that the deadline cuts short goes on in
-the next call. ``labels`` learns from validation and is examined on test (SIGHTLINE_DATA, else ../shared/data);
-``world`` generates scenes with pictures, depth and pairs across scenes, test scenes by another seed. Cue A needs
-``--backbone`` (a checkpoint, or torchvision's MobileNetV2), cue D the depth network ``--depth`` (ONNX); rows that
-need what is not given are left out and named. Pictures a second of a training are in its row.
+A row that is done stands in OUT/NAME.json and is not run again; a training that the deadline cuts short goes on in
+the next call. ``labels`` learns from validation and is examined on test (SIGHTLINE_DATA, else ../shared/data).
+``world`` examines what benchmarks/relations_card.py taught, on scenes of the same worlds by another seed, in given
+and in detected boxes; cue D needs the depth network (``--depth``), cue A takes the detector among the networks.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +35,8 @@ from sightline.models import candidate
 from sightline.plain import plain
 from sightline.store import Dataset
 from sightline.training.fit import Fitted, fit
-from sightline.training.relations.seen import SeenTask
-from sightline.training.relations.setup import RelationsOptions, plan_of, seen_plan, seen_source, source_of
+from sightline.training.relations.options import RelationsOptions, plan_of
+from sightline.training.relations.setup import source_of
 from sightline.training.relations.task import RelationsTask
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,65 +45,39 @@ SUBTASKS = ("within_image/depth", "within_image/occlusion", "across_images/depth
 TEST_SEED = 1_000_003
 
 
-@dataclass(frozen=True)
-class Row:
-    """One network: options of its training, and which of the given files it needs."""
-
-    options: dict[str, Any] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
-
-
-LABELS = {
-    "boxes": Row({"cues": "b"}),
-    "boxes-classes": Row({"cues": "bc"}),
-    "within": Row({"study": "within"}),
-    "across": Row({"study": "across"}),
-    "ordered": Row({"model": "consistent"}),
-    "paper-boxes": Row({"cues": "b", "paper": True}),
-    "paper": Row({"paper": True}),
+LABELS: dict[str, dict[str, Any]] = {
+    "boxes": {"cues": "b"},
+    "boxes-classes": {"cues": "bc"},
+    "within": {"study": "within"},
+    "across": {"study": "across"},
+    "ordered": {"model": "consistent"},
+    "paper-boxes": {"cues": "b", "paper": True},
+    "paper": {"paper": True},
 }
-WORLD = {
-    **{name: LABELS[name] for name in ("boxes", "boxes-classes", "ordered", "paper")},
-    "boxes-depth": Row({"cues": "bd"}, ("depth",)),
-    "boxes-appearance": Row({"cues": "ba"}, ("backbone",)),
-    "all-cues": Row({"cues": "bcda"}, ("depth", "backbone")),
-    "paper-all-cues": Row({"cues": "bcda", "paper": True}, ("depth", "backbone")),
-    "vipcnn": Row({"model": "vipcnn", "study": "within"}),
-    "pprfcn": Row({"model": "pprfcn", "study": "within"}),
-    "drnet": Row({"model": "drnet"}),
-    "drnet-within": Row({"model": "drnet", "study": "within"}),
-    "drnet-across": Row({"model": "drnet", "study": "across"}),
-    "vtranse": Row({"model": "vtranse"}),
-}
+BASELINES = ("bottom_edge", "location", "size", "class_prior")
+"""Rules beside the networks on generated scenes."""
+DETECTED = ("vipcnn", "pprfcn", "drnet", "vtranse", "paper-all-cues", "all-cues", "boxes-classes")
+"""Networks that are also asked in the boxes of the detector, as in the paper's Table 5."""
 
 
-def trained(options: RelationsOptions, folder: Path, seconds: float, toy: bool) -> Fitted:
+def trained(options: RelationsOptions, folder: Path, seconds: float) -> Fitted:
     """Train, or go on with, one network."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    task: Any
-    if options.looks:
-        plan = seen_plan(options, device)
-        plan = replace(plan, width=4, side=64, batch=2) if toy else plan
-        task = SeenTask(plan, seen_source(options, plan))
-    else:
-        blind = plan_of(options)
-        task = RelationsTask(blind, source_of(options, blind))
-    return fit(task, folder, seconds=seconds, device=device)[1]
+    plan = plan_of(options)
+    return fit(RelationsTask(plan, source_of(options, plan)), folder, seconds=seconds, device=device)[1]
 
 
-def spec_of(weights: Path, options: RelationsOptions) -> str:
+def spec_of(nets: Path, name: str, cues: str, depth: Path | None) -> str:
     """The checkpoint as a spec, with the sources of its cues."""
-    sources = {"depth": options.depth, "backbone": options.backbone}
-    given = ",".join(f"{name}={path}" for name, path in sources.items() if path is not None)
-    return f"{weights}:{given}" if given else str(weights)
+    given = [f"depth={depth}"] if "d" in cues else []
+    given += [f"backbone={nets / 'detector.safetensors'}"] if "a" in cues else []
+    return f"{nets / name}.safetensors" + (f":{','.join(given)}" if given else "")
 
 
 def scored(spec: str, data: Dataset, exam: RelationsExam, folder: Path) -> dict[str, Any]:
     """Scores of a network by the paper's protocol: F1 by sub-task and label, difficulty, laws, misleading cues."""
     records = run_exam(exam, candidate(spec), data, folder).read()
     found = score_records(replace(exam, protocol="paper"), records, lambda: data)
-    tables = exam.tables(data)
-    marks = mark_pairs(records.rows, tables)
     row: dict[str, Any] = {"f1": {}, "labels": {}, "counter": {}}
     for task in SUBTASKS:
         row["f1"][task] = plain(found.at("subtasks", task, "micro", "all", "f1"))
@@ -113,6 +85,10 @@ def scored(spec: str, data: Dataset, exam: RelationsExam, folder: Path) -> dict[
         labels = {name: found.at("subtasks", task, "micro", name, "f1") for name in names}
         row["labels"][task] = {name: plain(f1) for name, f1 in labels.items() if f1 is not None}
     row["average"] = plain(found.at("average"))
+    if exam.boxes != "truth":
+        return row
+    tables = exam.tables(data)
+    marks = mark_pairs(records.rows, tables)
     row["difficulty"] = plain(by_difficulty(marks, protocol=Protocol.PAPER).f1)
     for setting in tables:
         counter = counter_heuristic(marks[setting, "depth"])
@@ -123,65 +99,103 @@ def scored(spec: str, data: Dataset, exam: RelationsExam, folder: Path) -> dict[
     return row
 
 
-def rows_of(wanted: argparse.Namespace) -> Iterator[tuple[str, RelationsOptions, Dataset, RelationsExam]]:
-    """Name, options, test data and exam of every row that can be run."""
-    given = {"depth": wanted.depth, "backbone": wanted.backbone}
-    rows = LABELS if wanted.on == "labels" else WORLD
-    train, test = (None, None) if wanted.on == "labels" else _generated(wanted)
-    for name, row in rows.items():
-        if wanted.only and name not in wanted.only.split(","):
-            continue
-        if missing := [need for need in row.needs if given[need] is None]:
-            print(f"{name}: left out, since it needs --{' and --'.join(missing)}")
-            continue
-        cut = {"steps": wanted.steps} if wanted.steps else {"steps": 3} if wanted.toy else {}
-        source = {"data": DATA if train is None else train.path}
-        options = RelationsOptions(**source, **row.options, **cut, **{need: given[need] for need in row.needs})
-        within = options.model in ("vipcnn", "pprfcn")
-        exam = RelationsExam(settings=("within_image",)) if within else RelationsExam()
-        yield name, options, sightline.open(DATA) if test is None else test, exam
-
-
-def _generated(wanted: argparse.Namespace) -> tuple[Dataset, Dataset]:
-    """Scenes to learn from and scenes to be asked about, with pictures and pairs across scenes."""
-    scenes, asked = (8, 4) if wanted.toy else (wanted.scenes, max(2, wanted.scenes // 10))
-    how: dict[str, Any] = {"pairs": True, "image_format": "jpeg:92", "workers": 0 if wanted.toy else None}
-    how |= {"size": "96x64"} if wanted.toy else {}
-    train = generate(wanted.world, wanted.out / "train", scenes=scenes, **how)
-    return train, generate(wanted.world, wanted.out / "test", scenes=asked, seed=TEST_SEED, **how)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("on", choices=("labels", "world"))
-    parser.add_argument("--out", type=Path, required=True, help="folder of trainings, runs and results")
-    parser.add_argument("--only", default="", help="names of rows, with commas between")
-    parser.add_argument("--world", default="room", help="whose scenes are generated")
-    parser.add_argument("--scenes", type=int, default=4000, help="scenes to learn from")
-    parser.add_argument("--steps", type=int, default=0, help="instead of each plan's own")
-    parser.add_argument("--depth", type=Path, help="ONNX depth network, or folder of depth maps")
-    parser.add_argument("--backbone", type=Path, help="checkpoint of a classifier, or torchvision's MobileNetV2")
-    parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds this call may take")
-    parser.add_argument("--toy", action="store_true", help="a few small scenes and three steps")
-    wanted = parser.parse_args()
-    began = time.monotonic()
-    wanted.out.mkdir(parents=True, exist_ok=True)
-    for name, options, data, exam in rows_of(wanted):
+def labels(wanted: argparse.Namespace, began: float) -> None:
+    """Learn from the real labels of validation, be examined on those of test."""
+    for name, row in LABELS.items():
         file = wanted.out / f"{name}.json"
         left = wanted.deadline - (time.monotonic() - began)
-        if file.exists() or left <= 0:
+        if (wanted.only and name not in wanted.only.split(",")) or file.exists() or left <= 0:
             continue
-        fitted = trained(options, wanted.out / f"net-{name}", left, wanted.toy)
+        options = RelationsOptions(data=DATA, steps=wanted.steps or None, **row)
+        fitted = trained(options, wanted.out / f"net-{name}", left)
         if fitted.steps < fitted.planned:
             print(f"{name}: {fitted.steps:,} of {fitted.planned:,} steps; the same command goes on")
             return
-        row = scored(spec_of(fitted.weights, options), data, exam, wanted.out / f"run-{name}")
+        found = scored(str(fitted.weights), sightline.open(DATA), RelationsExam(), wanted.out / f"run-{name}")
         speed = {key: value for key, value in fitted.last.items() if key.endswith("_per_s")}
         how = plain({key: getattr(options, key) for key in ("model", "paper", "cues", "study")})
-        row = {"name": name, **how, "steps": fitted.steps, "seconds": fitted.seconds, **speed, **row}
-        atomic_write(file, (json.dumps(row, indent=1) + "\n").encode())
-        average = row["average"]["value"] if row["average"] else None
-        print(f"{name}: average F1 {average}, {fitted.seconds:.0f} s", flush=True)
+        whole = {"name": name, **how, "steps": fitted.steps, "seconds": fitted.seconds, **speed, **found}
+        written(file, whole, f"{fitted.seconds:.0f} s")
+
+
+def taught(wanted: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Name, facts and spec of every network of a folder that relates; baselines at the end."""
+    for file in sorted(wanted.nets.glob("*.json")):
+        facts = json.loads(file.read_text())
+        if file.stem in ("speed", "detector") or (wanted.only and file.stem not in wanted.only.split(",")):
+            continue
+        cues = facts.get("cues", "bc")
+        if "d" in cues and wanted.depth is None:
+            print(f"{file.stem}: left out, since it needs --depth")
+            continue
+        yield file.stem, facts, spec_of(wanted.nets, file.stem, cues, wanted.depth)
+    for name in BASELINES:
+        if not wanted.only or name in wanted.only.split(","):
+            yield name, {}, name
+
+
+def exam_for(facts: dict[str, Any], **how: Any) -> RelationsExam:
+    """Within an image alone for networks that look at the box around both objects."""
+    within = facts.get("model") in ("vipcnn", "pprfcn")
+    return RelationsExam(settings=("within_image",), **how) if within else RelationsExam(**how)
+
+
+def world(wanted: argparse.Namespace, began: float) -> None:
+    """Examine what was taught on generated scenes, on scenes of another seed."""
+    worlds = json.loads((wanted.nets / "detector.json").read_text())["source"]["worlds"]
+    how: dict[str, Any] = {"pairs": True, "image_format": "jpeg:92", "workers": None}
+    how |= {"size": wanted.size} if wanted.size else {}
+    tests = {}
+    for name in worlds:
+        folder = wanted.out / f"test-{name.replace('/', '-')}"
+        tests[name] = generate(name, folder, scenes=wanted.scenes, seed=TEST_SEED, **how)
+    detector = wanted.nets / "detector.safetensors"
+    for name, facts, spec in taught(wanted):
+        file = wanted.out / f"{name}.json"
+        if file.exists():
+            continue
+        found: dict[str, Any] = {}
+        for tested, data in tests.items():
+            for boxes in ("truth", *(("detected",) if name in DETECTED else ())):
+                if time.monotonic() - began > wanted.deadline:
+                    return
+                given = spec if boxes == "truth" else f"{spec}+{detector}"
+                exam = exam_for(facts, boxes=boxes)
+                run = wanted.out / f"run-{name}-{tested.replace('/', '-')}-{boxes}"
+                found.setdefault(boxes, {})[tested] = scored(given, data, exam, run)
+        kept = {key: facts[key] for key in ("model", "paper", "cues", "study", "seconds") if key in facts}
+        written(file, {"name": name, **kept, "on": found}, f"on {', '.join(tests)}")
+    file = wanted.out / "perfect.json"
+    if not file.exists() and time.monotonic() - began < wanted.deadline:
+        exam, perfect = RelationsExam(boxes="perfect"), dict[str, Any]()
+        for tested, data in tests.items():
+            run = wanted.out / f"run-perfect-{tested.replace('/', '-')}"
+            perfect[tested] = scored(str(detector), data, exam, run)
+        written(file, {"name": "perfect", "on": {"perfect": perfect}}, "perfect predicates in detected boxes")
+
+
+def written(file: Path, row: dict[str, Any], about: str) -> None:
+    """Write a row and tell of it."""
+    atomic_write(file, (json.dumps(row, indent=1) + "\n").encode())
+    print(f"{row['name']}: {about}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("on", choices=("labels", "world"))
+    parser.add_argument("--out", type=Path, required=True, help="folder of trainings, runs and results")
+    parser.add_argument("--nets", type=Path, help="folder of networks that relations_card.py taught")
+    parser.add_argument("--only", default="", help="names of rows, with commas between")
+    parser.add_argument("--scenes", type=int, default=400, help="scenes of each world to be asked about")
+    parser.add_argument("--size", default="", help="of their pictures, instead of the world's own; for trials")
+    parser.add_argument("--steps", type=int, default=0, help="instead of each plan's own")
+    parser.add_argument("--depth", type=Path, help="ONNX depth network, for cue D")
+    parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds this call may take")
+    wanted = parser.parse_args()
+    if wanted.on != "labels" and wanted.nets is None:
+        parser.error("--nets is needed: the folder of networks that relations_card.py taught")
+    wanted.out.mkdir(parents=True, exist_ok=True)
+    {"labels": labels, "world": world}[wanted.on](wanted, time.monotonic())
 
 
 if __name__ == "__main__":

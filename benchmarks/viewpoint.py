@@ -27,9 +27,9 @@ import torch
 
 from sightline.files import atomic_write
 from sightline.geometry import azimuth_bins
-from sightline.models.dpm.detector import distance_transform
-from sightline.models.dpm.filters import Dpm, joined
-from sightline.models.dpm.hog import hog
+from sightline.models.dpm.detector import FilterBank
+from sightline.models.dpm.filters import Dpm, DpmConfig, FilterShape, MixtureComponent, joined
+from sightline.models.dpm.hog import pyramid
 from sightline.models.dpm.model import DpmModel
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint, model_loader
 from sightline.scenes import View
@@ -211,10 +211,10 @@ def plan_of(args: argparse.Namespace, name: str, category: str) -> DpmPlan:
 def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[str, str], bool, float]:
     """Train one class of one model: (task, whether it is finished, processor seconds)."""
     name, category = task
-    torch.set_num_threads(1)
+    compute_alone()
     if ("train", args.out) not in _KEPT:
         _KEPT["train", args.out] = training_pictures(*pictures_of(args, "train", args.images))
-        _KEPT["store", args.out] = FeatureStore(args.device)
+        _KEPT["store", args.out] = FeatureStore(args.train_device)
     left = args.until - time.time() + time.monotonic()
 
     def check(*_: object) -> None:
@@ -228,7 +228,7 @@ def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[st
             _KEPT["train", args.out],
             folder,
             source={"world": "cad/train", "size": list(args.size), "classes": list(args.shown)},
-            device=args.device,
+            device=args.train_device,
             store=_KEPT["store", args.out],
             until=left - 20.0,
             progress=check,
@@ -238,16 +238,24 @@ def train_one(task: tuple[str, str], args: argparse.Namespace) -> tuple[tuple[st
     return task, made.finished, made.cpu_seconds
 
 
+def compute_alone() -> None:
+    """Compute in this process with one thread, and on a card as exactly as on the CPU."""
+    torch.set_num_threads(1)
+    torch.backends.cudnn.allow_tf32 = False
+
+
 def compile_kernels() -> None:
     """Let numba compile what trains and finds, once, before there are many processes."""
-    hog(torch.zeros(3, 8, 8))
-    distance_transform(torch.zeros(1, 2, 2), torch.ones(1, 4))
+    part = FilterShape(4, 4, ((0, 0),))
+    bank = FilterBank(Dpm(DpmConfig("dpm", 0, (part,), (MixtureComponent("", 0),))))
+    list(bank.scores(pyramid(np.zeros((40, 40, 3), np.uint8), [1.0])))
     solve([Constraint((0,), 1.0, ((0, np.ones(2, np.float32)),))], 2, 1.0)
 
 
 def train_all(args: argparse.Namespace) -> dict[str, float]:
     """Train what is missing; processor seconds of each model."""
-    tasks = [(name, category) for category in args.classes for name in models_of(args)]
+    tasks = [(name, category) for name in models_of(args) for category in args.classes]
+    tasks.sort(key=lambda task: (-models_of(args)[task[0]][1], models_of(args)[task[0]][0]))  # the longest first
     if args.bottle_without_views:
         tasks = [(name, category) for name, category in tasks if category != BOTTLE or name == "dpm"]
     seconds: dict[str, float] = dict.fromkeys(models_of(args), 0.0)
@@ -255,7 +263,12 @@ def train_all(args: argparse.Namespace) -> dict[str, float]:
     if args.jobs > 1:
         compile_kernels()
         with ProcessPoolExecutor(args.jobs, mp_context=get_context("spawn")) as pool:
-            results = [done.result() for done in as_completed([pool.submit(work, task) for task in tasks])]
+            results = []
+            for done in as_completed([pool.submit(work, task) for task in tasks]):
+                results.append(done.result())
+                if len(results) % 10 == 0:
+                    trained = sum(whole for _, whole, _ in results)
+                    say(f"{trained} of {len(tasks)} trained, {sum(cpu for *_, cpu in results):,.0f} CPU s so far")
     else:
         results = []
         for task in tasks:
@@ -268,7 +281,7 @@ def train_all(args: argparse.Namespace) -> dict[str, float]:
         raise StoppedError
     for name in models_of(args):
         file = args.out / "models" / f"{name}.safetensors"
-        mine = [category for task, category in tasks if task == name]
+        mine = [category for category in args.classes if (name, category) in tasks]
         nets = [load_checkpoint(args.out / "models" / name / c / "boxes.safetensors", Dpm) for c in mine]
         facts = {"classes": {c: net.facts for c, net in zip(mine, nets, strict=True)}, "world": "cad/train"}
         atomic_write(file, dump_checkpoint(joined([net.net for net in nets]), facts))
@@ -281,7 +294,7 @@ def train_all(args: argparse.Namespace) -> dict[str, float]:
 def detectors(args: argparse.Namespace) -> dict[str, Any]:
     """The models by name, ready to look."""
     if "detectors" not in _KEPT:
-        torch.set_num_threads(1)
+        compute_alone()
         made: dict[str, Any] = {}
         for name in models_of(args):
             net, facts = load_checkpoint(args.out / "models" / f"{name}.safetensors", Dpm)
@@ -435,7 +448,8 @@ def settings(args: argparse.Namespace, val: int) -> str:
         f"at most {plan['negatives']} pictures without the class ({learned}), roots about {plan['cells']} cells, "
         f"{plan['parts']} parts, {plan['root_rounds']} round with roots alone, {plan['rounds']} with parts, "
         f"{plan['mining']} search(es) for hard negatives in each, C {plan['cost']:g}, {plan['interval']} scales an "
-        f"octave. Device: {args.device}{', seconds are those of one core' if args.device == 'cpu' else ''}. "
+        f"octave. Taught on: {args.train_device}. Seconds a picture: "
+        f"{'of one core' if args.device == 'cpu' else f'while {args.jobs} processes share a card'}. "
         "AVP has as many sections as the model; *commonest view*: mean AVP of the "
         "same boxes if every one has the commonest section of its class in the training pictures. AVP of the "
         "network: 8 views."
@@ -490,10 +504,11 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--mining", type=int, default=2)
-    parser.add_argument("--cost", type=float, default=0.002)
+    parser.add_argument("--cost", type=float, default=0.01)
     parser.add_argument("--interval", type=int, default=5)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that draw and train")
+    parser.add_argument("--train-device", choices=("cpu", "cuda"), help="where is taught, by default the same")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that draw, train and look for objects")
     parser.add_argument(
         "--deadline", type=float, default=0.0, help="stop after so many seconds; run again to go on"
     )
@@ -509,8 +524,8 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     args.until = BEGUN + args.deadline if args.deadline else float("inf")
     args.shown = args.shown or args.classes
+    args.train_device = args.train_device or args.device
     args.found = args.out / "detections" / "-".join(args.classes)
-    torch.backends.cudnn.allow_tf32 = False  # scores are to be those of the features
     if unknown := [name for name in (*args.classes, *args.shown) if name not in CLASSES]:
         parser.error(f"no class {unknown[0]!r}; there are {', '.join(CLASSES)}")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

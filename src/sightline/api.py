@@ -309,12 +309,24 @@ def run_models(
     baseline_results = {name: results[key] for name, key in rivals.items()}
     chosen = tuple(results[s] for s in dict.fromkeys(wanted))
     unvaried = variation_notes({results[key].name: results[key].varied for key in wanted})
-    used = (note for key, result in results.items() for note in _usage_notes(result, kinds[key]))
+    used = (
+        note
+        for key, result in results.items()
+        for note in (*_class_notes(result), *_usage_notes(result, kinds[key]))
+    )
     return ExamResults(exam, chosen, baseline_results, shared, (*entrants.notes, *unvaried, *used))
 
 
 def _announce(announce: Callable[[str], None], name: str, words: str) -> None:
     announce(f"{name}: {words}")
+
+
+def _class_notes(result: RunResult) -> Iterator[str]:
+    """How many of the classes that were asked about a trained model had not learned."""
+    facts = result.run.manifest.get("model") or {}
+    if facts.get("unknown_classes"):
+        classes = counted(facts["classes"], "class", "classes")
+        yield f"{result.name}: of {classes} asked about it learned {facts['classes'] - facts['unknown_classes']}"
 
 
 def _usage_notes(result: RunResult, kinds: Sequence[str]) -> Iterator[str]:

@@ -574,3 +574,50 @@ def test_options_of_relations_networks_are_not_for_others(cli: Any, tmp_path: Pa
     refused = cli("train", "sornet", "--world", "geospa/train", "--cues", "bc", "--out", tmp_path / "t")
     assert refused.code == 2
     assert "--cues is not for sightline train sornet" in refused.err
+
+
+def test_a_detector_of_two_worlds(
+    cli: Any, small_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {"widths": (8, 8, 16, 16), "depths": (1, 1, 1, 1), "neck": 8, "hidden": 8, "side": 64}
+    monkeypatch.setattr(viewpoint, "SIZES", {"tiny": small})
+    other = tmp_path / "other.yaml"
+    other.write_text("extends: geospa/diverse\nresolution: [64, 96]\n")
+    words = ("train", "detector", "--world", small_world, "--world", other, "--scenes", 3)
+    made = cli(*words, "--out", tmp_path / "t", *SMALL)
+    assert made.code == 0, made.err
+    weights = tmp_path / "t" / "viewnet.safetensors"
+    assert made.out.startswith(f"{weights}: 3 steps, loss ")
+    assert f"sightline exam relations --boxes detected --data DIR --model blind_mlp+{weights}" in made.err
+    told = json.loads((tmp_path / "t" / "plan.json").read_text())
+    assert told["plan"]["viewpoints"] is False
+    assert list(told["source"]["worlds"].values()) == [4, 4]  # scenes go two by two
+    again = cli(*words, "--out", tmp_path / "t", *SMALL, "--json")
+    assert (again.json["steps"], again.json["planned"]) == (3, 3)
+    assert 0.0 <= again.json["last"]["right"] <= 1.0
+    longer = cli(*words, "--out", tmp_path / "t", *SMALL, "--seed", 1)
+    assert (longer.code, "holds another training" in longer.err) == (2, True)
+    data = tmp_path / "data"
+    assert cli("generate", small_world, "--out", data, "--scenes", 2, "--pairs").code == 0
+    model = f"blind_mlp+{weights}"
+    exam = ("exam", "relations", "--data", data, "--model", model, "--boxes", "detected", "--out", tmp_path / "r")
+    sat = cli(*exam, "--no-baselines")
+    assert sat.code == 0, sat.err
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ((), "sightline train detector needs --world"),
+        (("--world", "geospa/train", "--data", "d"), "--data is not for sightline train detector"),
+        (("--world", "geospa/trian"), "did you mean"),
+        (("--world", "geospa/train", "--scenes", "0"), "--scenes is at least 1"),
+        (("--world", "geospa/train", "--model", "mlp"), "--model is not for sightline train detector"),
+        (("--world", "geospa/train", "--size", "paper"), "a ViewNet's size is tiny, base, large, not paper"),
+    ],
+)
+def test_refused_detectors(cli: Any, tmp_path: Path, more: tuple[str, ...], problem: str) -> None:
+    refused = cli("train", "detector", "--out", tmp_path / "t", "--device", "cpu", *more)
+    assert refused.code == 2
+    assert problem in refused.err
+    assert not (tmp_path / "t").exists()

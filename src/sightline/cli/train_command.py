@@ -30,7 +30,7 @@ from sightline.plain import plain
 
 if TYPE_CHECKING:
     from sightline.training.plan import TrainingTask
-    from sightline.training.relations.setup import RelationsOptions
+    from sightline.training.relations.options import RelationsOptions
     from sightline.training.sornet.finetune import Curve
     from sightline.training.sornet.setup import SornetOptions
     from sightline.training.viewpoint.setup import ViewNetOptions
@@ -43,10 +43,10 @@ _CURVE_RESUME = "with what is not learned yet, at its last state or, where none 
 
 def command(
     what: Annotated[
-        Literal["sornet", "curve", "viewpoint", "relations"],
+        Literal["sornet", "curve", "viewpoint", "detector", "relations"],
         typer.Argument(
             help="A SORNet; the curve of a checkpoint fine-tuned on few scenes; a ViewNet, for detection and "
-            "viewpoint; or a network that relates two objects."
+            "viewpoint; a detector of any world's classes; or a network that relates two objects."
         ),
     ],
     to: Annotated[
@@ -59,7 +59,7 @@ def command(
         list[str] | None,
         typer.Option(
             help="Train on scenes of this world, drawn while training goes on; of several in turn, of one named "
-            "twice two times. A ViewNet learns from one, by default cad/train."
+            "twice two times. A ViewNet learns from one, by default cad/train; a detector from all scenes of all."
         ),
     ] = None,
     data: Annotated[
@@ -108,7 +108,8 @@ def command(
         str | None,
         typer.Option(
             help=f"Curve: scenes of each point; by default {_FEW}. Viewpoint: scenes that are drawn once and kept, "
-            "0 draws each for one use; by default 2000 on a CPU, 0 on a card."
+            "0 draws each for one use; by default 2000 on a CPU, 0 on a card. Detector: scenes of each world, "
+            "by default 2000."
         ),
     ] = None,
     held_out: Annotated[int | None, typer.Option(min=1, help="Curve: scenes to ask about; by default 500.")] = None,
@@ -148,11 +149,13 @@ def command(
     ] = None,
     backbone: Annotated[
         Path | None,
-        typer.Option(help="Relations, cue a: checkpoint of a classifier, or torchvision's MobileNetV2 (.pth)."),
+        typer.Option(
+            help="Relations, cue a: checkpoint of a detector or classifier, or torchvision's MobileNetV2 (.pth)."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Train a SORNet, a ViewNet or a relations network on a world or a stored dataset. Run again, it goes on."""
+    """Train a network of ours on worlds or a stored dataset. Run again, it goes on where it was stopped."""
     for package in ("torch", "safetensors", "lightning"):
         if find_spec(package) is None:
             raise MissingExtraError(package, extra="train")
@@ -169,7 +172,7 @@ def command(
         _refuse(foreign, what)
         if world is not None and len(world) > 1:
             raise ConfigError("sightline train relations takes one --world")
-        from sightline.training.relations.setup import RelationsOptions
+        from sightline.training.relations.options import RelationsOptions
 
         relations = RelationsOptions(
             data=data,
@@ -190,10 +193,12 @@ def command(
         _train_relations(relations, to, device, save_every=save_every, tensorboard=tensorboard, json=json)
         return
     _refuse(own, what)
-    if what == "viewpoint":
+    if what in ("viewpoint", "detector"):
         others = {"--data": data, "--split": split, "--views": views, "--start": start, "--held-out": held_out}
         _refuse(others, what)
-        if world is not None and len(world) > 1:
+        if what == "detector" and not world:
+            raise ConfigError("sightline train detector needs --world")
+        if what == "viewpoint" and world is not None and len(world) > 1:
             raise ConfigError("sightline train viewpoint takes one --world")
         from sightline.training.viewpoint.setup import ViewNetOptions
 
@@ -209,7 +214,8 @@ def command(
             kept=None if scenes is None else _numbers(scenes)[0],
             workers=workers,
         )
-        _train_viewnet(viewnet, to, device, save_every=save_every, tensorboard=tensorboard, json=json)
+        worlds = tuple(dict.fromkeys(world)) if what == "detector" and world else ()
+        _train_viewnet(viewnet, worlds, to, device, save_every=save_every, tensorboard=tensorboard, json=json)
         return
     from sightline.training.sornet.setup import SornetOptions
 
@@ -284,24 +290,45 @@ def _train_sornet(
 
 
 def _train_viewnet(
-    options: ViewNetOptions, to: Path, on: Device, *, save_every: int, tensorboard: bool, json: bool
+    options: ViewNetOptions,
+    worlds: tuple[str, ...],
+    to: Path,
+    on: Device,
+    *,
+    save_every: int,
+    tensorboard: bool,
+    json: bool,
 ) -> None:
-    """Train, and say where the weights are."""
+    """Train, on the classes of some worlds a detector alone, and say where the weights are."""
     from sightline.training.folder import begun
     from sightline.training.plan import chosen_device
+    from sightline.training.relations.detector import detector_plan, detector_task
     from sightline.training.viewpoint.setup import plan_of, source_of
     from sightline.training.viewpoint.task import WEIGHTS, ViewNetTask
 
     stored = begun(to, WEIGHTS)
     device = chosen_device(on)
     options = replace(options, batch=_batch(stored, options.batch))
-    plan = plan_of(options, device)
+    plan = detector_plan(options, device) if worlds else plan_of(options, device)
 
     def task() -> TrainingTask:
         with progress("views", quiet=json) as show_views:
+            if worlds:
+                return detector_task(worlds, options, plan, device, show_views)
             return ViewNetTask(plan, source_of(options, plan, device, show_views))
 
-    _train(task, plan.steps, to, device, "viewpoint", save_every=save_every, tensorboard=tensorboard, json=json)
+    exam, relates = ("relations --boxes detected", "blind_mlp+") if worlds else ("viewpoint", "")
+    _train(
+        task,
+        plan.steps,
+        to,
+        device,
+        exam,
+        relates=relates,
+        save_every=save_every,
+        tensorboard=tensorboard,
+        json=json,
+    )
 
 
 def _train_relations(
@@ -310,8 +337,9 @@ def _train_relations(
     """Train, and say where the weights are."""
     from sightline.training.folder import begun
     from sightline.training.plan import chosen_device
+    from sightline.training.relations.options import plan_of, seen_plan
     from sightline.training.relations.seen import SeenTask
-    from sightline.training.relations.setup import plan_of, seen_plan, seen_source, source_of
+    from sightline.training.relations.setup import seen_source, source_of
     from sightline.training.relations.task import WEIGHTS, RelationsTask
 
     begun(to, WEIGHTS)
@@ -342,11 +370,12 @@ def _train(
     device: str,
     exam: str,
     *,
+    relates: str = "",
     save_every: int,
     tensorboard: bool,
     json: bool,
 ) -> None:
-    """Train the network of a task in a folder, and say where the weights are."""
+    """Train the network of a task in a folder, and say where the weights are and which exam they take."""
     from sightline.training.fit import fit
     from sightline.training.folder import STATE
 
@@ -384,7 +413,7 @@ def _train(
     last = fitted.last  # of a training done before whose log is gone there is none
     words = f", loss {last[loss]:.3f}, right {last['right']:.1%} in the last batch" if last else ""
     out.print(f"{fitted.weights}: {counted(fitted.steps, 'step')}{words}")
-    err.print(f"next: sightline exam {exam} --data DIR --model {fitted.weights}")
+    err.print(f"next: sightline exam {exam} --data DIR --model {relates}{fitted.weights}")
 
 
 def _train_curve(

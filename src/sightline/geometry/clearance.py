@@ -98,16 +98,35 @@ def _reach(outer: Footprint, grow: float, body: Footprint, turn: float, units: F
 def _reach_in_box(
     outer: Footprint, grow: float, body: Footprint, c: float, s: float, units: Floats, out: Floats
 ) -> None:
-    right = outer.a + grow - _extent(body, c, s, 1.0, 0.0)
-    left = -outer.a - grow + _extent(body, c, s, -1.0, 0.0)
-    upper = outer.b + grow - _extent(body, c, s, 0.0, 1.0)
-    lower = -outer.b - grow + _extent(body, c, s, 0.0, -1.0)
+    left, right, lower, upper = _room_in_box(outer, grow, body, c, s)
     if right < left - _EPS or upper < lower - _EPS:
         out[:] = -np.inf
         return
     for i in range(len(units)):
         x, y = units[i]
         out[i] = (x * right if x > 0.0 else x * left) + (y * upper if y > 0.0 else y * lower)
+
+
+@kernel
+def _room_in_box(
+    outer: Footprint, grow: float, body: Footprint, c: float, s: float
+) -> tuple[float, float, float, float]:
+    """The shifts that keep a body in a box: least x, most x, least y, most y."""
+    return (
+        -outer.a - grow + _extent(body, c, s, -1.0, 0.0),
+        outer.a + grow - _extent(body, c, s, 1.0, 0.0),
+        -outer.b - grow + _extent(body, c, s, 0.0, -1.0),
+        outer.b + grow - _extent(body, c, s, 0.0, 1.0),
+    )
+
+
+@kernel
+def _reach_along(outer: Footprint, grow: float, body: Footprint, c: float, s: float, x: float, y: float) -> float:
+    """`_reach_in_box` for one unit vector."""
+    left, right, lower, upper = _room_in_box(outer, grow, body, c, s)
+    if right < left - _EPS or upper < lower - _EPS:
+        return -np.inf
+    return (x * right if x > 0.0 else x * left) + (y * upper if y > 0.0 else y * lower)
 
 
 @kernel
@@ -326,9 +345,14 @@ def _units() -> Floats:
 
 @kernel
 def _level(outer: Footprint, kept: SideReach, turn: float, x: float, y: float) -> float:
-    unit, out = np.array([[x, y]]), np.empty(1)
-    _reach(outer, kept.grow, kept.body, turn, unit, out)
-    return float(out[0]) - _extent(kept.body, math.cos(turn), math.sin(turn), -x, -y)
+    c, s = math.cos(turn), math.sin(turn)
+    if outer.kind == BOX:
+        reached = _reach_along(outer, kept.grow, kept.body, c, s, x, y)
+    else:
+        unit, out = np.array([[x, y]]), np.empty(1)
+        _reach(outer, kept.grow, kept.body, turn, unit, out)
+        reached = float(out[0])
+    return reached - _extent(kept.body, c, s, -x, -y)
 
 
 def widest_gap(outer: Footprint, one: SideReach, two: SideReach) -> float:
@@ -353,12 +377,18 @@ def _climb(outer: Footprint, one: SideReach, two: SideReach, at: Floats, value: 
     26, so the climb does not stall on one.
     """
     step = _STEP / 2.0
+    levels = np.empty((2, 3, 3))  # of either body, by the moves of the line and of its own turn
     while step > 1e-9:
+        levels[:] = np.nan
         moved = False
         for move in _MOVES:
             there = at + step * move
-            x, y = math.cos(there[0]), math.sin(there[0])
-            new = _level(outer, one, there[1], -x, -y) + _level(outer, two, there[2], x, y)
+            i, j, k = int(move[0]), int(move[1]), int(move[2])
+            if math.isnan(levels[0, i, j]):
+                levels[0, i, j] = _level(outer, one, there[1], -math.cos(there[0]), -math.sin(there[0]))
+            if math.isnan(levels[1, i, k]):
+                levels[1, i, k] = _level(outer, two, there[2], math.cos(there[0]), math.sin(there[0]))
+            new = levels[0, i, j] + levels[1, i, k]
             if new > value + 1e-12:
                 at, value, moved = there, new, True
                 break

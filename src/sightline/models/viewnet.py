@@ -28,8 +28,8 @@ LEAST: Final = 0.01
 """Score of a box that is told at all."""
 
 
-class ViewNetModel(NetworkModel[ViewNet]):
-    """A trained ViewNet; skills *detect* and *viewpoint*."""
+class FinderModel(NetworkModel[ViewNet]):
+    """A ViewNet that was taught no viewpoints; skill *detect*."""
 
     @property
     def config(self) -> ViewNetConfig:
@@ -42,7 +42,7 @@ class ViewNetModel(NetworkModel[ViewNet]):
         return {"parameters": self.parameters, **shape, **self.about}
 
     def detect(self, view: View) -> Detections:
-        """Find objects and say from which side each is seen."""
+        """Find objects, and say from which side each is seen where that was taught."""
         picture, scale = fitted(view.image(), self.config.side)
         with self._computing():
             [found] = detected(self._net, picture.to(self.device))
@@ -52,6 +52,10 @@ class ViewNetModel(NetworkModel[ViewNet]):
             tuple(self.config.classes[i] for i in found.classes.tolist()),
             angles=found.angles,
         )
+
+
+class ViewNetModel(FinderModel):
+    """A trained ViewNet; skills *detect* and *viewpoint*."""
 
     def viewpoint(self, objects: BoxedObjects) -> ViewAngles:
         """Say from which side each object is seen; NaN for a class it does not know."""
@@ -74,7 +78,10 @@ class ViewNetModel(NetworkModel[ViewNet]):
 
 
 class Found(NamedTuple):
-    """Objects found in a picture, likeliest first: (n, 4) boxes in fractions, scores, classes, (n, 3) angles."""
+    """Objects of a picture, likeliest first: (n, 4) boxes in fractions, scores, classes, (n, 3) angles.
+
+    There are no angles, (0, 3), where no viewpoints were taught.
+    """
 
     boxes: NDArray[np.float64]
     scores: NDArray[np.float64]
@@ -91,13 +98,14 @@ def detected(net: ViewNet, pictures: Tensor) -> list[Found]:
     likely = peaks(maps, MOST)
     judged = net.judge(maps, likely.boxes)
     sure = judged.classes.softmax(dim=-1).gather(-1, likely.classes[..., None])[..., 0]
-    parts = (likely.boxes, likely.scores * sure, likely.classes, judged.angles(likely.classes))
+    angles = judged.angles(likely.classes).cpu() if net.config.bins else None
+    parts = (likely.boxes.cpu(), (likely.scores * sure).cpu(), likely.classes.cpu())
     found = []
-    for boxes, scores, classes, angles in zip(*(part.cpu() for part in parts), strict=True):
+    for i, (boxes, scores, classes) in enumerate(zip(*parts, strict=True)):
         rows = torch.nonzero((scores >= LEAST) & (boxes[:, 2:] > boxes[:, :2]).all(dim=1))[:, 0]
         rows = rows[kept(boxes[rows], scores[rows], classes[rows])]
-        numbers = (part[rows].double().numpy() for part in (boxes, scores, angles))
-        boxed, scored, seen = numbers
+        boxed, scored = (part[rows].double().numpy() for part in (boxes, scores))
+        seen = np.zeros((0, 3)) if angles is None else angles[i][rows].double().numpy()
         found.append(Found(boxed, scored, classes[rows].numpy(), seen))
     return found
 
@@ -107,7 +115,11 @@ def fitted(image: NDArray[np.uint8], side: int) -> tuple[Tensor, Tensor]:
 
     Beside it (2,) the shares of the width and the height that the picture itself takes up.
     """
-    pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1)[None].float() / 255.0
+    return fitted_all(torch.from_numpy(np.array(image)).permute(2, 0, 1)[None].float() / 255.0, side)
+
+
+def fitted_all(pixels: Tensor, side: int) -> tuple[Tensor, Tensor]:
+    """Pictures (B, 3, H, W) of [0, 1] likewise, all at once."""
     height, width = pixels.shape[2:]
     scale = side / max(height, width)
     small = max(1, round(height * scale)), max(1, round(width * scale))
@@ -115,7 +127,7 @@ def fitted(image: NDArray[np.uint8], side: int) -> tuple[Tensor, Tensor]:
         pixels = functional.interpolate(pixels, small, mode="bilinear", antialias=True, align_corners=False)
     high, wide = (-(-length // COARSE) * COARSE for length in small)
     padded = functional.pad(pixels, (0, wide - small[1], 0, high - small[0]), value=MEAN)
-    return padded, torch.tensor((small[1] / wide, small[0] / high))
+    return padded, torch.tensor((small[1] / wide, small[0] / high), device=pixels.device)
 
 
 def _fractions(objects: BoxedObjects) -> NDArray[np.float64]:
@@ -125,10 +137,11 @@ def _fractions(objects: BoxedObjects) -> NDArray[np.float64]:
     return objects.boxes / np.array((width, height, width, height), np.float64)
 
 
-def load_file(path: str | Path, /, device: str = "") -> ViewNetModel:
-    """A checkpoint as a model."""
+def load_file(path: str | Path, /, device: str = "") -> FinderModel:
+    """A checkpoint as a model: one that detects, and says viewpoints if it was taught them."""
     net, facts = load_checkpoint(path, ViewNet)
-    return ViewNetModel(net, name=named_by(path, "viewnet"), about=facts, device=device)
+    made = ViewNetModel if net.config.bins else FinderModel
+    return made(net, name=named_by(path, "viewnet"), about=facts, device=device)
 
 
 def shipped(device: str = "") -> ViewNetModel:

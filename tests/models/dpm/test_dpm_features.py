@@ -150,6 +150,22 @@ def test_a_mirrored_component_scores_the_mirrored_picture_alike():
     assert (width - other[2], other[1], width - other[0], other[3]) == pytest.approx(box, rel=1e-4)
 
 
+def test_parts_are_counted_in_alike_by_every_device():
+    rng = np.random.default_rng(7)
+    bank = FilterBank(toy_model(rng))
+    picture = rng.integers(0, 256, (96, 120, 3)).astype(np.uint8)
+    for scores in bank.scores(pyramid(picture, [1.0, 0.6])):
+        alone = torch.nn.functional.conv2d(
+            torch.nn.functional.pad(scores.coarse, (0, bank.roots.shape[3] - 1, 0, bank.roots.shape[2] - 1))[None],
+            bank.roots,
+        )[0]
+        scores._maps = alone + bank.biases[:, None, None]
+        scores._add_parts_by_tensors(distance_transform(scores.responses, bank.deformations))
+        for mine, expected in zip(scores._maps, scores.totals, strict=True):
+            assert expected.abs().max() > 0.1
+            torch.testing.assert_close(mine[: expected.shape[0], : expected.shape[1]], expected)
+
+
 def test_the_best_places_are_sorted_and_suppressed():
     rng = np.random.default_rng(4)
     bank = FilterBank(toy_model(rng))

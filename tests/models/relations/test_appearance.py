@@ -58,7 +58,7 @@ def test_what_is_no_backbone(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such file"):
         AppearanceCues(tmp_path / "missing.safetensors")
     other = saved(random_net(), tmp_path / "pairs.safetensors")
-    with pytest.raises(ModelError, match="a checkpoint of another architecture"):
+    with pytest.raises(ModelError, match="expected a detector or a classifier"):
         AppearanceCues(other)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from relations_made import CLASSES, random_net, random_pairs, saved, turned
 
+import sightline
 from reference.preorder import contradictions
 from sightline.errors import ConfigError, ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint
@@ -127,6 +128,14 @@ def test_classes_it_does_not_know_are_counted(tmp_path: Path) -> None:
     model.check_relations(RelationsSpec(("a",), ("cat", "lion", "zebra")))
     facts = model.facts()
     assert (facts["classes"], facts["unknown_classes"], facts["steps"]) == (3, 2, 7)
+
+
+def test_classes_it_does_not_know_are_noted(tmp_path: Path) -> None:
+    data = sightline.generate("geospa/train", tmp_path / "data", scenes=2, size="48x32")
+    file = saved(random_net(), tmp_path / "mine.safetensors")
+    taken = sightline.examine(str(file), data, "relations", baselines=False)
+    classes = len({thing.category for scene in data for thing in scene.objects})
+    assert f"mine: of {classes} classes asked about it learned 0" in taken.exams[0].notes
 
 
 def test_options_that_cues_need(tmp_path: Path) -> None:

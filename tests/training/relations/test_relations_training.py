@@ -20,9 +20,11 @@ from sightline.models.relations.network import read_network
 from sightline.store import Dataset
 from sightline.training.fit import fit
 from sightline.training.relations.evaluation import compared, fold_answers, fold_networks, image_folds
-from sightline.training.relations.examples import RelationSource, examples_of
+from sightline.training.relations.examples import RelationSource
+from sightline.training.relations.options import RelationsOptions, plan_of
 from sightline.training.relations.plan import RelationsPlan, paper_plan
-from sightline.training.relations.setup import RelationsOptions, plan_of, source_of, training_split
+from sightline.training.relations.setup import source_of, training_split
+from sightline.training.relations.tables import examples_of
 from sightline.training.relations.task import RelationsTask
 
 SMALL = {"steps": 40, "batch": 32, "hidden": 8, "members": 2, "warmup": 4}

@@ -19,15 +19,10 @@ from sightline.scenes import View
 from sightline.skills import Judgements, Pairs, RelationsSpec
 from sightline.store import Dataset
 from sightline.training.fit import fit
-from sightline.training.relations.seen import SeenPlan, SeenSource, SeenTask
-from sightline.training.relations.setup import (
-    RelationsOptions,
-    plan_of,
-    seen_plan,
-    seen_source,
-    source_of,
-    training_split,
-)
+from sightline.training.relations.options import RelationsOptions, plan_of, seen_plan
+from sightline.training.relations.seen import SeenPlan, SeenSource, SeenTask, ViewPictures
+from sightline.training.relations.setup import seen_source, source_of, training_split
+from sightline.training.relations.tables import examples_of, scenes_of
 
 TOY = {"steps": 3, "batch": 2, "width": 4, "side": 64, "warmup": 0, "precision": "fp32"}
 
@@ -45,14 +40,17 @@ def source(data: Dataset, plan: SeenPlan, *, across: bool) -> SeenSource:
         if len(t) and (across or t.setting == "within_image")
     ]
     views = {scene: view for table in tables for scene, view in views_of(data, table).items()}
-    return SeenSource(tables, views, plan, {})
+    picture, scenes = scenes_of(tables)
+    pictures = ViewPictures([views.get(scene) for scene in scenes], scenes, plan.side)
+    return SeenSource(examples_of(tables), picture, pictures, plan, {})
 
 
 def test_batches(data: Dataset) -> None:
     made = source(data, SeenPlan(**TOY), across=True)
     first, second = made.loader(0, 2)
-    assert first.pictures.shape[1:] == (64, 64, 3)
-    assert first.shares[0].tolist() == pytest.approx([1.0, 43 / 64])  # of 96×64, filled up to a square
+    pictures, shares = made.pictures.chosen(first.numbers, torch.device("cpu"))
+    assert pictures.shape[1:] == (64, 64, 3)
+    assert shares[0].tolist() == pytest.approx([1.0, 43 / 64])  # of 96×64, filled up to a square
     assert len(first.rows) == len(first.image_a) == len(first.image_b)
     again = next(iter(made.loader(1, 2)))
     np.testing.assert_array_equal(again.rows, second.rows)
@@ -69,7 +67,8 @@ def test_a_turned_pair_has_a_turned_target(data: Dataset) -> None:
     pairs, (depth, _) = task.prepared(batch, torch.device("cpu"))
     examples = task.source.examples
     boxes = torch.from_numpy(examples.boxes[examples.first[batch.rows]])
-    straight = (pairs.boxes_a == boxes * torch.from_numpy(batch.shares[batch.image_a]).repeat(1, 2)).all(1)
+    _, shares = task.source.pictures.chosen(batch.numbers, torch.device("cpu"))
+    straight = (pairs.boxes_a == boxes * shares[batch.image_a].repeat(1, 2)).all(1)
     assert 0 < straight.sum() < len(straight)
     truth = torch.from_numpy(examples.depth[batch.rows])
     torch.testing.assert_close(depth[straight], truth[straight])
@@ -105,7 +104,7 @@ def test_a_toy_training_answers(data: Dataset, tmp_path: Path, architecture: str
 def test_pictures_are_needed(data: Dataset) -> None:
     table = tables_of(data, training_split(data, None))["within_image"]
     with pytest.raises(DataError, match="a picture to learn from is not there"):
-        SeenSource([table], {}, SeenPlan(**TOY), {})
+        ViewPictures([None] * len(scenes_of([table])[1]), scenes_of([table])[1], 64)
 
 
 def test_a_box_around_both_is_within_an_image(data: Dataset) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,36 +62,45 @@ class LevelScores:
         (down, across), (rows, columns) = self.pad, level.coarse.shape[1:]
         self.coarse = functional.pad(level.coarse, (across, across, down, down))
         self.fine = functional.pad(level.fine, (2 * across, 2 * across, 2 * down, 2 * down))
-        wide = self.coarse[None]
-        self.totals: list[Tensor] = [wide.new_zeros(0)] * len(filters.components)
-        for numbers, windows in filters.roots:
-            if rows + 2 * down < windows.shape[2] or columns + 2 * across < windows.shape[3]:
-                scores = wide.new_full((len(numbers), 0, 0), 0.0)
-            else:
-                scores = functional.conv2d(wide, windows)[0]
-            for number, score in zip(numbers, scores, strict=True):
-                self.totals[number] = score + filters.components[number].bias * BIAS
+        high, wide = filters.roots.shape[2:]
+        beyond = functional.pad(self.coarse, (0, wide - 1, 0, high - 1))  # every root fits
+        self._maps = functional.conv2d(beyond[None], filters.roots)[0] + filters.biases[:, None, None]
+        self._sizes = [
+            (max(0, rows + 2 * down - c.shape.rows + 1), max(0, columns + 2 * across - c.shape.columns + 1))
+            for c in filters.components
+        ]
         self._add_parts()
+        self.totals: list[Tensor] = [one[:h, :w] for one, (h, w) in zip(self._maps, self._sizes, strict=True)]
 
     def _add_parts(self) -> None:
         bank = self._bank
         if not bank.part_count or self.responses.numel() == 0:
             return
         best = distance_transform(self.responses, bank.deformations)
-        for number in range(len(bank.components)):
-            total, anchors = self.totals[number], bank.anchors[number]
-            parts = torch.arange(len(anchors), device=best.device)[:, None, None] + bank.first_part[number]
-            rows = 2 * torch.arange(total.shape[0], device=best.device)[None, :, None] + anchors[:, :1, None]
-            columns = 2 * torch.arange(total.shape[1], device=best.device)[None, None] + anchors[:, 1:, None]
-            self.totals[number] = total + best[parts, rows, columns].sum(dim=0)
+        if best.device.type == "cpu":
+            sizes = np.array(self._sizes, dtype=np.int64)
+            _add_parts(self._maps.numpy(), best.numpy(), bank.slots, np.concatenate(bank.spots), sizes)
+        else:
+            self._add_parts_by_tensors(best)
+
+    def _add_parts_by_tensors(self, best: Tensor) -> None:
+        """As `_add_parts`, by operations that every device has."""
+        bank = self._bank
+        rows, columns = (2 * torch.arange(n, device=best.device) for n in self._maps.shape[1:])
+        for numbers, parts, anchors in bank.by_count:
+            at = (anchors[..., 0, None] + rows).clamp(max=best.shape[1] - 1)  # beyond is no place of a root
+            to = (anchors[..., 1, None] + columns).clamp(max=best.shape[2] - 1)
+            step = max(1, _AT_ONCE // (max(1, parts.shape[1]) * self._maps[0].numel()))
+            for i in range(0, len(numbers), step):
+                some = slice(i, i + step)
+                moved = best[parts[some, :, None, None], at[some, :, :, None], to[some, :, None, :]]
+                self._maps[numbers[some]] += moved.sum(dim=1)
 
     @cached_property
     def arrays(self) -> list[NDArray[np.float32]]:
         """The totals as arrays, brought from the device at once."""
-        flat = torch.cat([total.reshape(-1) for total in self.totals]).cpu().numpy()
-        ends = np.cumsum([total.numel() for total in self.totals])
-        parts = np.split(flat, ends[:-1])
-        return [part.reshape(tuple(total.shape)) for part, total in zip(parts, self.totals, strict=True)]
+        whole = self._maps.cpu().numpy()
+        return [one[:h, :w] for one, (h, w) in zip(whole, self._sizes, strict=True)]
 
     @cached_property
     def responses(self) -> Tensor:
@@ -103,56 +111,86 @@ class LevelScores:
 
     def part_places(self, place: RootPlace) -> NDArray[np.int64]:
         """(P, 2): row and column of each part's first cell, in cells of parts, where this place has them."""
-        filters, first = self._bank.components[place.component], self._bank.first_part[place.component]
-        anchors, (down, across) = filters.shape.anchors, self.pad
-        if not anchors:
-            return np.zeros((0, 2), dtype=np.int64)
-        maps = self.responses[first : first + len(anchors)]
-        ideal = self._bank.anchors[place.component] + torch.tensor(
-            (2 * (place.row + down), 2 * (place.column + across)), device=maps.device
-        )
+        return self.places_of_parts([place])[0]
+
+    def places_of_parts(self, places: Sequence[RootPlace]) -> list[NDArray[np.int64]]:
+        """The same of many places at this level."""
+        bank, (down, across) = self._bank, self.pad
+        found = [np.zeros((0, 2), dtype=np.int64)] * len(places)
+        if not bank.part_count or self.responses.numel() == 0:
+            return found
+        counts = np.array([len(bank.spots[place.component]) for place in places], dtype=np.int64)
+        for count in np.unique(counts[counts > 0]).tolist():
+            mine = np.flatnonzero(counts == count)
+            step = max(1, _AT_ONCE // (count * self.responses[0].numel()))
+            for some in np.split(mine, range(step, len(mine), step)):
+                chosen = [places[i] for i in some.tolist()]
+                parts = np.concatenate([bank.first_part[p.component] + np.arange(count) for p in chosen])
+                roots = np.array([(p.row + down, p.column + across) for p in chosen]).repeat(count, axis=0)
+                ideal = np.concatenate([bank.spots[p.component] for p in chosen]) + 2 * roots
+                best = self._best_of(torch.from_numpy(parts), torch.from_numpy(ideal))
+                best -= (2 * down, 2 * across)
+                for i, one in zip(some.tolist(), np.split(best, len(chosen)), strict=True):
+                    found[i] = one
+        return found
+
+    def _best_of(self, parts: Tensor, ideal: Tensor) -> NDArray[np.int64]:
+        """(n, 2) best rows and columns of parts, by number, whose places without cost are given (n, 2)."""
+        parts, ideal = parts.to(self.responses.device), ideal.to(self.responses.device)
+        maps = self.responses[parts]
         dy = torch.arange(maps.shape[1], device=maps.device) - ideal[:, :1]
         dx = torch.arange(maps.shape[2], device=maps.device) - ideal[:, 1:]
-        by_x, by_y, by_xx, by_yy = filters.deformations[:, :, None].unbind(1)
+        by_x, by_y, by_xx, by_yy = self._bank.deformations[parts][:, :, None].unbind(1)
         costs = (by_y * dy + by_yy * dy * dy)[:, :, None] + (by_x * dx + by_xx * dx * dx)[:, None, :]
         best = (maps - costs).flatten(1).argmax(dim=1).cpu().numpy()
-        return np.stack([best // maps.shape[2] - 2 * down, best % maps.shape[2] - 2 * across], axis=1)
+        return np.stack([best // maps.shape[2], best % maps.shape[2]], axis=1)
 
 
 class FilterBank:
-    """The filters of all components of a model, stacked so that a device convolves with many at once.
+    """The filters of components of a model, stacked so that a device convolves with all at once.
 
     Attributes:
-        components: Filters of each component, of one class or of all, mirror images worked out.
-        numbers: Of these components in the model.
+        views: Sections of the azimuth.
+        mixture: The components, all of the model's or those that were asked for.
+        components: Filters of each, mirror images worked out.
         pad: Rows and columns of cells outside the picture that a root may reach into.
-        roots: Numbers of the components whose roots have one size, and those roots (n, 31, rows, columns).
+        roots: (components, 31, rows, columns), 0 beyond the rows and columns of each; biases: (components,).
         parts: (parts of all components, 31, 6, 6).
         deformations: (the same, 4).
+        part_count: How many parts there are.
         first_part: Place of each component's first part among them.
-        anchors: (P, 2) of each component.
+        spots: (P, 2) anchors of each component; slots: (components, 2) first part and number of parts.
+        by_count: For each number of parts: components (n,), their parts (n, P), anchors (n, P, 2), on the device.
     """
 
-    def __init__(self, net: Dpm, device: Any = "cpu", *, category: str | None = None) -> None:
-        self.config = net.config
-        self.numbers = [
-            i for i, one in enumerate(net.config.components) if category is None or one.category == category
-        ]
-        self.components: list[ComponentFilters] = [
-            deepcopy(net.of(net.config.components[i])).to(device) for i in self.numbers
-        ]
-        shapes = [(c.shape.rows, c.shape.columns) for c in self.components]
-        self.pad = max(rows for rows, _ in shapes) // 3, max(columns for _, columns in shapes) // 3
-        ordered = sorted(range(len(shapes)), key=lambda i: (shapes[i], i))
-        self.roots: list[tuple[list[int], Tensor]] = []
-        for _, group in groupby(ordered, key=lambda i: shapes[i]):
-            numbers = list(group)
-            self.roots.append((numbers, torch.stack([self.components[i].root for i in numbers]).detach()))
+    def __init__(self, net: Dpm, device: Any = "cpu", *, only: Sequence[int] | None = None) -> None:
+        numbers = range(len(net.config.components)) if only is None else only
+        self.views = net.config.views
+        self.mixture = [net.config.components[i] for i in numbers]
+        self.components: list[ComponentFilters] = [deepcopy(net.of(one)).to(device) for one in self.mixture]
+        shapes = np.array([(c.shape.rows, c.shape.columns) for c in self.components])
+        high, wide = shapes.max(axis=0).tolist()
+        self.pad = high // 3, wide // 3
+        self.roots = torch.stack(
+            [
+                functional.pad(c.root.detach(), (0, wide - c.shape.columns, 0, high - c.shape.rows))
+                for c in self.components
+            ]
+        )
+        self.biases = torch.cat([c.bias for c in self.components]) * BIAS
         self.parts = torch.cat([c.parts for c in self.components]).contiguous(memory_format=torch.channels_last)
         self.deformations = torch.cat([c.deformations for c in self.components])
-        counts = [len(c.shape.anchors) for c in self.components]
-        self.anchors = [torch.tensor(c.shape.anchors, device=device).reshape(-1, 2) for c in self.components]
-        self.part_count, self.first_part = sum(counts), np.cumsum([0, *counts])[:-1].tolist()
+        self.spots = [np.array(c.shape.anchors, dtype=np.int64).reshape(-1, 2) for c in self.components]
+        counts = np.array([len(spots) for spots in self.spots], dtype=np.int64)
+        self.part_count, firsts = int(counts.sum()), np.cumsum([0, *counts])[:-1]
+        self.first_part: list[int] = firsts.tolist()
+        self.slots = np.stack([firsts, counts], axis=1)
+        self.by_count: list[tuple[Tensor, Tensor, Tensor]] = []
+        for count in np.unique(counts[counts > 0]).tolist():
+            mine = np.flatnonzero(counts == count)
+            parts = firsts[mine, None] + np.arange(count)
+            anchors = np.stack([self.spots[i] for i in mine])
+            self.by_count.append(tuple(torch.from_numpy(a).to(device) for a in (mine, parts, anchors)))  # type: ignore[arg-type]
 
     def scores(self, levels: Sequence[PyramidLevel]) -> Iterator[LevelScores]:
         """Score every level."""
@@ -160,23 +198,39 @@ class FilterBank:
 
     def window(self, place: RootPlace, scale: float) -> tuple[float, float, float, float]:
         """The root's window, xyxy in pixels of the picture."""
-        shape, step = self.components[place.component].shape, CELL / scale
-        left, top = place.column * step, place.row * step
-        return left, top, left + shape.columns * step, top + shape.rows * step
+        left, top, right, bottom = self.windows([place], [scale])[0].tolist()
+        return left, top, right, bottom
+
+    def windows(self, places: Sequence[RootPlace], scales: Sequence[float]) -> Floats:
+        """(n, 4): the root's window of each place, xyxy in pixels; `scales` are those of the places' levels."""
+        shapes = [self.components[place.component].shape for place in places]
+        step = CELL / np.array(scales, dtype=np.float64)
+        low = np.array([(place.column, place.row) for place in places], dtype=np.float64).reshape(-1, 2)
+        cells = np.array([(shape.columns, shape.rows) for shape in shapes], dtype=np.float64).reshape(-1, 2)
+        return np.concatenate([low, low + cells], axis=1) * step[:, None]
 
     def box(self, place: RootPlace, scores: LevelScores) -> tuple[float, float, float, float]:
         """The object's box, xyxy in pixels: the root's window, moved as the places of the parts say."""
-        window = self.window(place, scores.level.scale)
-        filters, (left, top, right, bottom) = self.components[place.component], window
-        moved = part_moves(filters, place, scores.part_places(place))
-        off = filters.edges.cpu().numpy().astype(np.float64) @ np.concatenate(([1.0], moved))
-        wide, high = right - left, bottom - top
-        return (
-            left + float(off[0]) * wide,
-            top + float(off[1]) * high,
-            right + float(off[2]) * wide,
-            bottom + float(off[3]) * high,
-        )
+        left, top, right, bottom = self.boxes([place], {place.level: scores})[0].tolist()
+        return left, top, right, bottom
+
+    def boxes(self, places: Sequence[RootPlace], scores: Mapping[int, LevelScores]) -> Floats:
+        """(n, 4): the same of many places, from the scores of each level by its number."""
+        made = self.windows(places, [scores[place.level].level.scale for place in places])
+        for level in {place.level for place in places}:
+            mine = [i for i, place in enumerate(places) if place.level == level]
+            parts = scores[level].places_of_parts([places[i] for i in mine])
+            for i, of_parts in zip(mine, parts, strict=True):
+                moved = part_moves(self.components[places[i].component], places[i], of_parts)
+                off = self.edges[places[i].component] @ np.concatenate(([1.0], moved))
+                wide, high = made[i, 2:] - made[i, :2]
+                made[i] += off * (wide, high, wide, high)
+        return made
+
+    @cached_property
+    def edges(self) -> list[Floats]:
+        """`ComponentFilters.edges` of each component."""
+        return [filters.edges.cpu().numpy().astype(np.float64) for filters in self.components]
 
 
 def part_moves(filters: ComponentFilters, place: RootPlace, places: NDArray[np.int64]) -> Floats:
@@ -188,25 +242,26 @@ def part_moves(filters: ComponentFilters, place: RootPlace, places: NDArray[np.i
     return np.concatenate([moved[:, 1] / (2.0 * shape.columns), moved[:, 0] / (2.0 * shape.rows)])
 
 
-def best_places(scores: Sequence[LevelScores], *, least: float, most: int) -> list[RootPlace]:
-    """Take the best-scored places of all components and levels: at most so many, above a score, best first."""
+def best_places(
+    scores: Sequence[LevelScores], *, least: float, most: int, components: Sequence[int] | None = None
+) -> list[RootPlace]:
+    """Take the best-scored places of all levels and some components: at most so many, above a score, best first."""
     held: list[tuple[NDArray[np.float32], NDArray[np.int64]]] = []
     for number, level in enumerate(scores):
-        flat = torch.cat([total.reshape(-1) for total in level.totals])
-        values, places = flat.topk(min(most, flat.numel()), sorted=False)
-        kept = values > least
-        at = places[kept].cpu().numpy()
-        ends = np.cumsum([total.numel() for total in level.totals])
-        component = np.searchsorted(ends, at, side="right")
-        at -= np.concatenate(([0], ends))[component]
-        widths = np.array([max(1, total.shape[-1]) for total in level.totals])[component]
-        rows, columns = at // widths - level.pad[0], at % widths - level.pad[1]
-        held.append((values[kept].cpu().numpy(), np.stack([component, np.full(len(at), number), rows, columns])))
+        for component in range(len(level.arrays)) if components is None else components:
+            total = level.arrays[component]
+            rows, columns = np.nonzero(total > least)
+            where = np.full((4, len(rows)), component, dtype=np.int64)
+            where[1:] = np.full(len(rows), number), rows - level.pad[0], columns - level.pad[1]
+            held.append((total[rows, columns], where))
     if not held:
         return []
-    found, where = np.concatenate([v for v, _ in held]), np.concatenate([w for _, w in held], axis=1)
-    order = np.lexsort((*where[::-1], -found))[:most]
-    return [RootPlace(float(found[i]), *(int(n) for n in where[:, i])) for i in order]
+    values, where = np.concatenate([v for v, _ in held]), np.concatenate([w for _, w in held], axis=1)
+    if len(values) > most:  # those as good as the last one stay, to be told apart by where they are
+        chosen = np.flatnonzero(values >= np.partition(values, -most)[-most])
+        values, where = values[chosen], where[:, chosen]
+    order = np.lexsort((*where[::-1], -values))[:most]
+    return [RootPlace(float(values[i]), *where[:, i].tolist()) for i in order.tolist()]
 
 
 def suppressed(boxes: Floats, scores: Floats, overlap: float = 0.5, most: int | None = None) -> NDArray[np.int64]:
@@ -251,6 +306,24 @@ def _best_along(scores: Tensor, linear: Tensor, square: Tensor) -> Tensor:
         chosen = slice(start, start + step)
         best[chosen] = (scores[chosen, :, None, :] - cost[chosen, None]).amax(dim=-1)
     return best
+
+
+@_kernel
+def _add_parts(
+    maps: NDArray[np.float32],
+    best: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    anchors: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> None:
+    """Add to the maps (C, H, W) of roots, within their sizes, the best places of their parts."""
+    for c in range(len(maps)):
+        first, count = slots[c]
+        for p in range(first, first + count):
+            top, left = anchors[p]
+            for y in range(sizes[c, 0]):
+                for x in range(sizes[c, 1]):
+                    maps[c, y, x] += best[p, 2 * y + top, 2 * x + left]
 
 
 @_kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sightline.models.dpm.detector import FilterBank, best_places, suppressed
+from sightline.models.dpm.detector import FilterBank, LevelScores, best_places, suppressed
 from sightline.models.dpm.filters import Dpm
 from sightline.models.dpm.hog import PyramidLevel, pyramid, scales_for
 from sightline.models.nets.checkpoints import load_checkpoint
@@ -52,8 +52,10 @@ class DpmModel:
         self.name, self.about, self.config = name, dict(about or {}), net.config
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._settings = threshold, most, overlap
-        self._banks = {
-            category: FilterBank(net, self.device, category=category) for category in net.config.categories
+        self._bank = FilterBank(net, self.device)
+        self._components = {
+            category: [i for i, one in enumerate(net.config.components) if one.category == category]
+            for category in net.config.categories
         }
 
     def facts(self) -> dict[str, Any]:
@@ -76,30 +78,29 @@ class DpmModel:
     def find(self, pixels: NDArray[np.uint8], levels: tuple[PyramidLevel, ...]) -> Detections:
         """All objects in a picture whose features are known."""
         height, width = pixels.shape[:2]
-        rows = [self._found(category, levels, (width, height)) for category in self._banks]
+        level_scores = list(self._bank.scores(levels))
+        rows = [self._found(category, level_scores, (width, height)) for category in self._components]
         boxes, scores, angles = (np.concatenate(part) for part in zip(*rows, strict=True))
-        categories = tuple(name for name, (_, found, _) in zip(self._banks, rows, strict=True) for _ in found)
+        categories = tuple(name for name, (_, found, _) in zip(self._components, rows, strict=True) for _ in found)
         if not self.config.views:
             angles = np.zeros((0, 3))
         return Detections(boxes / (width, height, width, height), scores, categories, angles=angles)
 
     def _found(
-        self, category: str, levels: tuple[PyramidLevel, ...], size: tuple[int, int]
+        self, category: str, scores: Sequence[LevelScores], size: tuple[int, int]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Boxes in pixels, scores and angles of one class."""
-        bank, (threshold, most, overlap) = self._banks[category], self._settings
-        scores = list(bank.scores(levels))
-        places = best_places(scores, least=threshold, most=2000)
-        windows = np.array([bank.window(p, scores[p.level].level.scale) for p in places]).reshape(-1, 4)
+        bank, (threshold, most, overlap) = self._bank, self._settings
+        places = best_places(scores, least=threshold, most=2000, components=self._components[category])
+        windows = bank.windows(places, [scores[p.level].level.scale for p in places])
         sure = np.array([p.score for p in places], dtype=np.float64)
         first = suppressed(windows, sure, 0.5 + 0.5 * overlap, 2 * most)
         chosen = [places[i] for i in first.tolist()]
-        boxes = np.array([bank.box(p, scores[p.level]) for p in chosen], dtype=np.float64).reshape(-1, 4)
-        boxes = np.clip(boxes, 0.0, (*size, *size))
+        boxes = np.clip(bank.boxes(chosen, dict(enumerate(scores))), 0.0, (*size, *size))
         sure = sure[first]
         real = np.flatnonzero((boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]))
         kept = real[suppressed(boxes[real], sure[real], overlap, most)]
-        turned = [bank.config.components[bank.numbers[chosen[i].component]].angles for i in kept.tolist()]
+        turned = [bank.mixture[chosen[i].component].angles for i in kept.tolist()]
         angles = np.array(turned, dtype=np.float64).reshape(-1, 3)
         return boxes[kept], sure[kept], angles
 

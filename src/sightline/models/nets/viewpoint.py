@@ -43,7 +43,7 @@ class ViewNetConfig:
         depths: Residual blocks of each.
         neck: Channels of the pyramid.
         hidden: Units of the layer that describes a box.
-        bins: Of the azimuth; the first is centred on 0°.
+        bins: Of the azimuth; the first is centred on 0°. 0 makes a detector alone, which says no viewpoints.
         side: Longer side of the pictures it is shown, pixels; others are resized.
     """
 
@@ -59,13 +59,14 @@ class ViewNetConfig:
         if len(self.widths) != 4 or len(self.depths) != 4:
             raise ConfigError(f"a ViewNet has four stages, not {len(self.widths)} and {len(self.depths)}")
         odd = [width for width in (*self.widths, self.neck) if width < 8 or width % 8]
-        if odd or not self.classes or min(*self.depths, self.hidden, self.bins) < 1 or self.side < COARSE:
+        few = min(*self.depths, self.hidden) < 1 or self.bins < 0
+        if odd or few or not self.classes or self.side < COARSE:
             raise ConfigError(f"a ViewNet has classes, widths in eighths, and at least one of the rest, not {self}")
 
 
 SIZES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
-        "tiny": {"widths": (24, 48, 96, 160), "depths": (1, 1, 2, 1), "neck": 64, "hidden": 192, "side": 192},
+        "tiny": {"widths": (24, 48, 96, 128), "depths": (1, 1, 2, 1), "neck": 64, "hidden": 160, "side": 192},
         "base": {},
         "large": {"widths": (64, 128, 256, 384), "depths": (2, 3, 9, 3), "neck": 128, "hidden": 384, "side": 384},
     }
@@ -100,7 +101,7 @@ class Maps(NamedTuple):
 
 
 class BoxLogits(NamedTuple):
-    """What the network says of boxes (…).
+    """What the network says of boxes (…); of viewpoints nothing where it has no bins.
 
     Attributes:
         classes: (…, classes) logits.
@@ -199,7 +200,7 @@ class ViewNet(nn.Module):
             nn.SiLU(),
         )
         self.classes = nn.Linear(config.hidden, classes)
-        self.views = nn.Linear(config.hidden, classes * (2 * config.bins + 2))
+        self.views = nn.Linear(config.hidden, classes * (2 * config.bins + 2)) if config.bins else None
 
     def forward(self, pictures: Tensor) -> Maps:
         """Look at pictures."""
@@ -226,8 +227,11 @@ class ViewNet(nn.Module):
         wide = torch.cat((boxes[..., :2] - sides, boxes[..., 2:] + sides), dim=-1)
         described = self.box(roi_align(maps.fine, wide, ROI).flatten(0, 1))
         shape, bins = (*boxes.shape[:2], len(self.config.classes)), self.config.bins
-        views = self.views(described).float().view(*shape, 2 * bins + 2)
         classes = self.classes(described).float().view(shape)
+        if self.views is None:
+            nothing = classes[..., None][..., :0]
+            return BoxLogits(classes, nothing, nothing, nothing)
+        views = self.views(described).float().view(*shape, 2 * bins + 2)
         return BoxLogits(classes, *views.split((bins, bins, 2), dim=-1))
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import sys
 from typing import Any, Final, Literal
 
-from sightline.errors import ConfigError
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import ConfigError, ModelError
 
 Cue = Literal["b", "c", "d", "a"]
 CUES: Final[tuple[Cue, ...]] = ("b", "c", "d", "a")
@@ -32,6 +35,18 @@ def checked_cues(cues: str) -> str:
     if not cues or set(cues) - set(CUES) or "b" not in cues or len(set(cues)) != len(cues):
         raise ConfigError(f"cues are b with any of c, d and a (boxes, classes, depth, appearance), not {cues!r}")
     return "".join(cue for cue in CUES if cue in cues)
+
+
+def checked_fractions(boxes: NDArray[np.float64], who: str) -> NDArray[np.float64]:
+    """The boxes (n, 4) if they can be fractions of an image; ModelError for what must be pixels, or no number.
+
+    A detector's box may reach beyond the picture, but not by more than the picture's own size.
+    """
+    given = np.asarray(boxes, dtype=np.float64)
+    if given.size and not (given.min() >= -1.0 and given.max() <= 2.0):
+        found = f"{given.min():.6g} to {given.max():.6g}"
+        raise ModelError(f"{who}: boxes must be fractions of the image, xyxy, found numbers of {found}")
+    return given
 
 
 def paper_boxes(a: Any, b: Any) -> Any:

@@ -12,7 +12,8 @@ from torch import Tensor
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.pairs import PairInputs, PaperMlp
 from sightline.models.network import NetworkModel, named_by
-from sightline.models.relations.objects import ObjectCues, checked_fractions, object_cues
+from sightline.models.relations.cues import checked_fractions
+from sightline.models.relations.objects import ObjectCues, object_cues
 from sightline.scenes.types import View
 from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
 
@@ -21,17 +22,19 @@ class PaperMlpModel(NetworkModel[PaperMlp]):
     """A trained MLP of the paper; it says its likeliest labels, and (b, a) may contradict (a, b)."""
 
     cues: ObjectCues | None = None
-    _unknown = 0
+    _asked = _unknown = 0
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """Count the classes to come that it does not know; they share one place."""
         if "c" in self._net.config.cues:
+            self._asked = len(spec.categories)
             self._unknown = len(set(spec.categories) - set(self._net.config.classes))
 
     def facts(self) -> dict[str, Any]:
         """Shape, what the checkpoint says of its training, and how many classes were new to it."""
         shape = {"cues": self._net.config.cues, "hidden": self._net.config.hidden}
-        return {"parameters": self.parameters, **shape, **self.about, "unknown_classes": self._unknown}
+        unknown = {"classes": self._asked, "unknown_classes": self._unknown} if self._asked else {}
+        return {"parameters": self.parameters, **shape, **self.about, **unknown}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """The likeliest labels of every pair."""

@@ -10,8 +10,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.models.relations.cues import checked_fractions
 from sightline.models.relations.network import Chances, ObjectPairs, PairNetwork, read_network
-from sightline.models.relations.objects import ObjectCues, checked_fractions, object_cues
+from sightline.models.relations.objects import ObjectCues, object_cues
 from sightline.models.relations.order import DepthOrder, order_across, order_within
 from sightline.scenes import Depth
 from sightline.scenes.types import View

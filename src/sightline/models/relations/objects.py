@@ -29,18 +29,6 @@ class ObjectCues(Protocol):
         """F, how many numbers an object has."""
 
 
-def checked_fractions(boxes: NDArray[np.float64], who: str) -> NDArray[np.float64]:
-    """The boxes (n, 4) if they can be fractions of an image; ModelError for what must be pixels, or no number.
-
-    A detector's box may reach beyond the picture, but not by more than the picture's own size.
-    """
-    given = np.asarray(boxes, dtype=np.float64)
-    if given.size and not (given.min() >= -1.0 and given.max() <= 2.0):
-        found = f"{given.min():.6g} to {given.max():.6g}"
-        raise ModelError(f"{who}: boxes must be fractions of the image, xyxy, found numbers of {found}")
-    return given
-
-
 class DepthCues:
     """Cue D: four figures of a depth map in the box and in the image, not normalised by image.
 
@@ -107,7 +95,7 @@ def object_cues(cues: str, depth: Path | None, backbone: Path | None, who: str) 
     Args:
         cues: The network's.
         depth: Folder of depth maps, or an ONNX depth network.
-        backbone: Checkpoint of a classifier, whose features are pooled.
+        backbone: Checkpoint of a detector or classifier, whose features are pooled.
         who: Named in errors.
 
     Raises:

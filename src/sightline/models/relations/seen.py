@@ -14,8 +14,8 @@ from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.vrd import SeenPairs, VrdNet
 from sightline.models.network import NetworkModel, named_by
-from sightline.models.relations.objects import checked_fractions
-from sightline.models.viewnet import fitted
+from sightline.models.relations.cues import checked_fractions
+from sightline.models.viewnet import fitted_all
 from sightline.scenes.types import View
 from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
 
@@ -23,7 +23,7 @@ from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
 class SeenModel(NetworkModel[VrdNet]):
     """A trained ViP-CNN, PPR-FCN, DRNet or VTransE; it says its likeliest labels."""
 
-    _unknown = 0
+    _asked = _unknown = 0
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """Refuse pairs across images where the network needs a box around both; count unknown classes."""
@@ -32,13 +32,15 @@ class SeenModel(NetworkModel[VrdNet]):
                 f"{self._net.config.architecture} looks at the box around both objects: it has no answer across "
                 "images, and the data has such pairs"
             )
+        self._asked = len(spec.categories)
         self._unknown = len(set(spec.categories) - set(self._net.config.classes))
 
     def facts(self) -> dict[str, Any]:
         """Shape, what the checkpoint says of its training, and how many classes were new to it."""
         config = self._net.config
         shape = {"architecture": config.architecture, "width": config.width, "side": config.side}
-        return {"parameters": self.parameters, **shape, **self.about, "unknown_classes": self._unknown}
+        unknown = {"classes": self._asked, "unknown_classes": self._unknown} if self._asked else {}
+        return {"parameters": self.parameters, **shape, **self.about, **unknown}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """The likeliest labels of every pair."""
@@ -81,11 +83,16 @@ class SeenModel(NetworkModel[VrdNet]):
 
 def squared(image: NDArray[np.uint8], side: int) -> tuple[Tensor, Tensor]:
     """A picture as (1, 3, S, S) of [0, 1] with its longer side `side`, filled up; and (2,) the shares it takes."""
-    picture, share = fitted(image, side)
+    return squared_all(torch.from_numpy(np.array(image)).permute(2, 0, 1)[None].float() / 255.0, side)
+
+
+def squared_all(pixels: Tensor, side: int) -> tuple[Tensor, Tensor]:
+    """Pictures (B, 3, H, W) of [0, 1] likewise, all at once."""
+    picture, share = fitted_all(pixels, side)
     height, width = picture.shape[2:]
     whole = max(height, width)
     filled = torch.nn.functional.pad(picture, (0, whole - width, 0, whole - height), value=0.5)
-    return filled, share * torch.tensor((width / whole, height / whole))
+    return filled, share * torch.tensor((width / whole, height / whole), device=share.device)
 
 
 def _image(view: View) -> NDArray[np.uint8]:

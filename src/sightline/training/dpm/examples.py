@@ -200,11 +200,20 @@ class Neighbourhood:
 
 def placement_vector(bank: FilterBank, scores: LevelScores, place: RootPlace) -> Vector:
     """Features that a placement's score is the product of with its component's weights, mirrored as those are."""
-    component = bank.config.components[place.component]
+    return placement_vectors(bank, scores, [place])[0]
+
+
+def placement_vectors(bank: FilterBank, scores: LevelScores, places: Sequence[RootPlace]) -> list[Vector]:
+    """The same of many places at one level."""
+    parts = scores.places_of_parts(places)
+    return [_vector(bank, scores, place, of_parts) for place, of_parts in zip(places, parts, strict=True)]
+
+
+def _vector(bank: FilterBank, scores: LevelScores, place: RootPlace, places: NDArray[np.int64]) -> Vector:
+    component = bank.mixture[place.component]
     shape, (down, across) = bank.components[place.component].shape, scores.pad
     row, column = place.row + down, place.column + across
     root = scores.coarse[:, row : row + shape.rows, column : column + shape.columns]
-    places = scores.part_places(place)
     corners = (places + np.array((2 * down, 2 * across))).tolist()
     windows = [scores.fine[:, y : y + PART, x : x + PART] for y, x in corners]
     moved = places - np.array(shape.anchors).reshape(-1, 2) - 2 * np.array((place.row, place.column))
@@ -229,16 +238,22 @@ def hard_negatives(
 
     Of places of the same filters that overlap by more than one half only the best is taken.
     """
-    of = np.array([one.filters for one in bank.config.components])
+    of = np.array([one.filters for one in bank.mixture])
     for picture in pictures:
         scores = list(bank.scores(store.levels(picture, interval)))
         found = best_places(scores, least=least, most=200 * len(set(of.tolist())))
-        boxes = np.array([bank.window(p, scores[p.level].level.scale) for p in found]).reshape(-1, 4)
+        boxes = bank.windows(found, [scores[p.level].level.scale for p in found])
         values, whose = np.array([p.score for p in found]), np.array([of[p.component] for p in found], dtype=int)
+        chosen: list[RootPlace] = []
         for filters in np.unique(whose).tolist():
             rows = np.flatnonzero(whose == filters)[: 40 * each]
-            for row in rows[suppressed(boxes[rows], values[rows], most=each)].tolist():
-                yield picture, found[row], placement_vector(bank, scores[found[row].level], found[row])
+            chosen += [found[i] for i in rows[suppressed(boxes[rows], values[rows], most=each)].tolist()]
+        vectors: dict[RootPlace, Vector] = {}
+        for level in {place.level for place in chosen}:
+            mine = [place for place in chosen if place.level == level]
+            vectors |= zip(mine, placement_vectors(bank, scores[level], mine), strict=True)
+        for place in chosen:
+            yield picture, place, vectors[place]
 
 
 def wrong_answers(
@@ -249,9 +264,9 @@ def wrong_answers(
     One place a component at most; none that is on another object of the class.
     """
     found: list[tuple[float, RootPlace, float]] = []
-    views = [one.angles[0] for one in bank.config.components]
-    true = near.positive.section * 360.0 / bank.config.views
-    for component, azimuth in enumerate(views):
+    azimuths = [one.angles[0] for one in bank.mixture]
+    true = near.positive.section * 360.0 / bank.views
+    for component, azimuth in enumerate(azimuths):
         best: tuple[float, RootPlace, float] | None = None
         for number, level in enumerate(scores):
             if not level.arrays[component].size:

@@ -180,11 +180,11 @@ class Lesson:
         offsets = np.cumsum([0, *(shape.size for shape in net.config.filters)])
         floors = _floors(net.config)
         structured = plan.form == "dpm-voc-vp" and phase.startswith("parts-")
-        bank = FilterBank(net, self.store.device)
+        bank, banks = FilterBank(net, self.store.device), self._banks(net)
         cache: dict[tuple[object, ...], Constraint] = {}
         for done, positive in enumerate(self.positives):
             self.progress(f"{phase}: placing", done, len(self.positives))
-            for mirror, filters, vector in self._placed(bank, positive):
+            for mirror, filters, vector in self._placed(banks[positive.section], positive):
                 key: tuple[object, ...] = ("object", positive.picture.name, positive.number, mirror)
                 cache[key] = Constraint(key, 1.0, ((int(offsets[filters]), vector),), key)
         for search in range(plan.mining):
@@ -209,27 +209,25 @@ class Lesson:
 
     def _placed(self, bank: FilterBank, positive: Positive) -> Iterator[tuple[bool, int, Vector]]:
         """Placements on an object: (whether in the mirror, number of the filters, features)."""
-        components = bank.config.components
-        near = self._near(positive)
-        mine = self._allowed(bank.config, positive)
-        if not mine:
-            return
+        near, every = self._near(positive), range(len(bank.components))
         views = [(False, near)]
         if self.plan.views and -positive.section % self.plan.views == positive.section:
             views.append((True, near.mirrored()))  # a section that is its own mirror image
         for mirror, seen in views:
             scores = list(bank.scores(seen.levels))
-            place = seen.fitting_place(bank, scores, mine, self.plan.overlap)
+            place = seen.fitting_place(bank, scores, every, self.plan.overlap)
             if place is not None:
                 vector = placement_vector(bank, scores[place.level], place)
-                yield mirror, components[place.component].filters, vector
+                yield mirror, bank.mixture[place.component].filters, vector
 
-    def _allowed(self, config: DpmConfig, positive: Positive) -> list[int]:
-        """Components that an object may be placed by: those of its section, or all."""
+    def _banks(self, net: Dpm) -> dict[int, FilterBank]:
+        """The components that objects may be placed by, by section: those of it, or all."""
+        every, device = list(enumerate(net.config.components)), self.store.device
         if not self.plan.views:
-            return list(range(len(config.components)))
-        azimuth = positive.section * 360.0 / self.plan.views
-        return [i for i, one in enumerate(config.components) if one.angles[0] == azimuth]
+            return {-1: FilterBank(net, device)}
+        wide = 360.0 / self.plan.views
+        own = {s: [i for i, one in every if one.angles[0] == s * wide] for s in {p.section for p in self.positives}}
+        return {section: FilterBank(net, device, only=numbers) for section, numbers in own.items()}
 
     def _near(self, positive: Positive, *, share: float = 0.5, reach: int = 1) -> Neighbourhood:
         plan = self.plan
@@ -251,7 +249,7 @@ class Lesson:
             scores = list(bank.scores(near.levels))
             for place, loss in wrong_answers(near, bank, scores, most=WRONG):
                 vector = placement_vector(bank, scores[place.level], place)
-                filters = bank.config.components[place.component].filters
+                filters = bank.mixture[place.component].filters
                 pieces = _difference(true.pieces[0], (int(offsets[filters]), vector))
                 key = ("wrong", *true.key[1:3], place.component, *_shortened(place, vector))
                 cache.setdefault(key, Constraint(true.group, loss, pieces, key))
@@ -259,16 +257,16 @@ class Lesson:
     # Boxes: how far the object's edges are from the root's window, told by where the parts are.
 
     def _with_boxes(self, net: Dpm) -> Dpm:
-        bank = FilterBank(net, self.store.device)
+        banks = self._banks(net)
         rows: dict[int, list[tuple[NDArray[np.float64], NDArray[np.float64]]]] = {}
         for done, positive in enumerate(self.positives):
             self.progress("boxes", done, len(self.positives))
-            near = self._near(positive)
+            near, bank = self._near(positive), banks[positive.section]
             scores = list(bank.scores(near.levels))
-            place = near.fitting_place(bank, scores, self._allowed(net.config, positive), self.plan.overlap)
+            place = near.fitting_place(bank, scores, range(len(bank.components)), self.plan.overlap)
             if place is None:
                 continue
-            component = net.config.components[place.component]
+            component = bank.mixture[place.component]
             edges, moves = _edges_of(bank, near, scores[place.level], place, mirror=component.mirrored)
             rows.setdefault(component.filters, []).append((np.concatenate(([1.0], moves)), edges))
         for number, pairs in rows.items():

@@ -51,7 +51,7 @@ class DpmPlan:
     rounds: int = 3
     mining: int = 2
     hard: int = 5
-    cost: float = 0.002
+    cost: float = 0.01
     overlap: float = 0.7
     interval: int = 5
     seed: int = 0

@@ -20,8 +20,9 @@ from sightline.scenes import View
 from sightline.skills import SILENT, Pairs, Setting
 from sightline.stats import Comparisons, compare
 from sightline.training.fit import fit
-from sightline.training.relations.examples import PairExamples, RelationSource, examples_of
+from sightline.training.relations.examples import PairExamples, RelationSource
 from sightline.training.relations.plan import RelationsPlan
+from sightline.training.relations.tables import examples_of
 from sightline.training.relations.task import RelationsTask
 
 Codes = NDArray[np.int8]

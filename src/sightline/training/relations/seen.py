@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sightline.errors import ConfigError, DataError, ModelError
-from sightline.exams.relations.pairs import PairTable
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
 from sightline.models.nets.vrd import UNION, SeenPairs, VrdNet, VrdNetConfig
 from sightline.models.relations.seen import squared
@@ -22,7 +21,7 @@ from sightline.scenes.types import View
 from sightline.training.augmentation import Augmentation, changed, draw_changes
 from sightline.training.batches import shuffled
 from sightline.training.plan import TrainingPlan
-from sightline.training.relations.examples import PairExamples, examples_of
+from sightline.training.relations.examples import PairExamples
 from sightline.training.relations.task import WEIGHTS, cross_entropy, jittered, turned_where
 
 MOST_PAIRS: Final = 8
@@ -64,77 +63,124 @@ class SeenPlan(TrainingPlan):
 
 
 class SeenBatch(NamedTuple):
-    """Pictures (B, S, S, 3) uint8, the rows of the pairs, and which picture each end of a pair lies in."""
+    """Which pictures are looked at, the rows of the pairs, and which of those pictures each end lies in."""
 
-    pictures: NDArray[np.uint8]
-    shares: NDArray[np.float32]
+    numbers: NDArray[np.int64]
     rows: NDArray[np.int64]
     image_a: NDArray[np.int64]
     image_b: NDArray[np.int64]
+
+
+class Pictures(Protocol):
+    """Pictures by number, all of one size."""
+
+    def __len__(self) -> int: ...
+
+    def chosen(self, numbers: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
+        """Pictures (B, S, S, 3) uint8, filled up to squares, and (B, 2) the shares of their sides they take."""
+
+
+class ViewPictures:
+    """Pictures of views, read when they are first asked for and kept.
+
+    Args:
+        views: The views, in the order of their numbers; None for one that is not there.
+        names: What messages call them.
+        side: Side of the squares, pixels.
+
+    Raises:
+        DataError: A picture is not there.
+    """
+
+    def __init__(self, views: Sequence[View | None], names: Sequence[str], side: int) -> None:
+        for view, name in zip(views, names, strict=True):
+            if view is None or view.load_image is None:
+                raise DataError("a picture to learn from is not there", row=name)
+        self._views, self._side = views, side
+        self._read = lru_cache(maxsize=None)(self._picture)
+
+    def __len__(self) -> int:
+        return len(self._views)
+
+    def chosen(self, numbers: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
+        """Pictures and shares."""
+        seen = [self._read(number) for number in numbers.tolist()]
+        return (
+            torch.stack([picture for picture, _ in seen]).to(device),
+            torch.stack([share for _, share in seen]).to(device),
+        )
+
+    def _picture(self, number: int) -> tuple[Tensor, Tensor]:
+        view = self._views[number]
+        assert view is not None
+        picture, share = squared(view.image(), self._side)
+        return as_bytes(picture)[0], share
+
+
+@dataclass(frozen=True)
+class KeptPictures:
+    """Pictures that lie in memory, of the machine or of a card: (n, S, S, 3) uint8, and (n, 2) shares."""
+
+    pictures: Tensor
+    shares: Tensor
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def chosen(self, numbers: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
+        """Pictures and shares."""
+        rows = torch.from_numpy(numbers).to(self.pictures.device)
+        return self.pictures[rows].to(device), self.shares[rows].to(device)
+
+
+def as_bytes(pictures: Tensor) -> Tensor:
+    """Pictures (B, 3, H, W) of [0, 1] as (B, H, W, 3) uint8."""
+    return (pictures.permute(0, 2, 3, 1) * 255.0).round().to(torch.uint8)
 
 
 class SeenSource:
     """Batches of images, or image pairs, with some of their labelled pairs.
 
     Args:
-        tables: The pairs.
-        views: The pictures by scene.
-        plan: Size of batches and pictures, and the seed.
+        examples: The pairs.
+        picture: (m,) the number of the picture in which each object stands.
+        pictures: The pictures.
+        plan: Size of batches, and the seed.
         facts: Where the pairs come from, as JSON values.
 
     Raises:
         ConfigError: A network that needs a box around both objects, and pairs across images.
-        DataError: A picture is not there.
     """
 
     def __init__(
-        self, tables: Sequence[PairTable], views: Mapping[str, View], plan: SeenPlan, facts: Mapping[str, Any]
+        self,
+        examples: PairExamples,
+        picture: NDArray[np.int64],
+        pictures: Pictures,
+        plan: SeenPlan,
+        facts: Mapping[str, Any],
     ) -> None:
-        if plan.architecture in UNION and any(table.setting == "across_images" for table in tables):
+        if plan.architecture in UNION and examples.across.any():
             raise ConfigError(f"{plan.architecture} learns from pairs within an image alone: --study within")
-        self.examples: PairExamples = examples_of(tables)
+        self.examples, self.pictures = examples, pictures
         self._plan, self._facts = plan, dict(facts)
-        ends = [
-            [str(table.scenes[scene]) for scene in table.object_scene[end]]
-            for table in tables
-            for end in (table.first, table.second)
-        ]
-        firsts, seconds = list(chain.from_iterable(ends[::2])), list(chain.from_iterable(ends[1::2]))
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for row, both in enumerate(zip(firsts, seconds, strict=True)):
-            groups.setdefault(tuple(sorted(set(both))), []).append(row)
-        self._groups = [(scenes, np.array(rows)) for scenes, rows in groups.items()]
-        self._firsts, self._seconds, self._views = firsts, seconds, views
-        for scene in dict.fromkeys((*firsts, *seconds)):
-            if scene not in views or views[scene].load_image is None:
-                raise DataError("a picture to learn from is not there", row=scene)
-        self._pictures: dict[str, tuple[NDArray[np.uint8], NDArray[np.float32]]] = {}
+        self._ends = picture[examples.first], picture[examples.second]
+        both = np.sort(np.stack(self._ends, 1), axis=1)
+        groups, group = np.unique(both, axis=0, return_inverse=True)
+        order = np.argsort(group.ravel(), kind="stable")
+        starts = np.flatnonzero(np.diff(group.ravel()[order])) + 1
+        self._groups = list(zip(groups, np.split(order, starts), strict=True))
 
     def loader(self, start: int, stop: int) -> Iterator[SeenBatch]:
         """Batches start … stop − 1."""
         for number in range(start, stop):
             chosen = shuffled(number, self._plan.batch, len(self._groups), self._plan.seed)
             rng = np.random.default_rng([self._plan.seed, number, 3])
-            scenes = list(dict.fromkeys(scene for group in chosen for scene in self._groups[group][0]))
-            place = {scene: i for i, scene in enumerate(scenes)}
-            rows = np.concatenate(
-                [rng.permutation(self._groups[group][1])[:MOST_PAIRS] for group in dict.fromkeys(chosen.tolist())]
-            )
-            seen = [self._picture(scene) for scene in scenes]
-            yield SeenBatch(
-                np.stack([picture for picture, _ in seen]),
-                np.stack([share for _, share in seen]),
-                rows,
-                np.array([place[self._firsts[row]] for row in rows]),
-                np.array([place[self._seconds[row]] for row in rows]),
-            )
-
-    def _picture(self, scene: str) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        if scene not in self._pictures:
-            picture, share = squared(self._views[scene].image(), self._plan.side)
-            pixels = (picture[0].permute(1, 2, 0) * 255.0).round().to(torch.uint8).numpy()
-            self._pictures[scene] = pixels, share.numpy()
-        return self._pictures[scene]
+            groups = [self._groups[group] for group in dict.fromkeys(chosen.tolist())]
+            rows = np.concatenate([rng.permutation(rows)[:MOST_PAIRS] for _, rows in groups])
+            numbers = np.unique(np.concatenate([pictures for pictures, _ in groups]))
+            ends = (np.searchsorted(numbers, end[rows]) for end in self._ends)
+            yield SeenBatch(numbers, rows, *ends)
 
     def facts(self) -> dict[str, Any]:
         """Where the pairs come from."""
@@ -150,6 +196,7 @@ class SeenTask:
 
     def __init__(self, plan: SeenPlan, source: SeenSource) -> None:
         self.plan, self.source, self.name = plan, source, plan.architecture
+        self._columns: dict[str, Tensor] = {}
 
     def modules(self) -> dict[str, nn.Module]:
         """The network."""
@@ -169,8 +216,8 @@ class SeenTask:
 
     def prepared(self, loaded: SeenBatch, device: torch.device) -> tuple[SeenPairs, tuple[Tensor, Tensor]]:
         """Pairs as the network gets them, half of them turned round, and their targets."""
-        examples, rows = self.source.examples, loaded.rows
-        pictures = torch.from_numpy(loaded.pictures).to(device)
+        columns, rows = self._on(device), torch.from_numpy(loaded.rows).to(device)
+        pictures, shares = self.source.pictures.chosen(loaded.numbers, device)
         if self.plan.augmented:
             how = photometric()
             change = draw_changes(how, len(pictures), 1, device)
@@ -180,20 +227,26 @@ class SeenTask:
             pixels = pictures.float() / 255.0
         swap = torch.rand(len(rows), device=device) < 0.5
         image_a, image_b = (torch.from_numpy(each).to(device) for each in (loaded.image_a, loaded.image_b))
-        ends = [torch.from_numpy(end[rows]).to(device) for end in (examples.first, examples.second)]
+        ends = [columns[end][rows] for end in ("first", "second")]
         objects_a, objects_b = torch.where(swap, ends[1], ends[0]), torch.where(swap, ends[0], ends[1])
         image_a, image_b = torch.where(swap, image_b, image_a), torch.where(swap, image_a, image_b)
-        boxes, category = (torch.from_numpy(each).to(device) for each in (examples.boxes, examples.category))
-        shares = torch.from_numpy(loaded.shares).to(device).repeat(1, 2)
+        category, shares = columns["category"], shares.repeat(1, 2)
         boxes_a, boxes_b = (
-            jittered(boxes[objects], self.plan.jitter) * shares[image]
+            jittered(columns["boxes"][objects], self.plan.jitter) * shares[image]
             for objects, image in ((objects_a, image_a), (objects_b, image_b))
         )
         pairs = SeenPairs(
             pixels.permute(0, 3, 1, 2), image_a, image_b, boxes_a, boxes_b, category[objects_a], category[objects_b]
         )
-        targets = [torch.from_numpy(each[rows]).to(device) for each in (examples.depth, examples.occlusion)]
+        targets = [columns[aspect][rows] for aspect in ("depth", "occlusion")]
         return pairs, (turned_where(swap, targets[0]), turned_where(swap, targets[1]))
+
+    def _on(self, device: torch.device) -> dict[str, Tensor]:
+        """The pairs' columns on a device, brought there once."""
+        if not self._columns or self._columns["boxes"].device != device:
+            names = ("boxes", "category", "first", "second", "depth", "occlusion")
+            self._columns = {n: torch.from_numpy(getattr(self.source.examples, n)).to(device) for n in names}
+        return self._columns
 
     def counts(self, step: int) -> dict[str, int]:  # noqa: ARG002 - the engine's
         """Images, or image pairs, of a step."""

@@ -85,7 +85,6 @@ def alike(azimuth: Tensor, symmetry: Tensor) -> tuple[Tensor, Tensor]:
 def view_losses(judged: BoxLogits, classes: Tensor, angles: Tensor, symmetry: Tensor, counted: Tensor) -> Tensor:
     """(4,) mean losses over boxes (B, N) that count: class, azimuth's bin, offset in it, elevation and theta."""
     many = counted.sum().clamp(min=1)
-    named = functional.cross_entropy(judged.classes.flatten(0, 1), classes.clamp(min=0).flatten(), reduction="none")
     bins, offsets, tilts = judged.of_class(classes.clamp(min=0))
     turns, same = alike(angles[..., 0], symmetry)
     place = turns * (bins.shape[-1] / 360.0)
@@ -97,9 +96,19 @@ def view_losses(judged: BoxLogits, classes: Tensor, angles: Tensor, symmetry: Te
     gap = functional.smooth_l1_loss(offsets.gather(-1, index), place - nearest, reduction="none", beta=0.2)
     inside = ((gap * same).sum(dim=-1) / same.sum(dim=-1).clamp(min=1) * turned).sum() / turned.sum().clamp(min=1)
     tilted = functional.smooth_l1_loss(tilts, angles[..., 1:] / _TILT, reduction="none", beta=0.2).sum(dim=-1)
-    return torch.stack(
-        ((named.view_as(tilted) * counted).sum() / many, binned, inside, (tilted * counted).sum() / many)
-    )
+    named = class_loss(judged, classes, counted)
+    return torch.stack((named, binned, inside, (tilted * counted).sum() / many))
+
+
+def class_loss(judged: BoxLogits, classes: Tensor, counted: Tensor) -> Tensor:
+    """Mean cross-entropy of the classes of boxes (B, N) that count."""
+    named = functional.cross_entropy(judged.classes.flatten(0, 1), classes.clamp(min=0).flatten(), reduction="none")
+    return (named.view_as(counted) * counted).sum() / counted.sum().clamp(min=1)
+
+
+def share_named(judged: BoxLogits, classes: Tensor, counted: Tensor) -> Tensor:
+    """Share of boxes (B, N) that count whose class is the likeliest."""
+    return ((judged.classes.argmax(dim=-1) == classes) & counted).sum() / counted.sum().clamp(min=1)
 
 
 def share_right(said: Tensor, angles: Tensor, symmetry: Tensor, counted: Tensor) -> Tensor:

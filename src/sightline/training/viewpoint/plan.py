@@ -32,6 +32,7 @@ class ViewNetPlan(TrainingPlan):
         jitter: Share of its sides by which the edges of a box that is judged are moved, at most.
         least: Pixels of an object that must be visible for it to be learned.
         compiled: Whether the network goes through torch.compile.
+        viewpoints: Whether viewpoints are learned, or boxes and classes alone.
     """
 
     optimizer: Literal["adam", "adamw", "muon"] = "adamw"
@@ -42,6 +43,7 @@ class ViewNetPlan(TrainingPlan):
     jitter: float = 0.08
     least: int = 24
     compiled: bool = False
+    viewpoints: bool = True
 
     SHARES: ClassVar[tuple[str, ...]] = (*TrainingPlan.SHARES, "flips", "jitter")
     LEAST: ClassVar[Mapping[str, int]] = {**TrainingPlan.LEAST, "side": 0, "least": 1}

@@ -14,7 +14,15 @@ from sightline.errors import ConfigError, ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
 from sightline.models.nets.viewpoint import COARSE, ViewNet, viewnet_config
 from sightline.training.augmentation import changed, draw_changes
-from sightline.training.viewpoint.losses import heat_loss, reach_loss, share_right, spots, view_losses
+from sightline.training.viewpoint.losses import (
+    class_loss,
+    heat_loss,
+    reach_loss,
+    share_named,
+    share_right,
+    spots,
+    view_losses,
+)
 from sightline.training.viewpoint.plan import CLASSES, ViewNetPlan
 from sightline.training.viewpoint.views import ViewBatch, ViewSource
 
@@ -30,19 +38,21 @@ class ViewNetTask:
     metrics: tuple[str, ...] = ("loss", "heat", "box", "class", "azimuth", "tilt", "right")
     muon_prefix = "box."
 
-    def __init__(self, plan: ViewNetPlan, source: ViewSource) -> None:
-        self.plan, self.source = plan, source
+    def __init__(self, plan: ViewNetPlan, source: ViewSource, classes: tuple[str, ...] = CLASSES) -> None:
+        self.plan, self.source, self._classes = plan, source, classes
+        if not plan.viewpoints:
+            self.metrics = ("loss", "heat", "box", "class", "right")
 
     def modules(self) -> dict[str, nn.Module]:
         """The network."""
-        config = viewnet_config(self.plan.size, CLASSES)
-        self.net = ViewNet(replace(config, side=self.plan.resolution_side))
+        config = viewnet_config(self.plan.size, self._classes, side=self.plan.resolution_side)
+        self.net = ViewNet(config if self.plan.viewpoints else replace(config, bins=0))
         if self.plan.compiled:
             self.net.compile()
         return {"net": self.net}
 
     def loss(self, loaded: Any, step: int) -> tuple[Tensor, dict[str, Tensor]]:  # noqa: ARG002 - the engine's
-        """Loss of one batch; the losses it is made of, and the share of azimuths that are right to 30°."""
+        """Loss of one batch; its parts, and the share of azimuths that are right to 30° (or of right classes)."""
         batch = self.source.views(loaded)
         pictures, batch = self.prepared(batch)
         counted = (batch.classes >= 0) & (batch.pixels >= self.plan.least)
@@ -51,6 +61,10 @@ class ViewNetTask:
         heat = heat_loss(maps.heat, near, batch.classes, counted)
         box = reach_loss(maps.reach, near, batch.boxes)
         judged = self.net.judge(maps, self._jittered(batch.boxes))
+        if not self.plan.viewpoints:
+            named = class_loss(judged, batch.classes, counted)
+            loss, right = heat + box + named, share_named(judged, batch.classes, counted)
+            return loss, dict(zip(self.metrics, (loss, heat, box, named, right), strict=True))
         named, binned, inside, tilted = view_losses(
             judged, batch.classes, batch.angles, batch.symmetry, counted
         ).unbind()

@@ -1,0 +1,92 @@
+"""Scenes drawn to be learned from: the pairs a generated dataset has, kept on disk and back, a detector's boxes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sightline.errors import ConfigError
+from sightline.exams.relations.pairs import tables_of
+from sightline.generation import generate
+from sightline.models.registry import load
+from sightline.training.fit import fit
+from sightline.training.relations.scenes import FoundViews, RelatedScenes, RelatedStream, drawn_scenes
+from sightline.training.relations.tables import examples_of
+from sightline.training.viewpoint.plan import ViewNetPlan
+from sightline.training.viewpoint.task import ViewNetTask
+from sightline.worlds import load_world
+
+WORLD = replace(load_world("geospa/train"), resolution=(96, 64))
+
+
+@pytest.fixture(scope="module")
+def scenes() -> RelatedScenes:
+    return drawn_scenes([WORLD], 4, seed=0, side=64, batch=2)
+
+
+def facts_of(examples: object) -> set[tuple[object, ...]]:
+    """What is said of pairs, whatever their order: boxes, classes and labels."""
+    e = examples
+    ends = [(e.boxes[end].round(5), e.category[end]) for end in (e.first, e.second)]
+    rows = zip(*(part for end in ends for part in end), e.depth_label, e.occlusion_label, e.across, strict=True)
+    return {tuple(tuple(v.tolist()) if getattr(v, "ndim", 0) else int(v) for v in row) for row in rows}
+
+
+def test_the_pairs_of_a_dataset(scenes: RelatedScenes, tmp_path: Path) -> None:
+    data = generate("geospa/train", tmp_path / "data", scenes=4, size="96x64", pairs=True)
+    stored = examples_of(list(tables_of(data, "train").values()))
+    assert scenes.examples.classes == stored.classes
+    assert facts_of(scenes.examples) == facts_of(stored)
+    assert len(scenes.examples) == len(stored)
+    assert np.array_equal(scenes.examples.depth.sum(1) > 0, scenes.examples.depth_label >= 0)
+
+
+def test_pictures_are_squares(scenes: RelatedScenes) -> None:
+    assert scenes.pictures.pictures.shape == (4, 64, 64, 3)
+    assert scenes.pictures.shares.tolist() == [pytest.approx([1.0, 43 / 64])] * 4
+    assert scenes.picture.max() == 3
+
+
+def test_saved_and_loaded(scenes: RelatedScenes, tmp_path: Path) -> None:
+    scenes.save(tmp_path)
+    again = RelatedScenes.load(tmp_path)
+    assert again.facts == scenes.facts == {"worlds": {"geospa/train": 4}, "seed": 0, "side": 64}
+    torch.testing.assert_close(again.pictures.pictures, scenes.pictures.pictures)
+    np.testing.assert_array_equal(again.examples.depth, scenes.examples.depth)
+    assert again.examples.classes == scenes.examples.classes
+
+
+def test_studies(scenes: RelatedScenes) -> None:
+    within, across = scenes.of("within"), scenes.of("across")
+    assert not within.across.any()
+    assert across.across.all()
+    assert (across.occlusion_label == -1).all()
+    assert len(within) + len(across) == len(scenes.of("joint")) == len(scenes.examples)
+
+
+def test_scenes_go_two_by_two() -> None:
+    with pytest.raises(ConfigError, match="an even number"):
+        RelatedStream(WORLD, 0, 3, card=False)
+
+
+def test_a_detector_of_the_worlds_classes(scenes: RelatedScenes, tmp_path: Path) -> None:
+    source = FoundViews(scenes, batch=2, seed=0)
+    seen = source.views(np.array([1, 0]))
+    assert seen.pictures.shape == (2, 64, 64, 3)
+    own = scenes.picture == 1
+    share = torch.tensor([1.0, 43 / 64, 1.0, 43 / 64])
+    torch.testing.assert_close(seen.boxes[0, : own.sum()], torch.from_numpy(scenes.examples.boxes[own]) * share)
+    assert (seen.classes[0] >= 0).sum() == own.sum()
+    plan = ViewNetPlan(steps=2, batch=2, side=64, warmup=0, precision="fp32", viewpoints=False)
+    _, fitted = fit(ViewNetTask(plan, source, scenes.examples.classes), tmp_path / "net", device="cpu")
+    assert set(fitted.last) >= {"loss", "heat", "box", "class", "right"}
+    model = load(str(fitted.weights))
+    assert not hasattr(model, "viewpoint")
+    data = generate("geospa/train", tmp_path / "data", scenes=1, size="96x64")
+    found = model.detect(next(iter(data)).views[0])
+    assert found.angles.shape == (0, 3)
+    assert set(found.categories) <= set(scenes.examples.classes)
