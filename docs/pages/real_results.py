@@ -4,7 +4,8 @@
     python docs/pages/real_results.py --write    # and replace docs/results/real.md
 
 Needs the photos (SIGHTLINE_DATA, else ../shared/data: coco-lightly, coco-tiny, ade20k, cocoa-demo) and the weights
-(SIGHTLINE_WEIGHTS, else ../shared/weights); takes some minutes on two cores. No photo or part of one is written.
+(SIGHTLINE_WEIGHTS, else ../shared/weights); takes some minutes on two cores. No photo or part of one is written:
+mistakes are drawn without them.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import sightline
 from sightline.exams.context.exam import ContextExam
+from sightline.exams.relations.drawing import spoken, worst_examples
 from sightline.exams.relations.exam import RelationsExam
+from sightline.exams.relations.marks import mark_pairs
 from sightline.exams.results import ExamResults
+from sightline.exams.turing.vocabulary.english import with_article
 from sightline.show.table import Cell, Row, Table
 from sightline.store import Dataset, write
 from sightline.store.formats import pick
@@ -163,11 +169,37 @@ def context_part(photos: Photos) -> Iterator[str]:
     yield from chosen(results, "mIoU", "removed and still found")
 
 
-def failures_part() -> Iterator[str]:
+def without_photos(photos: Photos, name: str) -> Dataset:
+    """The same boxes and labels, without the pictures."""
+    tables = photos.sets[name].tables()
+    views = tables.views.with_columns(image=pl.lit(None, dtype=pl.String))
+    return write([replace(tables, views=views)], photos.folder / f"{name}-bare", source=name, ordered=True)
+
+
+def failures_part(photos: Photos, pictures: Path | None) -> Iterator[str]:
     yield "## See where they fail"
     yield (
-        "Photos of COCO and ADE20K belong to their owners, and none is shown here. These commands make a card "
-        "with the worst, typical and perfect items of the same runs on your machine:"
+        "FastDepth's gravest mistakes, drawn without the photos, which belong to their owners: the boxes it was "
+        "asked about, what the annotation says and what it said. The mean depth of a box takes in whatever stands "
+        "behind a thin or hollow object, and a box inside another shares its pixels."
+    )
+    for name in ("ade20k", "cocoa"):
+        bare = without_photos(photos, name)
+        (result,) = photos.take(name, "relations", ["FastDepth"]).models
+        marks = mark_pairs(result.records.rows, RelationsExam().settled(bare).tables(bare))
+        for number, example in enumerate(worst_examples(marks, bare, each=2), start=1):
+            file = f"{name}-{number}.svg"
+            if pictures is not None:
+                (pictures / file).write_text(example.svg, encoding="utf-8")
+            image = example.images[0]
+            first, second = (with_article(image.objects[i].category) for i in example.pair)
+            told = f"annotated: {spoken(example.truth)}, FastDepth: {spoken(example.answer)}"
+            wrong = example.note.partition(" Right beside")[0]
+            yield f"![A is {first}, B {second}; {told}](real/{file})"
+            yield f"*{name}: A is {first}, B {second}; {told}. {wrong}*"
+    yield (
+        "These commands make a card with the worst, typical and perfect items of all these runs, with their "
+        "photos, on your machine:"
     )
     yield (
         "```console\n"
@@ -180,7 +212,7 @@ def failures_part() -> Iterator[str]:
     )
 
 
-def page(photos: Photos) -> str:
+def page(photos: Photos, pictures: Path | None = None) -> str:
     head = (
         "# Public networks on public photos",
         "EfficientDet-Lite2 (TensorFlow Lite), FastDepth (ONNX), both together, and DeepLab v3 (TensorFlow "
@@ -191,7 +223,7 @@ def page(photos: Photos) -> str:
         "```console\n$ python docs/pages/real_results.py --write    # this page\n```",
     )
     parts = (head, decidable_part(photos), relations_part(photos), consistency_part(photos), context_part(photos))
-    blocks = [block.strip() for part in (*parts, failures_part()) for block in part]
+    blocks = [block.strip() for part in (*parts, failures_part(photos, pictures)) for block in part]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -203,8 +235,11 @@ def main() -> None:
     for folder in (DATA, WEIGHTS):
         if not folder.is_dir():
             raise SystemExit(f"{folder} is not there: set SIGHTLINE_DATA and SIGHTLINE_WEIGHTS")
+    pictures = ROOT / "docs" / "results" / "real" if wanted.write else None
+    if pictures is not None:
+        pictures.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        made = page(Photos(Path(folder), wanted.images))
+        made = page(Photos(Path(folder), wanted.images), pictures)
     if wanted.write:
         (ROOT / "docs" / "results" / "real.md").write_text(made, encoding="utf-8")
     print(made)

@@ -21,7 +21,7 @@ from sightline.engine import run as run_tasks
 from sightline.errors import ConfigError, DataError, SightlineError
 from sightline.exams.base import Candidate, Exam, options_of, run_name
 from sightline.exams.budget import Budget
-from sightline.exams.checks import is_varied, read_variations, run_varied, variation_notes
+from sightline.exams.checks import is_varied, read_variations, run_varied, variation_folder, variation_notes
 from sightline.exams.plans import PairPlan, Plans, plan_results
 from sightline.exams.registry import exam_class, exam_names, exam_of_run, scoring_names
 from sightline.exams.results import ComparisonSet, ExamResults, Results
@@ -74,7 +74,7 @@ def examine(
     Answers are only taken from an earlier call if they are the same model's: its code, files and state are hashed.
 
     Args:
-        models: A model, or several: specs (names, files; see `sightline.models.registry`) or objects with a skill.
+        models: A model, or several: specs (names, files; see `sightline.models.specs`) or objects with a skill.
         data: An opened dataset or its path; None for an exam that brings its own.
         exams: An exam (name or object), or several; None for every exam that models and data allow.
         train: Where an exam learns its questions from (Turing); without it, from one half of the images.
@@ -184,8 +184,10 @@ def exam_prompts(
     *,
     train: Dataset | str | Path | None = None,
     limit: int = 1,
-) -> tuple[list[Prompt], int]:
-    """Make the prompts a vision-language model would be asked with, and count the exam's items; nobody is asked.
+) -> tuple[list[Prompt], int, Mapping[str, float]]:
+    """Make the prompts a vision-language model would be asked with; nobody is asked.
+
+    Beside them the number of the exam's items, and what these prompts would take (`PromptRecorder.usage`).
 
     Args:
         exam: The exam, or its name.
@@ -212,7 +214,7 @@ def exam_prompts(
     ask = made.asker(recorder, opened)
     for item in made.limited(items, limit):
         ask(item)
-    return recorder.prompts, len(items)
+    return recorder.prompts, len(items), recorder.usage()
 
 
 def run_models(
@@ -285,7 +287,7 @@ def run_models(
     else:
         asked = {}
         for key, who in everyone.items():
-            said = None if announce is None else partial(_announce, announce, who.name)
+            said = None if announce is None else partial(_announce, announce, f"{who.name}, {exam.name}")
             bounds = how | {"budget": budget, "announce": said}
             asked[key] = _run_one(exam, who, opened, folders[key], show, bounds, kinds[key])
     short = {key: name for name, key in rivals.items() if not everyone[key].called}
@@ -307,7 +309,11 @@ def run_models(
     baseline_results = {name: results[key] for name, key in rivals.items()}
     chosen = tuple(results[s] for s in dict.fromkeys(wanted))
     unvaried = variation_notes({results[key].name: results[key].varied for key in wanted})
-    used = (note for result in results.values() for note in (*_class_notes(result), *_usage_notes(result)))
+    used = (
+        note
+        for key, result in results.items()
+        for note in (*_class_notes(result), *_usage_notes(result, kinds[key]))
+    )
     return ExamResults(exam, chosen, baseline_results, shared, (*entrants.notes, *unvaried, *used))
 
 
@@ -323,21 +329,30 @@ def _class_notes(result: RunResult) -> Iterator[str]:
         yield f"{result.name}: of {classes} asked about it learned {facts['classes'] - facts['unknown_classes']}"
 
 
-def _usage_notes(result: RunResult) -> Iterator[str]:
-    """What a run used, what could not be read of it, and that its budget is spent."""
-    used, manifest = result.run.manifest.get("usage") or {}, result.run.manifest
+def _usage_notes(result: RunResult, kinds: Sequence[str]) -> Iterator[str]:
+    """What a run and its variations used, what could not be read of it, and that its budget is spent."""
+    names = [variant.name for kind in kinds for variant in KINDS[kind]]
+    varied = {name: Run.open(variation_folder(result.run.folder, name)) for name in names}
+    used: dict[str, float] = {}
+    for run in (result.run, *varied.values()):
+        for key, value in (run.manifest.get("usage") or {}).items():
+            used[key] = used.get(key, 0) + value
+    kept = int(used.get("cached", 0))
     if used:
         counts = [
             counted(int(used.get("requests", 0)), "request"),
-            f"{counted(int(used.get('cached', 0)), 'reply', 'replies')} kept from before",
+            *([f"{counted(kept, 'reply', 'replies')} kept from before"] if kept else []),
             f"{counted(int(used.get('tokens_in', 0)), 'token')} read",
             f"{counted(int(used.get('tokens_out', 0)), 'token')} written",
             f"{counted(int(used.get('unparsed', 0)), 'reply', 'replies')} that could not be read",
             *([f"a cost of {used['cost']:,.2f}"] if used.get("cost") else []),
         ]
-        yield f"{result.name}: {', '.join(counts)}"
-    if manifest.get("budget"):
-        yield f"{result.name}: {manifest['budget']}; the same command with a larger one goes on"
+        whole = f", with {counted(len(varied), 'variant')}" if varied else ""
+        yield f"{result.name}{whole}: {', '.join(counts)}"
+    for name, run in {"": result.run, **varied}.items():
+        if run.manifest.get("budget"):
+            where = f"{result.name}, {name}" if name else result.name
+            yield f"{where}: {run.manifest['budget']}; the same command with a larger one goes on"
 
 
 @dataclass(frozen=True)
@@ -363,13 +378,15 @@ def _run_one(
     vary: Sequence[str] = (),
 ) -> Asking | None:
     """Run one model in this process, as it is and then in every variant of some kinds."""
+    again = {key: value for key, value in how.items() if key != "announce"}
     try:
         with show(who.name) if show else nullcontext() as progress:
-            asking = run_exam(exam, who, data, folder, progress=progress, **how).asking
+            following = sum(len(KINDS[kind]) for kind in vary)
+            asking = run_exam(exam, who, data, folder, progress=progress, variants=following, **how).asking
         for kind in vary:
             for number, variant in enumerate(KINDS[kind]):
                 with show(f"{who.name}, {variant.name}") if show else nullcontext() as progress:
-                    run_varied(exam, who, data, folder, kind, number, progress=progress, **how)
+                    run_varied(exam, who, data, folder, kind, number, progress=progress, **again)
         return asking
     finally:
         if not who.loadable:

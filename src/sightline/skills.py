@@ -94,11 +94,14 @@ class Judgements:
         occlusion: (n,) codes.
         said: Aspect (``depth``, ``occlusion``) → n texts the codes were read from, for a model that answers in
             words; kept in the records.
+        confidence: Aspect → (n,) the probability that the model gives its own label, in [0, 1], NaN where it cannot
+            say; empty for a model that gives none.
     """
 
     depth: NDArray[np.int8]
     occlusion: NDArray[np.int8]
     said: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    confidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @classmethod
     def checked(cls, given: object, n: int, model: str) -> Judgements:
@@ -113,7 +116,11 @@ class Judgements:
                 raise ModelError(f"{model}: relate() returned a {name} code outside −1…3")
         for name, texts in given.said.items():
             _require_texts(texts, n, f"{model}: relate() returned {name} texts")
-        return cls(depth.astype(np.int8, copy=False), occlusion.astype(np.int8, copy=False), given.said)
+        sure = {
+            name: _checked_chances(values, (n,), f"{model}: relate() returned {name} confidences")
+            for name, values in given.confidence.items()
+        }
+        return cls(depth.astype(np.int8, copy=False), occlusion.astype(np.int8, copy=False), given.said, sure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +196,13 @@ class ViewAngles:
         angles: (n, 3) azimuth (0 the front, 90 the object's +x side), elevation above it and theta, the turn of the
             picture, in degrees as in PASCAL3D+; NaN where the model cannot say.
         said: n texts the angles were read from, for a model that answers in words; else empty.
+        confidence: (n,) the probability, by the model, that its answer is right (less than 30° of rotation from the
+            truth), in [0, 1], NaN where it cannot say; empty for a model that gives none.
     """
 
     angles: NDArray[np.float64]
     said: Sequence[str] = ()
+    confidence: NDArray[np.float64] | tuple[()] = ()
 
     @classmethod
     def checked(cls, given: object, n: int, model: str) -> ViewAngles:
@@ -208,7 +218,10 @@ class ViewAngles:
         if np.isinf(angles).any():
             raise ModelError(f"{model}: viewpoint() returned an infinite angle")
         _require_texts(given.said, n if len(given.said) else 0, f"{model}: viewpoint() returned texts")
-        return cls(angles, given.said)
+        if not len(given.confidence):
+            return cls(angles, given.said)
+        what = f"{model}: viewpoint() returned confidences"
+        return cls(angles, given.said, _checked_chances(given.confidence, (n,), what))
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +367,20 @@ def _require_texts(texts: Sequence[str], n: int, what: str) -> None:
     """ModelError unless these are n texts."""
     if isinstance(texts, str) or len(texts) != n or not all(isinstance(text, str) for text in texts):
         raise ModelError(f"{what} that are no {n} texts")
+
+
+def _checked_chances(given: object, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    """Probabilities as an array of that shape; a ModelError where they are none. NaN is unknown."""
+    try:
+        chances = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what} that are no numbers: {error}") from None
+    if chances.shape != shape:
+        raise ModelError(f"{what} of shape {chances.shape}, expected {shape}")
+    known = chances[~np.isnan(chances)]
+    if known.size and not (known.min() >= 0 and known.max() <= 1):
+        raise ModelError(f"{what} outside 0…1")
+    return chances
 
 
 def _class_list(classes: Sequence[str], who: str) -> tuple[str, ...]:
@@ -512,11 +539,13 @@ class Verdicts:
             words; else empty.
         probabilities: (n, n, 8) that each holds, in [0, 1], NaN where the model cannot say; None for a model
             that gives none.
+        asked: Predicates that were asked about: all, but for a variation that has no question for the others.
     """
 
     answers: NDArray[np.int8]
     said: Mapping[tuple[int, int, int], str] = field(default_factory=dict)
     probabilities: NDArray[np.float64] | None = None
+    asked: tuple[str, ...] = PREDICATES
 
     @classmethod
     def checked(cls, given: object, n: int, model: str) -> Verdicts:
@@ -531,16 +560,9 @@ class Verdicts:
         if not whole or (off.size and not (off.min() >= UNKNOWN and off.max() <= 1)):
             raise ModelError(f"{model}: predicates() returned an answer other than −1, 0 and 1")
         if given.probabilities is None:
-            return cls(answers.astype(np.int8), given.said)
-        chances = np.asarray(given.probabilities, dtype=np.float64)
-        if chances.shape != shape:
-            raise ModelError(
-                f"{model}: predicates() returned probabilities of shape {chances.shape}, expected {shape}"
-            )
-        said = chances[~np.isnan(chances)]
-        if said.size and not (said.min() >= 0 and said.max() <= 1):
-            raise ModelError(f"{model}: predicates() returned a probability outside 0…1")
-        return cls(answers.astype(np.int8), given.said, chances)
+            return cls(answers.astype(np.int8), given.said, asked=given.asked)
+        chances = _checked_chances(given.probabilities, shape, f"{model}: predicates() returned probabilities")
+        return cls(answers.astype(np.int8), given.said, chances, given.asked)
 
 
 @dataclass(frozen=True, slots=True)

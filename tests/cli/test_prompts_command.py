@@ -27,7 +27,8 @@ def test_prompts_are_printed_and_pictures_kept(
     assert done.code == 0, done.err
     assert asks in done.out
     assert "--- 1 of " in done.out
-    assert " for 1 item; about " in done.out
+    assert " for 1 item" in done.out
+    assert " items: about " in done.out
     files = sorted((tmp_path / "pictures").iterdir())
     assert [file.name for file in files] == ["0001.png", "0002.png"]
     with Image.open(files[0]) as picture:
@@ -36,6 +37,8 @@ def test_prompts_are_printed_and_pictures_kept(
     assert told["exam"] == exam
     assert told["prompts"] > 1
     assert len(told["shown"]) == 1
+    assert told["about_all_items"]["requests"] == told["prompts"] * told["items"]
+    assert told["about_all_items"]["tokens_in"] > 0
     assert told["shown"][0]["text"] in done.out
 
 
@@ -65,9 +68,9 @@ def test_models_say_what_they_take_and_need(cli: Cli) -> None:
 
 
 def test_a_package_that_is_missing_is_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sightline.models import registry
+    from sightline.models import manifest
 
-    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    monkeypatch.setattr(manifest, "find_spec", lambda name: None)
     entries = {entry["name"]: entry for entry in cli("models", "--json").json}
     assert entries["hf"]["installed"] is False
     assert entries["size"]["installed"] is True
@@ -93,6 +96,9 @@ def test_samples_and_budget_on_the_command_line(cli: Cli, generated: Path, tmp_p
     assert {tuple(of) for of in rows.filter(rows["aspect"] == "depth")["samples"]} == {
         ("closer", "farther", "closer")
     }
+    printed = cli(*words, "--out", tmp_path / "runs", "--samples", 3, "--limit", 1).out
+    assert "answers drawn several times, 95 % interval by scene" in printed
+    assert "two alike" in printed
     other = cli(*words, "--out", tmp_path / "runs", "--limit", 1, "--json").json
     assert Path(other["run"]) != run.folder  # one answer is another run than three
     assert cli(*words, "--out", tmp_path / "runs", "--budget", "5", "--limit", 1).code == 0  # it counts no requests

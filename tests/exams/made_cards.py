@@ -13,7 +13,7 @@ from sightline.exams.base import Candidate
 from sightline.exams.card import CardOptions
 from sightline.exams.report import report_card
 from sightline.exams.run import Run
-from sightline.models.registry import is_blind
+from sightline.models import is_blind
 from sightline.show.markup import markdown_text
 from sightline.show.page import Example, Page
 from sightline.show.table import Row, Table

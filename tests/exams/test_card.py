@@ -21,7 +21,7 @@ from sightline.exams.report import report_card
 from sightline.exams.run import Run
 from sightline.exams.runner import run_exam
 from sightline.exams.scoring import score_records
-from sightline.models.registry import candidate, is_blind
+from sightline.models import candidate, is_blind
 from sightline.show.page import ExampleKind, Page
 from sightline.store import Dataset
 

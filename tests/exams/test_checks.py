@@ -29,7 +29,18 @@ from sightline.exams.run import RunRecords
 from sightline.exams.statements import StatementsExam
 from sightline.exams.variants import KINDS
 from sightline.scenes import View
-from sightline.skills import Asked, BoxedObjects, Detections, Judgements, Pairs, ScoredReply, ViewAngles
+from sightline.scenes.labels import PREDICATES
+from sightline.skills import (
+    Asked,
+    BoxedObjects,
+    Detections,
+    Judgements,
+    Pairs,
+    Queries,
+    ScoredReply,
+    Verdicts,
+    ViewAngles,
+)
 from sightline.variations import Mirror
 
 
@@ -124,6 +135,33 @@ def test_relations_under_variations_and_what_they_say(generated: Path, tmp_path:
     assert "right_under_all_variations" in document
     assert any("not varied by paraphrase" in note for note in results.exams[0].notes)
     assert "variations" in str(results)
+
+
+def test_predicates_are_swapped_pair_by_pair(generated: Path, tmp_path: Path) -> None:
+    """Of who calls the first one left, whichever it is, nothing stays; what has no converse is not counted."""
+
+    class FirstIsLeft:
+        name = "first is left"
+
+        def predicates(self, queries: Queries) -> Verdicts:
+            n = len(queries)
+            answers = np.zeros((n, n, len(PREDICATES)), np.int8)
+            answers[..., PREDICATES.index("left")] = 1
+            return Verdicts(answers)
+
+    class NeverSays(FirstIsLeft):
+        name = "never says"
+
+        def predicates(self, queries: Queries) -> Verdicts:
+            return Verdicts(np.zeros_like(super().predicates(queries).answers))
+
+    how: dict[str, Any] = {"out": tmp_path, "baselines": False, "vary": ["swap"]}
+    results = sl.examine([FirstIsLeft(), NeverSays()], generated, "predicates", **how)
+    found = {entry["model"]: entry["variations"]["swap"] for entry in results.to_dict()[0]["models"]}
+    # left and right turn round; front and behind, which are said of nobody, stay.
+    assert found["first is left"]["consistency"]["value"] == 0.5
+    assert found["never says"]["consistency"]["value"] == 1.0
+    assert found["never says"]["judgements"] == results[0].records.rows.height / 2
 
 
 def test_a_varied_run_is_resumed_and_no_run_of_its_own(generated: Path, tmp_path: Path) -> None:

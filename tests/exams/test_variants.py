@@ -135,6 +135,31 @@ def test_predicates_come_back_in_the_order_and_frame_of_the_question(seed: int, 
     assert not varied("mirror").predicates(blind).answers.any()
 
 
+def test_what_is_said_of_a_pair_is_held_against_what_is_said_of_the_other_way_round() -> None:
+    """A model that judges pair by pair, and always calls the first one left: nothing of it stays under a swap."""
+
+    class FirstIsLeft:
+        def predicates(self, queries: Queries) -> Verdicts:
+            answers = np.zeros((3, 3, len(PREDICATES)), np.int8)
+            answers[..., PREDICATES.index("left")] = 1
+            answers[0, 1, PREDICATES.index("front")] = 1  # the first patch it sees
+            answers[1, 0, PREDICATES.index("behind")] = 1
+            said = {(0, 1, PREDICATES.index("front")): "yes, before it"}
+            return Verdicts(answers, said, np.where(answers == 1, 0.75, 0.25))
+
+    queries = Queries("s", (picture(),), np.zeros((3, 2, 2, 3), np.uint8), ({}, {}, {}))
+    told = varied("swap", FirstIsLeft()).predicates(queries)
+    assert told.asked == ("left", "right", "front", "behind")  # nothing says of (b, a) that a contains b
+    of = {name: told.answers[..., PREDICATES.index(name)] for name in told.asked}
+    assert not of["left"].any()
+    assert of["right"].all()
+    # Patches came last first, so its first two are the last two: 2 before 1, said as "1 behind 2" of the other way.
+    assert [tuple(place) for place in np.argwhere(of["behind"])] == [(1, 2)]
+    assert [tuple(place) for place in np.argwhere(of["front"])] == [(2, 1)]
+    assert told.said == {(1, 2, PREDICATES.index("behind")): "yes, before it"}
+    assert (told.probabilities == np.where(told.answers == 1, 0.75, 0.25)).all()
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_boxes_and_maps_come_back_mirrored(seed: int) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from exams.relations.pair_tables import random_table
 from sightline.errors import ConfigError, DataError, MissingExtraError, ModelError
-from sightline.models import available, candidate, check_spec, load, name_of, needs_training, registry
-from sightline.models.registry import MANIFEST, fingerprint
+from sightline.models import available, candidate, check_spec, load, manifest, name_of, needs_training, registry
+from sightline.models.manifest import MANIFEST
+from sightline.models.registry import fingerprint
 from sightline.skills import RelationsStudy, skills_of
 
 NEEDS_A_PATH = {
@@ -159,7 +160,7 @@ def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None
         }
         return EntryPoints(EntryPoint(name, value, group) for name, value in given.items())
 
-    monkeypatch.setattr(registry, "entry_points", points)
+    monkeypatch.setattr(manifest, "entry_points", points)
     assert load("die:seed=3").seed == 3
     assert ("die", (), True) in [(m.name, m.skills, bool(m.description)) for m in available()]
     assert load("size").facts()["margin"] == 0.0  # a built-in name cannot be taken over

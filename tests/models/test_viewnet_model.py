@@ -58,6 +58,22 @@ def test_given_boxes(net: ViewNet) -> None:
     assert np.isnan(none).all()
 
 
+def test_confidence_is_the_chance_of_the_azimuths_near_the_one_told(net: ViewNet) -> None:
+    model = ViewNetModel(net, name="viewnet")
+    asked = BoxedObjects("a", view(picture()), BOXES, ("car", "zebra", "bus"))
+    sure = model.viewpoint(asked).confidence
+    assert np.isnan(sure[1])
+    place = {name: i for i, name in enumerate(net.config.classes)}
+    judged = model.judge(picture(), BOXES)
+    for row, name in ((0, "car"), (2, "bus")):
+        logits, offsets = (of[0, row, place[name]].double().numpy() for of in (judged.bins, judged.offsets))
+        chances = np.exp(logits) / np.exp(logits).sum()
+        turns = (np.arange(len(logits)) + offsets) * 360 / len(logits)
+        told = turns[logits.argmax()]
+        near = [min(abs(t - told) % 360, 360 - abs(t - told) % 360) < 30 for t in turns]
+        assert sure[row] == pytest.approx(chances[near].sum(), abs=1e-5)
+
+
 def test_boxes_in_pixels_where_the_size_is_not_known(net: ViewNet) -> None:
     model = ViewNetModel(net, name="viewnet")
     known = model.viewpoint(BoxedObjects("a", view(picture()), BOXES, ("car",) * 3)).angles

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -90,3 +91,17 @@ def test_samples_are_judged_as_defined(drawn: list[tuple[list[str], str]]) -> No
         of = getattr(found, key)
         known = of[np.isfinite(of)]
         assert (known.mean() if len(known) else math.nan) == pytest.approx(value, nan_ok=True)
+
+
+def test_many_judgements_are_resampled_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same value, and about the same limits as with a rank for every judgement."""
+    module = sys.modules["sightline.stats.calibration"]
+    rng = np.random.default_rng(3)
+    cluster = rng.integers(0, 60, 3000)
+    sure = rng.random(3000)
+    right = rng.random(3000) < sure + rng.normal(0, 0.2, 60)[cluster]
+    alone = calibration(sure, right, cluster, resamples=400).aurc
+    monkeypatch.setattr(module, "_RANKED_ALONE", 100)
+    grouped = calibration(sure, right, cluster, resamples=400).aurc
+    assert grouped.value == alone.value
+    assert (grouped.low, grouped.high) == pytest.approx((alone.low, alone.high), abs=0.1 * (alone.high - alone.low))

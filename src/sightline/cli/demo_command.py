@@ -97,6 +97,11 @@ def detectors() -> list[str]:
     return [*ours, *_weights("tflite:{}", "efficientdet*.tflite", package="ai_edge_litert")]
 
 
+def class_scorers() -> list[str]:
+    """The networks that can be run here and know classes of the context world: EfficientDet by its best boxes."""
+    return _weights("best_box+tflite:{}", "efficientdet*.tflite", package="ai_edge_litert")
+
+
 def _weights(spec: str, pattern: str, *, package: str) -> list[str]:
     """Models of the files in the folder of weights that fit a pattern; none without the package that runs them."""
     folder = Path(os.environ.get(WEIGHTS, Path("..") / "shared" / "weights"))

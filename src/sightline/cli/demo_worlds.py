@@ -11,7 +11,7 @@ import numpy as np
 
 from sightline.cli import check_command, export_command, import_command, look_command, stats_command
 from sightline.cli.console import out
-from sightline.cli.demo_command import depth_networks, detectors, generate_scenes, say, take
+from sightline.cli.demo_command import class_scorers, depth_networks, detectors, generate_scenes, say, take
 from sightline.exams.context.exam import ContextExam
 from sightline.exams.statements import StatementsExam
 from sightline.exams.viewpoint.exam import ViewpointExam
@@ -70,7 +70,7 @@ def show_worlds(
     take(ViewpointExam(), views, runs)
     company = to / "company"
     generate_scenes("context/unbiased", company, scenes // 2, size)
-    take(ContextExam(), company, runs)
+    take(ContextExam(), company, runs, class_scorers())
     _find_and_relate(geospa, runs)
     return runs, [*seen, *_look(views, "none,boxes,masks+amodal")]
 

@@ -148,7 +148,7 @@ def take_all(
 ) -> None:
     """Take every exam that model and data allow, and say why not for the others."""
     from sightline.api import examine
-    from sightline.models.registry import is_person
+    from sightline.models.specs import is_person
 
     with (
         _tracked(track) as send,
@@ -180,7 +180,7 @@ def take_all(
     else:
         print_results(results)
     for taken in results.exams:
-        print_notes(taken)
+        print_notes(taken, f"{taken.exam.name}: " if len(results.exams) > 1 else "")
     for exam, why in results.skipped.items():
         err.print(f"note: {exam} was not taken: {why}")
     if not json:
@@ -324,7 +324,7 @@ def _tracked(places: Sequence[str] | None) -> Iterator[Callable[[Sequence[RunRes
 
 def _talks(exam: Exam[Any], models: Sequence[object]) -> bool:
     """Whether a person is asked on the way, whom a progress bar would write into the lines."""
-    from sightline.models.registry import is_person
+    from sightline.models.specs import is_person
 
     operator = getattr(exam, "operator", "")
     return operator in ("terminal", "person", "web") or any(isinstance(m, str) and is_person(m) for m in models)
@@ -356,17 +356,17 @@ def print_exam(results: ExamResults) -> None:
         out.print()
 
 
-def print_notes(results: ExamResults) -> None:
+def print_notes(results: ExamResults, exam: str = "") -> None:
     """What the user should know, beside the results: how much was asked, who takes no part, what could not be."""
     for line in results.askings():
-        err.print(line)
+        err.print(f"{exam}{line}")
     for note in results.notes:
-        err.print(f"note: {note}")
+        err.print(f"note: {exam}{note}")
     for result in results.runs:
         if result.run.broken:
             left = counted(len(result.run.broken), results.exam.unit_of_items)
             first = next(iter(result.run.broken.values()))
-            err.print(f"note: {result.name}: {left} left out, pictures cannot be read; the first: {first}")
+            err.print(f"note: {exam}{result.name}: {left} left out, pictures cannot be read; the first: {first}")
 
 
 def _budget(text: str | None) -> Any:

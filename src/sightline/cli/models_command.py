@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sightline.cli.console import Json, out, print_json, table
 
 if TYPE_CHECKING:
-    from sightline.models.registry import ModelEntry
+    from sightline.models.manifest import ModelEntry
 
 
 def listing() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,9 +27,11 @@ def command(
 ) -> None:
     """Print the prompts of an exam, and keep their pictures; nobody is asked."""
     from sightline.api import exam_prompts
+    from sightline.exams.estimates import Workload
 
     with outside_allowed(allow_outside):
-        prompts, items = exam_prompts(exam, data, model, train=train, limit=limit)
+        prompts, items, usage = exam_prompts(exam, data, model, train=train, limit=limit)
+    each = Workload.of(usage, max(1, min(limit, items)))
     shown = prompts[:most]
     pictures = [_kept(prompt.picture, to, number) for number, prompt in enumerate(shown, start=1)]
     if json:
@@ -36,15 +39,17 @@ def command(
             {"text": p.text, "size": list(p.picture.size), "picture": f}
             for p, f in zip(shown, pictures, strict=True)
         ]
-        print_json({"exam": exam, "items": items, "asked_about": limit, "prompts": len(prompts), "shown": texts})
+        whole = {name: round(value * items, 4) for name, value in asdict(each).items()}
+        told = {"exam": exam, "items": items, "asked_about": limit, "prompts": len(prompts)}
+        print_json(told | {"about_all_items": whole, "shown": texts})
         return
     for number, (prompt, file) in enumerate(zip(shown, pictures, strict=True), start=1):
         wide, high = prompt.picture.size
         out.print(f"--- {number} of {len(prompts)}; picture {wide}×{high}{f', {file}' if file else ''}")
         out.print(prompt.text)
-    each = len(prompts) / min(limit, items) if items else 0
     unit = counted(min(limit, items), "item")
-    out.print(f"--- {counted(len(prompts), 'prompt')} for {unit}; about {round(each * items):,} for all {items:,}")
+    out.print(f"--- {counted(len(prompts), 'prompt')} for {unit}")
+    out.print(f"--- all {counted(items, 'item')}: about {', '.join(each.words(items, most=True))}")
 
 
 def _kept(picture: Any, folder: Path | None, number: int) -> str:

@@ -366,6 +366,10 @@ class Exam(ABC, Generic[ItemT]):
         """
         return rows.filter(pl.col("right").is_not_null()) if "right" in rows.columns else rows.clear()
 
+    def scored_boxes(self, records: RunRecords) -> pl.DataFrame:  # noqa: ARG002 - a hook
+        """Boxes that a model found itself: ``confidence`` (its score), ``right`` (an object's), ``cluster_id``."""
+        return pl.DataFrame(schema={"confidence": pl.Float64, "right": pl.Boolean, "cluster_id": pl.String})
+
     def same_answers(self, before: pl.DataFrame, after: pl.DataFrame) -> NDArray[np.bool_]:
         """(n,) whether a judgement got the same answer in two runs; rows of `judgements`, lined up."""
         same: NDArray[np.bool_] = before["answer"].eq_missing(after["answer"]).to_numpy()

@@ -5,13 +5,29 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from sightline.errors import ConfigError, SightlineError
 
 Unit = Literal["requests", "tokens"]
 
 _WRITTEN: Final = re.compile(r"(\d[\d_,]*)\s*(requests?|tokens?)?")
+
+
+class Spending(Protocol):
+    """So many requests, and tokens of prompts and replies."""
+
+    @property
+    def requests(self) -> float:
+        """Requests."""
+
+    @property
+    def tokens_in(self) -> float:
+        """Tokens of prompts."""
+
+    @property
+    def tokens_out(self) -> float:
+        """Tokens of replies."""
 
 
 class BudgetError(SightlineError):
@@ -46,6 +62,15 @@ class Budget:
         return cls(
             int(re.sub(r"\D", "", match[1])), "tokens" if (match[2] or "").startswith("token") else "requests"
         )
+
+    @property
+    def left(self) -> int:
+        """How many are left."""
+        return max(0, self.limit - self.spent)
+
+    def needed(self, each: Spending) -> float:
+        """What something takes of this budget, in its unit."""
+        return each.requests if self.unit == "requests" else each.tokens_in + each.tokens_out
 
     def request(self) -> None:
         """Take one request before it is sent; BudgetError where nothing is left."""

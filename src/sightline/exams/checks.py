@@ -157,6 +157,7 @@ def read_variations(
     }
     how: dict[str, Any] = {"resamples": resamples, "seed": seed}
     scores = {kind: variation_scores(exam, kind, as_is, of, **how) for kind, of in read.items()}
+    scores = {kind: replace(of, reason=_stopped(folder, kind) or of.reason) for kind, of in scores.items()}
     scores |= {kind: VariationScores(kind, reason=why) for kind, why in (reasons or {}).items()}
     sighted = [kind for kind in kinds if kind != BLIND]
     together = None
@@ -164,6 +165,15 @@ def read_variations(
         every = {name: records for kind in sighted for name, records in read[kind].items()}
         together = variation_scores(exam, "", as_is, every, **how).right_under_all
     return VariedRun({kind: scores[kind] for kind in KINDS if kind in scores}, together)
+
+
+def _stopped(folder: Path, kind: str) -> str:
+    """That a budget was spent before one item was answered in every variant; empty where it was not."""
+    for variant in KINDS[kind]:
+        run = Run.open(variation_folder(folder, variant.name))
+        if run.manifest.get("budget") and not run.done:
+            return f"{run.manifest['budget']}, in {variant.name}"
+    return ""
 
 
 def variation_scores(

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sightline.exams.base import Name
 from sightline.exams.card import CardContext
 from sightline.exams.checks import variation_notes
-from sightline.exams.judgement_figures import CHECKS
+from sightline.exams.judgement_figures import CALIBRATION, CHECKS, DETECTIONS
 from sightline.exams.plans import PairPlan, plan_pair
 from sightline.exams.scoring import RunResult
 from sightline.show.chart import DotRow, dot_intervals
@@ -23,13 +23,30 @@ from sightline.stats.sample_size import plan_clusters
 from sightline.text import counted
 
 _MEANINGS: Final = {
-    "swap": "swap: (a, b) asked as (b, a), or the objects in reverse order",
+    "swap": "swap: (a, b) asked as (b, a), with the converse of what was asked",
     "mirror": "mirror: pictures, boxes, words and labels mirrored",
     "blind": "blind: every picture one grey, so that what stays right needs no picture",
     "noise": "noise: Gaussian, σ 5, 15 and 40 of 255",
     "jpeg": "jpeg: compressed at quality 50, 20 and 5",
     "paraphrase": "paraphrase: the question in other words",
     "circular": "circular: no named before yes",
+}
+_CALIBRATED: Final = {
+    CALIBRATION: (
+        "Confidence",
+        "Confidence is the probability that a model gave its own answer. Calibration error: its gap to the "
+        "share of right answers, over ten bins; risk over all coverages: the share of wrong answers among the "
+        "surest, averaged over how many are kept. Lower is better.",
+    ),
+    DETECTIONS: (
+        "Scores of boxes that were found",
+        "Of boxes that a model found itself the same is said of their scores: right is a box that is an object's "
+        "of its class. Scores outside [0, 1] are no chances and left out.",
+    ),
+}
+_RELIABILITY: Final = {
+    CALIBRATION: ("judgement", "judgements", "Right answers by confidence", "confidence, %"),
+    DETECTIONS: ("box", "boxes", "Boxes that are objects by score", "score, %"),
 }
 TWO_POINTS: Final = 0.02
 """Difference that the card plans for."""
@@ -97,7 +114,7 @@ def _charts(result: RunResult, card: CardContext) -> FigureRow:
             domain=(0.0, 100.0),
         )
         figures.append(Figure(f"{title}, {result.name}", drawn))
-    marks = (("", f"· in per cent of single judgements, with 95 % intervals by {card.exam.unit}"),)
+    marks = (("", f"In per cent of single judgements, with 95 % intervals by {card.exam.unit}"),)
     return FigureRow("", tuple(figures), key=marks)
 
 
@@ -137,19 +154,19 @@ def _judgements(card: CardContext) -> Iterator[Section]:
         if "true_yes_ratio" in facts:
             said += f" Of the true answers {100 * facts['true_yes_ratio']:.1f} % are yes."
         text.append(said)
-    sure = [r for r in card.main if r.scores.at(CHECKS, "calibration", "ece") is not None]
-    if sure:
-        keys = [("calibration", key) for key in ("ece", "brier", "aurc")]
-        content += [_reliability(sure), _table(card, sure, _below(sure, keys), "Confidence")]
-        text.append(
-            "Confidence is the probability that a model gave its own answer. Calibration error: its gap to the "
-            "share of right answers, over ten bins; risk over all coverages: the share of wrong answers among the "
-            "surest, averaged over how many are kept. Lower is better."
-        )
+    sure = []
+    for of, (title, meaning) in _CALIBRATED.items():
+        rated = [r for r in card.main if r.scores.at(CHECKS, of, "ece") is not None]
+        if rated:
+            keys = [(of, key) for key in ("ece", "brier", "aurc")]
+            content += [_reliability(rated, of), _table(card, rated, _below(rated, keys), title)]
+            text.append(meaning)
+            sure += rated
     drawn = [r for r in card.main if r.scores.at(CHECKS, "samples", "single") is not None]
     if drawn:
         keys = [("samples", key) for key in ("single", "majority", "worst", "best", "agreement")]
-        content.append(_table(card, drawn, _below(drawn, keys), "Answers drawn several times"))
+        table = _table(card, drawn, _below(drawn, keys), "Answers drawn several times")
+        content.append(replace(table, groups=(("right", len(keys) - 1), ("", 1))))
         text.extend(_drawn_words(result) for result in drawn)
     if content:
         yield Section("judgements", "Single judgements", tuple(text), tuple(content), folded=not (sure or drawn))
@@ -243,16 +260,16 @@ def _figure(value: Interval | None) -> Cell:
     return Cell(made.text) if value is not None and value.low == value.high else made
 
 
-def _reliability(results: list[RunResult]) -> FigureRow:
-    """How often answers of each confidence are right, for a few runs."""
-    figures = []
+def _reliability(results: list[RunResult], of: str) -> FigureRow:
+    """How often answers, or boxes, of each confidence are right, for a few runs."""
+    figures, words = [], _RELIABILITY[of]
     for result in results[:3]:
-        bins = result.scores.facts[CHECKS]["calibration"]["bins"]
-        shares = [(of["confidence"], of["right"], of["n"]) for of in bins if of["n"]]
+        bins = result.scores.facts[CHECKS][of]["bins"]
+        shares = [(one["confidence"], one["right"], one["n"]) for one in bins if one["n"]]
         points = [
-            Point(sure, Interval(right, math.nan, math.nan, n, ""), counted(n, "judgement"))
+            Point(sure, Interval(right, math.nan, math.nan, n, ""), counted(n, words[0], words[1]))
             for sure, right, n in shares
         ]
-        title = f"Right answers by confidence, {result.name}"
-        figures.append(Figure(title, calibration_chart(points, title=title, x_label="confidence, %")))
+        title = f"{words[2]}, {result.name}"
+        figures.append(Figure(title, calibration_chart(points, title=title, x_label=words[3])))
     return FigureRow("", tuple(figures), text="A confidence that can be trusted lies on the diagonal.")

@@ -6,7 +6,8 @@ They stand in the JSON of scores under ``checks`` and in one section of the repo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,11 +16,15 @@ from numpy.typing import NDArray
 
 from sightline.exams.base import Exam, Name
 from sightline.exams.run import RunRecords
+from sightline.show.table import Row, Table, scored
 from sightline.stats import Interval, beyond_chance, calibration, intervals, sample_counts
 
 CHECKS: Final = "checks"
 CONFIDENCE: Final = "confidence"
 SAMPLES: Final = "samples"
+CALIBRATION: Final = "calibration"
+"""Of answers; `DETECTIONS` of the scores of boxes that a model found itself."""
+DETECTIONS: Final = "detection_calibration"
 
 CHANCE: Final = "a guess among the true answers that occur, each as likely"
 COMMONEST: Final = "always the commonest true answer"
@@ -28,11 +33,11 @@ _YES_NO: Final = frozenset({"yes", "no"})
 _MOST_WORDS: Final = 16
 """Different true answers above which they are no options to choose from."""
 _SAMPLE_WORDS: Final = {
-    "single": "right, single answers",
-    "majority": "right, majority of the samples",
-    "worst": "right in every sample",
-    "best": "right in one sample or more",
-    "agreement": "two samples agree",
+    "single": "single answers",
+    "majority": "their majority",
+    "worst": "all of them",
+    "best": "one or more",
+    "agreement": "two alike",
 }
 
 Figures = dict[Name, Interval]
@@ -50,16 +55,20 @@ def judgement_figures(
         resamples: Bootstrap resamples.
         seed: Of the resampling.
     """
-    rows = exam.judgements(records.rows) if records.rows.height else records.rows
-    if not rows.height:
+    if not records.rows.height:
         return {}, {}
     how: dict[str, Any] = {"resamples": resamples, "seed": seed}
+    rows = exam.judgements(records.rows)
+    parts = [_calibration(exam.scored_boxes(records), how, DETECTIONS)]
+    facts: dict[str, Any] = {}
+    if rows.height:
+        facts["n_judgements"] = rows.height
+        parts = [_beyond_chance(exam, rows, how), _calibration(rows, how), _samples(rows, how), *parts]
     figures: Figures = {}
-    facts: dict[str, Any] = {"n_judgements": rows.height}
-    for found, more in (_beyond_chance(exam, rows, how), _calibration(rows, how), _samples(rows, how)):
+    for found, more in parts:
         figures |= found
         facts |= more
-    return figures, {CHECKS: facts}
+    return figures, {CHECKS: facts} if facts else {}
 
 
 def _name(*path: str, label: str, percent: bool = False) -> Name:
@@ -100,7 +109,7 @@ def _beyond_chance(exam: Exam[Any], rows: pl.DataFrame, how: dict[str, Any]) -> 
         "kappa": "Cohen's κ",
         "yes_ratio": "answers that are yes",
     }
-    found = intervals(counts, statistic, proportion=False, **how)
+    found = [one.within(-math.inf, 1.0) for one in intervals(counts, statistic, proportion=False, **how)]
     shares = intervals(counts, lambda t: statistic(t)[:, [0, 6]], **how)
     found[0], found[6] = shares
     figures = {_name(key, label=label): value for (key, label), value in zip(labels.items(), found, strict=True)}
@@ -121,21 +130,24 @@ def _said_yes(totals: Floats, words: Sequence[str]) -> Floats:
     return share
 
 
-def _calibration(rows: pl.DataFrame, how: dict[str, Any]) -> tuple[Figures, dict[str, Any]]:
-    """Calibration error, Brier score and risk against coverage, where a run has confidences."""
+def _calibration(rows: pl.DataFrame, how: dict[str, Any], of: str = CALIBRATION) -> tuple[Figures, dict[str, Any]]:
+    """Calibration error, Brier score and risk against coverage, where a run has confidences.
+
+    Scores of detections that lie outside [0, 1] are no probabilities, and nothing is said of them.
+    """
     if CONFIDENCE not in rows.columns:
         return {}, {}
     sure = rows.filter(pl.col(CONFIDENCE).is_not_null() & pl.col(CONFIDENCE).is_not_nan())
-    if not sure.height:
+    if not sure.height or (of == DETECTIONS and not sure[CONFIDENCE].is_between(0.0, 1.0).all()):
         return {}, {}
     found = calibration(sure[CONFIDENCE].to_numpy(), sure["right"].to_numpy(), sure["cluster_id"].to_numpy(), **how)
     labels = {"ece": "calibration error", "brier": "Brier score", "aurc": "risk over all coverages"}
-    figures = {_name("calibration", key, label=words): getattr(found, key) for key, words in labels.items()}
+    figures = {_name(of, key, label=words): getattr(found, key) for key, words in labels.items()}
     bins = [
         {"n": int(n), "confidence": total / n if n else None, "right": hits / n if n else None}
         for n, total, hits in found.bins.tolist()
     ]
-    return figures, {"calibration": {"n": sure.height, "bins": bins}}
+    return figures, {of: {"n": sure.height, "bins": bins}}
 
 
 def _samples(rows: pl.DataFrame, how: dict[str, Any]) -> tuple[Figures, dict[str, Any]]:
@@ -176,8 +188,26 @@ def _error_parts(single: Floats, unit: NDArray[np.int64]) -> tuple[float | None,
     return by_scene, float(np.sqrt((single * (1 - single)).sum()) / n)
 
 
-def figure_rows(figures: Figures) -> Iterator[tuple[str, Interval]]:
-    """Words and value of every figure of single judgements, in their order."""
-    for name, value in figures.items():
-        if name.path[0] == CHECKS:
-            yield name.label, value
+def sample_table(runs: Mapping[str, tuple[Mapping[Name, Interval], Mapping[str, Any]]], unit: str) -> Table | None:
+    """What answers drawn several times have right, a line a run; None where no run has some.
+
+    Args:
+        runs: How tables call a run → its figures and facts.
+        unit: What intervals are by.
+    """
+    rows, errors = [], []
+    for run, (figures, facts) in runs.items():
+        by_path = {name.path: value for name, value in figures.items()}
+        if (CHECKS, SAMPLES, "single") not in by_path:
+            continue
+        rows.append(Row(run, tuple(scored(by_path[CHECKS, SAMPLES, key]) for key in _SAMPLE_WORDS)))
+        told = facts[CHECKS][SAMPLES]
+        if told["error_by_scene"] is not None:
+            scene, draw = 100 * told["error_by_scene"], 100 * told["error_by_draw"]
+            errors.append(f"{run}: {told['k']} answers each; {scene:.1f} by {unit}s, {draw:.1f} by draws")
+    if not rows:
+        return None
+    note = f"Standard error of single answers, in points: {'; '.join(errors)}." if errors else ""
+    columns, groups = ("model", *_SAMPLE_WORDS.values()), (("right", len(_SAMPLE_WORDS) - 1), ("", 1))
+    title = f"answers drawn several times, 95 % interval by {unit}"
+    return Table(title, columns, tuple(rows), groups, note)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sightline.exams.base import Exam
 from sightline.exams.checks import variation_table
+from sightline.exams.judgement_figures import sample_table
 from sightline.exams.scoring import RunComparison, RunResult, Scores, score_tables
 from sightline.show.table import Table
 
@@ -42,7 +43,9 @@ class ExamResults:
         for result in self.runs:
             scores[result.name if result.name not in scores else str(result.run.folder.name)] = result.scores
         varied = {result.name: result.varied for result in self.runs if result.varied.kinds}
-        checks = [variation_table(varied, self.exam.unit)] if varied else []
+        drawn = sample_table({name: (of.figures, of.facts) for name, of in scores.items()}, self.exam.unit)
+        checks = [] if drawn is None else [drawn]
+        checks += [variation_table(varied, self.exam.unit)] if varied else []
         checks = [table for table in checks if table.rows]
         return [*score_tables(scores), *checks, *self.exam.remarks(self.runs, self.shared)]
 

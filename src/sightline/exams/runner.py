@@ -14,28 +14,23 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import local
-from typing import Any, Final
+from typing import Any
 
 from sightline.errors import ConfigError, DataError, ModelError, PictureError
 from sightline.exams.base import Candidate, Exam, Item, given_options
 from sightline.exams.budget import Budget, BudgetError
+from sightline.exams.estimates import Pace, announce_rest, forecast, rehearse, usage_of
 from sightline.exams.hooks import call_hook, facts_of_model, model_call
 from sightline.exams.run import VARIATION, Asking, ItemRecords, Run, RunIdentity
 from sightline.exams.run_schema import SAMPLES
 from sightline.plain import plain
 from sightline.skills import skills_of
 from sightline.store import Dataset
-from sightline.text import counted
 
 Progress = Callable[[int, int], None]
 """Called with (items done, items in all)."""
 
 Ask = Callable[[Any], ItemRecords]
-
-LONG: Final = 60.0
-"""Seconds that are left to go, from which on a run is announced as a long one."""
-
-_USED: Final = {"requests": "requests", "tokens_in": "tokens read", "tokens_out": "tokens written"}
 
 
 def missing_skill(exam: Exam[Any], has: Collection[str]) -> str | None:
@@ -75,6 +70,7 @@ def run_exam(
     budget: Budget | None = None,
     announce: Callable[[str], None] | None = None,
     variation: str = "",
+    variants: int = 0,
 ) -> Run:
     """Let a model take an exam; call it again with the same folder and it goes on where it stopped.
 
@@ -93,8 +89,10 @@ def run_exam(
         overwrite: Ask everything again, whatever the folder holds.
         samples: How often every item is asked, for a model that draws its answers; all are kept (`SAMPLES`).
         budget: What a model that has the hook takes its requests from; where it is spent the run stops.
-        announce: Called once with how long the run will take and what it will use, where that is long.
+        announce: Called with how long the run will take and what it will use, where that is long: before it, as far
+            as its prompts tell, and after the first items.
         variation: What the candidate's questions are changed by (see `exams.variants`); part of the run's identity.
+        variants: How many such runs will follow this one; for what is announced.
     """
     if samples < 1:
         raise ConfigError(f"samples must be at least 1, found {samples}")
@@ -130,7 +128,13 @@ def run_exam(
         if hasattr(candidate.model, "budget"):
             candidate.model.budget = budget
         with _noting_usage(run, candidate.model):
-            ask = _Asker(exam, candidate.model, data, samples)
+            left = [item for item in due if item.id not in run.done]
+            told = announce is not None or budget is not None
+            each = rehearse(exam, candidate.model, data, left, samples) if told else None
+            ask = _Asker(exam, candidate.model, data, samples, Pace(candidate.model, budget, each))
+            if announce is not None and each is not None:
+                sentence = forecast(each, len(left), ask.at_once, variants, budget)
+                announce(sentence) if sentence else None
             _ask_all(ask, run, due, progress, announce)
         run.close(finished=all(item.id in run.done or item.id in run.broken for item in items))
         run.asking = Asking(
@@ -152,30 +156,47 @@ def _within(run: Run, due: Sequence[Any]) -> frozenset[str]:
 class _Asker:
     """Asks one model item after item, or several at once from threads of their own; each as often as wanted."""
 
-    def __init__(self, exam: Exam[Any], model: Any, data: Dataset, samples: int) -> None:
-        self.exam, self.model, self.data, self.samples = exam, model, data, samples
+    def __init__(self, exam: Exam[Any], model: Any, data: Dataset, samples: int, pace: Pace) -> None:
+        self.exam, self.model, self.data, self.samples, self.pace = exam, model, data, samples, pace
         self.at_once = max(1, int(getattr(model, "concurrency", 1)))
         self._threads = local()
 
     def records(self, items: Sequence[Any]) -> Iterator[tuple[Any, ItemRecords | PictureError]]:
-        """Every item with its records, or why its picture cannot be read; in the order of the items."""
+        """Every item with its records, or why its picture cannot be read; in the order of the items.
+
+        Where the budget is spent, items that were under way and could be finished come before the BudgetError.
+        """
         if self.at_once == 1:
             for item in items:
                 yield item, self._asked(item)
             return
         with ThreadPoolExecutor(self.at_once, thread_name_prefix="asking") as pool:
             waiting: deque[tuple[Any, Future[ItemRecords | PictureError]]] = deque()
+            finished = 0
             try:
                 for item in items:
-                    waiting.append((item, pool.submit(self._asked, item)))
-                    if len(waiting) >= 2 * self.at_once:
+                    while waiting and not self._may_begin(finished, [answer for _, answer in waiting]):
                         first, answer = waiting.popleft()
                         yield first, answer.result()
+                        finished += 1
+                    waiting.append((item, pool.submit(self._asked, item)))
                 while waiting:
                     first, answer = waiting.popleft()
                     yield first, answer.result()
+            except BudgetError:
+                pool.shutdown(wait=True, cancel_futures=True)
+                for item, answer in waiting:
+                    if not answer.cancelled() and answer.exception() is None:
+                        yield item, answer.result()
+                raise
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
+
+    def _may_begin(self, finished: int, waiting: Sequence[Future[Any]]) -> bool:
+        """Whether another item may begin: neither too many are waiting, nor would the budget be too small."""
+        running = sum(not answer.done() for answer in waiting)
+        ended = finished + len(waiting) - running
+        return len(waiting) < 2 * self.at_once and self.pace.allows(ended, running)
 
     def _asked(self, item: Any) -> ItemRecords | PictureError:
         ask: Ask | None = getattr(self._threads, "ask", None)
@@ -214,7 +235,7 @@ def _ask_all(
         run.note(broken={})
     run.manifest.pop("budget", None)
     left = [item for item in due if item.id not in run.done]
-    done, start = len(due) - len(left), time.monotonic()
+    done, start, used = len(due) - len(left), time.monotonic(), usage_of(ask.model)
     if progress is not None and done:
         progress(done, len(due))
     try:
@@ -224,7 +245,8 @@ def _ask_all(
             else:
                 run.append(item.id, item.scene_id, item.cluster_id, answer)
             if announce is not None and number == ask.at_once:
-                _announce(announce, ask, len(left) - number, (time.monotonic() - start) / number, number)
+                seconds = (time.monotonic() - start) / number
+                announce_rest(announce, ask.model, len(left) - number, seconds, number, used)
             if progress is not None:
                 progress(done + number, len(due))
     except BudgetError as spent:
@@ -233,39 +255,18 @@ def _ask_all(
         raise DataError(f"no picture could be read; the first: {next(iter(run.broken.values()))}")
 
 
-def _announce(announce: Callable[[str], None], ask: _Asker, left: int, seconds: float, asked: int) -> None:
-    """Say how long the rest takes and what it uses, by what the first items took, where that is long."""
-    if left * seconds < LONG:
-        return
-    hours, minutes = divmod(round(left * seconds / 60), 60)
-    usage = _usage(ask.model)
-    used = [f"{usage[key] / asked * left:,.0f} {word}" for key, word in _USED.items() if usage.get(key)]
-    if usage.get("cost"):
-        used.append(f"a cost of {usage['cost'] / asked * left:,.2f}")
-    about = ", ".join([f"{hours} h {minutes} min" if hours else f"{minutes} min", *used])
-    announce(f"{counted(left, 'item')} to go, about {about} by the first {asked}; --budget bounds it")
-
-
 @contextmanager
 def _noting_usage(run: Run, model: Any) -> Iterator[None]:
     """Around the asking: what it used is added to what the run used before."""
-    before = _usage(model)
+    before = usage_of(model)
     try:
         yield
     finally:
-        after = _usage(model)
+        after = usage_of(model)
         if after:
             known: Mapping[str, float] = run.manifest.get("usage", {})
             more = {name: known.get(name, 0) + value - before.get(name, 0) for name, value in after.items()}
             run.note(usage={name: round(value, 3) for name, value in more.items()})
-
-
-def _usage(model: Any) -> dict[str, float]:
-    usage = getattr(model, "usage", None)
-    if not callable(usage):
-        return {}
-    with model_call(model, "usage"):
-        return {str(name): value for name, value in usage().items()}
 
 
 @contextmanager

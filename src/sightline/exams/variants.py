@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.base import Exam
 from sightline.hints import hint
 from sightline.scenes import View
-from sightline.scenes.labels import PREDICATES, REVERSE
+from sightline.scenes.labels import CONVERSE, PREDICATES, REVERSE
 from sightline.skills import (
     Asked,
     BoxedObjects,
@@ -217,7 +218,12 @@ class Mirrored(ChangedPicture):
 
 @dataclass(frozen=True)
 class Swapped(Variant):
-    """Objects in the other order: (a, b) is asked as (b, a); of many objects the last is named first."""
+    """Objects in the other order: (a, b) is asked as (b, a); of many objects the last is named first.
+
+    Of predicates, *left* of (a, b) is what the model says of *right* of (b, a), likewise *front* and *behind*. What
+    has no converse among the predicates cannot be asked of (b, a), so that there is no record of it; a model that
+    makes its prompts itself may have words for it (`varied`).
+    """
 
     name: str = "swap"
 
@@ -245,11 +251,16 @@ class Swapped(Variant):
         return replace(queries, patches=queries.patches[::-1].copy(), appearance=queries.appearance[::-1])
 
     def verdicts(self, said: Verdicts) -> Verdicts:
-        """In the order of the question."""
-        chances = None if said.probabilities is None else said.probabilities[::-1, ::-1].copy()
+        """In the order of the question, and what was said of (b, a) told of (a, b)."""
         last = len(said.answers) - 1
-        texts = {(last - i, last - j, k): text for (i, j, k), text in said.said.items()}
-        return replace(said, answers=said.answers[::-1, ::-1].copy(), said=texts, probabilities=chances)
+        order = [PREDICATES.index(CONVERSE.get(name, name)) for name in PREDICATES]
+
+        def turned(values: NDArray[Any]) -> NDArray[Any]:
+            return values[::-1, ::-1].transpose(1, 0, 2)[..., order]
+
+        chances = None if said.probabilities is None else turned(said.probabilities)
+        texts = {(last - j, last - i, order[k]): text for (i, j, k), text in said.said.items()}
+        return replace(said, answers=turned(said.answers), said=texts, probabilities=chances, asked=tuple(CONVERSE))
 
 
 @dataclass(frozen=True)
@@ -290,6 +301,9 @@ KINDS: Final[Mapping[str, tuple[Variant, ...]]] = {
     "circular": (Reordered(),),
 }
 """What can be asked for → its variants, the weakest first."""
+
+WORDED: Final = frozenset({"paraphrase", "circular"})
+"""Kinds that change words: a model that makes its prompts itself can have them with any skill."""
 
 ALL: Final = "all"
 
@@ -445,10 +459,8 @@ def why_unvaried(exam: Exam[Any], model: Any, kind: str, data: Dataset) -> str:
         return reason
     variant, bare = KINDS[kind][0], data.pictureless
     used = {skill for group in exam.skills for skill in group} & set(skills_of(model))
-    if _own(model, kind) is not None:
-        return ""
     if not used & set(variant.skills):
-        return variant.why
+        return "" if kind in WORDED and _own(model, kind) is not None else variant.why
     if isinstance(variant, ChangedPicture) and bare[0] == bare[1]:
         return "the data has no pictures to change"
     return ""

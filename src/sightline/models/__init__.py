@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sightline.models.identity import note_asked
-    from sightline.models.registry import (
-        available,
-        candidate,
-        canonical,
-        check_spec,
-        exams_of,
-        is_blind,
-        load,
-        name_of,
-        needs_training,
-    )
+    from sightline.models.manifest import available, exams_of
+    from sightline.models.registry import candidate, check_spec, load, name_of
+    from sightline.models.specs import canonical, is_blind, needs_training
+
+_MODULES = {
+    "available": "manifest",
+    "candidate": "registry",
+    "canonical": "specs",
+    "check_spec": "registry",
+    "exams_of": "manifest",
+    "is_blind": "specs",
+    "load": "registry",
+    "name_of": "registry",
+    "needs_training": "specs",
+    "note_asked": "identity",
+}
+"""Public name → its module."""
 
 __all__ = [
     "available",
@@ -37,7 +43,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module 'sightline.models' has no attribute {name!r}")
-    return getattr(import_module(f"sightline.models.{'identity' if name == 'note_asked' else 'registry'}"), name)
+    return getattr(import_module(f"sightline.models.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -22,6 +22,8 @@ SHIPPED: Final = Path(__file__).parent / "weights" / "viewnet-tiny.safetensors"
 
 MOST: Final = 32
 """Boxes looked at in a picture."""
+_NEAR: Final = 30.0
+"""Degrees of azimuth for which its confidence is told: what a right answer may be off."""
 LEAST: Final = 0.01
 """Score of a box that is told at all."""
 
@@ -58,13 +60,14 @@ class ViewNetModel(FinderModel):
     def viewpoint(self, objects: BoxedObjects) -> ViewAngles:
         """Say from which side each object is seen; NaN for a class it does not know."""
         places = [self.config.classes.index(c) if c in self.config.classes else -1 for c in objects.categories]
-        angles = np.full((len(objects), 3), np.nan)
+        angles, sure = np.full((len(objects), 3), np.nan), np.full(len(objects), np.nan)
         known = np.flatnonzero(np.array(places) >= 0)
         if len(known):
             judged = self.judge(objects.view.image(), _fractions(objects)[known])
-            said = judged.angles(torch.tensor(places)[known.tolist()][None].to(self.device))
-            angles[known] = said[0].cpu().double().numpy()
-        return ViewAngles(angles)
+            classes = torch.tensor(places)[known.tolist()][None].to(self.device)
+            angles[known] = judged.angles(classes)[0].cpu().double().numpy()
+            sure[known] = judged.certainty(classes, _NEAR)[0].cpu().double().numpy()
+        return ViewAngles(angles, confidence=sure)
 
     def judge(self, image: NDArray[np.uint8], boxes: NDArray[np.float64]) -> BoxLogits:
         """Class and viewpoint of boxes (n, 4), fractions of a picture (H, W, 3) uint8: logits (1, n, …)."""

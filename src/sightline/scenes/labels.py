@@ -17,6 +17,10 @@ GEOMETRIC = ("contains", "supports", "can_contain", "can_support")
 PREDICATES = (*SPATIAL, *GEOMETRIC)
 """GeoSpa's predicates, in the order of every array of them. Each reads "subject predicate object"."""
 
+CONVERSE = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
+"""Predicate → the one that says the same of the swapped pair. The geometric ones have none: that *a* contains *b*
+is no predicate of (b, a)."""
+
 NO_MAJORITY = -1
 """Code of a pair whose raters found no strict majority; as text it is null, never a word."""
 

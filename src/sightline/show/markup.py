@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+_PARTED: Final = re.compile(r"(?<=[_:,=/@+])(?=\S)")
+"""Where a long name may go on in the next line."""
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|#~!])")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -58,8 +61,12 @@ def _templates(package: str) -> Environment:
 
 
 def breakable(text: str) -> Markup:
-    """Escape a name that may go on in the next line after each underscore."""
-    return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
+    """Escape a name that may go on in the next line after an underscore or what else parts words without a blank.
+
+    >>> str(breakable("openai:eye,region=crop"))
+    'openai:<wbr>eye,<wbr>region=<wbr>crop'
+    """
+    return Markup("<wbr>").join(escape(part) for part in _PARTED.split(text))
 
 
 def markdown_text(text: str) -> str:

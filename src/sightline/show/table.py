@@ -34,8 +34,15 @@ class Cell:
 
     @property
     def under(self) -> str:
-        """What stands beneath, in words: an interval as ``low–high``."""
-        return self.detail if isinstance(self.detail, str) else "–".join(self.detail)
+        """What stands beneath, in words: an interval as ``low–high``, or ``−low to high``.
+
+        >>> Cell("0.1", ("-0.2", "0.4")).under
+        '−0.2 to 0.4'
+        """
+        if isinstance(self.detail, str):
+            return self.detail
+        low, high = (end.replace("-", "−") for end in self.detail)
+        return f"{low} to {high}" if low.startswith("−") else f"{low}–{high}"
 
     def __str__(self) -> str:
         words = self.detail if isinstance(self.detail, str) else ", ".join(self.detail)

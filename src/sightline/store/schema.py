@@ -6,6 +6,7 @@ run of rows in each table and a filter on ``scene_id`` prunes row groups.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import polars as pl
@@ -20,6 +21,16 @@ SPLIT_WORDS: Final = {
     **dict.fromkeys(("test", "testing"), "test"),
 }
 """What files and people call a split → what we call it."""
+
+
+def usual_split(name: str) -> str | None:
+    """The one of *train*, *validation* and *test* that a split's name begins with; None where it is none of them.
+
+    >>> [usual_split(name) for name in ("val", "val_default", "test-2017", "trainer", "kitchen", "")]
+    ['validation', 'validation', 'test', None, None, None]
+    """
+    return SPLIT_WORDS.get(re.split(r"[^a-z]", name.lower(), maxsplit=1)[0])
+
 
 _COLUMNS: Final[dict[str, dict[str, Any]]] = {
     "views": {

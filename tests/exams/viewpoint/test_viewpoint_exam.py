@@ -453,3 +453,50 @@ def test_what_is_missing_or_strange_is_left_out_of_what_it_would_spoil(tmp_path)
     assert told.at("normalised_ap", "2/3–1", "bus").value == 1.0
     document = told.to_dict()["normalised_ap"]
     assert document["1/3–2/3"]["bus"]["value"] is None
+
+
+def test_scores_of_detections_are_calibrated_where_they_are_chances(data, tmp_path):
+    """Against counting by hand; a score that is no chance is not taken for one."""
+    run = runs(data, tmp_path / "chances", Finds(data), boxes="detected")[0]
+    checks = scores(run).to_dict()["checks"]
+    told = checks["detection_calibration"]
+    rows = rows_of(run)
+    sure = [row["score"] for row in rows if row["kind"] == "detection"]
+    # The box in the corner is nobody's; of the others each is on its object, but for objects that do not count.
+    gone = {(r["item"], r["category"], round(r["x0"] + 0.01, 6)) for r in rows if r.get("difficult")}
+    right = [
+        row["x0"] > 0.0 and (row["item"], row["category"], round(row["x0"], 6)) not in gone
+        for row in rows
+        if row["kind"] == "detection"
+    ]
+    assert told["n"] == len(sure)
+    squares = [(c - r) ** 2 for c, r in zip(sure, right, strict=True)]
+    assert told["brier"]["value"] == pytest.approx(np.mean(squares))
+
+    class Margins(Finds):
+        def detect(self, view):
+            found = super().detect(view)
+            return Detections(found.boxes, found.scores * 5 - 2, found.categories, angles=found.angles)
+
+    run = runs(data, tmp_path / "margins", Margins(data), boxes="detected")[0]
+    assert "detection_calibration" not in scores(run).to_dict()["checks"]
+
+
+def test_a_confidence_of_viewpoints_is_kept_and_held_against_the_truth(data, tmp_path):
+    class Sure(Knows):
+        name = "sure"
+
+        def viewpoint(self, objects):
+            return ViewAngles(super().viewpoint(objects).angles, confidence=np.full(len(objects), 0.7))
+
+    run = runs(data, tmp_path, Sure(data, noise=0, flips=0))[-1]
+    assert {row["confidence"] for row in rows_of(run)} == {0.7}
+    told = scores(run).to_dict()["checks"]["calibration"]
+    assert told["ece"]["value"] == pytest.approx(0.3)  # all is right, and 0.7 was said
+
+    class Wrong(Knows):
+        def viewpoint(self, objects):
+            return ViewAngles(super().viewpoint(objects).angles, confidence=np.full(len(objects), 1.2))
+
+    with pytest.raises(ModelError, match="confidences outside 0…1"):
+        runs(data, tmp_path / "w", Wrong(data))

@@ -21,6 +21,7 @@ from sightline.api import examine
 from sightline.errors import ConfigError, ModelError
 from sightline.exams.budget import Budget, BudgetError
 from sightline.exams.context.exam import ContextExam
+from sightline.exams.estimates import rehearse, rounded
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.run import Run
@@ -176,6 +177,34 @@ def test_a_real_model_behind_the_server_takes_the_exams(
         assert set(there.records.rows["answer"]) <= {None, "unknown"}
 
 
+@pytest.mark.long
+def test_a_real_model_behind_the_server_is_asked_in_other_words(
+    server: ChatServer, tiny_vlm: Path, scenes: Dataset, tmp_path: Path
+) -> None:
+    """Reworded, reordered and swapped prompts reach the model, and what it says of them is held together."""
+    from sightline.models.adapters.prompt_variants import reordered, reworded
+    from sightline.models.adapters.vlm import VisionLanguage
+
+    server.answer = VisionLanguage(tiny_vlm, decide="generate", max_new_tokens=2)
+    spec = f"openai:tiny{FAST},max_completion_tokens=2,cache=false"
+    kinds = ["paraphrase", "circular", "swap"]
+    for name, exam in (("relations", RelationsExam()), ("predicates", PredicatesExam())):
+        server.seen.clear()
+        (result,) = examine(spec, scenes, exam, out=tmp_path / name, limit=1, baselines=False, vary=kinds)
+        texts = [body["messages"][0]["content"][1]["text"] for body in server.seen]
+        as_is = texts[: len(texts) // 4]
+        assert texts[len(as_is) : 2 * len(as_is)] == [reworded(text) for text in as_is]
+        assert texts[2 * len(as_is) : 3 * len(as_is)] == [reordered(text) for text in as_is]
+        assert len(texts) == 4 * len(as_is)
+        assert {kind: of.reason for kind, of in result.varied.kinds.items()} == dict.fromkeys(kinds, "")
+        for of in result.varied.kinds.values():
+            assert of.judgements == result.records.rows.filter(result.records.rows["right"].is_not_null()).height
+            assert of.consistency is not None
+            assert 0 <= of.consistency.value <= 1
+    swapped = set(texts[3 * len(as_is) :])
+    assert any("fits_inside: the second object is hollow" in text for text in swapped)
+
+
 def test_what_is_sent(server: ChatServer, asked: Any) -> None:
     spec = "openai:org/eye,temperature=0.5,max_completion_tokens=9,enable_thinking=false,extra.top_p=0.9"
     model: Any = load(f"{spec},extra.chat_template_kwargs.style=short,extra.reasoning_effort=low")
@@ -309,23 +338,126 @@ def test_every_try_counts_towards_a_budget(server: ChatServer, asked: Any) -> No
 def test_a_long_run_says_what_it_will_take(
     server: ChatServer, scenes: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sightline.exams import runner
+    from sightline.exams import estimates
 
     said: list[str] = []
-    run(f"openai:m{FAST}", scenes, tmp_path / "short", announce=said.append)
-    assert not said  # a minute is not long
-    monkeypatch.setattr(runner, "LONG", 0.0)
+    run("openai:m,backoff=0,concurrency=4", scenes, tmp_path / "short", announce=said.append)
+    assert not said  # half a minute is not long
+    monkeypatch.setattr(estimates, "LONG", 0.0)
     spec = f"openai:m{FAST},cache=false,price_in=10,price_out=100"
     done = run(spec, scenes, tmp_path / "long", announce=said.append)
-    first = 2 * len(RelationsExam().settled(scenes).items(scenes)[0].pairs)
-    (sentence,) = said
+    first, second = (2 * len(item.pairs) for item in RelationsExam().settled(scenes).items(scenes))
+    before, sentence = said
+    assert before.startswith(f"2 items; about {first + second} requests, ")  # before anybody is asked
+    assert f"at most {rounded((first + second) * 64)} written, a cost of at most" in before
     assert sentence.startswith("1 item to go, about 0 min, ")
-    assert f"{first} requests, {100 * first:,} tokens read, {3 * first} tokens written" in sentence
+    assert f"{first} requests, {rounded(100 * first)} tokens read, {3 * first} written" in sentence
     usage = done.manifest["usage"]
     assert usage["cost"] == pytest.approx((usage["tokens_in"] * 10 + usage["tokens_out"] * 100) / 1e6, abs=1e-3)
     assert (
         candidate(spec).fingerprint == candidate(f"openai:m{FAST},cache=false").fingerprint
     )  # a price answers nothing
+
+
+def test_what_is_kept_from_before_is_not_estimated(server: ChatServer, scenes: Dataset, tmp_path: Path) -> None:
+    exam = RelationsExam().settled(scenes)
+    items = exam.items(scenes)
+    model = candidate(f"openai:m{FAST},price_in=10").model
+    every = sum(2 * len(item.pairs) for item in items)
+    each = rehearse(exam, model, scenes, items, 1)
+    assert each is not None
+    assert not server.seen
+    assert each.requests * len(items) == every
+    words = len(model.style.template) / 4  # type: ignore[attr-defined]
+    assert words / 2 < each.tokens_in / each.requests < 4 * words  # a text of that kind and 48 × 32 pixels
+    assert each.cost == pytest.approx(each.tokens_in * 10 / 1e6)
+    again = rehearse(exam, model, scenes, items, 3)
+    assert again is not None
+    assert again.requests == 3 * each.requests
+    run(f"openai:m{FAST}", scenes, tmp_path / "r", limit=1)
+    rest = rehearse(exam, model, scenes, items, 1)
+    assert rest is not None
+    assert rest.requests * len(items) == every - 2 * len(items[0].pairs)
+
+
+def test_prices_from_the_environment(server: ChatServer, asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGHTLINE_PRICE_IN", "3")
+    monkeypatch.setenv("SIGHTLINE_PRICE_OUT", "20")
+    model: Any = load(f"openai:m{FAST},cache=false")
+    model.answer(asked())
+    assert model.usage()["cost"] == pytest.approx((100 * 3 + 3 * 20) / 1e6)
+    monkeypatch.setenv("SIGHTLINE_PRICE_OUT", "much")
+    with pytest.raises(
+        ConfigError, match="SIGHTLINE_PRICE_OUT: expected what a million tokens costs, found 'much'"
+    ):
+        load("openai:m")
+
+
+@pytest.mark.parametrize("unit", ["requests", "tokens"])
+def test_a_small_budget_finishes_as_many_items_as_it_can(
+    unit: Any, server: ChatServer, generated: Path, tmp_path: Path
+) -> None:
+    """Several items are asked at once, but not so many that nobody has enough left to be finished."""
+    data = Dataset.open(generated)
+    exam = PredicatesExam()
+    needed = [len(item.patches) * (len(item.patches) - 1) for item in exam.items(data)]
+    server.delay, server.answer = 0.002, "left"
+    for items in (1, 3):
+        requests = sum(needed[:items]) + 1
+        budget = Budget(requests if unit == "requests" else 103 * requests, unit)
+        spec = "openai:m,backoff=0,cache=false,concurrency=4"
+        stopped = run(spec, data, tmp_path / f"{items}", exam, budget=budget)
+        assert stopped.status == "stopped"
+        assert items - 1 <= len(stopped.done) <= items  # without holding back it was none of one, none of three
+        assert len(stopped.done) >= 1
+    assert server.most_at_once <= 4
+
+
+def test_a_budget_that_is_too_small_says_how_far_it_goes(
+    server: ChatServer, scenes: Dataset, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    with pytest.raises(ConfigError, match="the budget of 1 requests is spent"):
+        examine(
+            f"openai:m{FAST}",
+            scenes,
+            "relations",
+            out=tmp_path,
+            baselines=False,
+            budget=Budget(1),
+            announce=said.append,
+        )
+    (sentence,) = said
+    assert sentence.endswith("A budget of 1 requests is enough for about 0 items")
+
+
+def test_requests_of_varied_runs_are_counted_and_their_budget_told(
+    server: ChatServer, scenes: Dataset, tmp_path: Path
+) -> None:
+    server.answer = "first"
+    spec, exam = f"openai:m{FAST},cache=false", RelationsExam().settled(scenes)
+    every = sum(2 * len(item.pairs) for item in exam.items(scenes))
+    how: dict[str, Any] = {"out": tmp_path / "r", "baselines": False, "vary": ["swap", "mirror"]}
+    whole = examine(spec, scenes, "relations", **how)
+    assert len(server.seen) == 3 * every
+    (note,) = [note for note in whole.exams[0].notes if "request" in note]
+    assert note.startswith(f"openai:m, with 2 variants: {3 * every} requests, ")
+    how |= {"out": tmp_path / "b", "budget": Budget(every + 1)}
+    stopped = examine(spec, scenes, "relations", **how)
+    variations = stopped.to_dict()[0]["variations"]
+    assert "is spent: 0 of 2 items are answered, in swap" in variations["swap"]["reason"]
+    assert any(note.startswith("openai:m, swap: the budget of") for note in stopped.exams[0].notes)
+    assert not any(note.startswith("openai:m: the budget") for note in stopped.exams[0].notes)
+
+
+def test_tables_call_an_endpoint_as_it_was_typed(server: ChatServer) -> None:
+    for spec, name in {
+        "openai:org/eye": "openai:org/eye",
+        f"openai:{server.base}#llava": "openai:llava",
+        "openai:m,region=crop,temperature=0.5,concurrency=2": "openai:m,region=crop,temperature=0.5",
+        f"http:url={server.base},kind=chat,model=m,history=2": "http:m,history=2",
+    }.items():
+        assert candidate(spec).name == name
 
 
 def test_budgets_are_written_so() -> None:
@@ -390,13 +522,16 @@ def test_likelihoods_of_a_server(server: ChatServer, asked: Any) -> None:
     ]
     server.plan = [(200, said("No", logprobs={"content": [{"top_logprobs": tokens}]}), {}), (200, said("No"), {})]
     model: Any = load(f"openai:m{FAST},decide=likelihood,cache=false")
-    assert model.answer(asked()) == "no"
+    said_no = model.answer(asked())
+    assert said_no == "no"
+    chances = np.exp([-0.2, -3.0, -1.9])
+    assert said_no.confidence == pytest.approx(chances[:2].sum() / chances.sum())
     assert (server.seen[0]["logprobs"], server.seen[0]["top_logprobs"]) == (True, 20)
     with pytest.raises(ModelError, match="it gives no likelihoods"):
         model.answer(asked())
-    assert likeliest({"content": []}, ("a", "b")) == ""
+    assert likeliest({"content": []}, ("a", "b")) == ("", 0.0)
     tie = [{"token": "a", "logprob": -1.0}, {"token": "b", "logprob": -1.0}]
-    assert likeliest({"content": [{"top_logprobs": tie}]}, ("a", "b")) == ""
+    assert likeliest({"content": [{"top_logprobs": tie}]}, ("a", "b")) == ("", 0.0)
 
 
 @pytest.mark.parametrize(

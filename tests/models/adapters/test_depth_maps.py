@@ -17,7 +17,14 @@ from PIL import Image
 from reference import rules as slow
 from sightline.errors import MissingExtraError, ModelError
 from sightline.models import load
-from sightline.models.adapters.depth_maps import DepthFolder, MissingMapError, OnnxDepth, mean_in_boxes
+from sightline.models.adapters.depth_maps import (
+    DepthFolder,
+    FileDepth,
+    MissingMapError,
+    mean_in_boxes,
+    onnx_depth_network,
+)
+from sightline.models.adapters.pictures import PictureInput
 from sightline.scenes import View
 
 MAP = np.array([[1.0, 2.0], [0.0, 4.0]])
@@ -137,9 +144,23 @@ def test_without_the_runtime_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     view = View("x", load_image=lambda: np.zeros((4, 4, 3), dtype=np.uint8))
     with pytest.raises(MissingExtraError, match=r"sightline-exams\[onnx\]"):
-        OnnxDepth(tmp_path / "net.onnx").estimate_depth(view)
+        onnx_depth_network(tmp_path / "net.onnx").estimate_depth(view)
+
+
+def test_a_network_in_a_file_needs_a_photo_and_takes_any_side_that_is_left_open() -> None:
+    seen = []
+
+    def run(batch: Any) -> list[Any]:
+        seen.append(batch.shape)
+        return [batch.mean(axis=1)]
+
+    entry = PictureInput.of([1, 3, 6, "width"], np.dtype("f4"), "unit", "net")
+    network = FileDepth("net", run, entry)
+    view = View("x", load_image=lambda: np.full((3, 8, 3), 255, dtype=np.uint8))
+    assert network.estimate_depth(view).tolist() == np.ones((6, 8)).tolist()
+    assert seen == [(1, 3, 6, 8)]
     with pytest.raises(MissingMapError, match="no photo of image x"):
-        OnnxDepth(tmp_path / "net.onnx").estimate_depth(View("x"))
+        network.estimate_depth(View("x"))
 
 
 @pytest.mark.realdata
@@ -163,4 +184,4 @@ def test_a_real_network_sees_the_floor_in_front(weights: Path, real_data: Path, 
     np.testing.assert_array_equal(again.source.estimate_depth(view), metres)
     assert again.facts()["margin"] == 0.5
     with pytest.raises(ModelError, match="not an ONNX model"):
-        OnnxDepth(photo).estimate_depth(view)
+        onnx_depth_network(photo).estimate_depth(view)

@@ -174,7 +174,7 @@ def test_predicates_of_a_pair() -> None:
 
 
 def test_one_predicate_and_several_views() -> None:
-    prompt = predicates_prompt(queries(2), 0, 1, "words", "can_contain")
+    prompt = predicates_prompt(queries(2), 0, 1, "words", {"can_contain": PREDICATE_MEANINGS["can_contain"]})
     assert prompt.text == (
         "The picture shows one scene from 2 cameras; directions are those of the first.\n"
         "The first object is a small red rubber mug.\nThe second object is an ice cube.\n"

@@ -154,7 +154,7 @@ def test_a_chat(server: Server, asked: Any) -> None:
     assert kind == "data:image/png;base64"
     assert np.array_equal(picture(data), question.view.image()[:, :20])
     assert told["text"].startswith("The picture shows the designated region and nothing else.\nEarlier question: ")
-    assert model.name == "chat:org/eye,region=crop,history=1"
+    assert model.name == "http:org/eye,region=crop,history=1"
     assert model.facts()["model"] == "org/eye"
 
 

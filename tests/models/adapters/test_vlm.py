@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sightline.api import board, examine
 from sightline.errors import ConfigError, MissingExtraError, ModelError
 from sightline.exams.runner import run_exam
 from sightline.exams.turing.exam import TuringExam
@@ -18,8 +19,9 @@ from sightline.exams.turing.measures import asked_rows
 from sightline.models import candidate, load
 from sightline.models.adapters.prompts import PromptStyle
 from sightline.models.adapters.vlm import VisionLanguage, spellings
-from sightline.scenes import View
+from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.store import Dataset
+from sightline.store.writer import write_scenes
 
 torch = pytest.importorskip("torch", reason="networks need torch")
 transformers: Any = pytest.importorskip("transformers", reason="needs the extra vlm")
@@ -66,6 +68,35 @@ def test_it_sits_the_exam(
         run_exam(exam, candidate(f"vlm:path={folder}{options}"), data, tmp_path / "again", limit=2).records()
     )
     assert again["answer"].to_list() == rows["answer"].to_list()
+
+
+@pytest.mark.long
+def test_six_ways_of_asking_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
+    """Boxes drawn, cropped or told; by likelihood, which says how sure it is, or by text."""
+    grey = np.full((30, 40, 3), 128, np.uint8)
+    told = (Relation("0", "1", "depth", "closer"), Relation("0", "1", "occlusion", "none"))
+    boxes = {"0": (4.0, 4.0, 16.0, 20.0), "1": (20.0, 8.0, 36.0, 24.0)}
+    scene = Scene(
+        "s",
+        views=(View("0", size=(40, 30), load_image=lambda: grey),),
+        objects=tuple(Object(name, "cup") for name in boxes),
+        sightings=tuple(Sighting("0", name, box) for name, box in boxes.items()),
+        relations=told,
+    )
+    data = write_scenes([scene], tmp_path / "data")
+    ways = [
+        f"hf:{folder},region={region},decide={how}"
+        for region in ("draw", "crop", "words")
+        for how in ("likelihood", "generate")
+    ]
+    results = examine(ways, data, "relations", out=tmp_path / "runs", baselines=False)
+    assert [result.name for result in results] == [way.replace(str(folder), "tiny") for way in ways]
+    for result, way in zip(results, ways, strict=True):
+        assert ("confidence" in result.records.rows.columns) == ("likelihood" in way)
+        assert ("calibration" in result.scores.to_dict()["checks"]) == ("likelihood" in way)
+        assert result.run.status == "finished"
+    ranked = board(tmp_path / "runs", resamples=50)
+    assert len(ranked.exams[0].rows) == 6
 
 
 def test_the_likelier_word_is_the_answer(folder: Path, asked: Any) -> None:

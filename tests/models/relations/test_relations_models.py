@@ -47,6 +47,19 @@ def test_no_contradiction_within_an_image_for_any_weights(seed: int, n: int, uns
         assert not (said.depth == 0).any()
 
 
+@pytest.mark.parametrize("kind", [PairModel, OrderedModel])
+@pytest.mark.parametrize("setting", ["within_image", "across_images"])
+def test_confidence_is_the_chance_of_the_label_that_was_given(kind: type[PairModel], setting: str) -> None:
+    pairs = random_pairs(3, 4) if setting == "within_image" else random_pairs(3, 4, "across_images", m=3)
+    model = kind(network(3), name="x")
+    said, chances = model.relate(pairs), model.chances(pairs)
+    for row, code in enumerate(said.depth.tolist()):
+        assert said.confidence["depth"][row] == pytest.approx(chances.depth[row, code])
+    assert ("occlusion" in said.confidence) == (setting == "within_image")
+    for row, code in enumerate(said.occlusion.tolist() if setting == "within_image" else []):
+        assert said.confidence["occlusion"][row] == pytest.approx(chances.occlusion[row, code])
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 1000), st.integers(1, 5), st.integers(1, 5))
 def test_no_contradiction_across_images_for_any_weights(seed: int, n: int, m: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 import sightline
 from sightline.exams.relations.exam import BASELINES, TRAINED
 from sightline.exams.relations.pairs import tables_of
-from sightline.models.registry import is_blind, load
+from sightline.models import is_blind, load
 from sightline.models.relations.model import SHIPPED, OrderedModel, PairModel
 from sightline.models.relations.network import ObjectPairs
 from sightline.training.relations.evaluation import fold_answers

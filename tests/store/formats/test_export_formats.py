@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+import sightline as sl
+from reference import bop, label_studio
 from sightline.errors import ConfigError, DataError
 from sightline.geometry import masks
 from sightline.scenes import Camera, Landmark, Object, Relation, Scene, Sighting, View
@@ -319,3 +321,42 @@ def test_they_are_written_and_not_read(tmp_path: Path, name: str) -> None:
     assert write is not None
     with pytest.raises(ConfigError):
         write(tables_from_scenes([]), tmp_path / "out")
+
+
+def test_label_studios_converter_would_find_every_box_to_the_pixel(tmp_path: Path) -> None:
+    data = sl.generate("geospa/val_default", tmp_path / "scenes", scenes=3, size=(96, 64))
+    write = named("label-studio").write
+    assert write is not None
+    write(data.tables(), tmp_path / "out", blobs=data.blobs)
+    found = label_studio.read(tmp_path / "out")
+    assert len(found) == 3
+    for scene, (size, boxes, told) in zip(data, found.values(), strict=True):
+        (view,) = scene.views
+        seen = scene.seen_in(view.id)
+        assert size == view.size
+        corners = [tuple(map(int, one.box)) for one in seen]
+        assert boxes == [
+            (scene.object(one.object_id).category, x0, y0, x1 - x0, y1 - y0)
+            for one, (x0, y0, x1, y1) in zip(seen, corners, strict=True)
+        ]
+        place = {one.object_id: i for i, one in enumerate(seen)}
+        both = [r for r in scene.relations if {r.subject, r.object} <= set(place)]
+        assert told == [(place[r.subject], r.predicate, place[r.object]) for r in both]
+
+
+def test_bop_is_read_by_its_own_rules(tmp_path: Path) -> None:
+    """Of generated scenes each object is where its pose says: seen there, and as far as its depth says."""
+    data = sl.generate("geospa/val_default", tmp_path / "scenes", scenes=3, size=(96, 64))
+    write = named("bop").write
+    assert write is not None
+    write(data.tables(), tmp_path / "out", blobs=data.blobs)
+    found = bop.read(tmp_path / "out")
+    key = json.loads((tmp_path / "out" / "sightline.json").read_text())
+    shapes = [scene.object(one.object_id).shape for scene in data for one in scene.seen_in(scene.views[0].id)]
+    assert [key["objects"][str(one["kind"])] for one in found] == shapes
+    for one in found:
+        (x, y), (left, top, width, height) = one["at"], one["box"]
+        assert left - 1 <= x <= left + width + 1
+        assert top - 1 <= y <= top + height + 1
+        if len(one["depth"]):  # in millimetres
+            assert abs(np.median(one["depth"]) - one["far"]) < one["size"]

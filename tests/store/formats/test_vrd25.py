@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import DataError
-from sightline.scenes import ASPECTS, words
+from sightline.scenes import ASPECTS, Object, Relation, Scene, Sighting, View, words
+from sightline.store import tables_from_scenes
 from sightline.store.formats import vrd25
 from sightline.store.tables import Tables
 
@@ -288,3 +290,81 @@ def test_real_files(real_data: Path, tmp_path: Path) -> None:
         for kind in ("objects", "vrd"):
             name = f"{setting}_{kind}_{split}.csv"
             assert_same_cells(folder / name, tmp_path / name)
+
+
+def test_generated_scenes_are_fitted_and_score_the_same(tmp_path: Path) -> None:
+    """Splits, pixels, labels without votes: read back, a rule gets the same score as on the scenes themselves."""
+    import sightline as sl
+
+    data = sl.generate("geospa/val_default", tmp_path / "scenes", scenes=4, size=(96, 64))
+    vrd25.write(data.tables(), tmp_path / "out")
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        "within_image_objects_validation.csv",
+        "within_image_vrd_validation.csv",
+    ]
+    back = sl.open(tmp_path / "out")
+    scores = [
+        sl.examine("bottom_edge", one, sl.RelationsExam(split=split), out=tmp_path / split, baselines=False)[
+            0
+        ].scores
+        for one, split in ((data, "val_default"), (back, "validation"))
+    ]
+    path = ("subtasks", "within_image/depth", "micro", "all", "f1")
+    one, other = (of.at(*path) for of in scores)
+    assert one is not None
+    assert one == other
+
+
+def fitting(**changes: Any) -> Tables:
+    """Two scenes of another source, in pixels, with a pair within the first and one across both."""
+    views = tuple(View(name, size=(200, 100)) for name in ("a", "b"))
+    cups = (Object("0", "cup"), Object("1", "mug"), Object("2", "can"))
+    seen = (
+        Sighting("a", "0", (20, 10, 100, 50)),
+        Sighting("a", "1", (0, 0, 10, 10)),
+        Sighting("a", "2", (0, 0, 10, 10), flags=frozenset({"hidden"})),
+        Sighting("b", "0", (1, 1, 2, 2)),
+    )
+    told = (
+        Relation("0", "1", "depth", "closer"),
+        Relation("0", "1", "occlusion", "none", ("none", "none", "occludes")),
+        Relation("1", "0", "depth", "farther"),  # the same, the other way round
+        Relation("0", "2", "depth", "closer"),  # nobody sees the can
+        Relation("0", "2", "occlusion", "none"),
+        Relation("1", "0", "spatial", "left"),
+        Relation("0", "1", "depth", "farther", view="b"),  # in another view
+        Relation("0", "1", "depth", "farther", object_scene="t"),
+    )
+    given: dict[str, Any] = {"split": "val_default", "views": views, "relations": told, "source": "made"} | changes
+    other = replace(Scene("s", objects=cups, sightings=seen, **given), id="t", relations=())
+    return tables_from_scenes([Scene("s", objects=cups, sightings=seen, **given), other])
+
+
+def test_scenes_of_another_source(tmp_path: Path) -> None:
+    vrd25.write(fitting(), tmp_path)
+    rows = {file.name: file.read_text().splitlines()[1:] for file in tmp_path.iterdir()}
+    assert rows == {
+        "within_image_objects_validation.csv": ["s,0,cup,0.1,0.5,0.1,0.5", "s,1,mug,0.0,0.05,0.0,0.1"],
+        "within_image_vrd_validation.csv": ['s,0,s,1,1,0,1,"0,0,1"'],
+        "across_images_objects_validation.csv": [
+            f"{scene},{row}" for scene in "st" for row in ("0,cup,0.1,0.5,0.1,0.5", "1,mug,0.0,0.05,0.0,0.1")
+        ],
+        "across_images_vrd_validation.csv": ["s,0,t,1,2,0,2,0"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"split": "kitchen"},
+            "2.5VRD has no such split .*begin with train, val or test.*kitchen",
+        ),  # none of three
+        ({"views": (View("a"), View("b"))}, "the format needs the image size"),  # of pixels a fraction
+        ({"relations": (Relation("0", "1", "depth", "closer"),)}, "no depth and occlusion labels"),  # one of two
+    ],
+)
+def test_scenes_that_cannot_be_fitted(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        vrd25.write(fitting(**changes), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.documents import read_yaml
 from sightline.errors import DataError
 from sightline.geometry import masks
-from sightline.scenes import Scene
-from sightline.store import check_tables
+from sightline.scenes import Object, Scene, Sighting, View
+from sightline.store import check_tables, tables_from_scenes
 from sightline.store.convert import scenes_from_tables
 from sightline.store.formats import detect, named, yolo
 from sightline.store.tables import Tables
@@ -155,3 +156,22 @@ def test_real_labels(real_data: Path) -> None:
     segments = read(folder / "instance_segmentation", images=folder / "images")
     drawn = [s.visible_mask for scene in segments.values() for s in scene.sightings]
     assert (len(drawn), drawn.count(None)) == (712, 0)
+
+
+def test_splits_of_any_name_stand_under_yolos_three(tmp_path: Path) -> None:
+    def made(number: int, split: str) -> Scene:
+        view = View("0", size=(10, 10))
+        seen = (Sighting("0", "0", (1, 1, 5, 5)),)
+        return Scene(f"s{number}", split, views=(view,), objects=(Object("0", "cup"),), sightings=seen)
+
+    splits = ("train", "val_default", "val_size", "test-dev")
+    yolo.write(tables_from_scenes(made(i, split) for i, split in enumerate(splits)), tmp_path / "out")
+    content = read_yaml(tmp_path / "out" / "data.yaml")
+    assert {key: content[key] for key in ("train", "val", "test")} == {
+        "train": "images/train",
+        "val": ["images/val_default", "images/val_size"],
+        "test": "images/test-dev",
+    }
+    assert (tmp_path / "out" / "labels" / "val_size" / "s2.txt").is_file()
+    with pytest.raises(DataError, match=r"names that begin with train, val or test.*kitchen"):
+        yolo.write(tables_from_scenes([made(0, "kitchen")]), tmp_path / "no")

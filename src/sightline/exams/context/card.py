@@ -86,7 +86,7 @@ def words(name: Name) -> str:
         "beaf": "before–after F1",
         "true_understanding": "true understanding",
     }
-    kind = kinds.get(name.path[0], name.label)
+    kind = name.label if name.path[0] == "beaf" and over != "f1" else kinds.get(name.path[0], name.label)
     return f"{kind}, mean over classes" if over == "mean" else over if name.part else kind
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Final
 
 import numpy as np
@@ -92,6 +93,9 @@ def item_records(facts: Facts, verdicts: Verdicts, views: Sequence[str]) -> Item
             None if code == UNKNOWN or np.isnan(p) else round(p, 6)
             for code, p in zip(answer.tolist(), given.tolist(), strict=True)
         ]
+    if verdicts.asked != PREDICATES:
+        asked = [name in verdicts.asked for name in columns["predicate"]]
+        columns = {name: list(compress(values, asked)) for name, values in columns.items()}
     return ItemRecords({"n_objects": n, "views": ",".join(views)}, columns)
 
 

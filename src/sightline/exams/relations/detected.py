@@ -18,7 +18,7 @@ from sightline.exams.hooks import model_call
 from sightline.exams.relations.boxed import BoxedPairs
 from sightline.exams.relations.collection import OVERLAP, ClassRules, filter_detections
 from sightline.exams.relations.items import RelationsItem
-from sightline.exams.relations.marks import answer_words, rightness, truth_words
+from sightline.exams.relations.marks import answer_words, confidences, rightness, truth_words
 from sightline.exams.relations.matching import MatchedPairs, MatchOutcome, match_boxed
 from sightline.exams.relations.protocols import ABSENT, Aspect, Protocol
 from sightline.exams.run import ItemRecords
@@ -62,7 +62,11 @@ def detected_records(
     columns: dict[str, list[Any]] = {}
     for aspect in item.rows:
         matched = match_boxed(truth, predictions, Protocol.DEFAULT, aspect)
-        for name, values in _rows(item, aspect, matched, perfect).items():
+        made = _rows(item, aspect, matched, perfect)
+        rows = made.pop("prediction_row")
+        if judgements.confidence:
+            made["confidence"] = confidences(judgements, aspect, rows)
+        for name, values in made.items():
             columns.setdefault(name, []).extend(values)
     return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)
 
@@ -124,7 +128,7 @@ def _boxed(pairs: Pairs, depth: NDArray[np.int8], occlusion: NDArray[np.int8]) -
     )
 
 
-def _rows(item: RelationsItem, aspect: Aspect, matched: MatchedPairs, perfect: bool) -> dict[str, list[Any]]:
+def _rows(item: RelationsItem, aspect: Aspect, matched: MatchedPairs, perfect: bool) -> dict[str, Any]:
     n = len(item.pairs) if item.pairs.setting == "across_images" else len(item.pairs) // 2
     asked = np.ones(len(matched.truth), dtype=bool)
     if item.pairs.setting == "across_images":
@@ -146,6 +150,7 @@ def _rows(item: RelationsItem, aspect: Aspect, matched: MatchedPairs, perfect: b
         "answer": (answers := answer_words(aspect, answer)),
         "right": rightness(truths, answers),
         "outcome": outcome_words(truth, answer, matched.outcome[asked]),
+        "prediction_row": matched.prediction_row[asked],
     }
 
 

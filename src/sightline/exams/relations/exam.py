@@ -26,7 +26,7 @@ from sightline.exams.relations.consistency import (
     consistency_records,
 )
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
-from sightline.exams.relations.marks import RECORDS, answer_words, mark_pairs, rightness
+from sightline.exams.relations.marks import RECORDS, answer_words, confidences, mark_pairs, rightness
 from sightline.exams.relations.measures import SUBTASK_TITLES, relations_measures
 from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, has_pairs, no_pairs, tables_of
 from sightline.exams.relations.protocols import Protocol
@@ -201,7 +201,7 @@ class RelationsExam(Exam[RelationsItem]):
             names = [name for name in names if name not in left_out]
             why = "no truth to learn from" if self.no_truth else "no training split for every setting"
             notes += (f"{why}, so left out: {', '.join(left_out)}",)
-        if self.settled(data).split == "validation" and _is_25vrd(data):
+        if set(names) & set(TRAINED) and self.settled(data).split == "validation" and _is_25vrd(data):
             names = [name for name in names if name not in TRAINED]
             notes += (f"learned from these very labels, so left out: {', '.join(TRAINED)}",)
         rivals = {name: str(self._with_boxes(name)) for name in names}
@@ -408,4 +408,8 @@ def item_records(item: RelationsItem, judgements: Judgements) -> ItemRecords:
     columns = item.asked | {"answer": answers, "right": rightness(item.asked["truth"], answers)}
     if judgements.said:
         columns["said"] = [judgements.said[aspect][row] for aspect, rows in item.rows.items() for row in rows]
+    if judgements.confidence:
+        columns["confidence"] = [
+            sure for aspect, rows in item.rows.items() for sure in confidences(judgements, aspect, rows)
+        ]
     return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)

@@ -19,7 +19,7 @@ from sightline.exams.relations.pairs import SETTINGS, PairTable
 from sightline.exams.relations.protocols import ABSENT, Aspect, Counts, Floats, Protocol, rates, rules, tally
 from sightline.exams.run_schema import RecordColumn
 from sightline.scenes import ASPECTS, NO_MAJORITY, Depth, words
-from sightline.skills import SILENT, Setting
+from sightline.skills import SILENT, Judgements, Setting
 
 if TYPE_CHECKING:
     from sightline.exams.relations.boxed import BoxedPairs
@@ -46,6 +46,7 @@ RECORDS: Final = {
     "right": RecordColumn(pl.Boolean, empty=True),
     "outcome": RecordColumn(pl.String, always=False),
     "said": RecordColumn(pl.String, empty=True, always=False),
+    "confidence": RecordColumn(pl.Float64, empty=True, always=False),
 }
 """Columns of the records, as they are checked when a run is read."""
 _UNDECIDED: Final = "no_majority"
@@ -415,6 +416,15 @@ def answer_words(aspect: str, codes: NDArray[Any]) -> list[str | None]:
     """
     vocabulary = words(aspect)
     return [None if code == SILENT else vocabulary[code] for code in codes.tolist()]
+
+
+def confidences(judgements: Judgements, aspect: str, rows: NDArray[np.intp]) -> list[float | None]:
+    """How sure a model is of its labels of one aspect, row by row; None where it does not say, or row is −1."""
+    given = judgements.confidence.get(aspect)
+    if given is None:
+        return [None] * len(rows)
+    chosen = np.where(rows >= 0, given[rows], np.nan)
+    return [None if sure != sure else sure for sure in chosen.round(4).tolist()]
 
 
 def rightness(truth: Sequence[str], answer: Sequence[str | None]) -> list[bool | None]:

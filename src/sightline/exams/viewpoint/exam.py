@@ -196,6 +196,18 @@ class ViewpointExam(Exam[ViewpointItem]):
         pictures = [one for one in self._pictures(data) if one.item in asked]
         return [*made, segmentation_measures(read, pictures)] if pictures else made
 
+    def scored_boxes(self, records: RunRecords) -> pl.DataFrame:
+        """Every detection of a class that is asked about: its score, and whether it is on an object."""
+        read = ViewRecords.of(records, self.rules)
+        matches = read.matches.values()
+        chosen = [of for of in matches if of.detections.score is not None and len(of.detections)]
+        if self.boxes != "detected" or not chosen:
+            return super().scored_boxes(records)
+        units = np.array(read.units, dtype=object)
+        parts = [(of.detections.score, of.hit, units[of.detections.image]) for of in chosen]
+        score, hit, unit = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return pl.DataFrame({"confidence": score, "right": hit, "cluster_id": unit.astype(str)})
+
     def same_answers(self, before: pl.DataFrame, after: pl.DataFrame) -> Flags:
         """Whether two answers are less than 30° of rotation apart, or neither was given."""
         angles = [numbers(rows, ANSWER) for rows in (before, after)]

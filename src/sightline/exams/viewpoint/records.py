@@ -41,14 +41,19 @@ RECORDS: Final[Mapping[str, RecordColumn]] = {
     "difficult": RecordColumn(pl.Boolean),
     "symmetry": RecordColumn(pl.Int64),
     "said": RecordColumn(pl.String, always=False),
+    "confidence": RecordColumn(pl.Float64, empty=True, always=False),
 }
 """Columns of the records: angles in degrees; the truth of a detection, and the score of an object, is null."""
 
 
 def given_records(item: ViewpointItem, answer: ViewAngles) -> ItemRecords:
     """Records of one picture whose boxes were given: a row an object whose viewpoint is known."""
-    said = {"said": list(answer.said)} if answer.said else {}
-    return ItemRecords({}, _object_columns(item, item.asked, answer.angles) | said)
+    columns = _object_columns(item, item.asked, answer.angles)
+    if answer.said:
+        columns["said"] = list(answer.said)
+    if len(answer.confidence):
+        columns["confidence"] = _nullable(np.asarray(answer.confidence).round(4))
+    return ItemRecords({}, columns)
 
 
 def detected_records(item: ViewpointItem, found: Detections, angles: Floats) -> ItemRecords:

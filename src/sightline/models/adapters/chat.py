@@ -69,6 +69,7 @@ class HttpChat(LanguageModel):
         style: How prompts are made.
         options: What goes with every request.
         concurrency: Items that may be asked at once.
+        name: How tables call it; by default the model's name.
         how: Arguments of `LanguageModel`.
     """
 
@@ -80,13 +81,15 @@ class HttpChat(LanguageModel):
         options: ChatOptions,
         *,
         concurrency: int = 1,
+        name: str = "",
         **how: Any,
     ) -> None:
         if not 1 <= concurrency <= 256:
             raise ConfigError(f"http: concurrency must be 1 to 256, found {concurrency}")
         super().__init__(style, temperature=options.temperature, **how)
         self.client, self.model, self.options, self.concurrency = client, model, options, concurrency
-        self.name = f"chat:{model},region={style.region}" + (f",history={style.history}" * bool(style.history))
+        self.name = name or model
+        self.longest_reply = options.max_completion_tokens or options.max_new_tokens
 
     def complete(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> Reply:
         """What the server says: its text, or the likeliest word by the likelihoods it gives of the first token."""
@@ -100,14 +103,15 @@ class HttpChat(LanguageModel):
             written = choice["message"]["content"]
         except (KeyError, IndexError, TypeError):
             raise unexpected(self.client, "a chat completion", reply) from None
-        text = written if isinstance(written, str) else ""
+        text, sure = written if isinstance(written, str) else "", None
         if by_likelihood:
-            text = likeliest(choice.get("logprobs"), choices) or ABSTAIN
             if not isinstance(choice.get("logprobs"), dict):
                 raise ModelError(f"{self.client.shown}: it gives no likelihoods (logprobs): use decide=generate")
+            word, chance = likeliest(choice["logprobs"], choices)
+            text, sure = (word, chance) if word else (ABSTAIN, None)
         used = reply.get("usage") if isinstance(reply, dict) else None
         counts = used if isinstance(used, dict) else {}
-        return Reply(text, *(_count(counts.get(key)) for key in ("prompt_tokens", "completion_tokens")))
+        return Reply(text, _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")), sure)
 
     @property
     def reply_identity(self) -> str:
@@ -131,27 +135,31 @@ class HttpChat(LanguageModel):
         return {"model": self.model, "messages": [{"role": "user", "content": content}]} | self.options.body()
 
 
-def likeliest(logprobs: object, choices: tuple[str, ...]) -> str:
-    """The word whose beginnings are likeliest as the first token; empty where none of them is among the tokens.
+def likeliest(logprobs: object, choices: tuple[str, ...]) -> tuple[str, float]:
+    """The word whose beginnings are likeliest as the first token, and its share of what all the words have.
+
+    Empty where none of them is among the tokens, or two are as likely.
 
     A token counts for the one word that it begins; one that begins several, or none, counts for nobody.
 
     >>> first = {"token": "No", "logprob": -0.1, "top_logprobs": [{"token": "No", "logprob": -0.1}]}
     >>> likeliest({"content": [first]}, ("yes", "no"))
-    'no'
+    ('no', 1.0)
     """
     try:
         tokens = logprobs["content"][0]["top_logprobs"]  # type: ignore[index]
         pairs = [(str(one["token"]).strip().casefold(), float(one["logprob"])) for one in tokens]
     except (KeyError, IndexError, TypeError, ValueError):
-        return ""
+        return "", 0.0
     chances = dict.fromkeys(choices, 0.0)
     for token, log in pairs:
         begun = [word for word in choices if token and word.casefold().startswith(token)]
         if len(begun) == 1:
             chances[begun[0]] += math.exp(log)
     best = max(chances, key=chances.__getitem__)
-    return best if chances[best] > 0 and list(chances.values()).count(chances[best]) == 1 else ""
+    if not chances[best] > 0 or list(chances.values()).count(chances[best]) > 1:
+        return "", 0.0
+    return best, chances[best] / sum(chances.values())
 
 
 def http(
@@ -202,8 +210,8 @@ def http(
         enable_thinking: Whether a model that can be told so should reason.
         concurrency: Items that may be asked at once, by default 1.
         cache: Whether replies are kept on disk, by default they are.
-        price_in: What a million tokens of prompts costs; then the cost is told too.
-        price_out: The same of replies.
+        price_in: What a million tokens of prompts costs, by default ``SIGHTLINE_PRICE_IN``.
+        price_out: What a million tokens of replies costs, by default ``SIGHTLINE_PRICE_OUT``.
         extra: Other keys of the request, given as ``extra.KEY=VALUE``.
 
     Raises:
@@ -220,7 +228,7 @@ def http(
         raise ConfigError("http: kind=chat needs the option model, the name the server knows it by")
     if urlsplit(target).path.rstrip("/").endswith("/v1"):
         target = _completions(target)
-    return _chat_model(JsonClient(target, timeout, retries, backoff, secret_in(key)), **chat)
+    return _chat_model(JsonClient(target, timeout, retries, backoff, secret_in(key)), "http", **chat)
 
 
 _OF_EVERY_SERVER: Final = ("url", "kind", "key", "timeout", "retries", "backoff")
@@ -246,8 +254,8 @@ def openai(
     enable_thinking: bool | None = None,
     concurrency: int = 4,
     cache: bool = True,
-    price_in: float = 0.0,
-    price_out: float = 0.0,
+    price_in: float | None = None,
+    price_out: float | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> HttpChat:
     """Make a model of any OpenAI-compatible endpoint; options are those of `http` with ``kind=chat``.
@@ -272,8 +280,8 @@ def openai(
         enable_thinking: Whether a model that can be told so should reason.
         concurrency: Items that may be asked at once.
         cache: Whether replies are kept on disk.
-        price_in: What a million tokens of prompts costs.
-        price_out: What a million tokens of replies costs.
+        price_in: What a million tokens of prompts costs, by default ``SIGHTLINE_PRICE_IN``.
+        price_out: What a million tokens of replies costs, by default ``SIGHTLINE_PRICE_OUT``.
         extra: Other keys of the request.
     """
     base = url or os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI
@@ -283,7 +291,7 @@ def openai(
         raise ConfigError("openai: OPENAI_API_KEY is not set; for another server set OPENAI_BASE_URL too")
     given = {name: value for name, value in locals().items() if value is not None}
     chat = {name: value for name, value in given.items() if name in _CHAT}
-    return _chat_model(JsonClient(_completions(target), timeout, retries, backoff, secret), **chat)
+    return _chat_model(JsonClient(_completions(target), timeout, retries, backoff, secret), "openai", **chat)
 
 
 _CHAT: Final = frozenset(
@@ -295,14 +303,27 @@ _CHAT: Final = frozenset(
 )
 
 
-def _chat_model(client: JsonClient, model: str, **given: Any) -> HttpChat:
+_USUAL: Final = {
+    "region": "draw",
+    "history": 0,
+    "decide": "generate",
+    "per": None,
+    "sections": 8,
+    "temperature": 0.0,
+}
+"""Options that a name tells where they are unusual: ways of asking one model stand side by side."""
+
+
+def _chat_model(client: JsonClient, kind: str, model: str, **given: Any) -> HttpChat:
     """The model of a chat server; what is not given has the default of whoever takes it."""
+    unusual = [f",{key}={given[key]}" for key, usual in _USUAL.items() if given.get(key, usual) != usual]
+    name = "".join([f"{kind}:{model}", *unusual])
     of_requests = {"max_new_tokens", "max_completion_tokens", "temperature", "enable_thinking", "extra"}
     options = ChatOptions(**{name: value for name, value in given.items() if name in of_requests})
     of_model = ("decide", "per", "sections", "elevation", "concurrency", "price_in", "price_out")
     how = {name: given[name] for name in of_model if name in given}
     style = PromptStyle.with_template(given.get("region", "draw"), given.get("history", 0), given.get("prompt"))
-    return HttpChat(client, model, style, options, cache=given.get("cache", True), **how)
+    return HttpChat(client, model, style, options, name=name, cache=given.get("cache", True), **how)
 
 
 def _completions(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Depth maps for views: from a folder of files, or from a monocular depth network in ONNX.
+"""Depth maps for views: from a folder of files, or from a network in a file.
 
 Both have the skill *estimate_depth*; maps may have any size and unit, and may be inverse depth
 (larger is closer), since the rule that reads them is told which.
@@ -6,7 +6,6 @@ Both have the skill *estimate_depth*; maps may have any size and unit, and may b
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,7 +15,7 @@ from PIL import Image, UnidentifiedImageError
 
 from sightline.errors import ModelError
 from sightline.models.adapters.image_names import names_of
-from sightline.models.adapters.pictures import open_session
+from sightline.models.adapters.pictures import OnnxNetwork, PictureInput, Run
 from sightline.scenes import View
 
 Floats = NDArray[np.float64]
@@ -67,41 +66,30 @@ class DepthFolder:
             raise ModelError(f"{path}: not a depth map: {error}") from error
 
 
-class OnnxDepth:
-    """A monocular depth network in ONNX: one RGB input N×3×H×W in [0, 1], one map out.
+class FileDepth:
+    """A network in a file with one output, a map of depth: skill *estimate_depth*.
 
     Args:
-        path: The ``.onnx`` file. Where its input leaves height and width open, the photo's own size is used.
+        name: How tables call it.
+        run: Runs the network.
+        entry: How it wants a picture.
+        inverse: Larger is closer.
     """
 
-    def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise ModelError(f"{path}: no such ONNX file")
-        self.path = path
-
-    def __reduce__(self) -> tuple[type[OnnxDepth], tuple[Path]]:
-        return OnnxDepth, (self.path,)  # a session does not pickle; each process opens its own
-
-    @cached_property
-    def _session(self) -> Any:
-        session = open_session(self.path)
-        shape = session.get_inputs()[0].shape
-        if len(session.get_inputs()) != 1 or len(shape) != 4 or shape[1] != 3:
-            raise ModelError(f"{self.path}: expected one input N×3×H×W, found {shape}")
-        return session
+    def __init__(self, name: str, run: Run, entry: PictureInput, inverse: bool = False) -> None:
+        self.name, self._run, self._entry, self.inverse = name, run, entry, inverse
 
     def estimate_depth(self, view: View) -> Floats:
-        """The network's map of the view's photo, in the network's own unit and size."""
+        """(H, W) of the network's own size and unit; MissingMapError where there is no photo."""
         if view.load_image is None:
             raise MissingMapError(f"no photo of image {view.id} to make a depth map of")
-        photo = Image.fromarray(view.image())
-        entry = self._session.get_inputs()[0]
-        height, width = (
-            n if isinstance(n, int) else m for n, m in zip(entry.shape[2:], photo.size[::-1], strict=True)
-        )
-        resized = photo.resize((width, height), Image.Resampling.BILINEAR)
-        batch = (np.asarray(resized, dtype=np.float32) / 255.0).transpose(2, 0, 1)[None]
-        return plane(self._session.run(None, {entry.name: batch})[0], str(self.path))
+        return plane(self._run(self._entry.prepared(view.image()))[0], self.name)
+
+
+def onnx_depth_network(path: Path) -> FileDepth:
+    """A monocular depth network in ONNX: one RGB input in [0, 1], one map out."""
+    net = OnnxNetwork(path)
+    return FileDepth(str(path), net.run, net.entry("unit"))
 
 
 def mean_in_boxes(depth: Floats, boxes: NDArray[np.float64]) -> Floats:

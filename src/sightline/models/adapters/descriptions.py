@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from sightline.documents import read_yaml
 from sightline.errors import ConfigError, ModelError
-from sightline.models.adapters.depth_maps import plane
 from sightline.models.adapters.pictures import Output, PictureInput, Run
 from sightline.models.composite import best_box_scores
 from sightline.scenes import View
@@ -154,24 +153,6 @@ class BoxDetector:
         order = np.argsort(-best, kind="stable").tolist()
         kept = [i for i in order if best[i] >= threshold and names[i] and names[i] != "background"]
         return Detections(corners[kept], best[kept], tuple(names[i] for i in kept))
-
-
-class FileDepth:
-    """A network with one output, a map of depth: skill *estimate_depth*.
-
-    Args:
-        name: How tables call it.
-        run: Runs the network.
-        entry: How it wants a picture.
-        inverse: Larger is closer.
-    """
-
-    def __init__(self, name: str, run: Run, entry: PictureInput, inverse: bool) -> None:
-        self.name, self._run, self._entry, self.inverse = name, run, entry, inverse
-
-    def estimate_depth(self, view: View) -> Floats:
-        """(H, W) of the network's own size and unit."""
-        return plane(self._run(self._entry.prepared(view.image()))[0], self.name)
 
 
 def _place(at: str | int, outputs: Sequence[str], name: str) -> int:

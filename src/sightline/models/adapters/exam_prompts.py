@@ -17,7 +17,7 @@ from PIL import Image
 
 from sightline.exams.turing.vocabulary.english import with_article
 from sightline.models.adapters.prompts import Box, Prompt, RegionStyle, crop_box, outlined, places_of
-from sightline.scenes.labels import Depth, Occlusion
+from sightline.scenes.labels import CONVERSE, SPATIAL, Depth, Occlusion
 from sightline.skills import BoxedObjects, Pairs, Queries
 from sightline.text import without_reasoning
 
@@ -60,6 +60,15 @@ PREDICATE_MEANINGS: Final[Mapping[str, str]] = {
     "can_support": "the second object could rest on the first",
 }
 """What each predicate says of the ordered pair, in words."""
+
+SWAPPED_MEANINGS: Final[Mapping[str, tuple[str, str]]] = {
+    **{word: (CONVERSE[word], PREDICATE_MEANINGS[word]) for word in SPATIAL},
+    "inside": ("contains", "the first object is inside the second"),
+    "rests_on": ("supports", "the first object rests on the second"),
+    "fits_inside": ("can_contain", "the second object is hollow and large enough for the first to fit inside"),
+    "can_rest_on": ("can_support", "the first object could rest on the second"),
+}
+"""Words to ask of (b, a) for → the predicate of (a, b) that means the same, and the word's meaning."""
 
 NONE_OF_THEM: Final = "none"
 
@@ -137,9 +146,9 @@ def section_angle(number: int, sections: int) -> float:
 
 
 def predicates_prompt(
-    queries: Queries, first: int, second: int, region: RegionStyle, predicate: str = ""
+    queries: Queries, first: int, second: int, region: RegionStyle, meanings: Mapping[str, str] = PREDICATE_MEANINGS
 ) -> Prompt:
-    """Make the prompt about two objects of a scene: of one predicate, or which of the eight hold.
+    """Make the prompt about two objects of a scene: is one thing true, or which of several are?
 
     Objects are shown as their patches below the scene, framed in red and blue; with regions in words they are told
     apart by their looks alone.
@@ -149,7 +158,7 @@ def predicates_prompt(
         first: Place of the subject.
         second: Place of the object.
         region: ``words`` leaves the patches out.
-        predicate: The one that is asked about, yes or no; empty for all of them.
+        meanings: Words to choose from, with what each means; of a single one it is asked yes or no.
     """
     views = [Image.fromarray(view.image()) for view in queries.views]
     looks = [_appearance(queries.appearance[i]) for i in (first, second)]
@@ -160,12 +169,12 @@ def predicates_prompt(
     for i, look in enumerate(looks):
         framed = f"; it is shown alone below the scene, framed in {('red', 'blue')[i]}" if patches else ""
         lines.append(f"The {_ORDER[i]} object is {look}{framed}.")
-    if predicate:
-        lines += [f"Is it true that {PREDICATE_MEANINGS[predicate]}?", "Answer with one word, yes or no."]
+    if len(meanings) == 1:
+        lines += [f"Is it true that {next(iter(meanings.values()))}?", "Answer with one word, yes or no."]
     else:
         lines += [
             "Which of these are true?",
-            *(f"{name}: {meaning}" for name, meaning in PREDICATE_MEANINGS.items()),
+            *(f"{name}: {meaning}" for name, meaning in meanings.items()),
             f"Answer with the words of those that are true, with commas between, or {NONE_OF_THEM}.",
         ]
     return Prompt(_with_patches(_side_by_side(views), patches), "\n".join(lines))

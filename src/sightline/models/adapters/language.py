@@ -8,6 +8,8 @@ runs the model says how a prompt becomes a reply: transformers (`adapters.vlm`) 
 from __future__ import annotations
 
 import json
+import math
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -24,9 +26,12 @@ import numpy as np
 from sightline.errors import ConfigError
 from sightline.exams.budget import Budget
 from sightline.exams.turing.conversation import NO, YES, quoted, read_reply
+from sightline.exams.variants import Swapped, Variant
 from sightline.files import atomic_write, user_cache
 from sightline.models.adapters.exam_prompts import (
     CHOICES,
+    PREDICATE_MEANINGS,
+    SWAPPED_MEANINGS,
     pair_prompt,
     predicates_prompt,
     read_choice,
@@ -55,6 +60,13 @@ Decide = Literal["likelihood", "generate"]
 
 YES_NO: Final = (YES, NO)
 _COUNTED: Final = ("requests", "cached", "tokens_in", "tokens_out", "unparsed", "seconds")
+
+
+PRICES: Final = ("SIGHTLINE_PRICE_IN", "SIGHTLINE_PRICE_OUT")
+"""Environment variables with what a million tokens of prompts and of replies costs."""
+_CHARACTERS: Final = 4
+_PIXELS: Final = 28 * 28
+"""Characters, and pixels, that are taken for a token before a server has counted any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +134,8 @@ class LanguageModel(ABC):
         elevation: Degrees of elevation that go with an azimuth: nobody is asked for them.
         temperature: 0 for the likeliest reply; above it replies are drawn.
         cache: Replies are kept on disk.
-        price_in: What a million tokens of prompts costs, in any currency; 0 where nobody says.
+        price_in: What a million tokens of prompts costs, in any currency; None for what the environment says
+            (`PRICES`), 0 for nothing.
         price_out: The same of replies.
     """
 
@@ -136,8 +149,8 @@ class LanguageModel(ABC):
         elevation: float = 10.0,
         temperature: float = 0.0,
         cache: bool = False,
-        price_in: float = 0.0,
-        price_out: float = 0.0,
+        price_in: float | None = None,
+        price_out: float | None = None,
     ) -> None:
         if sections not in (4, 8):
             raise ConfigError(f"sections must be 4 or 8, found {sections}")
@@ -149,12 +162,19 @@ class LanguageModel(ABC):
         self.per = per or ("predicate" if decide == "likelihood" else "pair")
         if self.per == "pair" and decide == "likelihood":
             raise ConfigError("by likelihood predicates are asked one by one: per=predicate")
-        self.temperature, self._prices = temperature, (price_in, price_out)
+        self.temperature = temperature
+        self._prices = tuple(
+            _price(variable) if given is None else given
+            for variable, given in zip(PRICES, (price_in, price_out), strict=True)
+        )
         self.budget: Budget | None = None
         self._cache = ReplyCache() if cache else None
         self._variation = ""
         self._counts = dict.fromkeys(_COUNTED, 0.0)
         self._lock, self._thread = Lock(), local()
+
+    longest_reply: int = 0
+    """Tokens that a reply may have at most; 0 where nobody says."""
 
     # What runs it.
 
@@ -184,37 +204,57 @@ class LanguageModel(ABC):
 
     def relate(self, pairs: Pairs) -> Judgements:
         """Depth of every pair and, within an image, occlusion; silence where a reply cannot be read."""
-        n, codes, said = len(pairs), {}, {}
+        swap = Swapped() if self._variation == Swapped.name else Variant()
+        return swap.judgements(self._relate(swap.pairs(pairs)))
+
+    def _relate(self, pairs: Pairs) -> Judgements:
+        n, codes, said, sure = len(pairs), {}, {}, {}
         for aspect, words in CHOICES.items():
             asked = aspect == "depth" or pairs.setting == "within_image"
-            codes[aspect], said[aspect] = np.full(n, SILENT, np.int8), [""] * n
+            codes[aspect], said[aspect], sure[aspect] = np.full(n, SILENT, np.int8), [""] * n, np.full(n, np.nan)
             for row in range(n if asked else 0):
                 text = self.reply(pair_prompt(pairs, row, aspect, self.style.region), tuple(words))
                 word = self._read(text, tuple(words))
                 codes[aspect][row], said[aspect][row] = SILENT if word is None else words[word], quoted(text)
-        return Judgements(codes["depth"], codes["occlusion"], said if self.decide == "generate" else {})
+                sure[aspect][row] = getattr(text, "confidence", np.nan)
+        confidence = sure if any(np.isfinite(of).any() for of in sure.values()) else {}
+        return Judgements(codes["depth"], codes["occlusion"], said if self.decide == "generate" else {}, confidence)
 
     def predicates(self, queries: Queries) -> Verdicts:
         """Every predicate of every ordered pair; unknown where a reply cannot be read."""
-        n = len(queries)
+        n, region = len(queries), self.style.region
         answers = np.full((n, n, len(PREDICATES)), UNKNOWN, np.int8)
+        chances = np.full(answers.shape, np.nan)
         said: dict[tuple[int, int, int], str] = {}
-        for first, second in ((a, b) for a in range(n) for b in range(n) if a != b):
+        words, meanings = self._predicate_words()
+        place = [PREDICATES.index(name) for name in words.values()]
+        for a, b in ((a, b) for a in range(n) for b in range(n) if a != b):
+            first, second = (b, a) if self._variation == Swapped.name else (a, b)
             if self.per == "pair":
-                text = self.reply(predicates_prompt(queries, first, second, self.style.region), ())
-                hold = read_list(text, PREDICATES)
+                text = self.reply(predicates_prompt(queries, first, second, region, meanings), ())
+                hold = read_list(text, tuple(words))
                 self._count(unparsed=hold is None)
-                said |= {(first, second, k): quoted(text) for k in range(len(PREDICATES))}
+                said |= {(a, b, k): quoted(text) for k in place}
                 if hold is not None:
-                    answers[first, second] = [name in hold for name in PREDICATES]
+                    answers[a, b, place] = [word in hold for word in words]
                 continue
-            for k, name in enumerate(PREDICATES):
-                text = self.reply(predicates_prompt(queries, first, second, self.style.region, name), YES_NO)
+            for k, word in zip(place, words, strict=True):
+                text = self.reply(predicates_prompt(queries, first, second, region, {word: meanings[word]}), YES_NO)
                 reply = read_reply(text)
                 self._count(unparsed=reply == UNPARSED)
-                said[first, second, k] = quoted(text)
-                answers[first, second, k] = {YES: 1, NO: 0}.get(reply, UNKNOWN)
-        return Verdicts(answers, said if self.decide == "generate" else {})
+                said[a, b, k] = quoted(text)
+                answers[a, b, k] = {YES: 1, NO: 0}.get(reply, UNKNOWN)
+                if isinstance(text, ScoredReply) and reply in YES_NO:
+                    chances[a, b, k] = text.confidence if reply == YES else 1 - text.confidence
+        given = None if np.isnan(chances).all() else chances
+        return Verdicts(answers, said if self.decide == "generate" else {}, given)
+
+    def _predicate_words(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Word of an answer → its predicate, and → its meaning; of the swapped pair where that is asked."""
+        if self._variation != Swapped.name:
+            return {name: name for name in PREDICATES}, PREDICATE_MEANINGS
+        words = {word: predicate for word, (predicate, _) in SWAPPED_MEANINGS.items()}
+        return words, {word: meaning for word, (_, meaning) in SWAPPED_MEANINGS.items()}
 
     def viewpoint(self, objects: BoxedObjects) -> ViewAngles:
         """The middle of the section each object is seen from; NaN where a reply cannot be read."""
@@ -223,27 +263,29 @@ class LanguageModel(ABC):
             fractions = objects.boxes / np.array([width, height, width, height])
             objects = BoxedObjects(objects.scene_id, objects.view, fractions, objects.categories, objects.objects)
         choices = tuple(map(str, range(1, self.sections + 1)))
-        angles, said = np.full((len(objects), 3), np.nan), []
+        angles, sure, said = np.full((len(objects), 3), np.nan), np.full(len(objects), np.nan), []
         for row in range(len(objects)):
             text = self.reply(viewpoint_prompt(objects, row, self.style.region, self.sections), choices)
             number = self._read(text, choices)
             said.append(quoted(text))
             if number is not None:
                 angles[row] = section_angle(int(number), self.sections), self.elevation, 0.0
-        return ViewAngles(angles, said if self.decide == "generate" else ())
+                sure[row] = getattr(text, "confidence", np.nan)
+        confidence = sure if np.isfinite(sure).any() else ()
+        return ViewAngles(angles, said if self.decide == "generate" else (), confidence)
 
     # Around every request.
 
     def reply(self, prompt: Prompt, choices: tuple[str, ...]) -> str:
         """The text of a reply, from disk where it is kept; BudgetError where no request is left."""
-        if self._variation:
+        if self._variation in PROMPT_VARIANTS:
             prompt = replace(prompt, text=PROMPT_VARIANTS[self._variation](prompt.text))
         draw = self._draw if self.temperature else 0
         path = None if self._cache is None else self._cache.path(self.reply_identity, prompt, choices, draw)
         kept = None if self._cache is None or path is None else self._cache.read(path)
         if kept is not None:
             self._count(cached=1)
-            return kept.text
+            return _scored(kept)
         self.count_request()
         start = time.perf_counter()
         reply = self.complete(prompt, choices, draw)
@@ -253,7 +295,7 @@ class LanguageModel(ABC):
             self.budget.tokens(reply.tokens_in + reply.tokens_out)
         if self._cache is not None and path is not None:
             self._cache.write(path, reply)
-        return reply.text if reply.confidence is None else ScoredReply(reply.text, reply.confidence)
+        return _scored(reply)
 
     def count_request(self) -> None:
         """Count a request before it is sent, repeated ones too; BudgetError where none is left."""
@@ -261,9 +303,18 @@ class LanguageModel(ABC):
             self.budget.request()
         self._count(requests=1)
 
+    def has_kept(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> bool:
+        """Whether a reply is on disk from before."""
+        cache = self._cache
+        return cache is not None and cache.path(self.reply_identity, prompt, choices, draw).is_file()
+
+    def rehearsal(self) -> LanguageModel:
+        """A model that takes notes in the place of this one: its `usage` estimates what questions would take."""
+        return PromptRecorder(self, keep=False)
+
     def varied(self, kind: str) -> Self | None:
-        """The same model with prompts in other words, or options in another order; None for any other kind."""
-        if kind not in PROMPT_VARIANTS:
+        """The same model with prompts in other words, options in another order, or (b, a) for (a, b); else None."""
+        if kind not in (*PROMPT_VARIANTS, Swapped.name):
             return None
         other = copy(self)
         other._variation = kind
@@ -303,26 +354,55 @@ class LanguageModel(ABC):
                 self._counts[name] += value
 
 
+def _price(variable: str) -> float:
+    """A price from the environment; 0 where there is none."""
+    text = os.environ.get(variable, "").strip()
+    try:
+        price = float(text or 0)
+    except ValueError:
+        price = math.nan
+    if not 0 <= price < math.inf:
+        raise ConfigError(f"{variable}: expected what a million tokens costs, found {text!r}")
+    return price
+
+
+def _scored(reply: Reply) -> str:
+    """The text of a reply, with its probability where the model gave one."""
+    return reply.text if reply.confidence is None else ScoredReply(reply.text, reply.confidence)
+
+
 class PromptRecorder(LanguageModel):
-    """Notes the prompts it is given and says nothing: what would a model be asked?
+    """Notes the prompts it is given and says nothing: what would a model be asked, and how much would that take?
+
+    Its `usage` is an estimate: requests are those whose replies the model has not kept; of a prompt's text four
+    characters are a token, of its picture 28 × 28 pixels (servers differ); replies are as long as they may be.
 
     Args:
         like: A model whose style and options the prompts follow; None for the defaults.
+        keep: Keep the prompts, with their pictures.
     """
 
-    def __init__(self, like: LanguageModel | None = None) -> None:
+    def __init__(self, like: LanguageModel | None = None, *, keep: bool = True) -> None:
         if like is None:
             super().__init__(PromptStyle())
         else:
             how: Mapping[str, Any] = {"decide": like.decide, "sections": like.sections, "per": like.per}
             super().__init__(like.style, **how)
-        self.name = "prompts"
+            self._prices, self._variation = like._prices, like._variation
+        self.name, self._like, self._keep = "prompts", like, keep
         self.prompts: list[Prompt] = []
 
-    def complete(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> Reply:  # noqa: ARG002 - as asked
+    def complete(self, prompt: Prompt, choices: tuple[str, ...], draw: int) -> Reply:
         """Nothing."""
-        self.prompts.append(prompt)
-        return Reply("")
+        if self._keep:
+            self.prompts.append(prompt)
+        if self._like is not None and self._like.has_kept(prompt, choices, draw):
+            self._count(requests=-1, cached=1)
+            return Reply("")
+        wide, high = prompt.picture.size
+        tokens = math.ceil(len(prompt.text) / _CHARACTERS) + math.ceil(wide * high / _PIXELS)
+        longest = 1 if self.decide == "likelihood" and choices else self._like.longest_reply if self._like else 0
+        return Reply("", tokens, longest)
 
     @property
     def reply_identity(self) -> str:

@@ -8,57 +8,22 @@ is scaled and which classes it knows is said by a description (`adapters.descrip
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal
 
 from sightline.errors import ModelError
-from sightline.models.adapters.descriptions import BoxDetector, FileDepth, NetworkDescription
+from sightline.models.adapters.depth_maps import FileDepth
+from sightline.models.adapters.descriptions import BoxDetector, NetworkDescription
 from sightline.models.adapters.pictures import (
+    OnnxNetwork,
     Output,
     PictureClassifier,
-    PictureInput,
     PictureSegmenter,
     checked_scale,
     class_names,
-    open_session,
 )
 from sightline.models.baselines.depth import DepthRule
 from sightline.models.baselines.rules import Margin
-
-
-class OnnxNetwork:
-    """An ONNX file with one input; a session does not pickle, so each process opens its own."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[type[OnnxNetwork], tuple[Path]]:
-        return OnnxNetwork, (self.path,)
-
-    @cached_property
-    def session(self) -> Any:
-        """The open file; ModelError where it has not one input."""
-        session = open_session(self.path)
-        if len(session.get_inputs()) != 1:
-            names = ", ".join(one.name for one in session.get_inputs())
-            raise ModelError(f"{self.path}: expected one input, a picture, found {names}")
-        return session
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """What the file says of itself."""
-        stored: Mapping[str, str] = self.session.get_modelmeta().custom_metadata_map
-        return stored
-
-    def run(self, batch: NDArray[Any]) -> Sequence[NDArray[Any]]:
-        """All outputs, in order."""
-        outputs: Sequence[NDArray[Any]] = self.session.run(None, {self.session.get_inputs()[0].name: batch})
-        return outputs
 
 
 def onnx(
@@ -89,10 +54,7 @@ def onnx(
         margin: Of a depth estimator: difference of means below which depths are the same, or ``tuned``.
     """
     net = OnnxNetwork(path)
-    one, said = net.session.get_inputs()[0], net.metadata
-    kinds = {"tensor(float)": "f4", "tensor(float16)": "f2", "tensor(double)": "f8", "tensor(uint8)": "u1"}
-    if one.type not in kinds:
-        raise ModelError(f"{path}: expected an input of bytes or floats, found {one.type}")
+    said = net.metadata
     given = {"task": task, "normalise": normalise, "output": output, "threshold": threshold, "inverse": inverse}
     described = NetworkDescription.beside(path, given | {"margin": margin}, about)
     shape = tuple(net.session.get_outputs()[0].shape)
@@ -101,7 +63,7 @@ def onnx(
     )
     usual = "unit" if kind == "depth" else "imagenet"
     scale = checked_scale(described.normalise or said.get("normalise", usual), str(path))
-    entry = PictureInput.of(one.shape, np.dtype(kinds[one.type]), scale, str(path))
+    entry = net.entry(scale)
     if kind == "depth":
         network = FileDepth(path.stem, net.run, entry, described.inverse)
         return DepthRule(network, inverse=described.inverse, margin=described.margin, name=path.stem)

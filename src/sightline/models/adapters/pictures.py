@@ -8,8 +8,9 @@ one name a line; a line that is empty or ``???`` leaves its column out, ``backgr
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -51,14 +52,14 @@ class PictureInput:
     """How a network wants a picture.
 
     Attributes:
-        size: (height, width) it takes, pixels; None for those that take any.
+        size: (height, width) it takes, pixels; None for a side of any length.
         channels_last: (1, H, W, 3), else (1, 3, H, W).
         dtype: Of the numbers; uint8 takes the bytes as they are.
         normalise: ``unit`` [0, 1], ``signed`` [−1, 1], ``imagenet`` by ImageNet's mean and spread, ``bytes``
             [0, 255].
     """
 
-    size: tuple[int, int] | None
+    size: tuple[int | None, int | None]
     channels_last: bool
     dtype: np.dtype[Any]
     normalise: Normalise
@@ -70,17 +71,18 @@ class PictureInput:
         if len(shape) != 4 or (not last and shape[1] != 3) or (isinstance(shape[0], int) and shape[0] > 1):
             raise ModelError(f"{where}: expected one input 1×3×H×W or 1×H×W×3, found {tuple(shape)}")
         height, width = shape[1:3] if last else shape[2:4]
-        known = all(isinstance(side, int | np.integer) and side > 0 for side in (height, width))
+        sides = [int(side) if isinstance(side, int | np.integer) and side > 0 else None for side in (height, width)]
         if dtype.kind != "f":
             if dtype != np.uint8:
                 raise ModelError(f"{where}: expected an input of bytes or floats, found {dtype}")
             normalise = "bytes"
-        return cls((int(height), int(width)) if known else None, last, dtype, normalise)
+        return cls((sides[0], sides[1]), last, dtype, normalise)
 
     def prepared(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
         """A picture (H, W, 3) uint8 as a batch of one; shrunk and enlarged bilinearly to the size that is taken."""
-        if self.size is not None and pixels.shape[:2] != self.size:
-            resized = Image.fromarray(pixels).resize(self.size[::-1], Image.Resampling.BILINEAR)
+        height, width = (side or own for side, own in zip(self.size, pixels.shape[:2], strict=True))
+        if pixels.shape[:2] != (height, width):
+            resized = Image.fromarray(pixels).resize((width, height), Image.Resampling.BILINEAR)
             pixels = np.asarray(resized)
         values: NDArray[Any] = pixels
         if self.dtype.kind == "f":
@@ -184,6 +186,44 @@ def open_session(path: Path) -> Any:
         return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise ModelError(f"{path}: not an ONNX model: {error}") from error
+
+
+class OnnxNetwork:
+    """An ONNX file with one input; a session does not pickle, so each process opens its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[type[OnnxNetwork], tuple[Path]]:
+        return OnnxNetwork, (self.path,)
+
+    @cached_property
+    def session(self) -> Any:
+        """The open file; ModelError where it has not one input."""
+        session = open_session(self.path)
+        if len(session.get_inputs()) != 1:
+            names = ", ".join(one.name for one in session.get_inputs())
+            raise ModelError(f"{self.path}: expected one input, a picture, found {names}")
+        return session
+
+    def entry(self, normalise: Normalise) -> PictureInput:
+        """How it wants a picture; floats are scaled so."""
+        one = self.session.get_inputs()[0]
+        kinds = {"tensor(float)": "f4", "tensor(float16)": "f2", "tensor(double)": "f8", "tensor(uint8)": "u1"}
+        if one.type not in kinds:
+            raise ModelError(f"{self.path}: expected an input of bytes or floats, found {one.type}")
+        return PictureInput.of(one.shape, np.dtype(kinds[one.type]), normalise, str(self.path))
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What the file says of itself."""
+        stored: Mapping[str, str] = self.session.get_modelmeta().custom_metadata_map
+        return stored
+
+    def run(self, batch: NDArray[Any]) -> Sequence[NDArray[Any]]:
+        """All outputs, in order."""
+        outputs: Sequence[NDArray[Any]] = self.session.run(None, {self.session.get_inputs()[0].name: batch})
+        return outputs
 
 
 def log_odds(probabilities: Floats, who: str) -> Floats:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import MissingExtraError, ModelError
-from sightline.models.adapters.descriptions import BoxDetector, FileDepth, NetworkDescription
+from sightline.models.adapters.depth_maps import FileDepth
+from sightline.models.adapters.descriptions import BoxDetector, NetworkDescription
 from sightline.models.adapters.pictures import (
     Normalise,
     Output,

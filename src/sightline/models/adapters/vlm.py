@@ -77,7 +77,8 @@ class VisionLanguage(LanguageModel):
         style = PromptStyle.with_template(region, history, prompt)
         how: dict[str, Any] = {"per": per, "sections": sections, "elevation": elevation}
         super().__init__(style, decide=decide, temperature=temperature, **how)
-        self.max_new_tokens, self.seed = max_new_tokens, seed
+        self.max_new_tokens = self.longest_reply = max_new_tokens
+        self.seed = seed
         self.where = str(path if path is not None else hub)
         self.files = HubFiles.of(self.where, revision, device, dtype)
         self._torch, self._config = self.files.torch, self.files.config

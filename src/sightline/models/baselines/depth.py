@@ -12,7 +12,13 @@ import numpy as np
 
 from sightline.errors import ConfigError, DataError
 from sightline.exams.relations.pairs import PairTable
-from sightline.models.adapters.depth_maps import DepthFolder, MissingMapError, OnnxDepth, mean_in_boxes, plane
+from sightline.models.adapters.depth_maps import (
+    DepthFolder,
+    MissingMapError,
+    mean_in_boxes,
+    onnx_depth_network,
+    plane,
+)
 from sightline.models.adapters.image_names import scene_ids
 from sightline.models.baselines.rules import Floats, Margin, Overlap, Rule
 from sightline.scenes import View
@@ -118,4 +124,4 @@ def onnx_depth(path: Path, inverse: bool = False, margin: Margin = 0.02, overlap
 
     Margin and overlap are tuned on training photos; where the data has none, ``overlap=auto`` means 0.
     """
-    return DepthRule(OnnxDepth(path), inverse=inverse, margin=margin, overlap=overlap)
+    return DepthRule(onnx_depth_network(path), inverse=inverse, margin=margin, overlap=overlap)

@@ -132,6 +132,17 @@ class BoxLogits(NamedTuple):
         tilted = (tilts * _TILT).clamp(-90.0, 90.0)
         return torch.cat((turn.remainder(360.0)[..., None], tilted), dim=-1)
 
+    def certainty(self, classes: Tensor, within: float) -> Tensor:
+        """(…) chance of the azimuths less than so many degrees from the one told, were each of that class."""
+        bins, offsets, _ = self.of_class(classes)
+        width = 360.0 / bins.shape[-1]
+        turns = (torch.arange(bins.shape[-1], device=bins.device) + offsets) * width
+        best = bins.argmax(dim=-1, keepdim=True)
+        gap = (turns - turns.gather(-1, best) + 180.0).remainder(360.0) - 180.0
+        near = bins.softmax(dim=-1) * (gap.abs() < within)
+        chance: Tensor = near.sum(dim=-1).clamp(max=1.0)
+        return chance
+
 
 class _Norm(nn.GroupNorm):
     def __init__(self, width: int) -> None:

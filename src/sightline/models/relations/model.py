@@ -58,10 +58,7 @@ class PairModel:
         """The likeliest labels; *unsure* where none is likely enough."""
         chances = self.chances(pairs)
         across = pairs.setting == "across_images"
-        depth = likeliest_depth(chances.depth, self._limit(pairs), across=across)
-        if across:
-            return Judgements(depth, np.full(len(pairs), SILENT, dtype=np.int8))
-        return Judgements(depth, likeliest_occlusion(chances.occlusion))
+        return _judged(chances, likeliest_depth(chances.depth, self._limit(pairs), across=across), across=across)
 
     def chances(self, pairs: Pairs) -> Chances:
         """Chances of every label of every pair."""
@@ -106,9 +103,7 @@ class OrderedModel(PairModel):
         limit = self._limit(pairs)
         likely = chances.depth[:, 1:3] if across else chances.depth[:, 1:]
         depth[likely.max(axis=1, initial=0.0) < limit] = Depth.UNSURE
-        if across:
-            return Judgements(depth, np.full(len(pairs), SILENT, dtype=np.int8))
-        return Judgements(depth, likeliest_occlusion(chances.occlusion))
+        return _judged(chances, depth, across=across)
 
     def depth_order(self, view: View, boxes: NDArray[np.float64], categories: Sequence[str]) -> DepthOrder:
         """Order the objects of a photo by depth.
@@ -148,6 +143,21 @@ class OrderedModel(PairModel):
         ahead = order_b.level[np.searchsorted(second, b)] - order_a.level[np.searchsorted(first, a)]
         codes = np.where(ahead > 0, Depth.CLOSER, np.where(ahead < 0, Depth.FARTHER, Depth.UNSURE))
         return codes.astype(np.int8)
+
+
+def _judged(chances: Chances, depth: NDArray[np.int8], *, across: bool) -> Judgements:
+    """Depth labels with the likeliest occlusion within an image, and how likely each label is."""
+    sure = {"depth": _chances_of(chances.depth, depth)}
+    if across:
+        return Judgements(depth, np.full(len(depth), SILENT, dtype=np.int8), confidence=sure)
+    occlusion = likeliest_occlusion(chances.occlusion)
+    return Judgements(depth, occlusion, confidence=sure | {"occlusion": _chances_of(chances.occlusion, occlusion)})
+
+
+def _chances_of(chances: NDArray[Any], codes: NDArray[np.int8]) -> NDArray[np.float64]:
+    """(n,) chance of the code that was given, of (n, 4)."""
+    rows = np.arange(len(codes))
+    return np.clip(chances[rows, codes.astype(np.intp)].astype(np.float64), 0.0, 1.0)
 
 
 def _paired(objects: tuple[NDArray[Any], ...], i: NDArray[np.intp], j: NDArray[np.intp]) -> ObjectPairs:

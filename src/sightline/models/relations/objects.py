@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, ModelError
-from sightline.models.adapters.depth_maps import DepthFolder, OnnxDepth
+from sightline.models.adapters.depth_maps import DepthFolder, onnx_depth_network
 from sightline.scenes.types import View
 from sightline.skills import EstimateDepth
 
@@ -108,7 +108,7 @@ def object_cues(cues: str, depth: Path | None, backbone: Path | None, who: str) 
             raise ConfigError(f"{who}: has cues {cues}, so the option {name} is not for it")
     parts: list[ObjectCues] = []
     if depth is not None:
-        source: Any = DepthFolder(depth) if depth.is_dir() else OnnxDepth(depth)
+        source: Any = DepthFolder(depth) if depth.is_dir() else onnx_depth_network(depth)
         parts.append(DepthCues(source))
     if backbone is not None:
         from sightline.models.relations.appearance import AppearanceCues  # needs torch

@@ -42,6 +42,7 @@ from sightline.store.formats.csvio import (
     write_csvs,
 )
 from sightline.store.formats.photos import VIEW, find_photos, photo_of
+from sightline.store.formats.vrd25_scenes import fitted
 from sightline.store.tables import Tables
 
 Setting = Literal["within_image", "across_images"]
@@ -130,11 +131,23 @@ def write(tables: Tables, path: str | Path) -> None:
     """Write scenes as 2.5VRD files into a folder, all of them or, on error, none.
 
     Boxes, classes, depth, occlusion and votes are kept, and the order of rows; the format has no place for more.
+    Scenes of other sources are fitted in first (`vrd25_scenes.fitted`).
 
     Raises:
-        DataError: Where a scene does not fit: another source or split, boxes in pixels, labels without votes…
+        DataError: Where a scene does not fit: another split, labels without votes…
     """
-    folder, frames = Path(path), {}
+    folder, frames = Path(path), dict[Path, pl.DataFrame]()
+    if not tables.views.height:
+        raise DataError("there are no scenes to write", file=folder)
+    own = bool(tables.views["source"].is_in(SETTINGS).any())
+    for part in [tables] if own else fitted(tables):
+        frames |= _frames(part, folder)
+    write_csvs(frames)
+
+
+def _frames(tables: Tables, folder: Path) -> dict[Path, pl.DataFrame]:
+    """Files → their rows."""
+    frames = {}
     _check_views(tables.views, folder)
     for source, split in tables.views.select("source", "split").unique(maintain_order=True).iter_rows():
         setting: Setting = source
@@ -145,7 +158,7 @@ def write(tables: Tables, path: str | Path) -> None:
         pairs = _pairs_frame(tables.relations, views, setting, f"{setting}/{split}/", pairs_csv)
         _check_pairs(pairs, index, setting, pairs_csv)
         frames[objects_csv], frames[pairs_csv] = objects, pairs.with_columns(map(_vote_cells, VOTE_COLUMNS))
-    write_csvs(frames)
+    return frames
 
 
 def _places(folder: Path) -> Iterator[tuple[Setting, str, Path, Path]]:
@@ -206,8 +219,6 @@ def _check_views(views: pl.DataFrame, folder: Path) -> None:
             raise DataError(
                 "scene does not fit 2.5VRD", file=folder, row=scene, field=field, expected=expected, found=found
             )
-    if not views.height:
-        raise DataError("there are no scenes to write", file=folder)
 
 
 def _image_id(scene: str, prefix: str) -> pl.Expr:

@@ -40,7 +40,7 @@ from sightline.store.formats.jsonio import is_text
 from sightline.store.formats.labelled import SCENES_A_PART, exported_views, left_out, text_lines
 from sightline.store.formats.photos import VIEW, photo_files
 from sightline.store.pictures import Size, picture_sizes
-from sightline.store.schema import SPLIT_WORDS
+from sightline.store.schema import SPLIT_WORDS, usual_split
 from sightline.store.tables import Tables
 
 __all__ = ["detect", "left_out", "notes", "read", "write"]
@@ -50,6 +50,9 @@ ROUNDING: Final = 1e-3
 
 _YAML: Final = "data.yaml"
 _MOST_YAML: Final = 1 << 20  # bytes of a file that may be one
+
+_KEYS: Final = {"train": "train", "validation": "val", "test": "test", None: ""}
+"""Our split → its key in a YAML file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +104,21 @@ def write(tables: Tables | Iterable[Tables], path: str | Path, *, blobs: Blobs |
     """Write a folder with ``data.yaml``, ``labels`` and, where the dataset keeps photos, ``images``.
 
     Args:
-        tables: Scenes; boxes in pixels need the image's size, and splits are YOLO's three, or none.
+        tables: Scenes; boxes in pixels need the image's size. A split stands under the one of YOLO's three that its
+            name begins with (``val_default`` under ``val``, beside others of that kind); or there are none.
         path: The folder, which must not exist or be empty; it appears whole or not at all.
         blobs: Where the pictures are.
     """
     whole = tables if isinstance(tables, Tables) else Tables.concat(tables)
     told = sorted(whole.views["split"].unique())
-    if told != [""] and not set(told) <= set(SPLIT_WORDS.values()):
-        expected = "train, validation and test, or none at all"
+    if told != [""] and None in map(usual_split, told):
+        expected = "names that begin with train, val or test, or none at all"
         raise DataError(
             "YOLO has no such splits", field="split", expected=expected, found=", ".join(map(repr, told))
         )
     with staged_folder(path, owned=(), marker=_YAML, overwrite=False) as stage:
         numbers = _own_numbers(whole)
-        splits: dict[str, str] = {}
+        splits: dict[str, dict[str, None]] = {}
         for shown in exported_views(whole, blobs):
             labels = stage / "labels" / shown.split
             labels.mkdir(parents=True, exist_ok=True)
@@ -126,8 +130,9 @@ def write(tables: Tables | Iterable[Tables], path: str | Path, *, blobs: Blobs |
             (labels / f"{shown.name}.txt").write_text("".join(lines), encoding="utf-8")
             shown.copy_photo(stage / "images" / shown.split)
             if shown.split:
-                splits[shown.split] = f"images/{shown.split}"
-        content = {"path": ".", **splits, "names": {number: name for name, number in numbers.items()}}
+                splits.setdefault(_KEYS[usual_split(shown.scene.split)], {})[f"images/{shown.split}"] = None
+        places = {key: [*of] if len(of) > 1 else next(iter(of)) for key, of in splits.items()}
+        content = {"path": ".", **places, "names": {number: name for name, number in numbers.items()}}
         (stage / _YAML).write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
