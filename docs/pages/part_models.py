@@ -19,7 +19,7 @@ from sightline.models.dpm.hog import CELL
 from sightline.models.dpm.model import DpmModel
 from sightline.models.nets.checkpoints import load_checkpoint
 
-LEAST = -0.8
+LEAST = -0.5
 """Score of the least sure box that is drawn."""
 GLYPH = 16
 """Pixels of a root cell's side in the figure."""
