@@ -5,8 +5,8 @@
 
 ``benchmarks/viewpoint.py`` leaves ``table2.json`` and ``table2.md``, ``benchmarks/viewpoint_network.py`` leaves
 ``NAME.json``, ``NAME.csv`` and ``NAME-official.json`` (``classify``), with ``NAME-official.npz`` for the picture of
-failures. ``--ship NAME`` takes ``NAME.safetensors`` of DIR as the weights that come with Sightline. Nothing is
-trained or scored here.
+failures; splits that were scored again, in ``again/NAME.json``, take the place of the first ones. ``--ship NAME``
+takes ``NAME.safetensors`` of DIR as the weights that come with Sightline. Nothing is trained or scored here.
 """
 
 from __future__ import annotations
@@ -187,7 +187,8 @@ def scores_of(name: str, net: Mapping[str, Any]) -> Iterator[str]:
         if split not in splits:
             continue
         scores = splits[split]
-        rows.append(split_row(f"`{split}`: {words}", scores["given"], reached, scores["detected"]))
+        count = "" if scores["images"] == views else f" ({scores['images']:,} views)"
+        rows.append(split_row(f"`{split}`: {words}{count}", scores["given"], reached, scores["detected"]))
         if "hidden" in scores:
             rows.append(split_row("the same, that model alone", scores["hidden"], reached, None))
     heads = (
@@ -355,6 +356,9 @@ def take(folder: Path, ship: str) -> None:
         for file in (f"{name}.json", f"{name}-official.json"):
             if (folder / file).exists():
                 made = short(json.loads((folder / file).read_text(encoding="utf-8")))
+                again = folder / "again" / file
+                if "splits" in made and again.exists():
+                    made["splits"] |= short(json.loads(again.read_text(encoding="utf-8")))["splits"]
                 atomic_write(OUT / f"network-{file}", (json.dumps(made, ensure_ascii=False) + "\n").encode())
         if (folder / f"{name}.csv").exists():
             shutil.copyfile(folder / f"{name}.csv", OUT / f"network-{name}.csv")
