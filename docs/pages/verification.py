@@ -139,15 +139,15 @@ def ranked_rows() -> Iterator[Row]:
     from stats.test_box_matching import our_scores, their_scores
 
     folder = SHARED / "coco-metric"
-    truth, detections = (
-        json.loads((folder / name).read_text())
-        for name in ("instances_val2014_100.json", "instances_val2014_fakebbox100_results.json")
+    truth, boxes, masks = (
+        json.loads((folder / f"instances_val2014_{name}.json").read_text())
+        for name in ("100", "fakebbox100_results", "fakesegm100_results")
     )
-    for name, theirs, ours in zip(
-        RANKED, their_scores(truth, detections), our_scores(truth, detections), strict=True
-    ):
-        same = "within 1e-9" if abs(ours - theirs) < 1e-9 else f"{ours - theirs:+.2g}"
-        yield Row(name, f"{theirs:.9f}", f"{ours:.9f}", same)
+    for kind, detections in (("bbox", boxes), ("segm", masks)):
+        told = our_scores(truth, detections, masked=kind == "segm")
+        for name, theirs, ours in zip(RANKED, their_scores(truth, detections, kind), told, strict=True):
+            same = "within 1e-9" if abs(ours - theirs) < 1e-9 else f"{ours - theirs:+.2g}"
+            yield Row(f"{name}{', masks' * (kind == 'segm')}", f"{theirs:.9f}", f"{ours:.9f}", same)
 
 
 def coverage_rows() -> Iterator[Row]:
@@ -328,7 +328,7 @@ SECTIONS = (
     (
         "Ranked scores: pycocotools",
         "pytest tests/stats/test_box_matching.py",
-        "Boxes of COCO's own example (`data/coco-metric`): 100 images, made-up detections.",
+        "Boxes and masks of COCO's own example (`data/coco-metric`): 100 images, made-up detections.",
         ranked_rows,
     ),
     (
