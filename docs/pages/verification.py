@@ -354,6 +354,13 @@ SECTIONS = (
         viewpoint.share_rows,
     ),
     (
+        "The viewpoint network",
+        "python benchmarks/viewpoint_network.py train NAME",
+        "In given boxes, up to symmetry, trained and judged on generated views; {doc}`results/viewpoint` has its "
+        "fall on what it never saw.",
+        viewpoint.network_rows,
+    ),
+    (
         "Occlusion: PASCAL3D+'s Table 3",
         "sightline exam viewpoint --boxes detected",
         "Mean normalised AP. The paper: VDPM with 8 views on VOC 2012 val; ours: EfficientDet-Lite2, trained on "

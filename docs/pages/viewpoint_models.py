@@ -5,13 +5,15 @@
 
 ``benchmarks/viewpoint.py`` leaves ``table2.json`` and ``table2.md``, ``benchmarks/viewpoint_network.py`` leaves
 ``NAME.json``, ``NAME.csv`` and ``NAME-official.json`` (``classify``), with ``NAME-official.npz`` for the picture of
-failures; splits that were scored again, in ``again/NAME.json``, take the place of the first ones. ``--ship NAME``
-takes ``NAME.safetensors`` of DIR as the weights that come with Sightline. Nothing is trained or scored here.
+failures; ``again/NAME.json`` may have the scores of models that are hidden (``score NAME --splits hidden_…``).
+``--ship NAME`` takes ``NAME.safetensors`` of DIR as the weights that come with Sightline. Nothing is trained or
+scored here.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import shutil
@@ -160,9 +162,11 @@ def network_part(nets: Mapping[str, dict[str, Any]], official: Mapping[str, dict
     yield from table(heads, rows)
     yield ""
     first = next(iter(nets.values()))
+    notes = "".join(f"; {net['note']}" for net in nets.values() if "note" in net)
     yield (
         f"Trained and timed on one {first['device']}; every picture is drawn for one use by the CUDA renderer, "
-        f"from world `{first['source']['world']}`. The time is that of the steps, drawing included."
+        f"from world `{first['source']['world']}`. The time is that of the steps, drawing included"
+        f"{notes}."
     )
     for name, net in nets.items():
         yield ""
@@ -187,10 +191,10 @@ def scores_of(name: str, net: Mapping[str, Any]) -> Iterator[str]:
         if split not in splits:
             continue
         scores = splits[split]
-        count = "" if scores["images"] == views else f" ({scores['images']:,} views)"
-        rows.append(split_row(f"`{split}`: {words}{count}", scores["given"], reached, scores["detected"]))
+        rows.append(split_row(f"`{split}`: {words}", scores["given"], reached, scores["detected"]))
         if "hidden" in scores:
-            rows.append(split_row("the same, that model alone", scores["hidden"], reached, None))
+            count = f", of {scores['hidden_views']:,} of these views" if "hidden_views" in scores else ""
+            rows.append(split_row(f"that model alone{count}", scores["hidden"], reached, None))
     heads = (
         "views",
         "accuracy at π/6",
@@ -239,7 +243,8 @@ def official_part(official: Mapping[str, dict[str, Any]]) -> Iterator[str]:
         f"The networks learned from our own CAD models alone. Shown {first['views']:,} views of the "
         f"{first['models']} official models of PASCAL3D+, drawn alone on grounds of `cad/val`, in the true box, "
         "they name the class among twelve, and tell the front from the back where the azimuth is off by less than "
-        "90° (up to the symmetry of each model; chance is 8 % and 50 %). Per cent with 95 % intervals by view:"
+        "90° (up to the symmetry of each model; chance is 8 % and 50 %). Official models have no paint: "
+        "each is of one colour, without dark windows, lights and screens. Per cent with 95 % intervals by view:"
     )
     yield ""
     heads = ["class"]
@@ -255,7 +260,7 @@ def official_part(official: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     yield from table(heads, rows)
     yield ""
     for name, made in official.items():
-        yield f"`{name}` calls {', '.join(confusions(made))}."
+        yield f"`{name}` takes {', '.join(confusions(made))}."
         yield ""
     if (OUT / "official.png").exists():
         yield "Some of the failures: the true class and azimuth, then what the network said."
@@ -272,7 +277,14 @@ def confusions(made: Mapping[str, Any], most: int = 5) -> list[str]:
     wrong = matrix * ~np.eye(len(names), dtype=bool)
     order = np.argsort(-wrong, axis=None)[:most]
     places = [np.unravel_index(i, matrix.shape) for i in order if wrong.flat[i]]
-    return [f"{matrix[i, j]} of {matrix[i].sum()} views of class {names[i]} {names[j]}" for i, j in places]
+    return [
+        f"{article(names[i])} for {article(names[j])} in {matrix[i, j]} of {matrix[i].sum()} views"
+        for i, j in places
+    ]
+
+
+def article(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def drawn(pictures: np.ndarray, words: np.ndarray) -> Image.Image:
@@ -350,15 +362,15 @@ def card(net: Mapping[str, Any], official: Mapping[str, Any] | None) -> str:
 # What is kept
 
 
-def take(folder: Path, ship: str) -> None:
+def take(folder: Path, ship: str, note: str) -> None:
     """Keep results, small: one line of JSON without what no page shows."""
     for name in NETWORKS:
         for file in (f"{name}.json", f"{name}-official.json"):
             if (folder / file).exists():
                 made = short(json.loads((folder / file).read_text(encoding="utf-8")))
-                again = folder / "again" / file
-                if "splits" in made and again.exists():
-                    made["splits"] |= short(json.loads(again.read_text(encoding="utf-8")))["splits"]
+                if "splits" in made:
+                    complete(made, folder / file)
+                    made |= {"note": note} if note else {}
                 atomic_write(OUT / f"network-{file}", (json.dumps(made, ensure_ascii=False) + "\n").encode())
         if (folder / f"{name}.csv").exists():
             shutil.copyfile(folder / f"{name}.csv", OUT / f"network-{name}.csv")
@@ -378,6 +390,16 @@ def take(folder: Path, ship: str) -> None:
                 sheet = drawn(stored["pictures"], stored["words"])
                 sheet.quantize(192).save(OUT / "official.png", optimize=True)
         break
+
+
+def complete(made: dict[str, Any], file: Path) -> None:
+    """Add seconds from the log where scores were made anew, and what was scored apart of models that are hidden."""
+    log = file.with_suffix(".csv").read_text(encoding="utf-8").splitlines()
+    made.setdefault("seconds", float(list(csv.DictReader(log))[-1]["seconds"]))
+    again = file.parent / "again" / file.name
+    splits = short(json.loads(again.read_text(encoding="utf-8")))["splits"] if again.exists() else {}
+    for split, scores in splits.items():
+        made["splits"][split] |= {"hidden": scores["hidden"], "hidden_views": scores["images"]}
 
 
 def short(value: Any) -> Any:
@@ -414,10 +436,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--take", type=Path, help="folder of results, to be kept here")
     parser.add_argument("--ship", default="", choices=("", *NETWORKS), help="network whose weights come along")
+    parser.add_argument("--note", default="", help="what is to be known of the training's time")
     parser.add_argument("--write", action="store_true", help="write the parts of the page and the card")
     args = parser.parse_args()
     if args.take:
-        take(args.take, args.ship)
+        take(args.take, args.ship, args.note)
     nets = {name: made for name in NETWORKS if (made := stored(f"network-{name}.json"))}
     official = {name: made for name in NETWORKS if (made := stored(f"network-{name}-official.json"))}
     parts: dict[Path, str] = {}
