@@ -399,6 +399,8 @@ def scores_of(args: argparse.Namespace, name: str, views: int, train_rows: Any) 
     rows = json.loads((args.out / f"{name}.detections.json").read_text())
     rows = [row for row in rows if row["class"] in args.classes]
     rules, images = ViewRules(views=(views or 8,)), {f"val/{i}": i for i in range(args.val)}
+    if name not in models_of(args):  # a network, which says angles
+        rules = replace(rules, views=(views, *(n for n in args.views if n != views)))
     prior = {category: commonest(train_rows, category, rules.views[0]) for category in args.classes}
     objects, figures = viewed(truth, images, detected=False), []
     for said in (rows, [row | {"azimuth": prior[row["class"]]} for row in rows]):
@@ -407,7 +409,12 @@ def scores_of(args: argparse.Namespace, name: str, views: int, train_rows: Any) 
         figures.append(view_figures(matches, rules, args.val))
     path = ("avp", str(rules.views[0]))
     return {
-        label: {"ap": scores[("ap",)].value, "avp": scores[path].value, "blind": figures[1][label][path].value}
+        label: {
+            "ap": scores[("ap",)].value,
+            "avp": scores[path].value,
+            "blind": figures[1][label][path].value,
+            "avp_views": {str(n): scores["avp", str(n)].value for n in sorted(rules.views)},
+        }
         for label, scores in figures[0].items()
     }
 

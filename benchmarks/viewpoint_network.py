@@ -166,7 +166,7 @@ def score(net: Any, name: str, args: argparse.Namespace, facts: dict[str, Any]) 
     import torch
 
     from sightline.plain import plain
-    from sightline.training.viewpoint.evaluation import answer_views, drawn, score_views
+    from sightline.training.viewpoint.evaluation import answer_views, drawn, score_given, score_views
 
     device = device_here()
     net = net.to(device).eval()
@@ -176,7 +176,10 @@ def score(net: Any, name: str, args: argparse.Namespace, facts: dict[str, Any]) 
     made["milliseconds"] = latency(net, device)
     for split in args.splits:
         source = views_of(f"cad/{split}", net, args)
-        scores = score_views(answer_views(net, drawn(source, args.scenes // at_once(args))))
+        answers = answer_views(net, drawn(source, args.scenes // at_once(args)))
+        scores = score_views(answers)
+        if split.startswith("hidden"):  # such a world hides the first model of each scene
+            scores["hidden"] = score_given(answers, answers.place == 0)
         made["splits"][split] = plain(scores)
         (args.results / f"{name}.json").write_text(json.dumps(made, indent=1) + "\n")
         given, own = scores["given"], scores["detected"]

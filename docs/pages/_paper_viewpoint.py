@@ -1,4 +1,4 @@
-"""Figures of PASCAL3D+'s paper (Xiang, Mottaghi, Savarese 2014): its Tables 1, 3 and 4."""
+"""Figures of PASCAL3D+'s paper (Xiang, Mottaghi, Savarese 2014): its Tables 1 to 4."""
 
 from __future__ import annotations
 
@@ -50,3 +50,16 @@ TABLE_4: Final = {
     for name, row in _ROWS.items()
 }
 """Segmentation by pose: IoU, per cent."""
+
+TABLE_2: Final = {
+    ("dpm", 0): "29.6",
+    **{
+        (form, views): f"{ap} / {avp}"
+        for form, cells in {
+            "vdpm": ((26.8, 19.5), (29.9, 18.7), (30.0, 15.6), (29.5, 12.1)),
+            "dpm-voc-vp": ((27.0, 23.8), (28.3, 21.5), (28.3, 17.3), (27.1, 13.6)),
+        }.items()
+        for views, (ap, avp) in zip((4, 8, 16, 24), cells, strict=True)
+    },
+}
+"""AP / AVP, per cent, by form and views: DPM over twelve classes, the others over eleven, without bottle."""

@@ -69,5 +69,6 @@ WRITERS = {
     **dict.fromkeys(
         ("priors.md", "share.md", "table3.md", "table4.md"), "python docs/pages/viewpoint_results.py --write"
     ),
+    "table2.md": "python docs/pages/viewpoint_models.py --write",
     "coverage.md": "python benchmarks/interval_coverage.py",
 }

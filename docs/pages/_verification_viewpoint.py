@@ -87,6 +87,26 @@ def third_rows() -> Iterator[Row]:
         yield numbers(f"{third} of the landmarks hidden", theirs, first(mean[f"{third}, ours"]), unit=" %")
 
 
+def detection_rows() -> Iterator[Row]:
+    """Table 2: AP, and AVP with as many sections as the model has, means over classes."""
+    for row in stored("table2.md", VIEWPOINT):
+        if row.get("the paper", "–") == "–":
+            continue  # the network, and the table by class
+        pairs = zip(("AP", "AVP"), row["the paper"].split(" / "), row["ours"].split(" / "), strict=False)
+        for measure, theirs, ours in pairs:
+            yield numbers(f"{row['']}: {measure}", float(theirs), float(ours), unit=" %")
+
+
+def network_rows() -> Iterator[Row]:
+    """Accuracy at π/6 of the networks in given boxes of views of new variants, as asked for."""
+    for file in sorted(VIEWPOINT.glob("network-*.json")):
+        scores = json.loads(file.read_text(encoding="utf-8"))
+        if "splits" in scores:
+            reached = 100 * scores["splits"]["val"]["given"]["accuracy_pi_6"]["mean"]["value"]
+            name = file.stem.removeprefix("network-")
+            yield numbers(f"{name}: accuracy at π/6 on val (90 % asked)", 90.0, reached, unit=" %")
+
+
 def segmentation_rows() -> Iterator[Row]:
     """IoU of drawn models, means over classes: real CAD models without occlusion."""
     means = [row for row in stored("table4.md", VIEWPOINT) if row["class"] == "mean"]

@@ -1,7 +1,8 @@
 """Draw what a VDPM has learned: its filters as glyphs, and what it finds in pictures of cad/val.
 
-``PYTHONPATH=src python docs/pages/part_models.py viewpoint-out --model vdpm-8 --category car`` reads what
-``benchmarks/viewpoint.py --out viewpoint-out`` made and writes docs/results/viewpoint/vdpm.png.
+``PYTHONPATH=src python docs/pages/part_models.py out/models/vdpm-8.safetensors --category car`` reads a file that
+``benchmarks/viewpoint.py --out out`` made, draws pictures of cad/val that show a car whole, and writes
+docs/results/viewpoint/vdpm.png.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+import sightline as sl
 from sightline.models.dpm.filters import ComponentFilters, Dpm
 from sightline.models.dpm.hog import CELL
 from sightline.models.dpm.model import DpmModel
 from sightline.models.nets.checkpoints import load_checkpoint
 
-LEAST = -0.8
+LEAST = -0.5
 """Score of the least sure box that is drawn."""
 GLYPH = 16
 """Pixels of a root cell's side in the figure."""
@@ -63,13 +65,28 @@ def glyphs(filters: ComponentFilters) -> Image.Image:
     return both
 
 
-def found(model: DpmModel, pixels: np.ndarray, font: ImageFont.FreeTypeFont, *, most: int = 2) -> Image.Image:
-    """A picture with the surest boxes and their azimuths."""
+def pictures(category: str, count: int, seed: int, size: tuple[int, int]) -> list[np.ndarray]:
+    """Pictures of cad/val in which an object of the class is seen whole."""
+    shown: list[np.ndarray] = []
+    for scene in sl.generate("cad/val", scenes=30 * count, size=size, seed=seed, depth=None):
+        whole = [s.object_id for s in scene.sightings if not s.flags and (s.occluded_fraction or 0.0) < 0.1]
+        if any(thing.category == category for thing in scene.objects if thing.id in whole):
+            shown.append(scene.views[0].image())
+        if len(shown) == count:
+            break
+    return shown
+
+
+def found(
+    model: DpmModel, category: str, pixels: np.ndarray, font: ImageFont.FreeTypeFont, *, most: int = 2
+) -> Image.Image:
+    """A picture with the surest boxes of a class and their azimuths."""
     picture = Image.fromarray(pixels)
     pen = ImageDraw.Draw(picture)
     answers = model.find(pixels, model.features(pixels))
     height, width = pixels.shape[:2]
-    for i in np.argsort(-answers.scores)[:most]:
+    mine = np.flatnonzero([name == category for name in answers.categories])
+    for i in mine[np.argsort(-answers.scores[mine], kind="stable")][:most]:
         if answers.scores[i] < LEAST:
             continue
         box = (answers.boxes[i] * (width, height, width, height)).tolist()
@@ -83,19 +100,22 @@ def found(model: DpmModel, pixels: np.ndarray, font: ImageFont.FreeTypeFont, *, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="--out of benchmarks/viewpoint.py")
-    parser.add_argument("--model", default="vdpm-8")
+    parser.add_argument("weights", type=Path, help="a VDPM's file")
     parser.add_argument("--category", default="car")
-    parser.add_argument("--pictures", type=lambda text: [int(n) for n in text.split(",")], default=[0, 1, 2, 3])
+    parser.add_argument("--pictures", type=int, default=4, help="how many are searched")
+    parser.add_argument("--seed", type=int, default=7, help="of the pictures")
+    parser.add_argument("--size", type=lambda t: tuple(map(int, t.split("x"))), default=(480, 320))
     parser.add_argument("--to", type=Path, default=Path("docs/results/viewpoint/vdpm.png"))
     args = parser.parse_args()
-    net = load_checkpoint(args.folder / "models" / args.model / args.category / "boxes.safetensors", Dpm).net
+    net = load_checkpoint(args.weights, Dpm).net
     font = ImageFont.truetype(str(next(FONT.glob("*.ttf"))), 14)
-    ordered = sorted(net.config.components, key=lambda c: c.angles[0] or 0.0)
-    panels = [(f"{c.angles[0]:.0f}°", glyphs(net.of(c))) for c in ordered]
-    images = np.load(args.folder / "pictures" / "val.npy", mmap_mode="r")
+    mine = [c for c in net.config.components if c.category == args.category]
+    if not mine or not net.config.views:
+        parser.error(f"no views of {args.category!r} in there; it has {', '.join(net.config.categories)}")
+    panels = [(f"{c.angles[0]:.0f}°", glyphs(net.of(c))) for c in sorted(mine, key=lambda c: c.angles[0] or 0.0)]
     model = DpmModel(net, device="cpu")
-    shown = [found(model, np.asarray(images[i]), font) for i in args.pictures]
+    images = pictures(args.category, args.pictures, args.seed, args.size)
+    shown = [found(model, args.category, pixels, font) for pixels in images]
     columns = min(4, len(panels))
     cell = max(p.width for _, p in panels) + 16, max(p.height for _, p in panels) + 28
     rows = -(-len(panels) // columns)

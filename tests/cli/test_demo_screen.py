@@ -49,6 +49,12 @@ def test_public_networks_take_part_where_their_weights_are(tmp_path: Path, monke
     assert (demo_command.depth_networks(), demo_command.detectors()) == ours
 
 
+def test_without_torch_no_network_takes_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert demo_command.view_networks() == ["viewnet"]
+    monkeypatch.setattr(demo_command, "has_torch", lambda: False)
+    assert demo_command.view_networks() == []
+
+
 def test_no_model_of_the_demo_reads_the_truth() -> None:
     """Rules that are told the truth check exams; what the demo shows are models."""
     told = [name for name, entry in MANIFEST.items() if "true pixels" in entry.description]

@@ -64,6 +64,9 @@ def test_everything_is_made_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         "exam statements",
         "exam context",
         "--boxes detected --model small_depth+small_detector",
+        "exam viewpoint --data",
+        "--boxes detected --model viewnet",
+        "--boxes detected --model small_depth+viewnet",
         "without(",
     ):
         assert word in printed

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from pycocotools.cocoeval import COCOeval
 
 from reference import ranked as oracle
 from sightline.errors import ConfigError
+from sightline.geometry import masks
 from sightline.stats.matching import COCO_AREAS, COCO_THRESHOLDS, BoxSet, match, overlap, rank_boxes
 from sightline.stats.ranked import ranked_intervals
 
@@ -42,13 +44,35 @@ def box_set(rows, image_ids):
     )
 
 
-def our_scores(truth, detections):
+def mask_set(rows, image_ids, sizes):
+    """The same with masks: polygons or run lengths."""
+    counts = []
+    for row in rows:
+        drawn, (height, width) = row["segmentation"], sizes[row["image_id"]]
+        if isinstance(drawn, list):
+            counts.append(masks.polygons(drawn, height, width))
+        else:
+            runs = drawn["counts"]
+            counts.append(np.array(runs) if isinstance(runs, list) else masks.decompress(runs.encode()))
+    boxed = [dict(row, bbox=[0, 0, 1, 1]) for row in rows]
+    detected = all("score" in row for row in rows)
+    made = box_set(boxed, image_ids)
+    return replace(made, masks=counts, area=None if detected else made.area)
+
+
+def our_scores(truth, detections, *, masked=False):
     """AP, AP50, AP75, small, medium, large."""
     image_ids = sorted(image["id"] for image in truth["images"])
+    sizes = {image["id"]: (image["height"], image["width"]) for image in truth["images"]} if masked else {}
     rankings = {size: [] for size in COCO_AREAS}
     for category in truth["categories"]:
-        said = box_set([d for d in detections if d["category_id"] == category["id"]], image_ids)
-        there = box_set([a for a in truth["annotations"] if a["category_id"] == category["id"]], image_ids)
+        said, there = (
+            mask_set(rows, image_ids, sizes) if masked else box_set(rows, image_ids)
+            for rows in (
+                [row for row in some if row["category_id"] == category["id"]]
+                for some in (detections, truth["annotations"])
+            )
+        )
         for size, area in COCO_AREAS.items():
             if said.score is None:
                 said = BoxSet(said.image, said.box, score=np.zeros(0))
@@ -58,13 +82,13 @@ def our_scores(truth, detections):
     return [found.value for found in ranked_intervals(groups, resamples=2).values()]
 
 
-def their_scores(truth, detections):
+def their_scores(truth, detections, kind="bbox"):
     """The same by pycocotools; NaN for its −1."""
     with contextlib.redirect_stdout(io.StringIO()):
         coco = COCO()
         coco.dataset = truth
         coco.createIndex()
-        evaluation = COCOeval(coco, coco.loadRes([dict(d) for d in detections]), "bbox")
+        evaluation = COCOeval(coco, coco.loadRes([dict(d) for d in detections]), kind)
         evaluation.evaluate()
         evaluation.accumulate()
         evaluation.summarize()
@@ -107,6 +131,24 @@ def test_average_precision_equals_pycocotools_on_its_own_example(real_data):
     ours = our_scores(truth, detections)
     assert ours == pytest.approx(their_scores(truth, detections), abs=1e-9)
     assert np.round(ours, 3).tolist() == [0.505, 0.697, 0.573, 0.586, 0.519, 0.501]  # val2014_fake_eval_res.txt
+
+
+@pytest.mark.realdata
+def test_average_precision_of_masks_equals_pycocotools_on_its_own_example(real_data):
+    folder = real_data / "coco-metric"
+    truth = json.loads((folder / "instances_val2014_100.json").read_text())
+    detections = json.loads((folder / "instances_val2014_fakesegm100_results.json").read_text())
+    ours = our_scores(truth, detections, masked=True)
+    assert ours == pytest.approx(their_scores(truth, detections, "segm"), abs=1e-9)
+    assert np.round(ours, 3).tolist() == [0.320, 0.562, 0.299, 0.387, 0.310, 0.327]  # val2014_fake_eval_res.txt
+
+
+def test_masks_overlap_where_boxes_do_not_tell():
+    left, right = ([0, 4, 12], [8, 8]), ([4, 4, 8], [0, 4, 12])  # columns of four pixels
+    there = BoxSet(np.zeros(2, int), np.tile([0.0, 0, 4, 4], (2, 1)), masks=left)
+    said = BoxSet(np.zeros(2, int), np.tile([0.0, 0, 4, 4], (2, 1)), np.array([0.9, 0.8]), masks=right)
+    assert rank_boxes(said, there, 1, thresholds=[0.5]).hit.tolist() == [[False, True]]
+    assert said.areas.tolist() == [4, 4]
 
 
 def test_only_the_surest_detections_of_an_image_are_looked_at():

@@ -91,6 +91,11 @@ def depth_networks() -> list[str]:
     return [*ours, *_weights("depth:onnx={}", "fastdepth*.onnx", package="onnxruntime")]
 
 
+def view_networks() -> list[str]:
+    """The networks that can be run here to say viewpoints, in given boxes and in their own."""
+    return ["viewnet"] if has_torch() else []
+
+
 def detectors() -> list[str]:
     """The detectors that can be run here: ours, and EfficientDet."""
     ours = ["small_detector"] if has_torch() else []

@@ -11,7 +11,15 @@ import numpy as np
 
 from sightline.cli import check_command, export_command, import_command, look_command, stats_command
 from sightline.cli.console import out
-from sightline.cli.demo_command import class_scorers, depth_networks, detectors, generate_scenes, say, take
+from sightline.cli.demo_command import (
+    class_scorers,
+    depth_networks,
+    detectors,
+    generate_scenes,
+    say,
+    take,
+    view_networks,
+)
 from sightline.exams.context.exam import ContextExam
 from sightline.exams.statements import StatementsExam
 from sightline.exams.viewpoint.exam import ViewpointExam
@@ -67,19 +75,28 @@ def show_worlds(
     take(StatementsExam(), to / "statements", runs)
     views = to / "views"
     generate_scenes("cad/val", views, scenes, size)
-    take(ViewpointExam(), views, runs)
+    _say_viewpoints(views, runs)
     company = to / "company"
     generate_scenes("context/unbiased", company, scenes // 2, size)
     take(ContextExam(), company, runs, class_scorers())
-    _find_and_relate(geospa, runs)
+    _find_and_relate(geospa, runs, detectors())
     return runs, [*seen, *_look(views, "none,boxes,masks+amodal")]
 
 
-def _find_and_relate(data: Path, runs: Path) -> None:
-    """Let a detector find the objects and a depth network order them: ours, and the public ones where they are."""
+def _say_viewpoints(data: Path, runs: Path) -> None:
+    """Let the network say viewpoints in given boxes and in its own, and find the objects that another orders."""
+    networks = view_networks()
+    take(ViewpointExam(), data, runs, networks)
+    for network in networks:
+        take(ViewpointExam(boxes="detected"), data, runs, [network], baselines=False)
+    _find_and_relate(data, runs, networks)
+
+
+def _find_and_relate(data: Path, runs: Path, finding: list[str]) -> None:
+    """Let detectors find the objects and depth networks order them, pair by pair."""
     import sightline
 
-    pairs = [f"{depth}+{detector}" for depth, detector in zip(depth_networks(), detectors(), strict=False)]
+    pairs = [f"{depth}+{detector}" for depth, detector in zip(depth_networks(), finding, strict=False)]
     if pairs:
         take(sightline.RelationsExam(boxes="detected"), data, runs, pairs, baselines=False)
 

@@ -107,6 +107,9 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ("detect", "tabletop"): [
         ("small_detector", "small_detector", "finds things on a table; a small network that comes along", "", {})
     ],
+    ("detect, viewpoint", "viewnet"): [
+        ("viewnet", "shipped", "finds PASCAL3D+'s classes and their viewpoints; a network that comes along", "", {})
+    ],
     ("predicates", "sornet"): [("sornet", "shipped", "the trained SORNet that comes with Sightline", "", {})],
     ("answer", "baselines.turing"): [
         ("always_yes", "Always", "yes to every question", "blind", {"word": "yes"}),
@@ -174,6 +177,7 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
 _NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "sornet": (("torch", "safetensors"), "torch"),
     "tabletop": (("torch", "safetensors"), "torch"),
+    "viewnet": (("torch", "safetensors"), "torch"),
     "picture_nets": (("torch", "safetensors"), "torch"),
     "relations.model": (("torch", "safetensors"), "torch"),
     "adapters.vlm": (("torch", "transformers"), "vlm"),

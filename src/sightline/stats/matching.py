@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
-from sightline.geometry import boxes
+from sightline.geometry import boxes, masks
+from sightline.geometry.masks import Counts
 from sightline.stats.bootstrap import Floats
 from sightline.stats.ranked import Ranking, rank
 
@@ -29,14 +30,16 @@ _BELOW_ONE = 1 - 1e-10  # a threshold of 1 would miss overlaps rounded down
 
 @dataclass(frozen=True)
 class BoxSet:
-    """Boxes of one class over many images.
+    """Boxes of one class over many images, or masks.
 
     Attributes:
         image: (n,) index of the image, 0…C−1.
         box: (n, 4) xyxy, pixels.
         score: (n,) higher is surer; detections only.
-        area: (n,) square pixels, where it is not the box's (a mask's, say).
+        area: (n,) square pixels, where it is neither the box's nor the mask's.
         crowd: (n,) objects only: a region of many, which any number of detections may take.
+        masks: n masks as counts of `geometry.masks`, of one size in an image; where both sides have them, they
+            overlap instead of the boxes.
     """
 
     image: NDArray[np.int64]
@@ -44,11 +47,16 @@ class BoxSet:
     score: Floats | None = None
     area: Floats | None = None
     crowd: NDArray[np.bool_] | None = None
+    masks: Sequence[Counts] | None = None
 
     @property
     def areas(self) -> Floats:
         """(n,) square pixels."""
-        return boxes.area(self.box) if self.area is None else self.area
+        if self.area is not None:
+            return self.area
+        if self.masks is not None:
+            return np.array([masks.area(counts) for counts in self.masks], dtype=np.float64)
+        return boxes.area(self.box)
 
     @property
     def crowds(self) -> NDArray[np.bool_]:
@@ -66,6 +74,18 @@ def overlap(detections: NDArray[Any], objects: NDArray[Any], crowd: NDArray[Any]
     shared = boxes.intersection(one, other)
     whole = np.where(crowd, boxes.area(one), boxes.area(one) + boxes.area(other) - shared)
     return np.divide(shared, whole, out=np.zeros_like(shared), where=shared > 0)
+
+
+def _shared(detected: BoxSet, said: NDArray[Any], objects: BoxSet, truth: NDArray[Any]) -> Floats:
+    """(D, G) overlaps of chosen detections and objects of one image."""
+    crowds = objects.crowds[truth]
+    if detected.masks is None or objects.masks is None:
+        return overlap(detected.box[said], objects.box[truth], crowds)
+    shared = [
+        [masks.iou(detected.masks[d], objects.masks[g], crowd=bool(c)) for g, c in zip(truth, crowds, strict=True)]
+        for d in said
+    ]
+    return np.nan_to_num(np.array(shared, dtype=np.float64).reshape(len(said), len(truth)))
 
 
 def match(
@@ -153,7 +173,7 @@ def rank_boxes(
     area: tuple[float, float] = COCO_AREAS["all"],
     most: int = 100,
 ) -> Ranking:
-    """Match detected boxes of one class to its objects in each image, and rank them over all images.
+    """Match detected boxes or masks of one class to its objects in each image, and rank them over all images.
 
     Objects outside the size range are ignored, and so are detections that match none and lie outside it. Equal
     scores stand in the order of images, then in the order given.
@@ -186,7 +206,7 @@ def rank_boxes(
     for said, truth in zip((rows[:most] for rows in of_image), in_image, strict=True):
         if not len(said):
             continue
-        shared = overlap(detected.box[said], objects.box[truth], crowds[truth])
+        shared = _shared(detected, said, objects, truth)
         taken = match(shared, thresholds, ignored=left_out[truth], crowd=crowds[truth])
         vain = np.append(left_out[truth], False)[taken]  # −1, none, looks up the last
         chosen.append(said)

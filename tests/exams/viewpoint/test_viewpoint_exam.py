@@ -266,6 +266,17 @@ def test_priors_never_use_a_scene_s_own_objects(data):
     assert np.array_equal(*answers)
 
 
+@pytest.mark.parametrize("by", ["commonest", "mean"])
+def test_priors_know_nothing_of_a_scene_that_is_alone(data, by):
+    item = ViewpointExam().items(data)[0]
+    whole = study(own=True)
+    rows = [i for i, scene_id in enumerate(whole.scenes) if scene_id == item.scene_id]
+    alone = ViewpointStudy((item.scene_id,) * len(rows), item.categories[: len(rows)], whole.angles[rows], own=True)
+    prior = load(f"view_{by}")
+    prior.prepare_viewpoint(alone)
+    assert not prior.viewpoint(item.boxed()).angles.any()
+
+
 def test_priors_learn_from_the_training_split_where_there_is_one(tmp_path):
     data = scenes(tmp_path / "d", 20, splits=True)
     exam = ViewpointExam(split="val").settled(data)

@@ -8,7 +8,7 @@ import torch
 
 from sightline.models.nets.viewpoint import ViewNet, viewnet_config
 from sightline.stats.viewed_boxes import ViewedBoxes
-from sightline.training.viewpoint.evaluation import ViewAnswers, answer_views, drawn, score_views
+from sightline.training.viewpoint.evaluation import ViewAnswers, answer_views, drawn, score_given, score_views
 from sightline.training.viewpoint.plan import CLASSES
 from sightline.training.viewpoint.views import DrawnViews
 
@@ -25,7 +25,7 @@ def answers(turn: float = 0.0, named: str = "", images: int = 30) -> ViewAnswers
     objects = ViewedBoxes(image, category, boxes, angles, symmetry=np.array([1, 0] * images))
     found = ViewedBoxes(image, category, boxes, said, np.linspace(1, 0.5, 2 * images))
     words = np.array([named or name for name in category], dtype=object)
-    return ViewAnswers(images, objects, said, words, found)
+    return ViewAnswers(images, objects, np.array([0, 1] * images), said, words, found)
 
 
 def value(scores: dict[str, object], *path: str) -> float:
@@ -59,6 +59,13 @@ def test_views_from_behind_are_flips_of_what_has_a_front() -> None:
     assert value(scores, "given", "class", "mean") == 0.5
 
 
+def test_some_objects_are_scored_alone() -> None:
+    half = answers(turn=180.0, named="car")
+    first = score_given(half, half.place == 0, resamples=50)  # the cars
+    assert set(first["class"]) == {"mean", "car"}
+    assert (first["class"]["mean"].value, first["accuracy_pi_6"]["mean"].value) == (1.0, 0.0)
+
+
 def test_a_network_answers_about_every_object_that_is_visible(cad_views: DrawnViews) -> None:
     torch.manual_seed(0)
     net = ViewNet(viewnet_config("tiny", CLASSES))
@@ -67,4 +74,5 @@ def test_a_network_answers_about_every_object_that_is_visible(cad_views: DrawnVi
     visible = sum(int(((b.classes >= 0) & (b.pixels > 0)).sum()) for b in batches)
     assert (said.images, len(said.objects), len(said.angles)) == (12, visible, visible)
     assert np.isfinite(said.angles).all()
+    assert int((said.place == 0).sum()) == sum(int((b.pixels[:, 0] > 0).sum()) for b in batches)
     assert net.training

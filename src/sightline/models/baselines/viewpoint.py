@@ -13,12 +13,16 @@ from sightline.geometry import azimuth_bins
 from sightline.models.baselines.statements import FOLDS, fold_of
 from sightline.skills import BoxedObjects, ViewAngles, ViewpointStudy
 
+_NOTHING = (0.0, 0.0, 0.0)
+"""Azimuth, elevation and theta where nothing is there to learn from."""
+
 
 class ViewPrior:
     """Gives every object of a class the same azimuth, or one at random; elevation and theta are the class's median.
 
     Where there is no split to learn from, scenes are dealt into folds by their ids, and an object is answered by
-    the other folds. A class that nobody has seen is answered by all classes.
+    the other folds. A class that nobody has seen is answered by all classes, and where there is nothing at all to
+    learn from, as in a set of one scene, everything is seen from the front, level.
 
     Args:
         by: ``commonest``: the middle of the section that most objects are seen from. ``mean``: the mean direction.
@@ -56,10 +60,8 @@ class ViewPrior:
             assert self._study is not None
             other = np.array([fold_of(scene) != fold for scene in self._study.scenes], dtype=bool)
             of = np.array([name == category for name in self._study.categories], dtype=bool)
-            for rows in (of & other, other, np.ones(len(of), dtype=bool)):
-                if rows.any():
-                    self._known[fold, category] = self._common(self._study.angles[rows])
-                    break
+            rows = of & other if (of & other).any() else other
+            self._known[fold, category] = self._common(self._study.angles[rows]) if rows.any() else _NOTHING
         return self._known[fold, category]
 
     def _common(self, angles: NDArray[np.float64]) -> tuple[float, float, float]:

@@ -33,6 +33,7 @@ class ViewAnswers:
     Attributes:
         images: C.
         objects: G objects with truth and symmetry.
+        place: (G,) which of its scene's models each is; worlds that hide one hide the first, 0.
         angles: (G, 3) degrees, said of the true boxes and classes.
         named: (G,) classes said of the true boxes.
         found: Its own detections.
@@ -40,6 +41,7 @@ class ViewAnswers:
 
     images: int
     objects: ViewedBoxes
+    place: NDArray[np.int64]
     angles: Floats
     named: NDArray[np.object_]
     found: ViewedBoxes
@@ -69,16 +71,17 @@ def answer_views(net: ViewNet, batches: Iterable[ViewBatch]) -> ViewAnswers:
         parts = (batch.classes, batch.boxes, batch.angles, batch.symmetry, judged.classes.argmax(dim=-1))
         truth = [part.cpu().numpy()[image, place] for part in parts]
         said = judged.angles(batch.classes.clamp(min=0)).cpu().numpy()[image, place]
-        given.append((image + images, *truth, said))
+        given.append((image + images, place, *truth, said))
         for i, one in enumerate(own):
             found.append((np.full(len(one.scores), images + i), *one))
         images += len(batch)
     net.train(was)
-    image, classes, boxes, angles, symmetry, named, said = (np.concatenate(c) for c in zip(*given, strict=True))
+    columns = (np.concatenate(column) for column in zip(*given, strict=True))
+    image, place, classes, boxes, angles, symmetry, named, said = columns
     at, box, score, kind, views = (np.concatenate(column) for column in zip(*found, strict=True))
     objects = ViewedBoxes(image, names[classes], boxes.astype(float), angles.astype(float), symmetry=symmetry)
     own_boxes = ViewedBoxes(at, names[kind], box, views, score)
-    return ViewAnswers(images, objects, said.astype(float), names[named], own_boxes)
+    return ViewAnswers(images, objects, place, said.astype(float), names[named], own_boxes)
 
 
 def score_views(answers: ViewAnswers, *, resamples: int = 1000) -> dict[str, Any]:
@@ -89,18 +92,41 @@ def score_views(answers: ViewAnswers, *, resamples: int = 1000) -> dict[str, Any
     """
     objects = answers.objects
     classes = sorted(set(objects.category.tolist()))
+    matches = dict(matches_by_class(objects, answers.found, RULES, classes))
+    ranked = ranked_groups(matches, RULES, answers.images)
+    own = ranked_intervals({"/".join(path): of for path, of in ranked.items()}, points="all", resamples=resamples)
+    found: dict[str, dict[str, Interval]] = {}
+    for path in ranked:
+        found.setdefault(" ".join(path[:-1]), {})[path[-1]] = own["/".join(path)]
+    given = score_given(answers, resamples=resamples)
+    return {"images": answers.images, "objects": len(objects), "given": given, "detected": found}
+
+
+def score_given(
+    answers: ViewAnswers, rows: NDArray[np.bool_] | None = None, *, resamples: int = 1000
+) -> dict[str, dict[str, Interval]]:
+    """Score answers in given boxes alone: measure → class or mean → interval, up to symmetry.
+
+    Args:
+        answers: What is scored.
+        rows: (G,) which objects count; None for all.
+        resamples: Of the views, where an interval needs them.
+    """
+    chosen = np.arange(len(answers.objects)) if rows is None else np.flatnonzero(rows)
+    objects, said, named = answers.objects.take(chosen), answers.angles[chosen], answers.named[chosen]
+    classes = sorted(set(objects.category.tolist()))
     assert objects.symmetry is not None
-    error = rotation_gap(objects.angles, answers.angles, objects.symmetry)
+    error = rotation_gap(objects.angles, said, objects.symmetry)
     hits = {name: error < limit for name, limit in RIGHT.items()}
-    hits["front_for_back"] = flipped(objects.angles, answers.angles, objects.symmetry)
-    hits["side_right"] = azimuth_gap(objects.angles[:, 0], answers.angles[:, 0], objects.symmetry) < 90.0
-    hits["class"] = answers.named == objects.category
+    hits["front_for_back"] = flipped(objects.angles, said, objects.symmetry)
+    hits["side_right"] = azimuth_gap(objects.angles[:, 0], said[:, 0], objects.symmetry) < 90.0
+    hits["class"] = named == objects.category
     given: dict[str, dict[str, Interval]] = {}
     for measure, hit in hits.items():
         counts = np.zeros((answers.images, len(classes), 2))
         for c, name in enumerate(classes):
-            rows = objects.category == name
-            for k, flags in enumerate((rows & hit, rows)):
+            of_class = objects.category == name
+            for k, flags in enumerate((of_class & hit, of_class)):
                 counts[:, c, k] = np.bincount(objects.image[flags], minlength=answers.images)
         groups = {label: [classes.index(name) for name in of] for label, of in means_over(classes).items()}
         given[measure] = dict(zip(groups, _shares(counts, list(groups.values()), resamples), strict=True))
@@ -113,13 +139,7 @@ def score_views(answers: ViewAnswers, *, resamples: int = 1000) -> dict[str, Any
     }
     angles = ranked_intervals(medians, resamples=resamples, proportion=False)
     given["median_error"] = {label: angle.within(0.0, 180.0) for label, angle in angles.items()}
-    matches = dict(matches_by_class(objects, answers.found, RULES, classes))
-    ranked = ranked_groups(matches, RULES, answers.images)
-    own = ranked_intervals({"/".join(path): of for path, of in ranked.items()}, points="all", resamples=resamples)
-    found: dict[str, dict[str, Interval]] = {}
-    for path in ranked:
-        found.setdefault(" ".join(path[:-1]), {})[path[-1]] = own["/".join(path)]
-    return {"images": answers.images, "objects": len(objects), "given": given, "detected": found}
+    return given
 
 
 def _shares(counts: Floats, groups: list[list[int]], resamples: int) -> list[Interval]:
