@@ -376,6 +376,15 @@ def test_no_dots_along_a_round_foot() -> None:
     assert ground.min() > 240
 
 
+def test_a_wall_passes_into_the_ground() -> None:
+    """Their border is as soft as any edge, though the wall is much darker than grass beside it."""
+    layout = arrange(load_world("context/street/train"), 301, 6)
+    row = picture(RENDERER.frame(layout, layout.shots[0]))[85, 20:45, 1].astype(int)
+    assert row[0] < 85
+    assert row[-1] > 125
+    assert np.diff(row).max() < 25
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -357,8 +357,8 @@ def edge_colour(
     """Look again at several positions of a pixel: (r, g, b, touched).
 
     Each is given the colour of the like-most pixel around it, but where there are `mirrors`, on shiny surfaces that
-    are bent much, a mirror image of its own. Ground much darker than that around is given their mean: what the
-    middle of a pixel sees under a round foot is narrower than the pixel, and would stand there as a dot.
+    are bent much, a mirror image of its own. Ground that is lit much less than the ground around is given the mean
+    of their light: what a pixel's middle sees under a round foot is narrower than the pixel and would be a dot.
     """
     points, lobe, inside, numbers = plan
     height, width = parts.shape
@@ -368,9 +368,9 @@ def edge_colour(
         for u in range(max(0, x - 1), min(width, x + 2)):
             if parts[v, u] >= col.SLOTS:
                 mask |= 1 << body_of(parts[v, u])
-            elif normals[v, u, 2] > HALF:
-                ground_red, ground_green = ground_red + colour[v, u, 0], ground_green + colour[v, u, 1]
-                ground_blue, grounds = ground_blue + colour[v, u, 2], grounds + ONE
+            elif parts[v, u] == 0 and normals[v, u, 2] > HALF:
+                ground_red, ground_green = ground_red + light[v, u, 0], ground_green + light[v, u, 1]
+                ground_blue, grounds = ground_blue + light[v, u, 2], grounds + ONE
     least = HALF * (ground_red + ground_green + ground_blue)
     red = green = blue = ZERO
     low, high = FAR, ZERO
@@ -392,8 +392,10 @@ def edge_colour(
         flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
         if not mirrors or k < 0 or parts[v, u] != part or flat or not _is_bare_mirror(bodies, k, look):
             r, g, b = colour[v, u, 0], colour[v, u, 1], colour[v, u, 2]
-            if k < 0 and nz > HALF and (r + g + b) * grounds < least:
-                r, g, b = ground_red / grounds, ground_green / grounds, ground_blue / grounds
+            if part == 0 and nz > HALF and (light[v, u, 0] + light[v, u, 1] + light[v, u, 2]) * grounds < least:
+                r *= ground_red / (grounds * max(light[v, u, 0], _DARK))
+                g *= ground_green / (grounds * max(light[v, u, 1], _DARK))
+                b *= ground_blue / (grounds * max(light[v, u, 2], _DARK))
             red, green, blue = red + r, green + g, blue + b
             low, high = min(low, r + g + b), max(high, r + g + b)
             continue
