@@ -2,10 +2,12 @@
 
 ``PYTHONPATH=src python benchmarks/inpainter.py train --deadline 575 --out runs --results docs/results/context``
 trains within that many seconds: pictures are drawn on the card with and without an object, placed by worker
-processes. It chooses the number of steps by the speed of a few, goes on where it was interrupted when called again
-with the same folders, and at the end writes ``inpainter-NAME.safetensors`` (half precision) and
-``inpainter-NAME.json``. ``… measure --weights FILE`` measures weights again. Without a card all is slow.
-Needs torch, Lightning, safetensors, numpy, numba (with numba-cuda on a card) and yaml.
+processes; with ``--kept N`` so many pairs are drawn first and shown again and again, cut and holed anew. It chooses
+the number of steps by the speed of a few, goes on where it was interrupted when called again with the same folders,
+and at the end writes ``inpainter-NAME.safetensors`` (half precision), ``inpainter-NAME.json`` with the figures and
+``inpainter-NAME.npz`` with those of every hole, under OpenCV's fills too.
+``… measure --weights FILE`` measures weights again. Without a card all is slow.
+Needs torch, Lightning, safetensors, numpy, OpenCV, numba (with numba-cuda on a card) and yaml.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-TRAIN = ("context/train", "geospa/diverse", "kitchen", "context/train", "room", "geospa/invented")
 HELD_OUT = ("context/unbiased", "context/reversed", "geospa/val_op", "geospa/val_kitchen", "street")
 SEED_OF_HELD_OUT = 1_000_003
-MEASURE_S, SAVE_S = 40, 8
+MEASURE_S, SAVE_S = 25, 6
 """Seconds to leave for the measurement, and for saving a training that is not done."""
 LARGEST = 16e6
 """Bytes of weights that may come with Sightline."""
+OTHERS = ("flat", "telea", "ns")
+"""What the network is compared with: the mean colour around the hole, and OpenCV's two."""
 BEGUN = time.time()
 
 
@@ -40,6 +43,8 @@ def train(args: argparse.Namespace) -> None:
     from sightline.models.nets.inpainter import WIDTHS, Inpainter
     from sightline.plain import plain
     from sightline.training.fit import fit
+    from sightline.training.inpainter.pairs import KeptPairs
+    from sightline.training.inpainter.setup import WORLDS
     from sightline.training.inpainter.task import InpainterPlan, InpainterTask
 
     torch.set_float32_matmul_precision("high")
@@ -54,7 +59,10 @@ def train(args: argparse.Namespace) -> None:
         adversarial=args.adversarial,
         precision="bf16" if cuda else "fp32",
     )
-    source = source_of(args.worlds or TRAIN, plan.seed, plan.batch, args)
+    source = source_of(args.worlds or WORLDS, plan.seed, plan.batch, args)
+    if args.kept:
+        source = KeptPairs(source, -(-args.kept // plan.batch))
+        say(f"{args.kept} pairs drawn")
     if (folder / "plan.json").exists():  # it goes on
         steps = json.loads((folder / "plan.json").read_text())["plan"]["steps"]
     else:
@@ -80,6 +88,7 @@ def train(args: argparse.Namespace) -> None:
     if len(content) > LARGEST:
         say(f"{kept}: {len(content) / 1e6:.1f} MB, more than the {LARGEST / 1e6:.0f} MB that may ship")
     facts = {"plan": plain(plan), "source": source.facts(), "images_seen": steps * plan.batch}
+    facts["train_seconds"] = round(done.seconds, 1)
     measure(net, args, facts | {"bytes": len(content), "images_per_s": done.last.get("images_per_s")})
 
 
@@ -112,24 +121,30 @@ def affordable(plan: Any, source: Any, args: argparse.Namespace) -> int:
 
 
 def measure(net: Any, args: argparse.Namespace, facts: dict[str, Any]) -> None:
-    """PSNR and mean absolute error in the hole on worlds that were not learned from, beside a flat fill."""
+    """PSNR and mean absolute error in the hole on worlds that were not learned from, beside other fills."""
+    import numpy as np
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     net = net.to(device).eval()
-    found = {world: on_world(net, world, args) for world in (args.held_out or HELD_OUT)}
-    for world, row in found.items():
-        say(
-            f"{world}: PSNR in the hole {row['psnr']:.2f} dB, flat fill {row['psnr_flat']:.2f} dB, n {row['holes']}"
-        )
+    arrays: dict[str, Any] = {}
+    found: dict[str, Any] = {}
+    for world in args.held_out or HELD_OUT:
+        each = on_world(net, world, args)
+        arrays |= {f"{world}|{name}": values for name, values in each.items()}
+        found[world] = {name: float(values.mean()) for name, values in each.items()}
+        found[world]["holes"] = len(each["psnr"])
+        others = ", ".join(f"{fill} {found[world][f'psnr_{fill}']:.2f}" for fill in OTHERS)
+        say(f"{world}: PSNR in the hole {found[world]['psnr']:.2f} dB; {others}; n {found[world]['holes']}")
     name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     whole = {**facts, "held_out": found, "torch": torch.__version__, "device": name, "name": args.name}
     args.results.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(args.results / f"inpainter-{args.name}.npz", **arrays)
     (args.results / f"inpainter-{args.name}.json").write_text(json.dumps(whole, indent=1) + "\n")
 
 
-def on_world(net: Any, world: str, args: argparse.Namespace) -> dict[str, float]:
-    """Mean over holes: an object's grown mask, to be filled with the scene without it."""
+def on_world(net: Any, world: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Figures of every hole: an object's grown mask, to be filled with the scene without it."""
     import torch
 
     from sightline.training.inpainter.examples import examples
@@ -142,17 +157,36 @@ def on_world(net: Any, world: str, args: argparse.Namespace) -> dict[str, float]
         made = examples(source.pairs(loaded), args.side, objects=1.0, moved=0.0, changed=False)
         with torch.inference_mode():
             painted = net(made.pictures, made.holes).float()
-        ring = torch.nn.functional.max_pool2d(made.holes, 11, stride=1, padding=5) - made.holes
-        flat = (made.pictures * ring).sum((2, 3), keepdim=True) / ring.sum((2, 3), keepdim=True).clamp(min=1)
+        filled = {"": painted, "_flat": flat(made).expand_as(painted)}
+        filled |= {f"_{name}": fill for name, fill in by_opencv(made).items()}
         pixels = 3 * made.holes.sum((1, 2, 3))
-        for filled, keys in ((painted, ("psnr", "error")), (flat.expand_as(painted), ("psnr_flat", "error_flat"))):
-            away = (filled - made.targets) / 2 * made.holes
+        for name, fill in filled.items():
+            away = (fill - made.targets) / 2 * made.holes
             square = away.square().sum((1, 2, 3)) / pixels
-            rows.append((keys[0], -10 * square.clamp(min=1e-7).log10()))
-            rows.append((keys[1], 255 * away.abs().sum((1, 2, 3)) / pixels))
+            rows.append((f"psnr{name}", -10 * square.clamp(min=1e-7).log10()))
+            rows.append((f"error{name}", 255 * away.abs().sum((1, 2, 3)) / pixels))
+        rows.append(("share", made.holes.mean((1, 2, 3))))
     names = dict.fromkeys(name for name, _ in rows)
-    joined = {name: torch.cat([values for one, values in rows if one == name]) for name in names}
-    return {name: float(values.mean()) for name, values in joined.items()} | {"holes": len(joined["psnr"])}
+    return {name: torch.cat([values for one, values in rows if one == name]).cpu().numpy() for name in names}
+
+
+def flat(made: Any) -> Any:
+    """The mean colour around each hole, (B, 3, 1, 1)."""
+    import torch
+
+    ring = torch.nn.functional.max_pool2d(made.holes, 11, stride=1, padding=5) - made.holes
+    return (made.pictures * ring).sum((2, 3), keepdim=True) / ring.sum((2, 3), keepdim=True).clamp(min=1)
+
+
+def by_opencv(made: Any) -> dict[str, Any]:
+    """The holes filled by Telea's way and by Navier–Stokes, as the context exam does."""
+    import torch
+
+    from _context_banks import OPENCV, opencv_painter
+
+    levels = ((made.pictures + 1) * 127.5).round().clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
+    filled = {name: opencv_painter(name)(levels, made.holes[:, 0] > 0, None) for name in OPENCV}
+    return {name: (fill / 127.5 - 1).permute(0, 3, 1, 2) for name, fill in filled.items()}
 
 
 def again(args: argparse.Namespace) -> None:
@@ -168,13 +202,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("what", choices=["train", "measure"])
     parser.add_argument(
-        "--name", default="narrow", choices=["seed", "narrow"], help="the paper's, or three quarters"
+        "--name", default="narrow", choices=["seed", "narrow", "small"], help="the paper's width, or less"
     )
     parser.add_argument("--out", type=Path, default=Path("runs"), help="folder of trainings")
     parser.add_argument("--results", type=Path, default=Path("docs/results/context"))
     parser.add_argument("--weights", type=Path, help="for measure")
-    parser.add_argument("--worlds", nargs="*", help=f"by default {' '.join(TRAIN)}")
+    parser.add_argument("--worlds", nargs="*", help="by default those of `sightline train inpainter`")
     parser.add_argument("--held-out", nargs="*", help=f"by default {' '.join(HELD_OUT)}")
+    parser.add_argument("--kept", type=int, default=0, help="pairs drawn once and shown again; 0 draws new ones")
     parser.add_argument("--size", type=lambda text: tuple(map(int, text.split("x"))), help="WxH of the pictures")
     parser.add_argument("--side", type=int, default=256, help="of the squares cut out of them")
     parser.add_argument("--batch", type=int, default=64)

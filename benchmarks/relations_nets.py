@@ -2,12 +2,17 @@
 
     python benchmarks/relations_nets.py labels --out DIR                     # blind rows, on the real 2.5VRD labels
     python benchmarks/relations_nets.py world --nets DIR/nets --out OUT      # rows with pixels, on generated scenes
+    python benchmarks/relations_nets.py photos --nets DIR/nets --out OUT     # the same networks on real photos
     python benchmarks/relations_nets.py … --only drnet --deadline 570         # some rows; go on in another call
 
 A row that is done stands in OUT/NAME.json and is not run again; a training that the deadline cuts short goes on in
 the next call. ``labels`` learns from validation and is examined on test (SIGHTLINE_DATA, else ../shared/data).
 ``world`` examines what benchmarks/relations_card.py taught, on scenes of the same worlds by another seed, in given
 and in detected boxes; cue D needs the depth network (``--depth``), cue A takes the detector among the networks.
+``photos`` asks them about photos of SIGHTLINE_DATA: who hides whom and who is in front where annotations decide it
+(ADE20K, COCOA), and of COCO's boxes, which decide nothing, whether answers contradict each other, stay the same
+when the picture is changed, and agree with the depth network and with rules. Classes are taken by name; one that no
+world had is an unknown class.
 """
 
 from __future__ import annotations
@@ -16,31 +21,36 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 import sightline
-from sightline.exams.relations import Protocol, RelationsExam, mark_pairs
-from sightline.exams.relations.analyses import by_difficulty, consistency, counter_heuristic
-from sightline.exams.relations.marks import of_setting
+from sightline.exams.relations import Protocol, RelationsExam, describe_dataset, mark_pairs
+from sightline.exams.relations.analyses import by_difficulty, consistency, counter_heuristic, grids
+from sightline.exams.relations.marks import MarkedPairs, of_setting
+from sightline.exams.relations.protocols import ratio
 from sightline.exams.runner import run_exam
 from sightline.exams.scoring import score_records
 from sightline.files import atomic_write
 from sightline.generation import generate
-from sightline.models import candidate
+from sightline.models import candidate, load
 from sightline.plain import plain
-from sightline.store import Dataset
+from sightline.stats import intervals
+from sightline.store import Dataset, write
+from sightline.store.formats import pick
 from sightline.training.fit import Fitted, fit
 from sightline.training.relations.options import RelationsOptions, plan_of
 from sightline.training.relations.setup import source_of
 from sightline.training.relations.task import RelationsTask
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data")) / "2.5vrd"
+SHARED = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
+DATA = SHARED / "2.5vrd"
 SUBTASKS = ("within_image/depth", "within_image/occlusion", "across_images/depth")
 TEST_SEED = 1_000_003
 
@@ -54,6 +64,26 @@ LABELS: dict[str, dict[str, Any]] = {
     "paper-boxes": {"cues": "b", "paper": True},
     "paper": {"paper": True},
 }
+PAIRED = (
+    ("ordered", "boxes-classes"),
+    ("ordered-all-cues", "all-cues"),
+    ("all-cues", "boxes-classes"),
+    ("drnet", "boxes-classes"),
+)
+"""Compared on the same scenes: an order against free answers of the same cues; looking against not looking."""
+GRIDDED = ("all-cues", "drnet", "bottom_edge")
+"""Whose *closer* is told by size and place, as in the paper's Figures 6 and 11."""
+APART = ("far apart", "between", "close together")
+"""Thirds of the pairs with a clear order, by the ratio of their depths: generated scenes have no raters."""
+PHOTOS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ade20k": ("ade20k/ADE20K_2021_17_01", {}),
+    "cocoa": ("cocoa-demo", {}),
+    "coco-lightly": ("coco-lightly/panoptic_segmentation", {"images": SHARED / "coco-lightly" / "images"}),
+    "coco-tiny": ("coco-tiny", {"split": "validation"}),
+}
+"""Sets of photos: where they lie, how they are read."""
+AGREED = ("FastDepth", "bottom_edge", "blind_mlp")
+"""With whom answers about photos without labels are compared."""
 BASELINES = ("bottom_edge", "location", "size", "class_prior")
 """Rules beside the networks on generated scenes."""
 DETECTED = ("vipcnn", "pprfcn", "drnet", "vtranse", "paper-all-cues", "all-cues", "boxes-classes")
@@ -74,12 +104,31 @@ def spec_of(nets: Path, name: str, cues: str, depth: Path | None) -> str:
     return f"{nets / name}.safetensors" + (f":{','.join(given)}" if given else "")
 
 
-def scored(spec: str, data: Dataset, exam: RelationsExam, folder: Path) -> dict[str, Any]:
-    """Scores of a network by the paper's protocol: F1 by sub-task and label, difficulty, laws, misleading cues."""
+def scored(
+    spec: str,
+    data: Dataset,
+    exam: RelationsExam,
+    folder: Path,
+    depths: Mapping[tuple[str, str], float] | None = None,
+    *,
+    gridded: bool = False,
+) -> dict[str, Any]:
+    """Scores of a network by the paper's protocol: F1 by sub-task and label, difficulty, laws, misleading cues.
+
+    Args:
+        spec: The network.
+        data: What it is asked about.
+        exam: How.
+        folder: Of the run.
+        depths: Of the objects, for accuracy by how far apart two are.
+        gridded: Whether to score *closer* by size and place too.
+    """
     records = run_exam(exam, candidate(spec), data, folder).read()
     found = score_records(replace(exam, protocol="paper"), records, lambda: data)
-    row: dict[str, Any] = {"f1": {}, "labels": {}, "counter": {}}
+    row: dict[str, Any] = {"f1": {}, "precision": {}, "recall": {}, "labels": {}, "counter": {}}
     for task in SUBTASKS:
+        for score in ("precision", "recall"):
+            row[score][task] = plain(found.at("subtasks", task, "micro", "all", score))
         row["f1"][task] = plain(found.at("subtasks", task, "micro", "all", "f1"))
         names = ("closer", "farther", "same", "none", "occludes", "occluded", "mutual")
         labels = {name: found.at("subtasks", task, "micro", name, "f1") for name in names}
@@ -89,14 +138,54 @@ def scored(spec: str, data: Dataset, exam: RelationsExam, folder: Path) -> dict[
         return row
     tables = exam.tables(data)
     marks = mark_pairs(records.rows, tables)
-    row["difficulty"] = plain(by_difficulty(marks, protocol=Protocol.PAPER).f1)
+    if any(table.depth_votes.any() for table in tables.values()):
+        row["difficulty"] = plain(by_difficulty(marks, protocol=Protocol.PAPER).f1)
     for setting in tables:
         counter = counter_heuristic(marks[setting, "depth"])
         row["counter"][setting] = {name: plain(part.accuracy) for name, part in counter.items()}
     if "within_image" in tables:
         laws = consistency(of_setting(marks, "within_image"))
         row["laws"] = {name: plain(law.share) for name, law in laws.items()}
+    if depths is not None:
+        row["apart"] = {setting: by_gap(marks[setting, "depth"], depths) for setting in tables}
+    if gridded:
+        made = {setting: grids(marks[setting, "depth"], bins=4, protocol=Protocol.PAPER) for setting in tables}
+        row["grids"] = {
+            setting: {
+                grid.attribute: {key: plain(getattr(grid, key)) for key in ("edges", "pairs", "f1")} for grid in of
+            }
+            for setting, of in made.items()
+        }
     return row
+
+
+def depths_of(data: Dataset) -> dict[tuple[str, str], float]:
+    """Mean depth in metres of what is seen of every object, by scene and object."""
+    found = {}
+    for scene in data:
+        view = scene.views[0]
+        assert view.load_ids is not None
+        assert view.load_depth is not None
+        ids, depth = view.load_ids(), view.load_depth()
+        for i, thing in enumerate(scene.objects):
+            seen = depth[(ids == i + 1) & np.isfinite(depth)]
+            found[scene.id, thing.id] = float(seen.mean()) if seen.size else float("nan")
+    return found
+
+
+def by_gap(marked: MarkedPairs, depths: Mapping[tuple[str, str], float]) -> dict[str, Any]:
+    """Accuracy on thirds of the pairs with a clear order, by how many times as far one object is as the other."""
+    table = marked.pairs
+    scenes = table.scenes[table.object_scene]
+    metres = np.array([depths[str(s), str(o)] for s, o in zip(scenes, table.object_ids, strict=True)])
+    gap = np.abs(np.log(metres[table.first] / metres[table.second]))
+    clear = np.isin(table.depth, (1, 2)) & np.isfinite(gap)
+    limits = np.quantile(gap[clear], (1 / 3, 2 / 3)) if clear.any() else np.zeros(2)
+    part = np.where(clear, 2 - np.searchsorted(limits, gap), -1)
+    counts = marked.clear_counts(part=part, parts=3)
+    shares = intervals(counts, lambda totals: ratio(totals[..., 0], totals[..., 1]))
+    thirds = {name: plain(share) for name, share in zip(APART, shares, strict=True)}
+    return {"limits": np.exp(limits).tolist(), **thirds}
 
 
 def labels(wanted: argparse.Namespace, began: float) -> None:
@@ -113,9 +202,10 @@ def labels(wanted: argparse.Namespace, began: float) -> None:
             return
         found = scored(str(fitted.weights), sightline.open(DATA), RelationsExam(), wanted.out / f"run-{name}")
         speed = {key: value for key, value in fitted.last.items() if key.endswith("_per_s")}
+        seconds = fitted.last.get("seconds", fitted.seconds)  # of all calls
         how = plain({key: getattr(options, key) for key in ("model", "paper", "cues", "study")})
-        whole = {"name": name, **how, "steps": fitted.steps, "seconds": fitted.seconds, **speed, **found}
-        written(file, whole, f"{fitted.seconds:.0f} s")
+        whole = {"name": name, **how, "steps": fitted.steps, "seconds": seconds, **speed, **found}
+        written(file, whole, f"{seconds:.0f} s")
 
 
 def taught(wanted: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -149,6 +239,9 @@ def world(wanted: argparse.Namespace, began: float) -> None:
     for name in worlds:
         folder = wanted.out / f"test-{name.replace('/', '-')}"
         tests[name] = generate(name, folder, scenes=wanted.scenes, seed=TEST_SEED, **how)
+    metres = {name: depths_of(data) for name, data in tests.items()}
+    asked = {name: describe_dataset(data, resamples=1).to_dict() for name, data in tests.items()}
+    written(wanted.out / "tests.json", {"name": "tests", "seed": TEST_SEED, "worlds": asked}, "what is asked about")
     detector = wanted.nets / "detector.safetensors"
     for name, facts, spec in taught(wanted):
         file = wanted.out / f"{name}.json"
@@ -160,18 +253,87 @@ def world(wanted: argparse.Namespace, began: float) -> None:
                 if time.monotonic() - began > wanted.deadline:
                     return
                 given = spec if boxes == "truth" else f"{spec}+{detector}"
-                exam = exam_for(facts, boxes=boxes)
-                run = wanted.out / f"run-{name}-{tested.replace('/', '-')}-{boxes}"
-                found.setdefault(boxes, {})[tested] = scored(given, data, exam, run)
-        kept = {key: facts[key] for key in ("model", "paper", "cues", "study", "seconds") if key in facts}
+                exam, run = exam_for(facts, boxes=boxes), run_of(wanted, name, tested, boxes)
+                more: dict[str, Any] = {"gridded": name in GRIDDED, "depths": metres[tested]}
+                row = scored(given, data, exam, run, **(more if boxes == "truth" else {}))
+                found.setdefault(boxes, {})[tested] = row
+        told = ("model", "paper", "cues", "study", "seconds", "device", "plan", "source", "last")
+        kept = {key: facts[key] for key in told if key in facts}
         written(file, {"name": name, **kept, "on": found}, f"on {', '.join(tests)}")
     file = wanted.out / "perfect.json"
     if not file.exists() and time.monotonic() - began < wanted.deadline:
         exam, perfect = RelationsExam(boxes="perfect"), dict[str, Any]()
         for tested, data in tests.items():
-            run = wanted.out / f"run-perfect-{tested.replace('/', '-')}"
-            perfect[tested] = scored(str(detector), data, exam, run)
+            perfect[tested] = scored(str(detector), data, exam, run_of(wanted, "perfect", tested, "perfect"))
         written(file, {"name": "perfect", "on": {"perfect": perfect}}, "perfect predicates in detected boxes")
+    pairs = {}
+    for one, other in PAIRED:
+        if all((wanted.out / f"{name}.json").exists() for name in (one, other)):
+            both = {tested: [run_of(wanted, name, tested, "truth") for name in (one, other)] for tested in tests}
+            pairs[f"{one} minus {other}"] = {tested: minus(*runs, tests[tested]) for tested, runs in both.items()}
+    if pairs:
+        written(wanted.out / "paired.json", {"name": "paired", "on": pairs}, f"{len(pairs)} comparisons")
+
+
+def run_of(wanted: argparse.Namespace, name: str, tested: str, boxes: str) -> Path:
+    """The folder of a run."""
+    return Path(wanted.out / f"run-{name}-{tested.replace('/', '-')}-{boxes}")
+
+
+def minus(one: Path, other: Path, data: Dataset) -> dict[str, Any]:
+    """Differences of F1, all labels together, of two runs on the same scenes."""
+    found = sightline.compare(one, other, data, protocol="paper").comparisons
+    return {row.name: plain(row) for row in found if not row.name.startswith(" ")}
+
+
+def photos(wanted: argparse.Namespace, began: float) -> None:
+    """Ask what was taught on worlds about real photos, within an image."""
+    nets = {name: spec for name, facts, spec in taught(wanted) if facts and facts.get("study") != "across"}
+    if wanted.depth is not None:
+        nets["FastDepth"] = f"depth:onnx={wanted.depth}"
+    known = set(load(str(wanted.nets / "detector.safetensors")).config.classes)  # type: ignore[attr-defined]
+    for name, (place, how) in PHOTOS.items():
+        file = wanted.out / f"photos-{name}.json"
+        if file.exists():
+            continue
+        if time.monotonic() - began > wanted.deadline:
+            return
+        folder = wanted.out / f"photos-{name}"
+        data = sightline.open(folder) if folder.exists() else None
+        data = data or write(
+            pick(SHARED / place).read(SHARED / place, **how), folder, source=name, copy=True, ordered=True
+        )
+        things = data.tables().objects["category"].to_list()
+        row: dict[str, Any] = {"name": f"photos-{name}", "photos": len(data), "objects": len(things)}
+        row["classes"], row["known_classes"] = len(set(things)), sorted(set(things) & known)
+        row["known_objects"] = sum(thing in known for thing in things)
+        labelled = data.tables().relations.height > 0
+        exam = RelationsExam(settings=("within_image",), no_truth=not labelled)
+        limit = None if labelled else wanted.photos
+        asked = nets if labelled else nets | {"blind_mlp": "blind_mlp"}  # elsewhere it is among the baselines
+        runs = wanted.out / f"runs-photos-{name}"
+        results = sightline.examine([*asked.values()], data, exam, out=runs, names=[*asked], limit=limit)
+        row["models"] = photo_rows(results.exams[0].to_dict())
+        written(file, row, f"{len(nets)} networks on {len(data)} photos")
+
+
+def photo_rows(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Of every model: F1 by sub-task and label; without labels answers that stay and agree, by sub-task."""
+    rows: dict[str, Any] = {}
+    for model in (*told["models"], *told["baselines"].values()):
+        scores = model["scores"]
+        if "subtasks" in scores:
+            tasks = {task: of["micro"] for task, of in scores["subtasks"].items()}
+            rows[model["model"]] = {
+                t: {label: of["f1"] for label, of in micro.items()} for t, micro in tasks.items()
+            }
+        else:
+            rows[model["model"]] = {"changes": scores["changes"], "agreement": {}}
+    for pair in told.get("consistency", {}).get("agreement", ()):
+        for one, other in ((pair["a"], pair["b"]), (pair["b"], pair["a"])):
+            if other in AGREED:
+                rows[one]["agreement"][other] = pair["subtasks"]
+    return rows
 
 
 def written(file: Path, row: dict[str, Any], about: str) -> None:
@@ -182,12 +344,13 @@ def written(file: Path, row: dict[str, Any], about: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("on", choices=("labels", "world"))
+    parser.add_argument("on", choices=("labels", "world", "photos"))
     parser.add_argument("--out", type=Path, required=True, help="folder of trainings, runs and results")
     parser.add_argument("--nets", type=Path, help="folder of networks that relations_card.py taught")
     parser.add_argument("--only", default="", help="names of rows, with commas between")
     parser.add_argument("--scenes", type=int, default=400, help="scenes of each world to be asked about")
     parser.add_argument("--size", default="", help="of their pictures, instead of the world's own; for trials")
+    parser.add_argument("--photos", type=int, default=30, help="photos of a set without labels to be asked about")
     parser.add_argument("--steps", type=int, default=0, help="instead of each plan's own")
     parser.add_argument("--depth", type=Path, help="ONNX depth network, for cue D")
     parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds this call may take")
@@ -195,7 +358,7 @@ def main() -> None:
     if wanted.on != "labels" and wanted.nets is None:
         parser.error("--nets is needed: the folder of networks that relations_card.py taught")
     wanted.out.mkdir(parents=True, exist_ok=True)
-    {"labels": labels, "world": world}[wanted.on](wanted, time.monotonic())
+    {"labels": labels, "world": world, "photos": photos}[wanted.on](wanted, time.monotonic())
 
 
 if __name__ == "__main__":

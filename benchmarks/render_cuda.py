@@ -1,8 +1,9 @@
 """Shaded views a second on a CUDA card, and how far its pictures are from the CPU's.
 
-``python benchmarks/render_cuda.py [--write FILE]`` needs a card, numpy, numba with numba-cuda, and yaml; run it
+``python benchmarks/render_cuda.py --kernels --write FILE`` needs a card, numpy, numba with numba-cuda, and yaml;
 with ``PYTHONPATH=src`` where Sightline is not installed. Layouts are brought to the card first: what is timed is
-drawing. ``--kernels`` tells instead how long each kernel takes with a batch, one after the other.
+drawing. ``--kernels`` tells how long each kernel takes with a batch, too, one after the other. The file is written
+anew after every world: a run that is cut short leaves what it has measured.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ from __future__ import annotations
 import argparse
 import platform
 import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import sightline.render.fast.cuda as cuda_kernels
 from sightline.render.fast import FastRenderer, Settings
 from sightline.render.fast.cuda import CudaRenderer
+from sightline.render.fast.pack import Packed
 from sightline.worlds import arrange, load_world
+from sightline.worlds.layout import Layout
 
 
 def psnr(a: np.ndarray, b: np.ndarray) -> float:
@@ -26,15 +32,32 @@ def psnr(a: np.ndarray, b: np.ndarray) -> float:
     return float(10 * np.log10(255.0**2 / mse)) if mse else float("inf")
 
 
-def measure(world: str, batch: int, distinct: int, repeats: int) -> dict[str, object]:
+COMPARED = 8
+"""Scenes of a world that the CPU draws too."""
+
+
+class Scenes(NamedTuple):
+    """Scenes of a world, and the CPU's pictures (n, H, W, 3) and ids (n, H, W) of the first `COMPARED`."""
+
+    world: str
+    made: list[Layout]
+    images: np.ndarray
+    ids: np.ndarray
+
+
+def scenes(world: str, distinct: int) -> Scenes:
+    """Place and draw scenes on the CPU, in a process beside the one that compiles for the card."""
+    spec, cpu = load_world(world), FastRenderer(Settings())
+    made = [arrange(spec, 0, i) for i in range(distinct)]
+    frames = [cpu.frames(layout, ["original"])[0] for layout in made[:COMPARED]]
+    return Scenes(world, made, np.stack([f.image for f in frames]), np.stack([f.ids for f in frames]))
+
+
+def measure(card: CudaRenderer, shown: Scenes, views: Packed, repeats: int) -> dict[str, object]:
+    """The row of a table: views a second, and how far the pictures are from the CPU's."""
     from numba import cuda
 
-    spec = load_world(world)
-    made = [arrange(spec, 0, i) for i in range(distinct)]
-    layouts = [made[i % distinct] for i in range(batch)]
-    card = CudaRenderer(Settings())
-    begun = time.perf_counter()
-    views = card.batch(layouts)
+    batch, begun = views.bodies.shape[0], time.perf_counter()
     pictures = card.pictures(views)
     cuda.synchronize()
     first = time.perf_counter() - begun
@@ -44,20 +67,17 @@ def measure(world: str, batch: int, distinct: int, repeats: int) -> dict[str, ob
         card.pictures(views)
         cuda.synchronize()
         times.append(time.perf_counter() - begun)
-    image = pictures.image.copy_to_host()
-    ids = pictures.ids.copy_to_host()
-    cpu = FastRenderer(Settings())
-    frames = [cpu.frames(layout, ["original"])[0] for layout in made[:8]]
-    differ = [(ids[i] != f.ids).mean() for i, f in enumerate(frames)]
+    count = len(shown.images)
+    image, ids = pictures.image[:count].copy_to_host(), pictures.ids[:count].copy_to_host()
     return {
-        "world": world,
+        "world": shown.world,
         "batch": batch,
         "first call, s": round(first, 1),
         "views/s (median)": round(batch / float(np.median(times))),
         "views/s (worst)": round(batch / max(times)),
-        "triangles a scene": round(float(np.mean([_triangles(layout) for layout in made]))),
-        "PSNR to the CPU, dB (worst of 8)": round(min(psnr(image[i], f.image) for i, f in enumerate(frames)), 1),
-        "ids that differ, ppm": round(1e6 * float(np.mean(differ)), 1),
+        "triangles a scene": round(float(np.mean([_triangles(layout) for layout in shown.made]))),
+        f"PSNR to the CPU, dB (worst of {count})": round(min(map(psnr, image, shown.images)), 1),
+        "ids that differ, ppm": round(1e6 * float((ids != shown.ids).mean()), 1),
     }
 
 
@@ -80,15 +100,12 @@ class _Timed:
         return launch
 
 
-def kernels(world: str, batch: int, distinct: int, repeats: int) -> dict[str, object]:
-    """Milliseconds of each kernel with a batch of a world's scenes; those below half a millisecond left out."""
-    spec, spent = load_world(world), {}
-    made = [arrange(spec, 0, i) for i in range(distinct)]
-    card = CudaRenderer(Settings())
-    views = card.batch([made[i % distinct] for i in range(batch)])
-    card.pictures(views)
+def kernels(card: CudaRenderer, views: Packed, repeats: int) -> dict[str, float]:
+    """Milliseconds of each kernel with a batch, the longest first."""
+    spent: dict[str, float] = {}
     kind = type(cuda_kernels._edges)
-    whole = {n: kernel for n, kernel in vars(cuda_kernels).items() if isinstance(kernel, kind) and n != "_write"}
+    found = {name: kernel for name, kernel in vars(cuda_kernels).items() if isinstance(kernel, kind)}
+    whole = {n: kernel for n, kernel in found.items() if not getattr(kernel, "targetoptions", {}).get("device")}
     for name, kernel in whole.items():
         setattr(cuda_kernels, name, _Timed(name[1:], kernel, spent))
     try:
@@ -97,10 +114,7 @@ def kernels(world: str, batch: int, distinct: int, repeats: int) -> dict[str, ob
     finally:
         for name, kernel in whole.items():
             setattr(cuda_kernels, name, kernel)
-    each = {name: 1e3 * seconds / repeats for name, seconds in spent.items()}
-    return {"world": world, "all, ms": round(sum(each.values()))} | {
-        n: round(v) for n, v in each.items() if v >= 0.5
-    }
+    return {n: 1e3 * s / repeats for n, s in sorted(spent.items(), key=lambda item: -item[1])}
 
 
 def _triangles(layout: object) -> int:
@@ -113,26 +127,51 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--distinct", type=int, default=128)
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--worlds", default="geospa/train,geospa/val_op,kitchen")
-    parser.add_argument("--kernels", action="store_true", help="milliseconds of each kernel with a batch")
-    parser.add_argument("--write", type=Path)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--worlds", default="geospa/train,geospa/val_op,geospa/val_size,kitchen,street")
+    parser.add_argument("--kernels", action="store_true", help="milliseconds of each kernel with a batch, too")
+    parser.add_argument("--write", type=Path, help="docs/results/worlds/cuda.md")
     args = parser.parse_args()
+    rows: list[dict[str, object]] = []
+    each: dict[str, dict[str, float]] = {}
+    worlds, distinct = args.worlds.split(","), args.distinct
+    with ProcessPoolExecutor(len(worlds), get_context("spawn")) as pool:
+        waiting = [pool.submit(scenes, world, distinct) for world in worlds]
+        card, spec = CudaRenderer(Settings()), load_world(worlds[0])
+        card.pictures(card.batch([arrange(spec, 0, 0)]))  # compiles
+        for world, placed in zip(worlds, waiting, strict=True):
+            shown = placed.result()
+            views = card.batch([shown.made[i % distinct] for i in range(args.batch)])
+            rows.append(measure(card, shown, views, args.repeats))
+            if args.kernels:
+                each[world] = kernels(card, views, 2)
+            if args.write:
+                args.write.write_text(page(rows, each), encoding="utf-8")
+            print(rows[-1], {name: round(ms, 1) for name, ms in each.get(world, {}).items()}, flush=True)
+
+
+def page(rows: list[dict[str, object]], each: dict[str, dict[str, float]]) -> str:
+    """The tables of worlds measured, as Markdown."""
     from numba import cuda
 
     card = cuda.get_current_device().name
     name = card.decode() if isinstance(card, bytes) else card
-    if args.kernels:
-        for world in args.worlds.split(","):
-            print(kernels(world, args.batch, args.distinct, args.repeats))
-        return
-    rows = [measure(w, args.batch, args.distinct, args.repeats) for w in args.worlds.split(",")]
+    head = f"{name}, Python {platform.python_version()}, 480×320, default settings"
+    text = f"{head}\n\n{table(rows)}"
+    if each:
+        names = list(dict.fromkeys(name for spent in each.values() for name, ms in spent.items() if ms >= 1.0))
+        times = [
+            {"world": world, "all": round(sum(spent.values())), **{n: f"{spent.get(n, 0.0):.1f}" for n in names}}
+            for world, spent in each.items()
+        ]
+        text += f"\nMilliseconds of each kernel with a batch, one after the other:\n\n{table(times)}"
+    return text
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as a Markdown table."""
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + " --- |" * len(rows[0])]
-    lines += ["| " + " | ".join(str(v) for v in row.values()) + " |" for row in rows]
-    table = f"{name}, Python {platform.python_version()}, 480×320, default settings\n\n" + "\n".join(lines) + "\n"
-    print(table)
-    if args.write:
-        args.write.write_text(table)
+    return "\n".join([*lines, *("| " + " | ".join(map(str, row.values())) + " |" for row in rows)]) + "\n"
 
 
 if __name__ == "__main__":

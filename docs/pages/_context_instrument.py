@@ -159,6 +159,8 @@ def trained(networks: Path) -> dict[str, Any]:
     made: dict[str, Any] = {"classifiers": {}, "segmenters": {}}
     for file in sorted((networks / "results").glob("*.json")):
         facts = json.loads(file.read_text(encoding="utf-8"))
+        if "figures" not in facts:  # an in-painter's
+            continue
         kind = "classifiers" if "v_min" in facts["figures"]["full"] else "segmenters"
         of = {"scenes": facts["training"]["source"]["scenes"], "images_seen": facts["images_seen"]}
         for world, one in facts["figures"].items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from _context_card_page import PAPER_1, PAPER_3, PAPER_4, SHOWN_1
 from _verification_rows import RESULTS, Row, numbers, stored
 
 CONTEXT = RESULTS / "context"
@@ -42,6 +43,44 @@ def rule_rows() -> Iterator[Row]:
     yield Row(
         "exact removal of an object, share of a full render", "< 0.5 asked", share, f"{float(share) - 0.5:+.2f}"
     )
+
+
+def card_rows() -> Iterator[Row]:
+    """Differences to the baselines beside the paper's, where trainings on a card were measured."""
+    if not (CONTEXT / "card.json").is_file():
+        return
+    facts = kept("card")
+    for net, rows in facts["classifiers"].items():
+        for name, one in rows.items():
+            if "paired" not in one:
+                continue
+            method, _, part = name.partition("-")
+            before, after = PAPER_1[f"baseline-{part}"], PAPER_1[name]
+            for key, theirs, ours in zip(SHOWN_1, before, after, strict=True):
+                row = one["paired"][key]
+                what = f"{net}, {part}, {method}: {key.partition(',')[0]}{key[9:] if key[:3] == 'map' else ''}"
+                yield difference(what, ours - theirs, (row["difference"], row["low"], row["high"]))
+    for name, one in facts["streets"].items():
+        if "paired" in one:
+            before, after = PAPER_3["street-baseline"], PAPER_3[name]
+            for place, key in enumerate(("miou, full", "accuracy, full")):
+                what = f"{name}: {key.partition(',')[0]}"
+                yield difference(what, after[place] - before[place], one["paired"][key])
+    for name, one in facts["three"].items():
+        if "paired" in one:
+            before = PAPER_4[f"three-baseline-{one['part']}"]
+            for place, key in enumerate(("full", "cooccur", "single")):
+                yield difference(f"{name}: mIoU {key}", PAPER_4[name][place] - before[place], one["paired"][key])
+
+
+def difference(what: str, theirs: float, ours: Sequence[float | None] | None) -> Row:
+    """A change against the baseline, in points."""
+    words = f"{what}, less the baseline, points"
+    if ours is None or ours[0] is None:
+        return Row(words, f"{theirs:+.1f}", "–", "–")
+    limits = [f"{100 * one:+.1f}" for one in ours[1:] if one is not None]
+    shown = f"{100 * ours[0]:+.1f}" + (f" [{', '.join(limits)}]" if limits else "")
+    return Row(words, f"{theirs:+.1f}", shown, f"{100 * ours[0] - theirs:+.1f}")
 
 
 def kept(name: str) -> Any:

@@ -64,7 +64,7 @@ WRITERS = {
     "truth.md": "make truth",
     "at_rest.md": "python benchmarks/at_rest.py > FILE",
     "speed.md": "python benchmarks/render.py --write",
-    "cuda.md": "python benchmarks/render_cuda.py --write FILE",
+    "cuda.md": "python benchmarks/render_cuda.py --kernels --write FILE",
     "pose.md": "python benchmarks/pose.py --write",
     **dict.fromkeys(
         ("priors.md", "share.md", "table3.md", "table4.md"), "python docs/pages/viewpoint_results.py --write"

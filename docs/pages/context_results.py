@@ -5,6 +5,7 @@
     python docs/pages/context_results.py --measure streets     # the same of segmenters of streets
     python docs/pages/context_results.py --measure trained     # what the networks' training wrote
     python docs/pages/context_results.py --measure pictures    # rows of generated scenes under every fill
+    python docs/pages/context_results.py --measure card --card DIR   # what benchmarks/context.py --pack DIR left
     python docs/pages/context_results.py --write               # the tables, from what was measured
 
 Measurements are kept as JSON in docs/results/context/; datasets, runs and networks in --work, so that what was
@@ -15,46 +16,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import _context_instrument as instrument
 import _context_photos as photos
+from _context_card import measured as card_measured
+from _context_card_page import card_page
 from _context_pictures import figures, pictures
+from _context_tables import gap, per_cent, signed, table
 from _verification_rows import ROOT
 
 OUT = ROOT / "docs" / "results" / "context"
-Figure = Sequence[float | None] | None
-
-
-def per_cent(value: Figure, *, limits: bool = True, signed: bool = False) -> str:
-    """A share in per cent with its interval."""
-    if value is None or value[0] is None:
-        return "–"
-    form = "+.1f" if signed else ".1f"
-    text = f"{100 * value[0]:{form}}"
-    if limits and len(value) > 1 and value[1] is not None and value[2] is not None:
-        text += f" [{100 * value[1]:{form}}, {100 * value[2]:{form}}]"
-    return text.replace("-", "−")
-
-
-def signed(value: float | None) -> str:
-    """A correlation."""
-    return "–" if value is None else f"{value:+.2f}".replace("-", "−")
-
-
-def gap(row: Mapping[str, float] | None) -> str:
-    """A paired difference in points with its interval."""
-    return "–" if row is None else per_cent((row["difference"], row["low"], row["high"]), signed=True)
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Iterator[str]:
-    """A Markdown table whose first columns are words."""
-    yield f"| {' | '.join(heads)} |"
-    yield "|" + "---|" * words + "---:|" * (len(heads) - words)
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-    yield ""
 
 
 def photo_scores(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -365,7 +339,9 @@ def measure(what: str, asked: argparse.Namespace) -> None:
     if what == "pictures":
         pictures(asked.work / "worlds", asked.networks, OUT)
         return
-    if what == "trained":
+    if what == "card":
+        found = card_measured(asked.card)
+    elif what == "trained":
         found = instrument.trained(asked.networks)
     elif what == "photos":
         found = photos.measured(asked.work / "photos", list(photos.FILLS), say)
@@ -378,7 +354,7 @@ def measure(what: str, asked: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measure", choices=(*PARTS, "pictures"), nargs="*", default=[])
+    parser.add_argument("--measure", choices=(*PARTS, "pictures", "card"), nargs="*", default=[])
     parser.add_argument(
         "--work", type=Path, default=ROOT / "build" / "context", help="where datasets and runs are kept"
     )
@@ -386,10 +362,21 @@ def main() -> None:
         "--networks", type=Path, default=None, help="where the networks are; by default WORK/networks"
     )
     parser.add_argument("--write", action="store_true", help=f"write the tables to {OUT.relative_to(ROOT)}")
+    parser.add_argument("--card", type=Path, nargs="+", help="folders with context-card.json and context-card.npz")
     asked = parser.parse_args()
+    if "card" in asked.measure and asked.card is None:
+        parser.error("--measure card needs --card DIR")
     asked.networks = asked.networks or asked.work / "networks"
     for what in asked.measure:
         measure(what, asked)
+    card = OUT / "card.json"
+    text = (
+        "\n".join(card_page(json.loads(card.read_text(encoding="utf-8")) if card.exists() else {})).rstrip() + "\n"
+    )
+    if asked.write:
+        (OUT / "card.md").write_text(text, encoding="utf-8")
+    else:
+        print(text)
     for name, files in PARTS.items():
         if not (OUT / f"{name}.json").exists():
             print(f"{name} is not measured yet: --measure {name}")

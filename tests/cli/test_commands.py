@@ -391,3 +391,15 @@ def test_occlusion_alone_is_scored_and_what_is_not_is_said(cli: Cli, tmp_path: P
     audited = cli("audit", data)
     assert audited.code == 2
     assert "no depth relations" in audited.err
+
+
+def test_a_depth_order_is_drawn(cli: Any, generated: Path, tmp_path: Path) -> None:
+    words = ("look", generated, "--view", "original", "--scenes", 2)
+    done = cli(*words, "--order", "consistent", "--out", tmp_path / "order.png", "--json")
+    assert done.code == 0, done.err
+    assert done.json["written"] == [str(tmp_path / name) for name in ("order.png", "order-2.png")]
+    refused = cli(*words, "--order", "bottom_edge", "--out", tmp_path / "other.png")
+    assert (refused.code, "bottom_edge puts objects in no order" in refused.err) == (2, True)
+    both = cli(*words, "--order", "consistent", "--overlay", "boxes", "--out", tmp_path / "other.png")
+    assert (both.code, "--overlay and --columns are not for --order" in both.err) == (2, True)
+    assert not (tmp_path / "other.png").exists()

@@ -102,7 +102,11 @@ def test_rated_pairs_keep_their_keys_beside_the_contents(cli: Cli, simulated: Pa
     assert keys <= set(test)
     assert test["contents"]["scenes"] == test["images"]
     assert test["contents"]["boxes"] == test["objects"]
-    assert "Fleiss" in cli("stats", simulated).out
+    printed = cli("stats", simulated).out
+    assert "Fleiss" in printed
+    assert "pairs of images" in printed
+    assert told["across_images"]["test"]["image_pairs"] > 0
+    assert test["image_pairs"] == 0
 
 
 NO_RELATIONS = "no depth or occlusion relations here, "

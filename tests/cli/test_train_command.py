@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from sightline.cli import console
 from sightline.exams.relations import simulate
@@ -490,7 +492,7 @@ def test_without_tensorboard(cli: Any, generated: Path, tmp_path: Path, monkeypa
 
 def test_a_viewnet_to_the_exam(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"widths": (8, 8, 16, 16), "depths": (1, 1, 1, 1), "neck": 8, "hidden": 16, "bins": 8, "side": 64}
-    monkeypatch.setattr(viewpoint, "SIZES", {"tiny": small})
+    monkeypatch.setattr(viewpoint, "SIZES", {**viewpoint.SIZES, "tiny": small})
     world = tmp_path / "cars.yaml"
     world.write_text("extends: cad/train\nshapes: [cad/car/sedan, cad/bottle/beer]\nvariants: [0, 1]\n")
     given = ("train", "viewpoint", "--world", world, "--out", tmp_path / "t", "--scenes", 4, *SMALL)
@@ -580,7 +582,7 @@ def test_a_detector_of_two_worlds(
     cli: Any, small_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = {"widths": (8, 8, 16, 16), "depths": (1, 1, 1, 1), "neck": 8, "hidden": 8, "side": 64}
-    monkeypatch.setattr(viewpoint, "SIZES", {"tiny": small})
+    monkeypatch.setattr(viewpoint, "SIZES", {**viewpoint.SIZES, "tiny": small})
     other = tmp_path / "other.yaml"
     other.write_text("extends: geospa/diverse\nresolution: [64, 96]\n")
     words = ("train", "detector", "--world", small_world, "--world", other, "--scenes", 3)
@@ -620,4 +622,76 @@ def test_refused_detectors(cli: Any, tmp_path: Path, more: tuple[str, ...], prob
     refused = cli("train", "detector", "--out", tmp_path / "t", "--device", "cpu", *more)
     assert refused.code == 2
     assert problem in refused.err
+
+
+def test_a_segmenter_with_objects_removed_to_the_exam(cli: Any, tmp_path: Path) -> None:
+    given = ("train", "context", "--model", "upernet", "--size", "tiny", "--scenes", 4, "--steps", 2, "--batch", 2)
+    made = cli(*given, "--device", "cpu", "--out", tmp_path / "t")
+    weights = tmp_path / "t" / "segmenter.safetensors"
+    assert made.code == 0, made.err
+    assert made.out.startswith(f"{weights}: 2 steps, loss ")
+    assert f"sightline exam context --data DIR --model {weights}" in made.err
+    plan = json.loads((tmp_path / "t" / "plan.json").read_text())
+    assert (plan["plan"]["removal"], plan["plan"]["negative"]) == ("hardnegative", 1.0)
+    assert plan["source"]["worlds"] == {"context/street/train": 4}
+    assert (
+        cli("generate", "context/street/full", "--scenes", 2, "--size", "96x64", "--out", tmp_path / "data").code
+        == 0
+    )
+    words = ("exam", "context", "--data", tmp_path / "data", "--model", tmp_path / "t", "--no-controls")
+    sat = cli(*words, "--out", tmp_path / "runs", "--json")
+    assert sat.code == 0, sat.err
+    assert sat.json["skill"] == "segment"
+
+
+def test_a_classifier_with_objects_removed_learns_from_two_worlds(cli: Any, tmp_path: Path) -> None:
+    given = ("train", "context", "--scenes", 4, "--steps", 1, "--batch", 2, "--device", "cpu", "--removal", "const")
+    made = cli(*given, "--part", "cooccur", "--out", tmp_path / "t", "--json")
+    assert made.code == 0, made.err
+    plan = json.loads((tmp_path / "t" / "plan.json").read_text())
+    assert plan["source"]["worlds"] == {"context/train": 2, "context/single": 2}
+    assert plan["source"]["scenes"] == 2, "those of context/single show one class"
+    assert (plan["plan"]["backbone"], plan["plan"]["removal"], plan["plan"]["hinge"]) == (
+        "mobilenet_v2",
+        "const",
+        0.03,
+    )
+
+
+def test_an_in_painter_fills_what_is_removed(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sightline.training.inpainter.setup.SIDE", 32)
+    given = ("train", "inpainter", "--world", "context/train", "--scenes", 2, "--steps", 1, "--batch", 2)
+    made = cli(*given, "--device", "cpu", "--out", tmp_path / "t")
+    weights = tmp_path / "t" / "inpainter.safetensors"
+    assert made.code == 0, made.err
+    assert f"--fill network:{weights}" in made.err
+    Image.fromarray(np.full((40, 40, 3), 90, np.uint8)).save(tmp_path / "i.png")
+    Image.fromarray(np.pad(np.full((8, 8), 255, np.uint8), 16)).save(tmp_path / "m.png")
+    words = ("remove", "--image", tmp_path / "i.png", "--mask", tmp_path / "m.png", "--fill", f"network:{weights}")
+    assert cli(*words, "--out", tmp_path / "o.png").code == 0
+
+
+@pytest.mark.parametrize(
+    ("what", "more", "words"),
+    [
+        ("context", ("--data", "d"), "--data is not for sightline train context"),
+        ("context", ("--model", "mlp"), "takes --model light, vgg19, upernet, not mlp"),
+        ("context", ("--removal", "sizebased"), "a classifier's removal is none, rand, const, not sizebased"),
+        ("context", ("--model", "upernet", "--removal", "rand"), "rand is for classifiers"),
+        ("context", ("--size", "tiny"), "--size is for upernet"),
+        ("context", ("--model", "vgg19", "--start", "w.pth"), "are for the light network"),
+        ("context", ("--fill", "exakt"), "unknown fill 'exakt', did you mean 'exact'?"),
+        ("context", ("--scenes", "1"), "at least one of each of 2 worlds"),
+        ("inpainter", ("--fill", "exact"), "--fill is not for sightline train inpainter"),
+        ("inpainter", ("--size", "paper"), "an in-painter's size is tiny, small, base, not paper"),
+        ("sornet", ("--world", "room", "--removal", "rand"), "--removal is not for sightline train sornet"),
+        ("relations", ("--world", "room", "--model", "light"), "--model light is for sightline train context"),
+    ],
+)
+def test_what_removal_is_not_trained_by(
+    cli: Any, tmp_path: Path, what: str, more: tuple[str, ...], words: str
+) -> None:
+    refused = cli("train", what, "--out", tmp_path / "t", "--device", "cpu", *more)
+    assert refused.code == 2
+    assert words in refused.err.replace("\n", " ")
     assert not (tmp_path / "t").exists()

@@ -11,6 +11,7 @@ import pytest
 from sightline.errors import DataError
 from sightline.geometry import masks
 from sightline.scenes import Object, Relation, Scene, Sighting, View, Viewpoint
+from sightline.show.contents_page import overview
 from sightline.store import Dataset, write_scenes
 from sightline.store.contents import Contents, contents_of, count
 
@@ -139,3 +140,21 @@ def test_real_data_is_counted(
     assert commonest is None or next(iter(found.categories)) == commonest
     assert sum(found.boxes_a_view.values()) == found.views
     assert sum(n * views for n, views in found.boxes_a_view.items()) == boxes
+
+
+def test_relations_in_depth_by_their_names(tmp_path: Path) -> None:
+    said = ("in the front of", "stand behind", "on", None)
+    votes = [() if name else ("same", "closer") for name in said]
+    one = replace(
+        scene(1, "", {"a": ("dog", (0, 0, 5, 5)), "b": ("car", (0, 0, 2, 5))}),
+        relations=tuple(
+            Relation("a", "b", f"aspect{i}", name, vote)
+            for i, (name, vote) in enumerate(zip(said, votes, strict=True))
+        ),
+    )
+    rows = {
+        row.head: row.cells[0].text for row in overview(contents_of(write_scenes([one], tmp_path / "d")), {}).rows
+    }
+    assert rows["relations"] == "4"
+    assert rows["predicates"] == "3"
+    assert rows["relations with behind or front"] == "2"

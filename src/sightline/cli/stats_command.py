@@ -144,6 +144,8 @@ def print_overview(description: Description) -> None:
         voted = any(votes for s in splits.values() for votes in s.votes_per_pair)
         for count in ("images", "objects", "pairs"):
             printed.add_row(count, *(f"{getattr(s, count):,}" for s in splits.values()))
+        if any(s.image_pairs for s in splits.values()):
+            printed.add_row("pairs of images", *(f"{s.image_pairs:,}" for s in splits.values()))
         for aspect in ("depth", "occlusion"):
             for label in dict.fromkeys(label for s in splits.values() for label in getattr(s, aspect)):
                 if label == "no_majority" and not voted:

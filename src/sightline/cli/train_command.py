@@ -29,6 +29,8 @@ from sightline.files import atomic_write
 from sightline.plain import plain
 
 if TYPE_CHECKING:
+    from sightline.training.context.setup import ContextOptions
+    from sightline.training.inpainter.setup import InpainterOptions
     from sightline.training.plan import TrainingTask
     from sightline.training.relations.options import RelationsOptions
     from sightline.training.sornet.finetune import Curve
@@ -38,15 +40,17 @@ if TYPE_CHECKING:
 Device = Literal["auto", "cpu", "cuda"]
 CHART = "curve.svg"
 _FEW = "0,8,32,128,512"
+_CONTEXT_NETS = ("light", "vgg19", "upernet")
 _CURVE_RESUME = "with what is not learned yet, at its last state or, where none was saved, from its start"
 
 
 def command(
     what: Annotated[
-        Literal["sornet", "curve", "viewpoint", "detector", "relations"],
+        Literal["sornet", "curve", "viewpoint", "detector", "relations", "context", "inpainter"],
         typer.Argument(
             help="A SORNet; the curve of a checkpoint fine-tuned on few scenes; a ViewNet, for detection and "
-            "viewpoint; a detector of any world's classes; or a network that relates two objects."
+            "viewpoint; a detector of any world's classes; a network that relates two objects; a classifier or "
+            "segmenter taught with objects removed; or an in-painter."
         ),
     ],
     to: Annotated[
@@ -126,10 +130,11 @@ def command(
     ] = 500,
     tensorboard: Annotated[bool, typer.Option(help="Write the log for TensorBoard too.")] = False,
     model: Annotated[
-        Literal["mlp", "consistent", "vipcnn", "pprfcn", "drnet", "vtranse"] | None,
+        Literal["mlp", "consistent", "vipcnn", "pprfcn", "drnet", "vtranse", "light", "vgg19", "upernet"] | None,
         typer.Option(
-            help="Relations: mlp judges pair by pair, consistent keeps to one depth order of all; the others "
-            "are published networks that look at pictures."
+            help="Relations: mlp judges pair by pair, consistent keeps to one depth order of all; the next four "
+            "are published networks that look at pictures. Context: light (MobileNetV2) or vgg19 classify, upernet "
+            "segments."
         ),
     ] = None,
     recipe: Annotated[
@@ -153,15 +158,80 @@ def command(
             help="Relations, cue a: checkpoint of a detector or classifier, or torchvision's MobileNetV2 (.pth)."
         ),
     ] = None,
+    removal: Annotated[
+        Literal[
+            "none",
+            "rand",
+            "const",
+            "random",
+            "sizebased",
+            "hardnegative",
+            "random-negative",
+            "sizebased-negative",
+            "hardnegative-negative",
+        ]
+        | None,
+        typer.Option(
+            help="Context: which class is removed. Classifiers: none, rand (the default) or const; upernet: none, "
+            "random, sizebased, hardnegative, each also with the negative loss (by default hardnegative-negative)."
+        ),
+    ] = None,
+    fill: Annotated[
+        str | None,
+        typer.Option(
+            help="Context: exact (the default), exact-hole, grey, kept or network:FILE fills what is removed."
+        ),
+    ] = None,
+    part: Annotated[
+        Literal["full", "cooccur"] | None,
+        typer.Option(help="Context: learn from all scenes, or from those of two classes and more alone."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Train a network of ours on worlds or a stored dataset. Run again, it goes on where it was stopped."""
+    """Train a network of our own on a world or a stored dataset. Run again, it goes on."""
     for package in ("torch", "safetensors", "lightning"):
         if find_spec(package) is None:
             raise MissingExtraError(package, extra="train")
-    own = {"--model": model, "--plan": recipe, "--cues": cues, "--study": study, "--depth": depth}
-    own["--backbone"] = backbone
+    own = {"--plan": recipe, "--cues": cues, "--study": study, "--depth": depth, "--backbone": backbone}
+    edited = {"--removal": removal, "--fill": fill, "--part": part}
+    if what in ("context", "inpainter"):
+        others = {
+            "--data": data,
+            "--split": split,
+            "--views": views,
+            "--held-out": held_out,
+            "--optimizer": optimizer,
+        }
+        _refuse({**others, **own}, what)
+        usual: dict[str, Any] = {
+            "steps": steps,
+            "batch": batch,
+            "rate": rate,
+            "seed": seed,
+            "size": size,
+            "workers": workers,
+        }
+        usual["worlds"] = tuple(world or ())
+        count = None if scenes is None else _numbers(scenes)[0]
+        how: dict[str, bool | int] = {"save_every": save_every, "tensorboard": tensorboard, "json": json}
+        if what == "inpainter":
+            _refuse(edited | {"--model": model, "--start": start}, what)
+            from sightline.training.inpainter.setup import InpainterOptions
+
+            _train_inpainter(InpainterOptions(kept=count, **usual), to, device, **how)  # type: ignore[arg-type]
+            return
+        if model not in (None, *_CONTEXT_NETS):
+            raise ConfigError(f"sightline train context takes --model {', '.join(_CONTEXT_NETS)}, not {model}")
+        from sightline.training.context.setup import ContextOptions
+
+        given = {"net": model or "light", "removal": removal, "fill": fill or "exact", "part": part or "full"}
+        context = ContextOptions(scenes=count, start=start, **given, **usual)  # type: ignore[arg-type]
+        _train_context(context, to, device, **how)  # type: ignore[arg-type]
+        return
+    _refuse(edited, what)
     if what == "relations":
+        if model in _CONTEXT_NETS:
+            raise ConfigError(f"--model {model} is for sightline train context")
         foreign = {
             "--size": size,
             "--views": views,
@@ -179,7 +249,7 @@ def command(
             world=world[0] if world else None,
             scenes=None if scenes is None else _numbers(scenes)[0],
             split=split,
-            model=model or "mlp",
+            model=model or "mlp",  # type: ignore[arg-type]
             paper=recipe == "paper",
             cues=cues or "bc",
             study=study or "joint",
@@ -192,7 +262,7 @@ def command(
         )
         _train_relations(relations, to, device, save_every=save_every, tensorboard=tensorboard, json=json)
         return
-    _refuse(own, what)
+    _refuse(own | {"--model": model}, what)
     if what in ("viewpoint", "detector"):
         others = {"--data": data, "--split": split, "--views": views, "--start": start, "--held-out": held_out}
         _refuse(others, what)
@@ -357,6 +427,44 @@ def _train_relations(
     _train(task, steps, to, device, "relations", save_every=save_every, tensorboard=tensorboard, json=json)
 
 
+def _train_context(
+    options: ContextOptions, to: Path, on: Device, *, save_every: int, tensorboard: bool, json: bool
+) -> None:
+    """Draw scenes without their objects, train, and say where the weights are."""
+    from sightline.training.context.setup import plan_of, task_of
+    from sightline.training.folder import begun
+    from sightline.training.plan import chosen_device
+
+    device = chosen_device(on)
+    stored = begun(to, "segmenter.safetensors" if options.net == "upernet" else "classifier.safetensors")
+    plan = plan_of(replace(options, batch=_batch(stored, options.batch)), device)
+
+    def task() -> TrainingTask:
+        with progress("scenes", quiet=json) as show_scenes:
+            return task_of(options, plan, device, show_scenes)
+
+    _train(task, plan.steps, to, device, "context", save_every=save_every, tensorboard=tensorboard, json=json)
+
+
+def _train_inpainter(
+    options: InpainterOptions, to: Path, on: Device, *, save_every: int, tensorboard: bool, json: bool
+) -> None:
+    """Train an in-painter, and say where the weights are."""
+    from sightline.training.folder import begun
+    from sightline.training.inpainter.setup import plan_of, source_of
+    from sightline.training.inpainter.task import WEIGHTS, InpainterTask
+    from sightline.training.plan import chosen_device
+
+    device = chosen_device(on)
+    options = replace(options, batch=_batch(begun(to, WEIGHTS), options.batch))
+    plan = plan_of(options, device)
+
+    def task() -> TrainingTask:
+        return InpainterTask(plan, source_of(options, plan, device))
+
+    _train(task, plan.steps, to, device, "", save_every=save_every, tensorboard=tensorboard, json=json)
+
+
 def _batch(stored: Mapping[str, Any] | None, asked: int | None) -> int | None:
     """The batch of a training that goes on: it was chosen on a machine that may have been another one."""
     begun_with = None if stored is None else stored["plan"].get("batch")
@@ -411,9 +519,14 @@ def _train(
         print_json({**plain(fitted), "device": device})
         return
     last = fitted.last  # of a training done before whose log is gone there is none
-    words = f", loss {last[loss]:.3f}, right {last['right']:.1%} in the last batch" if last else ""
-    out.print(f"{fitted.weights}: {counted(fitted.steps, 'step')}{words}")
-    err.print(f"next: sightline exam {exam} --data DIR --model {relates}{fitted.weights}")
+    words = f", loss {last[loss]:.3f}" if last else ""
+    if "right" in last:
+        words += f", right {last['right']:.1%}"
+    out.print(f"{fitted.weights}: {counted(fitted.steps, 'step')}{words}{' in the last batch' if last else ''}")
+    if exam:
+        err.print(f"next: sightline exam {exam} --data DIR --model {relates}{fitted.weights}")
+    else:
+        err.print(f"next: sightline exam context --data DIR --model MODEL --fill network:{fitted.weights}")
 
 
 def _train_curve(

@@ -11,7 +11,7 @@ import numpy as np
 from sightline.show.chart import SMALL, WIDTH, bars, heat_grid, histogram
 from sightline.show.page import ExamPart, Figure, FigureRow, Page, Section
 from sightline.show.table import Cell, Row, Table, percent
-from sightline.store.contents import SHARES, Contents, Spread
+from sightline.store.contents import NO_MAJORITY, SHARES, Contents, Spread
 from sightline.text import counted
 
 _ROWS: Final = 12
@@ -80,6 +80,8 @@ def overview(contents: Contents, splits: Mapping[str, Contents]) -> Table:
         "amodal masks": lambda c: c.masks["amodal"],
         "viewpoints": lambda c: sum(c.viewpoints.values()),
         "relations": lambda c: sum(sum(of.values()) for of in c.relations.values()),
+        "predicates": lambda c: len({name for of in c.relations.values() for name in of} - {NO_MAJORITY}),
+        "relations with behind or front": _in_depth,
         "relations across two scenes": lambda c: c.across,
         "relations with votes": lambda c: c.voted,
     }
@@ -89,6 +91,12 @@ def overview(contents: Contents, splits: Mapping[str, Contents]) -> Table:
         ("", *(name or "no split" for name in columns)) if splits else ("", "number"),
         tuple(Row(name, tuple(Cell(f"{n:,}") for n in counts)) for name, counts in made.items() if any(counts)),
     )
+
+
+def _in_depth(contents: Contents) -> int:
+    """Relations whose predicate has *behind* or *front* in its name, as the 2.5VRD paper's Table 3 counts them."""
+    told = [(name, n) for of in contents.relations.values() for name, n in of.items()]
+    return sum(n for name, n in told if "behind" in name or "front" in name)
 
 
 def sections(contents: Contents) -> Iterator[Section]:

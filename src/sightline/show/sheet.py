@@ -127,11 +127,7 @@ def contact_sheet(
     if kind not in (".png", ".html", ".htm"):
         raise ConfigError(f"a contact sheet is a .png or .html file, not {path.name!r}")
     given = panels(overlay) if overlay else None
-    if ids and wanted != EVERYTHING:
-        raise ConfigError("scenes are chosen by id or by what is in them, not both")
-    found = list(ids) if ids else None if wanted == EVERYTHING else select(data, wanted, split)
-    if found == []:
-        raise DataError("no scene has all that was asked for", file=data.path)
+    found = found_scenes(data, ids, wanted, split)
     total = len(data) if ids or found is None else len(found)
     shown = len(ids) or min(scenes, total)
     subtitle = f"{shown:,} of {total:,} scenes" + (" that fit" if found and not ids else "")
@@ -139,8 +135,7 @@ def contact_sheet(
         subtitle = f"up to {shown:,} scenes of {split}"
 
     def chosen() -> Iterator[tuple[Scene, View]]:
-        some = data.scenes(split or None) if found is None else map(data.scene, found)
-        return _views(some if ids else islice(some, scenes), views, data.path)
+        return chosen_views(data, found, None if ids else scenes, split, views)
 
     plan = SheetPlan(given or _usual(chosen()), width, columns, data.source or data.path.name, subtitle)
     layered = {name: kind != ".png" or any(name in names for names in plan.panels) for name in ("depth", "stuff")}
@@ -158,9 +153,32 @@ def contact_sheet(
         on = {name for names in given or (("boxes",),) for name in names}
         heads = (plan.title, subtitle)
         made = html_pages(frames(), heads, on, lambda page: _numbered(path, page).name, columns=columns)
-    written = _publish(made, path)
+    written = publish(made, path)
     notes = tuple(note for _, some in drawn for note in some)
     return ContactSheet(written, len({scene for scene, _ in drawn}), len(drawn), plan.panels, notes)
+
+
+def found_scenes(data: Dataset, ids: Sequence[str], wanted: Selection, split: str) -> list[str] | None:
+    """Ids of the scenes that were asked for by id or by what is in them; None where all were.
+
+    Raises:
+        ConfigError: Both ways at once.
+        DataError: No scene has all that was asked for.
+    """
+    if ids and wanted != EVERYTHING:
+        raise ConfigError("scenes are chosen by id or by what is in them, not both")
+    found = list(ids) if ids else None if wanted == EVERYTHING else select(data, wanted, split)
+    if found == []:
+        raise DataError("no scene has all that was asked for", file=data.path)
+    return found
+
+
+def chosen_views(
+    data: Dataset, found: list[str] | None, most: int | None, split: str, views: Sequence[str]
+) -> Iterator[tuple[Scene, View]]:
+    """The wanted views, or all, of so many scenes at most of those found; an error where there is none."""
+    scenes = data.scenes(split or None) if found is None else map(data.scene, found)
+    return _views(islice(scenes, most), views, data.path)
 
 
 def _views(scenes: Iterable[Scene], wanted: Sequence[str], path: Path) -> Iterator[tuple[Scene, View]]:
@@ -194,7 +212,7 @@ def _numbered(path: Path, page: int) -> Path:
     return path if page == 0 else path.with_stem(f"{path.stem}-{page + 1}")
 
 
-def _publish(made: Iterable[bytes], path: Path) -> tuple[Path, ...]:
+def publish(made: Iterable[bytes], path: Path) -> tuple[Path, ...]:
     """Write the files under hidden names, then give all of them their own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staged: list[Path] = []

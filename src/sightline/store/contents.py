@@ -25,6 +25,9 @@ SHARES: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 AZIMUTHS: Final = tuple(range(0, 360, 45))
 """Middles of the bins that viewpoints are counted in, degrees; 0 is the front."""
 
+NO_MAJORITY: Final = "no majority"
+"""What stands for the predicate of relations whose raters found none."""
+
 _PAIRED: Final = 60
 """Commonest categories whose pairs are counted; with all of them the pairs would grow with the square."""
 _GRID: Final = 20
@@ -166,7 +169,7 @@ def count(tables: Tables) -> Contents:
     sized = views.drop_nulls(["width", "height"])
     scenes = views.unique("scene_id", maintain_order=True)
     classes = seen_classes(tables)
-    told = tables.relations.with_columns(pl.col("predicate").fill_null("no majority"))
+    told = tables.relations.with_columns(pl.col("predicate").fill_null(NO_MAJORITY))
     return Contents(
         scenes=scenes.height,
         views=views.height,

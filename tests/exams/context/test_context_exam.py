@@ -298,6 +298,9 @@ def test_the_command_prints_the_fixed_keys(data: sl.Dataset, tmp_path: Path) -> 
     assert set(document["map"]) == {"full", "cooccur", "single"}
     assert document["map"]["full"]["value"] == 1.0
     assert document["ar"] is None
+    nowhere = {f"map.{subset}" for subset, n in document["n_by_subset"].items() if not n}
+    assert {key for key in document["reasons"] if key.startswith("map.")} == nowhere
+    assert (document["map"]["single"]["value"] is None) == ("map.single" in nowhere)
     assert "skill segment" in document["reasons"]["ar"]
     assert document["options"]["fill"] == "telea"
 

@@ -81,6 +81,7 @@ def test_splits_and_their_pool():
     assert found["within_image"]["validation+test"]["difficulty"]["easy"] == pytest.approx(2 / 5)
     assert set(found["across_images"]) == {"test"}  # no pool without both
     assert found["across_images"]["test"]["occlusion"] == {}
+    assert [found[setting]["test"]["image_pairs"] for setting in found] == [0, 1]
 
 
 def test_a_split_without_pairs_or_votes():

@@ -63,7 +63,8 @@ def test_each_convolution_but_the_last_has_instance_norm_and_a_leaky_relu() -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "weights", "megabytes"), [("seed", 11_532_227, 23.1), ("narrow", 6_491_091, 13.0)]
+    ("name", "weights", "megabytes"),
+    [("seed", 11_532_227, 23.1), ("narrow", 6_491_091, 13.0), ("small", 1_367_765, 2.7)],
 )
 def test_sizes(name: str, weights: int, megabytes: float) -> None:
     with torch.device("meta"):

@@ -12,6 +12,7 @@ from relations_made import random_net, saved
 from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint
 from sightline.models.nets.classifier import Classifier, ClassifierConfig
+from sightline.models.nets.viewpoint import ViewNet, ViewNetConfig
 from sightline.models.registry import load
 from sightline.models.relations.appearance import AppearanceCues
 from sightline.models.relations.objects import DepthCues, JoinedCues, depth_numbers
@@ -80,3 +81,36 @@ def test_cues_side_by_side(backbone: Path) -> None:
     numbers = joined.numbers(view(), BOXES)
     assert numbers.shape == (3, joined.size)
     assert numbers[:, :8].tolist() == [[2.0, 0.0, 2.0, 2.0] * 2] * 3
+
+
+def detector(path: Path) -> Path:
+    """A small network that was never trained."""
+    torch.manual_seed(0)
+    net = ViewNet(ViewNetConfig(("a",), (8, 8, 16, 16), (1, 1, 1, 1), neck=8, hidden=8, bins=0, side=64))
+    path.write_bytes(dump_checkpoint(net))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["classifier", "detector"])
+def test_many_pictures_at_once(kind: str, backbone: Path, tmp_path: Path) -> None:
+    cues = AppearanceCues(backbone if kind == "classifier" else detector(tmp_path / "detector.safetensors"))
+    pictures = np.random.default_rng(0).integers(0, 256, (2, 48, 64, 3), dtype=np.uint8)
+    views = [View(str(i), size=(64, 48), load_image=lambda i=i: pictures[i]) for i in range(2)]
+    image = np.array([1, 0, 1])
+    one_by_one = [cues.numbers(views[i], BOXES[k : k + 1])[0] for k, i in enumerate(image)]
+    together = cues.of_pictures(torch.from_numpy(pictures), BOXES, image)
+    np.testing.assert_allclose(together, one_by_one, rtol=1e-4, atol=1e-5)
+
+
+def test_what_fills_a_detectors_picture_up_is_left_out_of_boxes(tmp_path: Path) -> None:
+    cues = AppearanceCues(detector(tmp_path / "detector.safetensors"))
+    wide = np.random.default_rng(0).integers(0, 256, (40, 64, 3), dtype=np.uint8)  # filled up to 64 rows
+    filled = np.full((64, 64, 3), 115, dtype=np.uint8)
+    filled[:40] = wide
+    lower = np.array([[0.0, 0.0, 1.0, 0.5]])
+    half = cues.size // 2
+    given = cues.of_pictures(torch.from_numpy(wide[None]), lower, np.zeros(1, np.int64))[0, :half]
+    same = lower * (1.0, 40 / 64, 1.0, 40 / 64)
+    np.testing.assert_allclose(
+        given, cues.of_pictures(torch.from_numpy(filled[None]), same, np.zeros(1, np.int64))[0, :half], atol=0.05
+    )

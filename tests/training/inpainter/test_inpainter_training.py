@@ -17,7 +17,7 @@ from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.inpainter import Discriminator, Inpainter, InpainterConfig
 from sightline.render.fast import FastRenderer
 from sightline.training.inpainter.examples import FillExamples, examples, strokes
-from sightline.training.inpainter.pairs import PairSource, PairStream, ScenePairs, placed
+from sightline.training.inpainter.pairs import KeptPairs, PairSource, PairStream, ScenePairs, placed
 from sightline.training.inpainter.task import InpainterPlan, InpainterTask, adversarial, reconstruction
 from sightline.worlds import load_world
 
@@ -116,6 +116,24 @@ def test_painter_and_discriminator_are_kept_from_each_others_weights() -> None:
     assert (moved[..., :8] != 0).any()
     assert (moved[..., 8:] == 0).all(), "what lies outside the hole is the picture's own"
     assert any((one != 0).any() for one in torch.autograd.grad(losses["judge"], weights))
+
+
+def test_kept_pairs_are_those_of_the_stream_each_once_an_epoch() -> None:
+    source = PairSource(PairStream([replace(load_world("context/train"), resolution=(48, 32))], seed=5, size=2))
+    kept = KeptPairs(source, 3)
+    drawn = [source.pairs(loaded) for loaded in source.loader(0, 3)]
+    wanted = torch.cat([one.after for one in drawn])
+    epoch = [kept.pairs(loaded).after for loaded in kept.loader(0, 3)]
+    places = [int((wanted == one).flatten(1).all(dim=1).nonzero()) for one in torch.cat(epoch)]
+    assert sorted(places) == list(range(6))
+    assert places != list(range(6)), "shuffled"
+    assert kept.facts() == {"worlds": ["context/train"], "seed": 5, "kept": 6}
+
+
+def test_kept_pairs_must_be_of_one_size() -> None:
+    worlds = [replace(load_world("context/train"), resolution=size) for size in ((48, 32), (32, 32))]
+    with pytest.raises(ConfigError, match="one size"):
+        KeptPairs(PairSource(PairStream(worlds, seed=5, size=1)), 2)
 
 
 class Kept:

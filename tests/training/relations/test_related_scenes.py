@@ -8,13 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sightline.errors import ConfigError
 from sightline.exams.relations.pairs import tables_of
 from sightline.generation import generate
 from sightline.models.registry import load
+from sightline.models.relations.objects import DepthCues, depth_numbers
+from sightline.scenes import View
 from sightline.training.fit import fit
-from sightline.training.relations.scenes import FoundViews, RelatedScenes, RelatedStream, drawn_scenes
+from sightline.training.relations.scenes import FoundViews, RelatedScenes, RelatedStream, drawn_scenes, filled_rows
+from sightline.training.relations.seen import SeenPlan, SeenSource, SeenTask
 from sightline.training.relations.tables import examples_of
 from sightline.training.viewpoint.plan import ViewNetPlan
 from sightline.training.viewpoint.task import ViewNetTask
@@ -90,3 +94,49 @@ def test_a_detector_of_the_worlds_classes(scenes: RelatedScenes, tmp_path: Path)
     found = model.detect(next(iter(data)).views[0])
     assert found.angles.shape == (0, 3)
     assert set(found.categories) <= set(scenes.examples.classes)
+
+
+def test_depth_cues_are_those_of_each_object() -> None:
+    class Rows:
+        """Depth that grows downwards."""
+
+        def estimate_depth(self, view: View) -> NDArray[np.float64]:
+            height, width = view.image().shape[:2]
+            return np.repeat(np.arange(height, dtype=np.float64)[:, None], width, axis=1)
+
+    cues = DepthCues(Rows())
+    made = drawn_scenes([WORLD], 2, seed=0, side=64, batch=2, cues=cues, threads=2)
+    rows = np.arange(64.0)[:, None].repeat(96, axis=1)  # of the pictures as they are drawn
+    expected = depth_numbers(rows, made.examples.boxes.astype(np.float64))
+    np.testing.assert_allclose(made.examples.numbers, expected)
+
+
+def test_several_worlds_lie_one_after_another() -> None:
+    tall = replace(load_world("geospa/diverse"), resolution=(64, 96))
+    told: list[tuple[int, int]] = []
+    both = drawn_scenes([WORLD, tall], 2, seed=0, side=64, batch=2, on_drawn=lambda *done: told.append(done))
+    assert told == [(2, 4), (4, 4)]
+    assert both.facts["worlds"] == {"geospa/train": 2, "geospa/diverse": 2}
+    wide, high = pytest.approx([1.0, 43 / 64]), pytest.approx([43 / 64, 1.0])
+    assert both.pictures.shares.tolist() == [wide, wide, high, high]
+    first, second = both.picture[both.examples.first], both.picture[both.examples.second]
+    assert np.array_equal(first // 2, second // 2)  # scenes 2k and 2k + 1, never of two worlds
+    assert filled_rows(both.pictures) == 64  # the tall ones take all
+
+
+def test_kept_pictures_are_chosen_by_number(scenes: RelatedScenes) -> None:
+    pictures, shares = scenes.pictures.chosen(np.array([3, 0, 3]), torch.device("cpu"))
+    torch.testing.assert_close(pictures[0], scenes.pictures.pictures[3])
+    torch.testing.assert_close(pictures[1], scenes.pictures.pictures[0])
+    assert shares.shape == (3, 2)
+    assert filled_rows(scenes.pictures) == 64
+
+
+def test_a_network_that_looks_learns_from_kept_pictures(scenes: RelatedScenes, tmp_path: Path) -> None:
+    plan = SeenPlan(steps=2, batch=2, warmup=0, side=64, width=4, architecture="vtranse")
+    source = SeenSource(scenes.of("joint"), scenes.picture, scenes.pictures, plan, scenes.facts)
+    _, fitted = fit(SeenTask(plan, source), tmp_path / "net", device="cpu")
+    assert fitted.steps == 2
+    assert load(str(fitted.weights)).facts()["source"]["worlds"] == {"geospa/train": 4}
+    with pytest.raises(ConfigError, match="within an image alone"):
+        SeenSource(scenes.of("joint"), scenes.picture, scenes.pictures, replace(plan, architecture="vipcnn"), {})

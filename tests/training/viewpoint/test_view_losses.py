@@ -15,6 +15,7 @@ from sightline.training.viewpoint.losses import (
     generalised_iou,
     heat_loss,
     reach_loss,
+    share_named,
     share_right,
     spots,
     view_losses,
@@ -109,3 +110,11 @@ def test_share_right_counts_up_to_symmetry() -> None:
     truth = torch.tensor([[[350.0, 0, 0], [350.0, 0, 0], [350.0, 0, 0], [0.0, 0, 0]]])
     counted = torch.ones(1, 4, dtype=torch.bool)
     assert float(share_right(said, truth, torch.tensor([[1, 1, 2, 0]]), counted)) == 0.75
+
+
+def test_share_of_classes_counts_what_counts() -> None:
+    empty = torch.zeros(1, 3, 0)
+    judged = BoxLogits(torch.tensor([[[2.0, 1.0], [0.0, 3.0], [5.0, 0.0]]]), empty, empty, empty)
+    classes, counted = torch.tensor([[0, 0, -1]]), torch.tensor([[True, True, False]])
+    assert share_named(judged, classes, counted).item() == 0.5
+    assert share_named(judged, classes, counted & False).item() == 0.0

@@ -186,7 +186,9 @@ def _average_precision(read: ContextRecords) -> RankedMeasures:
         names.append(Name(("ap", name), name, "", "AP", f"  AP, {name}", 1, percent=True))
         groups[f"ap/{name}"] = [of_class["full"][name]]
     lists = {word: of["item"].n_unique() for word, of in subsets(whole).items()}
-    return RankedMeasures(read.units, groups, tuple(names), {"n_by_subset": lists})
+    shown = {"full": "a class", "cooccur": "two classes and more", "single": "exactly one class"}
+    reasons = {f"map.{subset}": f"no image shows {shown[subset]}" for subset, n in lists.items() if not n}
+    return RankedMeasures(read.units, groups, tuple(names), {"n_by_subset": lists, "reasons": reasons})
 
 
 def _ranking(rows: pl.DataFrame, n: int) -> Ranking:

@@ -128,6 +128,8 @@ def _contents_table(data: DataFacts) -> Table:
         Row(name, tuple(Cell(f"{getattr(split, name):,}") for _, _, split in columns))
         for name in ("images", "objects", "pairs")
     ]
+    if any(split.image_pairs for _, _, split in columns):
+        rows.append(Row("pairs of images", tuple(Cell(f"{s.image_pairs:,}") for _, _, s in columns)))
     for aspect in ("depth", "occlusion"):
         for label in dict.fromkeys(label for _, _, split in columns for label in getattr(split, aspect) or {}):
             if label == "no_majority" and not voted:

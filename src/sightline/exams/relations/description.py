@@ -48,6 +48,7 @@ class SplitDescription:
     Attributes:
         images: Scenes, also those without a pair; `objects` likewise.
         pairs: Annotated pairs, each once.
+        image_pairs: Pairs of images that they lie in; 0 within an image.
         depth: Label word → share of the pairs that were asked about it, no majority included; empty where none was.
         occlusion: The same; empty across images, where it is not asked.
         difficulty: Scale → share of all pairs.
@@ -59,6 +60,7 @@ class SplitDescription:
     images: int
     objects: int
     pairs: int
+    image_pairs: int
     depth: Shares
     occlusion: Shares
     difficulty: Shares
@@ -131,6 +133,7 @@ def describe_split(table: PairTable, *, resamples: int = 1000, seed: int = 0) ->
         images=len(table.scenes),
         objects=len(table.object_ids),
         pairs=len(table),
+        image_pairs=len(np.unique(table.cluster)) if table.setting == "across_images" else 0,
         depth=label_shares(table, "depth") if "depth" in aspects or not len(table) else {},
         occlusion=label_shares(table, "occlusion") if "occlusion" in aspects else {},
         difficulty=difficulty_shares(table.depth_votes),

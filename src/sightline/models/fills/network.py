@@ -39,8 +39,8 @@ class NetworkFill:
         return filled
 
     def _painted(self, pixels: Pixels, hole: Mask) -> Pixels:
-        picture = torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1)[None] / 127.5 - 1.0
-        mask = torch.from_numpy(np.ascontiguousarray(hole)).float()[None, None]
+        picture = torch.from_numpy(np.array(pixels)).permute(2, 0, 1)[None] / 127.5 - 1.0
+        mask = torch.from_numpy(np.array(hole)).float()[None, None]
         weights = sum(weight.numel() for weight in self._net.parameters())
         with torch.inference_mode(), computing(suitable_threads(weights)):
             painted = self._net(picture, mask)[0]

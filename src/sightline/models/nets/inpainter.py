@@ -23,9 +23,9 @@ SLOPE: Final = 0.1
 STRIDE: Final = 8
 """Sides of a picture are padded to a multiple of this."""
 
-WIDTHS: Final = {"seed": 64, "narrow": 48}
+WIDTHS: Final = {"seed": 64, "narrow": 48, "small": 22}
 """``seed`` is the paper's network, 11.5 million weights (23 MB in half precision); ``narrow`` has three quarters of
-its channels, 6.5 million (13 MB)."""
+its channels, 6.5 million (13 MB), ``small`` a third, 1.4 million (2.7 MB)."""
 
 
 @dataclass(frozen=True, slots=True)

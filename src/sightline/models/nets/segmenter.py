@@ -50,15 +50,19 @@ SIZES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         "r18": {"depths": (2, 2, 2, 2), "widths": (64, 128, 256, 512), "bottleneck": False, "hidden": 128},
         "tiny": {
             "depths": (1, 1, 1, 1),
-            "widths": (8, 16, 24, 32),
-            "stem": 8,
+            "widths": (16, 16, 24, 32),
+            "stem": 16,
             "bottleneck": False,
             "hidden": 16,
             "pools": (1, 2),
         },
     }
 )
-"""Settings of a `SegmenterConfig` by name; ``tiny`` is for trials."""
+"""Settings of a `SegmenterConfig` by name; ``tiny`` is for trials.
+
+No stage begins with fewer than 16 channels: below that oneDNN writes outside its memory where a 1×1 convolution of
+stride 2 learns on a CPU (uxlfoundation/oneDNN issue 6035; torch 2.13 ends with a segmentation fault).
+"""
 
 
 class Upernet(nn.Module):

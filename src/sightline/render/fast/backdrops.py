@@ -14,7 +14,7 @@ from sightline.render.fast.environment import environment
 from sightline.render.fast.jit import device
 from sightline.render.fast.pack import camera_row, eye
 from sightline.render.fast.rays import FAR, HALF, ONE, TWO, ZERO
-from sightline.render.fast.surroundings import averaged_ground, before_wall, ray, seen_albedo, sky_radiance
+from sightline.render.fast.surroundings import averaged_ground, camera_ray, seen_albedo, sky_radiance
 from sightline.render.sky import seen_sky
 from sightline.worlds.layout import Layout, Shot
 
@@ -66,11 +66,7 @@ def _fill_seen(env, cam, far, albedo, behind, kind):
     height, width, _ = albedo.shape
     for y in range(height):
         for x in range(width):
-            dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
-            reach = FAR
-            if dz < np.float32(-1e-6):
-                reach = -cam[col.EYE_Z] / dz
-            reach, part = before_wall(env, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
+            dx, dy, dz, reach, part = camera_ray(env, cam, np.float32(x) + HALF, np.float32(y) + HALF)
             kind[y, x] = _OPEN if reach >= FAR else 0
             behind[y, x, 0], behind[y, x, 1], behind[y, x, 2] = sky_radiance(env, dx, dy, dz)
             if reach < FAR:

@@ -1,7 +1,7 @@
 """The fast back end on a CUDA card: many views at once, by the very device functions of the CPU.
 
-Every step is one kernel over the pixels of all views. Where only some pixels need rays they are first collected in
-a list, so that all threads of a warp have work to do.
+Every step is one kernel over the pixels of all views; each warp has a tile of neighbours. Where only some pixels
+need rays they are first collected in lists of like ones, so that all threads of a warp have the same work to do.
 """
 
 # mypy: disallow-untyped-decorators=False, disallow-untyped-defs=False, disallow-untyped-calls=False
@@ -49,7 +49,7 @@ from sightline.render.fast.pixels import (
 )
 from sightline.render.fast.rays import FAR, HALF, ONE, ZERO, everything, nearest, normal_at, part_of
 from sightline.render.fast.settings import Settings
-from sightline.render.fast.surroundings import before_wall, ray, stuff_at, wall_of
+from sightline.render.fast.surroundings import camera_ray, stuff_at, wall_of
 from sightline.render.fast.textures import texture_light
 from sightline.render.tones import TONES
 from sightline.worlds.layout import Layout
@@ -57,8 +57,18 @@ from sightline.worlds.shapes import solid as built_in
 from sightline.worlds.solids import Solid
 
 THREADS = 128
+
+TILE_WIDE, TILE_HIGH = 8, 4
+"""Pixels of a warp: neighbours both ways, whose rays meet the same things."""
+
 BLOCKS = 4096
 """Blocks of the kernels that walk a list; each thread takes every so many-th entry."""
+
+OBJECTS, GROUND = 0, 1
+"""The two lists of points whose light is worked out: on the ground it takes fewer kinds of rays."""
+
+PLAIN, MIRRORS = 0, 1
+"""The two lists of pixels on edges."""
 
 WALKS: dict[str, Any] = {} if config.ENABLE_CUDASIM else {"fastmath": True, "max_registers": 64, "cache": True}
 """How the kernels are compiled: the last bits of a quotient do not matter on the card, and rays wait for memory, so
@@ -73,6 +83,12 @@ def _walk(function: Callable[..., None]) -> Any:
 def _blocks(count: int) -> int:
     """Blocks of threads that go once over so many points."""
     return (count + THREADS - 1) // THREADS
+
+
+def _tiled(views: int, height: int, width: int) -> tuple[int, int]:
+    """Blocks and threads that go once over all points of views; see `_place`."""
+    tiles = views * -(-height // TILE_HIGH) * -(-width // TILE_WIDE)
+    return _blocks(tiles * TILE_HIGH * TILE_WIDE), THREADS
 
 
 class Pictures(NamedTuple):
@@ -143,8 +159,9 @@ class CudaRenderer:
         plan, cells = self._plan, self.settings.map_cells
         scene = (nodes, tris, batch.bodies)
         lit, listed = (room["lit"], room["lit_by"]), (room["work"], room["counts"])
-        everywhere = (_blocks(room["ids"].size), THREADS)
-        cells_each = (_blocks(batch.bodies.shape[0] * cells * cells), THREADS)
+        count = batch.bodies.shape[0]
+        everywhere = _tiled(count, height, width)
+        cells_each = (_blocks(count * cells * cells), THREADS)
         room["counts"][:] = 0
         raw = (room["raw"], room["raw_by"])
         _light_table[cells_each](*scene, batch.env, plan.points, plan.wide, plan.numbers, *raw)
@@ -155,12 +172,12 @@ class CudaRenderer:
         step, level, first = self.settings.lattice, 0, True
         while first or step > 1:
             stride = step if first else step // 2
-            points = batch.bodies.shape[0] * -(-height // stride) * -(-width // stride)
-            _choose[_blocks(points), THREADS](
+            _choose[_tiled(count, -(-height // stride), -(-width // stride))](
                 batch.bodies, *seen, room["light"], room["how"], plan.tolerance, step, first, *listed, level
             )
             rays = (plan.points, plan.dome, plan.numbers, batch.cams)
-            _light[BLOCKS, THREADS](*scene, batch.env, *lit, *rays, *faced, room["light"], *listed, level)
+            for row in (OBJECTS, GROUND):
+                _light[BLOCKS, THREADS](*scene, batch.env, *lit, *rays, *faced, room["light"], *listed, row, level)
             step, first, level = (step if first else step // 2), False, level + 1
         _metal[everywhere](batch.bodies, room["parts"], *listed, level)
         _glints[BLOCKS, THREADS](
@@ -207,12 +224,25 @@ class CudaRenderer:
                 **dict.fromkeys(("how", "stuff"), (shape, np.uint8)),
                 "image": ((*shape, 3), np.uint8),
                 "work": ((2, math.prod(shape)), np.int32),
-                "counts": ((16,), np.int32),
+                "counts": ((2, 16), np.int32),
                 **dict.fromkeys(("raw", "lit"), ((shape[0], cells, cells, 6), np.float32)),
                 **dict.fromkeys(("raw_by", "lit_by"), ((shape[0], cells, cells), np.int64)),
             }
             self._room = {shape: {name: cuda.device_array(*kind) for name, kind in kinds.items()}}
         return self._room[shape]
+
+
+@cuda.jit(device=True)
+def _place(views, rows, columns):
+    """View, row and column of this thread, those of a warp in one tile; view −1 beside the picture."""
+    across, down = (columns + TILE_WIDE - 1) // TILE_WIDE, (rows + TILE_HIGH - 1) // TILE_HIGH
+    tile, inside = cuda.grid(1) // (TILE_WIDE * TILE_HIGH), cuda.grid(1) % (TILE_WIDE * TILE_HIGH)
+    view = tile // (across * down)
+    y = tile // across % down * TILE_HIGH + inside // TILE_WIDE
+    x = tile % across * TILE_WIDE + inside % TILE_WIDE
+    if view >= views or y >= rows or x >= columns:
+        view = -1
+    return view, y, x
 
 
 @_walk
@@ -237,18 +267,11 @@ def _smooth_table(raw, raw_by, lit, lit_by):
 
 @_walk
 def _geometry(nodes, tris, bodies, env, cams, parts, faces, depth, normals, ids, stuff, how):
-    at = cuda.grid(1)
-    if at >= parts.size:
+    view, y, x = _place(*parts.shape)
+    if view < 0:
         return
-    height, width = parts.shape[1], parts.shape[2]
-    view, y, x = at // (height * width), at // width % height, at % width
-    cam, mine = cams[view], bodies[view]
-    dx, dy, dz = ray(cam, np.float32(x) + HALF, np.float32(y) + HALF)
-    reach = FAR
-    if dz < np.float32(-1e-6):
-        reach = -cam[col.EYE_Z] / dz
-    around = env[view]
-    reach, wall = before_wall(around, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
+    cam, mine, around = cams[view], bodies[view], env[view]
+    dx, dy, dz, reach, wall = camera_ray(around, cam, np.float32(x) + HALF, np.float32(y) + HALF)
     t, k, face, u, v = nearest(
         nodes, tris, mine, everything(mine), cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
     )
@@ -269,15 +292,14 @@ def _geometry(nodes, tris, bodies, env, cams, parts, faces, depth, normals, ids,
 
 @_walk
 def _choose(bodies, parts, depth, normals, light, how, tolerance, step, first, work, counts, level):
-    """Interpolate where the lattice agrees; put the other points on the list."""
+    """Interpolate where the lattice agrees; put the other points on the lists of objects and of ground."""
     half = step // 2
     stride = step if first else half
     height, width = parts.shape[1], parts.shape[2]
-    rows, columns = (height + stride - 1) // stride, (width + stride - 1) // stride
-    at = cuda.grid(1)
-    if at >= parts.shape[0] * rows * columns:
+    view, y, x = _place(parts.shape[0], (height + stride - 1) // stride, (width + stride - 1) // stride)
+    if view < 0:
         return
-    view, y, x = at // (rows * columns), at // columns % rows * stride, at % columns * stride
+    y, x = y * stride, x * stride
     if how[view, y, x] != UNKNOWN:
         return
     if not first:
@@ -294,7 +316,8 @@ def _choose(bodies, parts, depth, normals, light, how, tolerance, step, first, w
     if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, look + col.METAL] >= ONE):
         light[view, y, x, 0] = light[view, y, x, 1] = light[view, y, x, 2] = ZERO
         return
-    work[0, cuda.atomic.add(counts, level, 1)] = (view * height + y) * width + x
+    row = OBJECTS if k >= 0 else GROUND
+    work[row, cuda.atomic.add(counts, (row, level), 1)] = (view * height + y) * width + x
 
 
 @_walk
@@ -316,11 +339,12 @@ def _light(
     light,
     work,
     counts,
+    row,
     level,
 ):
     height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
-        at = work[0, i]
+    for i in range(cuda.grid(1), counts[row, level], cuda.gridsize(1)):
+        at = work[row, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
@@ -334,14 +358,13 @@ def _light(
 @_walk
 def _metal(bodies, parts, work, counts, level):
     """List the pixels that mirror shapes."""
-    at = cuda.grid(1)
-    height, width = parts.shape[1], parts.shape[2]
-    if at < parts.size:
-        view = at // (height * width)
-        part = parts[view, at // width % height, at % width]
-        k = body_of(part)
-        if k >= 0 and is_shiny(bodies[view], k, look_of(part)):
-            work[0, cuda.atomic.add(counts, level, 1)] = at
+    view, y, x = _place(*parts.shape)
+    if view < 0:
+        return
+    part = parts[view, y, x]
+    k = body_of(part)
+    if k >= 0 and is_shiny(bodies[view], k, look_of(part)):
+        work[0, cuda.atomic.add(counts, (0, level), 1)] = (view * parts.shape[1] + y) * parts.shape[2] + x
 
 
 @_walk
@@ -349,7 +372,7 @@ def _glints(
     nodes, tris, bodies, env, points, numbers, cams, parts, faces, depth, normals, glints, work, counts, level
 ):
     height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
+    for i in range(cuda.grid(1), counts[0, level], cuda.gridsize(1)):
         at = work[0, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
@@ -381,7 +404,7 @@ def _mirrors(
     level,
 ):
     height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
+    for i in range(cuda.grid(1), counts[0, level], cuda.gridsize(1)):
         at = work[0, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
@@ -417,11 +440,9 @@ def _compose(
     level,
 ):
     """Colour every pixel, and list those on an edge, those where there are mirrors by themselves."""
-    at = cuda.grid(1)
-    if at >= parts.size:
+    view, y, x = _place(*parts.shape)
+    if view < 0:
         return
-    height, width = parts.shape[1], parts.shape[2]
-    view, y, x = at // (height * width), at // width % height, at % width
     mine, lit, cam = bodies[view], light[view], cams[view]
     r, g, b = composed(
         parts[view], depth[view], normals[view], mine, env[view], cam, lit, mirror[view], glints[view], y, x
@@ -434,10 +455,9 @@ def _compose(
         r, g, b = r + tr, g + tg, b + tb
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
     if on_edge(parts[view], depth[view], normals[view], mine, y, x):
-        if mirrors_around(parts[view], mine, y, x):
-            work[1, cuda.atomic.add(counts, level + 1, 1)] = at
-        else:
-            work[0, cuda.atomic.add(counts, level, 1)] = at
+        row = MIRRORS if mirrors_around(parts[view], mine, y, x) else PLAIN
+        at = (view * parts.shape[1] + y) * parts.shape[2] + x
+        work[row, cuda.atomic.add(counts, (row, level), 1)] = at
     else:
         _write(image, tones, view, y, x, r, g, b)
 
@@ -447,11 +467,9 @@ def _glass(
     nodes, tris, bodies, env, lit, lit_by, points, numbers, cams, parts, depth, normals, colour, tones, image
 ):
     """Add what is seen through glass to the pixels that show some."""
-    at = cuda.grid(1)
-    if at >= parts.size:
+    view, y, x = _place(*parts.shape)
+    if view < 0:
         return
-    height, width = parts.shape[1], parts.shape[2]
-    view, y, x = at // (height * width), at // width % height, at % width
     mine, k = bodies[view], body_of(parts[view, y, x])
     if k < 0 or mine[k, look_of(parts[view, y, x]) + col.GLASS] <= ZERO:
         return
@@ -491,8 +509,8 @@ def _edges(
     """Colour the pixels on edges where there is no mirror."""
     height, width = parts.shape[1], parts.shape[2]
     plan = (points, lobe, inside, numbers)
-    for i in range(cuda.grid(1), counts[level], cuda.gridsize(1)):
-        at = work[0, i]
+    for i in range(cuda.grid(1), counts[PLAIN, level], cuda.gridsize(1)):
+        at = work[PLAIN, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine, cam = bodies[view], cams[view]
         scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
@@ -527,8 +545,8 @@ def _mirror_edges(
     """Colour the pixels on edges where there are mirrors."""
     height, width = parts.shape[1], parts.shape[2]
     plan = (points, lobe, inside, numbers)
-    for i in range(cuda.grid(1), counts[level + 1], cuda.gridsize(1)):
-        at = work[1, i]
+    for i in range(cuda.grid(1), counts[MIRRORS, level], cuda.gridsize(1)):
+        at = work[MIRRORS, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine, cam = bodies[view], cams[view]
         scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])

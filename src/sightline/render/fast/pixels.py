@@ -32,7 +32,7 @@ from sightline.render.fast.rays import (
     part_with,
 )
 from sightline.render.fast.settings import PATTERN
-from sightline.render.fast.surroundings import before_wall, ray, seen_albedo, sky_radiance
+from sightline.render.fast.surroundings import camera_ray, ray, seen_albedo, sky_radiance
 from sightline.render.tones import PER_RADIANCE, TONES
 
 UNKNOWN, WORKED_OUT, BETWEEN = 0, 1, 2
@@ -355,11 +355,7 @@ def edge_colour(
             break
         taken += 1
         sx, sy = np.float32(x) + inside[i, 0], np.float32(y) + inside[i, 1]
-        dx, dy, dz = ray(cam, sx, sy)
-        reach = FAR
-        if dz < np.float32(-1e-6):
-            reach = -cam[col.EYE_Z] / dz
-        reach, part = before_wall(env, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
+        dx, dy, dz, reach, part = camera_ray(env, cam, sx, sy)
         t, k, look, behind, nx, ny, nz = met_surface(
             nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
         )

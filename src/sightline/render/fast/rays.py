@@ -299,6 +299,12 @@ def part_of(tris, k, face):
 
 
 @small
+def sides_of(tris, face):
+    """From the first corner of a triangle to the second and to the third: (ax, ay, az, bx, by, bz)."""
+    return tris[face, 3], tris[face, 4], tris[face, 5], tris[face, 6], tris[face, 7], tris[face, 8]
+
+
+@small
 def normal_at(tris, bodies, k, face, u, v, dx, dy, dz):
     """The smooth unit normal where a ray along d meets a triangle of body k, in world axes.
 
@@ -311,14 +317,7 @@ def normal_at(tris, bodies, k, face, u, v, dx, dy, dz):
     scale = ONE / math.sqrt(nx * nx + ny * ny + nz * nz)
     c, s = bodies[k, col.COS], bodies[k, col.SIN]
     if bodies[k, col.SHEET] != ZERO:
-        ax, ay, az, bx, by, bz = (
-            tris[face, 3],
-            tris[face, 4],
-            tris[face, 5],
-            tris[face, 6],
-            tris[face, 7],
-            tris[face, 8],
-        )
+        ax, ay, az, bx, by, bz = sides_of(tris, face)
         ex, ey = c * dx + s * dy, c * dy - s * dx
         if ex * (ay * bz - az * by) + ey * (az * bx - ax * bz) + dz * (ax * by - ay * bx) > ZERO:
             scale = -scale

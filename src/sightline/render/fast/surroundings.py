@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.patterns import pattern_colour
-from sightline.render.fast.rays import BY_PI, HALF, ONE, ZERO
+from sightline.render.fast.rays import BY_PI, FAR, HALF, ONE, ZERO
 
 F32 = NDArray[np.float32]
 
@@ -23,6 +23,7 @@ SKY_CLASS = 1
 """Number of the sky in stuff maps."""
 
 _THIN = np.float32(1e-6)
+_LEVEL = np.float32(1e-6)
 _HIDDEN = np.float32(1e-3)
 
 
@@ -160,6 +161,20 @@ def before_wall(env, ox, oy, oz, dx, dy, dz, reach):
     if env[0, col.WALLS_END] == env[0, col.REGIONS_END]:
         return reach, 0
     return _nearest_wall(env, ox, oy, oz, dx, dy, dz, reach)
+
+
+@small
+def camera_ray(env, cam, x, y):
+    """The ray through a position of the image, up to the table or a wall: (dx, dy, dz, reach, part).
+
+    `reach` is FAR and the part 0 where the ray meets neither.
+    """
+    dx, dy, dz = ray(cam, x, y)
+    reach = FAR
+    if dz < -_LEVEL:
+        reach = -cam[col.EYE_Z] / dz
+    reach, part = before_wall(env, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach)
+    return dx, dy, dz, reach, part
 
 
 @small

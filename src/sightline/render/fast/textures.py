@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, kernel, small
 from sightline.render.fast.pixels import body_of, look_of
-from sightline.render.fast.rays import BY_PI, HALF, ONE, TWO, ZERO
+from sightline.render.fast.rays import BY_PI, HALF, ONE, TWO, ZERO, sides_of
 from sightline.render.fast.surroundings import ray
 from sightline.worlds.looks import LINEAR
 
@@ -72,14 +72,7 @@ def seen_texture(tris, uv, texels, bodies, cam, k, look, face, depth, dx, dy, dz
     py = cam[col.EYE_Y] + depth * dy - bodies[k, col.Y]
     px, py = c * px + s * py - tris[face, 0], c * py - s * px - tris[face, 1]
     pz = cam[col.EYE_Z] + depth * dz - bodies[k, col.Z] - tris[face, 2]
-    ax, ay, az, bx, by, bz = (
-        tris[face, 3],
-        tris[face, 4],
-        tris[face, 5],
-        tris[face, 6],
-        tris[face, 7],
-        tris[face, 8],
-    )
+    ax, ay, az, bx, by, bz = sides_of(tris, face)
     nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     area2 = max(nx * nx + ny * ny + nz * nz, _TINY)
     u = ((py * bz - pz * by) * nx + (pz * bx - px * bz) * ny + (px * by - py * bx) * nz) / area2

@@ -74,6 +74,14 @@ class Cases:
     lowest: Floats
     mean: Floats
 
+    def outcomes(self) -> dict[str, NDArray[np.bool_]]:
+        """(N,) each: is V^min's order violated, is V^mean's, and are the lowest and the own score equal?"""
+        return {
+            "v_min": self.lowest < self.without,
+            "v_mean": self.mean < self.without,
+            "ties": self.lowest == self.without,
+        }
+
 
 def cases(given: EditScores) -> Cases:
     """The cases of the violations (2) and (3)."""
@@ -92,14 +100,11 @@ def cases(given: EditScores) -> Cases:
 def class_figures(given: EditScores, classes: Sequence[str]) -> dict[str, Any]:
     """V^min and V^mean by class and averaged over classes, ties apart, and mAP on Full, Co-occur and Single."""
     found = cases(given)
-    worst, mean, tied = found.lowest < found.without, found.mean < found.without, found.lowest == found.without
     by_class = {name: found.kind == place for place, name in enumerate(classes)}
     shown = given.labels.sum(axis=1)
     parts = {"full": shown >= 1, "cooccur": shown >= 2, "single": shown == 1}
     return {
-        "v_min": _by_class(worst, by_class),
-        "v_mean": _by_class(mean, by_class),
-        "ties": _by_class(tied, by_class),
+        **{figure: _by_class(flags, by_class) for figure, flags in found.outcomes().items()},
         "chance": {"v_min": _mean(found.context / (found.context + 1.0)), "v_mean": 0.5},
         "map": {word: mean_precision(given.labels[rows], given.scores[rows]) for word, rows in parts.items()},
         "n_cases": len(found.scene),

@@ -21,7 +21,7 @@ from sightline.render.fast import FastRenderer
 from sightline.render.fast import columns as col
 from sightline.render.fast.pack import Packed, Pool, packed
 from sightline.render.fast.settings import Settings
-from sightline.training.batches import made_ahead
+from sightline.training.batches import made_ahead, shuffled
 from sightline.worlds import World, arrange, load_world, solid
 from sightline.worlds.layout import Layout
 
@@ -159,3 +159,36 @@ class PairSource:
         bodies[np.arange(len(gone)), gone, col.PRESENT] = 0.0
         drawn = self._card.pictures(self._card.upload(view._replace(bodies=bodies)))
         return ScenePairs(before, torch.as_tensor(drawn.image, device="cuda").clone(), mask)
+
+
+class KeptPairs:
+    """Pairs that are drawn once and shown epoch after epoch, each time cut and holed anew.
+
+    Args:
+        source: Draws them.
+        batches: How many of its batches; its worlds must draw pictures of one size.
+    """
+
+    def __init__(self, source: PairSource, batches: int) -> None:
+        self.source, self.batches, self.batch, self.device = source, batches, source.batch, source.device
+        drawn = [source.pairs(loaded) for loaded in source.loader(0, batches)]
+        sizes = {tuple(one.mask.shape[1:]) for one in drawn}
+        if len(sizes) != 1:
+            raise ConfigError(f"pairs that are kept must be of one size, not of {sorted(sizes)} pixels")
+        self._pairs = ScenePairs(
+            *(torch.cat([getattr(one, part) for one in drawn]) for part in ("before", "after", "mask"))
+        )
+
+    def loader(self, start: int, stop: int) -> Iterator[NDArray[np.int64]]:
+        """Numbers of the pairs of batches start … stop − 1, each pair once an epoch."""
+        count = len(self._pairs.mask)
+        return (shuffled(step, self.batch, count, self.source.stream.seed) for step in range(start, stop))
+
+    def facts(self) -> dict[str, Any]:
+        """Worlds, seed, and how many pairs are kept."""
+        return {**self.source.facts(), "kept": len(self._pairs.mask)}
+
+    def pairs(self, loaded: NDArray[np.int64]) -> ScenePairs:
+        """The pairs of a batch."""
+        rows = torch.from_numpy(loaded).to(self.device)
+        return ScenePairs(self._pairs.before[rows], self._pairs.after[rows], self._pairs.mask[rows])

@@ -16,7 +16,7 @@ from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
 from sightline.models.nets.inpainter import Discriminator, Inpainter, InpainterConfig
 from sightline.training.inpainter.examples import FillExamples, examples
-from sightline.training.inpainter.pairs import PairSource
+from sightline.training.inpainter.pairs import KeptPairs, PairSource
 from sightline.training.plan import TrainingPlan
 
 WEIGHTS: Final = "inpainter.safetensors"
@@ -61,7 +61,7 @@ class InpainterTask:
     metrics: tuple[str, ...] = ("hole", "psnr", "outside", "painter", "judge")
     muon_prefix = "blocks."
 
-    def __init__(self, plan: InpainterPlan, source: PairSource) -> None:
+    def __init__(self, plan: InpainterPlan, source: PairSource | KeptPairs) -> None:
         self.plan, self.source = plan, source
 
     def modules(self) -> dict[str, nn.Module]:

@@ -258,7 +258,7 @@ def drawn_scenes(
     """
     size = min(batch, scenes + scenes % 2)
     each = -(-scenes // size)
-    parts: list[_Drawn] = []
+    parts: list[_DrawnBatch] = []
     for world in worlds:
         draw = _card(world) if cuda else _as_drawn
         requests = ((RelatedStream(world, seed, size, cuda), number) for number in range(each))
@@ -266,7 +266,7 @@ def drawn_scenes(
             whole = draw(placed)
             small, share = squared_all(whole.permute(0, 3, 1, 2).float() / 255.0, side)
             numbers = _numbers(whole, placed, cues, threads)
-            parts.append(_Drawn(as_bytes(small), share.expand(size, 2), placed, numbers))
+            parts.append(_DrawnBatch(as_bytes(small), share.expand(size, 2), placed, numbers))
             if on_drawn is not None:
                 on_drawn(len(parts) * size, len(worlds) * each * size)
     pictures = KeptPictures(
@@ -280,7 +280,7 @@ def drawn_scenes(
     return RelatedScenes(pictures, examples, picture, np.concatenate([one.pixels for one in batches]), facts)
 
 
-class _Drawn(NamedTuple):
+class _DrawnBatch(NamedTuple):
     pictures: Tensor
     shares: Tensor
     placed: RelatedBatch

@@ -71,7 +71,7 @@ class SeenBatch(NamedTuple):
     image_b: NDArray[np.int64]
 
 
-class Pictures(Protocol):
+class NumberedPictures(Protocol):
     """Pictures by number, all of one size."""
 
     def __len__(self) -> int: ...
@@ -156,7 +156,7 @@ class SeenSource:
         self,
         examples: PairExamples,
         picture: NDArray[np.int64],
-        pictures: Pictures,
+        pictures: NumberedPictures,
         plan: SeenPlan,
         facts: Mapping[str, Any],
     ) -> None:

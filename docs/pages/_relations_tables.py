@@ -1,0 +1,38 @@
+"""Tables of the pages on trained relations networks, and the names of the sub-tasks and labels in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sightline.show.table import Cell, Row, Table, figure
+
+TASKS = {
+    "within_image/depth": "depth within",
+    "within_image/occlusion": "occlusion",
+    "across_images/depth": "depth across",
+}
+LABELS = {
+    "within_image/depth": ("closer", "farther", "same"),
+    "within_image/occlusion": ("none", "occludes", "occluded", "mutual"),
+    "across_images/depth": ("closer", "farther"),
+}
+
+
+def grid(columns: tuple[str, ...], rows: Mapping[str, list[str]]) -> str:
+    """A Markdown table: head of a row → its cells."""
+    made = (Row(head, tuple(Cell(text) for text in cells)) for head, cells in rows.items())
+    return Table("", columns, tuple(made)).to_markdown()
+
+
+def interval(found: Mapping[str, Any] | None) -> str:
+    """A figure with its 95 % limits, where there are any; a dash for none."""
+    if not found or found["value"] is None:
+        return "–"
+    limits = "" if found["low"] is None else f" ({figure(found['low'])}–{figure(found['high'])})"
+    return f"{figure(found['value'])}{limits}"
+
+
+def value(found: Mapping[str, Any] | None) -> str:
+    """The figure alone."""
+    return "–" if not found or found["value"] is None else figure(found["value"])
