@@ -65,6 +65,13 @@ def test_models_say_what_they_take_and_need(cli: Cli) -> None:
     shown = cli("models").out
     assert "[vlm]" in shown
     assert "turing, statements, context" in shown
+    assert (entries["blind_mlp"]["needs"], entries["blind_mlp"]["blind"], entries["sornet"]["blind"]) == (
+        [],
+        True,
+        False,
+    )
+    at = [shown.index(f"\n{name} ") for name in ("answers", "hf", "depth", "sornet", "random")]
+    assert at == sorted(at)  # what one brings, then what comes along, then rules that never look
 
 
 def test_a_package_that_is_missing_is_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

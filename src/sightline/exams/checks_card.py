@@ -45,8 +45,8 @@ _CALIBRATED: Final = {
     ),
 }
 _RELIABILITY: Final = {
-    CALIBRATION: ("judgement", "judgements", "Right answers by confidence", "confidence, %"),
-    DETECTIONS: ("box", "boxes", "Boxes that are objects by score", "score, %"),
+    CALIBRATION: ("judgement", "judgements", "Right answers by confidence", "confidence, %", "right, %"),
+    DETECTIONS: ("box", "boxes", "Boxes that are objects by score", "score, %", "objects, %"),
 }
 TWO_POINTS: Final = 0.02
 """Difference that the card plans for."""
@@ -155,11 +155,11 @@ def _judgements(card: CardContext) -> Iterator[Section]:
             said += f" Of the true answers {100 * facts['true_yes_ratio']:.1f} % are yes."
         text.append(said)
     sure = []
-    for of, (title, meaning) in _CALIBRATED.items():
+    for of, (_, meaning) in _CALIBRATED.items():
         rated = [r for r in card.main if r.scores.at(CHECKS, of, "ece") is not None]
         if rated:
             keys = [(of, key) for key in ("ece", "brier", "aurc")]
-            content += [_reliability(rated, of), _table(card, rated, _below(rated, keys), title)]
+            content += [_reliability(rated, of), _table(card, rated, _below(rated, keys), "Calibration")]
             text.append(meaning)
             sure += rated
     drawn = [r for r in card.main if r.scores.at(CHECKS, "samples", "single") is not None]
@@ -271,5 +271,10 @@ def _reliability(results: list[RunResult], of: str) -> FigureRow:
             for sure, right, n in shares
         ]
         title = f"{words[2]}, {result.name}"
-        figures.append(Figure(title, calibration_chart(points, title=title, x_label=words[3])))
-    return FigureRow("", tuple(figures), text="A confidence that can be trusted lies on the diagonal.")
+        figures.append(Figure(title, _reliability_chart(points, title, words)))
+    heading, trusted = _CALIBRATED[of][0], "What can be trusted lies on the diagonal."
+    return FigureRow(heading, tuple(figures), text=trusted)
+
+
+def _reliability_chart(points: list[Point], title: str, words: tuple[str, ...]) -> str:
+    return calibration_chart(points, title=title, x_label=words[3], y_label=words[4], whole=True)

@@ -179,7 +179,6 @@ _NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "tabletop": (("torch", "safetensors"), "torch"),
     "viewnet": (("torch", "safetensors"), "torch"),
     "picture_nets": (("torch", "safetensors"), "torch"),
-    "relations.model": (("torch", "safetensors"), "torch"),
     "adapters.vlm": (("torch", "transformers"), "vlm"),
     "adapters.hf": (("torch", "transformers"), "vlm"),
     "adapters.onnx": (("onnxruntime",), "onnx"),

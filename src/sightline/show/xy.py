@@ -242,12 +242,28 @@ def band_chart(
 
 
 def calibration_chart(
-    points: Sequence[Point], *, title: str, x_label: str = "estimated, %", width: float = 440.0
+    points: Sequence[Point],
+    *,
+    title: str,
+    x_label: str = "estimated, %",
+    y_label: str = "",
+    whole: bool = False,
+    width: float = 440.0,
 ) -> str:
-    """Draw shares against the chance estimated beforehand; a good estimate lies on the diagonal."""
+    """Draw shares against the chance estimated beforehand; a good estimate lies on the diagonal.
+
+    Args:
+        points: Estimate → share.
+        title: Of the drawing.
+        x_label: What the estimate is.
+        y_label: What the share is, above the chart.
+        whole: Both scales go from 0 to 100 %, as of charts that stand side by side.
+        width: Of the drawing.
+    """
     shown = [p for p in points if known(p.value) and p.value.n >= FEWEST]
     ends = [v for p in shown for v in (p.x, p.value.value)] or [0.5]
     low, high = max(0.0, math.floor(10 * min(ends) - 0.5) / 10), min(1.0, math.ceil(10 * max(ends) + 0.5) / 10)
+    low, high = (0.0, 1.0) if whole else (low, high)
     at = [(t, f"{100 * t:.0f}") for t in ticks(low, high, 4)]
     series = Series("", tuple(shown), style=Style(ACCENT, 0, 1.6, 3.6, 0.5))
     return xy_chart(
@@ -257,6 +273,7 @@ def calibration_chart(
         x_domain=(low, high),
         x_ticks=at,
         x_label=x_label,
+        y_label=y_label,
         rules=[ReferenceLine(low, high)],
         joined=False,
         unit="image",
