@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -99,3 +100,10 @@ def test_orders_that_cannot_be_drawn(
     with pytest.raises(error, match=problem):
         order_sheet(data, tmp_path / out, lambda *_: [0, 1], **more)
     assert not (tmp_path / out).exists()
+
+
+def test_an_image_of_unknown_size_is_noted(tmp_path: Path) -> None:
+    one = scene("desk", 2)
+    bare = replace(one, views=(View("0"),))
+    made = order_sheet(write_scenes([bare], tmp_path / "data"), tmp_path / "o.svg", lambda *_: [0, 1])
+    assert made.notes == ("desk: the size of the image is unknown, so its boxes are taken to reach all over it",)

@@ -23,6 +23,7 @@ from sightline.store.selection import EVERYTHING, Selection
 Orders = Callable[[View, NDArray[np.float64], Sequence[str]], Sequence[int]]
 """Levels of the objects of a view, 0 for the closest, from their boxes (n, 4) in fractions and n categories."""
 
+_UNSIZED: Final = "the size of the image is unknown, so its boxes are taken to reach all over it"
 _TALLEST: Final = 420.0
 _MARGIN: Final = 16
 _SHARP: Final = 2
@@ -83,8 +84,9 @@ def order_sheet(
                 yield _png(frame, level, width)
 
     written = publish(drawings(), path)
-    notes = tuple(note for frame in seen for note in frame.notes)
-    return ContactSheet(written, len({frame.scene for frame in seen}), len(seen), (("order",),), notes)
+    notes = [note for frame in seen for note in frame.notes]
+    notes += [f"{frame.scene}: {_UNSIZED}" for frame in seen if not (frame.sized or frame.fractions)]
+    return ContactSheet(written, len({frame.scene for frame in seen}), len(seen), (("order",),), tuple(notes))
 
 
 def order_drawing(frame: ImageFrame, level: Sequence[int], *, title: str = "", width: float = 560.0) -> str:
