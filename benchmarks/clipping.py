@@ -1,4 +1,4 @@
-"""How much of the pictures is clipped: pixels that are white and object pixels with a full channel, by world.
+"""How much of the pictures is clipped: pixels that are white and object pixels with a full channel, for all worlds.
 
     python benchmarks/clipping.py [--scenes 40] [--seed 77] [--write]
 
@@ -16,10 +16,7 @@ import numpy as np
 
 from render import RESULTS, VIEW, table
 from sightline.render.fast import FastRenderer
-from sightline.worlds import arrange, load_world
-
-SPLITS = ("train", "val_default", "val_color", "val_material", "val_size", "val_shape", "val_op", "val_kitchen")
-WORLDS = (*(f"geospa/{s}" for s in (*SPLITS, "diverse", "invented", "alike")), "kitchen", "context/train")
+from sightline.worlds import arrange, load_world, presets
 
 
 def clipped(world: str, scenes: int, seed: int) -> dict[str, Any]:
@@ -47,7 +44,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=77)
     parser.add_argument("--write", action="store_true", help="keep the results under docs/results/worlds/")
     args = parser.parse_args()
-    rows = [clipped(world, args.scenes, args.seed) for world in WORLDS]
+    rows = [clipped(world, args.scenes, args.seed) for world in presets()]
     print(table(rows))
     if args.write:
         (RESULTS / "clipping.md").write_text(table(rows))
