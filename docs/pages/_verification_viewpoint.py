@@ -92,9 +92,13 @@ def detection_rows() -> Iterator[Row]:
     for row in stored("table2.md", VIEWPOINT):
         if row.get("the paper", "–") == "–":
             continue  # the network, and the table by class
-        pairs = zip(("AP", "AVP"), row["the paper"].split(" / "), row["ours"].split(" / "), strict=False)
-        for measure, theirs, ours in pairs:
-            yield numbers(f"{row['']}: {measure}", float(theirs), float(ours), unit=" %")
+        theirs, ours = row["the paper"].split(" / "), row["ours"].split(" / ")
+        for measure, told, value in zip(("AP", "AVP"), theirs, ours if len(ours) > 1 else ours * 2, strict=False):
+            what = f"{row['']}: {measure}"
+            if value == "–":
+                yield Row(what, f"{told} %", "–", "not measured yet")
+            else:
+                yield numbers(what, float(told), float(value), unit=" %")
 
 
 def network_rows() -> Iterator[Row]:
