@@ -27,11 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import torch
 
 import sightline
 from sightline.exams.relations import Protocol, RelationsExam, describe_dataset, mark_pairs
 from sightline.exams.relations.analyses import by_difficulty, consistency, counter_heuristic, grids
+from sightline.exams.relations.collection import SMALLEST
 from sightline.exams.relations.marks import MarkedPairs, of_setting
 from sightline.exams.relations.protocols import ratio
 from sightline.exams.runner import run_exam
@@ -43,6 +45,7 @@ from sightline.plain import plain
 from sightline.stats import intervals
 from sightline.store import Dataset, write
 from sightline.store.formats import pick
+from sightline.store.selection import shares
 from sightline.training.fit import Fitted, fit
 from sightline.training.relations.options import RelationsOptions, plan_of
 from sightline.training.relations.setup import source_of
@@ -173,6 +176,12 @@ def depths_of(data: Dataset) -> dict[tuple[str, str], float]:
     return found
 
 
+def small_share(data: Dataset) -> float:
+    """Share of the boxes that cover less of their picture than the collection's filters let a detection cover."""
+    small = shares(data).select((pl.col("share") < SMALLEST).mean()).collect()
+    return float(small.item())
+
+
 def by_gap(marked: MarkedPairs, depths: Mapping[tuple[str, str], float]) -> dict[str, Any]:
     """Accuracy on thirds of the pairs with a clear order, by how many times as far one object is as the other."""
     table = marked.pairs
@@ -183,8 +192,8 @@ def by_gap(marked: MarkedPairs, depths: Mapping[tuple[str, str], float]) -> dict
     limits = np.quantile(gap[clear], (1 / 3, 2 / 3)) if clear.any() else np.zeros(2)
     part = np.where(clear, 2 - np.searchsorted(limits, gap), -1)
     counts = marked.clear_counts(part=part, parts=3)
-    shares = intervals(counts, lambda totals: ratio(totals[..., 0], totals[..., 1]))
-    thirds = {name: plain(share) for name, share in zip(APART, shares, strict=True)}
+    thirds_right = intervals(counts, lambda totals: ratio(totals[..., 0], totals[..., 1]))
+    thirds = {name: plain(share) for name, share in zip(APART, thirds_right, strict=True)}
     return {"limits": np.exp(limits).tolist(), **thirds}
 
 
@@ -241,7 +250,8 @@ def world(wanted: argparse.Namespace, began: float) -> None:
         tests[name] = generate(name, folder, scenes=wanted.scenes, seed=TEST_SEED, **how)
     metres = {name: depths_of(data) for name, data in tests.items()}
     asked = {name: describe_dataset(data, resamples=1).to_dict() for name, data in tests.items()}
-    written(wanted.out / "tests.json", {"name": "tests", "seed": TEST_SEED, "worlds": asked}, "what is asked about")
+    about = {"seed": TEST_SEED, "worlds": asked, "small": {name: small_share(data) for name, data in tests.items()}}
+    written(wanted.out / "tests.json", {"name": "tests", **about}, "what is asked about")
     detector = wanted.nets / "detector.safetensors"
     for name, facts, spec in taught(wanted):
         file = wanted.out / f"{name}.json"
