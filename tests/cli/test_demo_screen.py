@@ -39,12 +39,16 @@ def test_public_networks_take_part_where_their_weights_are(tmp_path: Path, monke
     monkeypatch.setenv(demo_command.WEIGHTS, str(tmp_path))
     monkeypatch.setattr(demo_command, "find_spec", lambda _: True)
     ours = ["small_depth"], ["small_detector"]
-    assert (demo_command.depth_networks(), demo_command.detectors(), demo_command.class_scorers()) == (*ours, [])
+    scorers = ["best_box+viewnet"]
+    assert (demo_command.depth_networks(), demo_command.detectors(), demo_command.class_scorers()) == (
+        *ours,
+        scorers,
+    )
     (tmp_path / "fastdepth_7.onnx").touch()
     (tmp_path / "efficientdet-lite2.tflite").touch()
     assert demo_command.depth_networks() == [*ours[0], f"depth:onnx={tmp_path / 'fastdepth_7.onnx'}"]
     assert demo_command.detectors() == [*ours[1], f"tflite:{tmp_path / 'efficientdet-lite2.tflite'}"]
-    assert demo_command.class_scorers() == [f"best_box+tflite:{tmp_path / 'efficientdet-lite2.tflite'}"]
+    assert demo_command.class_scorers() == [*scorers, f"best_box+tflite:{tmp_path / 'efficientdet-lite2.tflite'}"]
     monkeypatch.setattr(demo_command, "find_spec", lambda _: None)  # nothing to run them with
     assert (demo_command.depth_networks(), demo_command.detectors()) == ours
 

@@ -103,8 +103,9 @@ def detectors() -> list[str]:
 
 
 def class_scorers() -> list[str]:
-    """The networks that can be run here and know classes of the context world: EfficientDet by its best boxes."""
-    return _weights("best_box+tflite:{}", "efficientdet*.tflite", package="ai_edge_litert")
+    """The networks that can be run here and know classes of streets: ours and EfficientDet, by their best boxes."""
+    ours = [f"best_box+{network}" for network in view_networks()]
+    return [*ours, *_weights("best_box+tflite:{}", "efficientdet*.tflite", package="ai_edge_litert")]
 
 
 def _weights(spec: str, pattern: str, *, package: str) -> list[str]:

@@ -77,7 +77,7 @@ def show_worlds(
     generate_scenes("cad/val", views, scenes, size)
     _say_viewpoints(views, runs)
     company = to / "company"
-    generate_scenes("context/unbiased", company, scenes // 2, size)
+    generate_scenes("context/street/full", company, scenes // 2, size)
     take(ContextExam(), company, runs, class_scorers())
     _find_and_relate(geospa, runs, detectors())
     return runs, [*seen, *_look(views, "none,boxes,masks+amodal")]
