@@ -420,7 +420,7 @@ SECTIONS = (
         "Detection and viewpoint: PASCAL3D+'s Table 2",
         "python benchmarks/viewpoint.py",
         "Means over the eleven classes without bottle, DPM's over twelve. The paper: VOC 2012 val; ours: the same "
-        "three models on generated views. The pictures are easier, so that only the order can be compared.",
+        "three models, taught by far fewer objects, on generated views: other pictures, other levels.",
         viewpoint.detection_rows,
     ),
     (
