@@ -98,9 +98,9 @@ def table_2(results: Mapping[str, Any], settings: str, net: Mapping[str, Any] | 
         "views: its pictures are photos of PASCAL VOC 2012 val with people, clutter and objects of all sizes, and "
         "its models learned from some thousands of photos; ours are generated views with one to three models, "
         "which the camera faces, and far fewer objects to learn from. Azimuths are spread evenly over generated "
-        "views, so that the commonest view helps little; in PASCAL3D+ it is right for 74 % of all trains. Each model "
-        "was taught once, and so few objects of a class were looked for that classes and neighbouring rows differ by "
-        "chance. The part models learned from the sizes above; the network learned from far more views (below)."
+        "views, so that the commonest view helps little; in PASCAL3D+ it is right for 74 % of all trains. Each "
+        "model was taught once, and so few objects of a class were looked for that classes and neighbouring rows "
+        "differ by chance. The part models learned from the sizes above, the network from far more views (below)."
     )
     yield ""
     yield "By class, AP / AVP:"
