@@ -30,6 +30,7 @@ from sightline.files import atomic_write
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.viewpoint import ViewNet
 from sightline.models.viewnet import SHIPPED
+from sightline.plain import plain
 from sightline.stats import Interval
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -404,13 +405,11 @@ def take(folder: Path, ship: str, note: str) -> None:
                 atomic_write(OUT / f"network-{file}", (json.dumps(made, ensure_ascii=False) + "\n").encode())
         if (folder / f"{name}.csv").exists():
             shutil.copyfile(folder / f"{name}.csv", OUT / f"network-{name}.csv")
-    for file in ("table2.json", "table2.md"):
-        if (folder / file).exists():
-            kept = OUT / ("table2.json" if file == "table2.json" else "table2-settings.txt")
-            text = (folder / file).read_text(encoding="utf-8")
-            if file == "table2.md":
-                text = text.strip().rpartition("\n\n")[2] + "\n"
-            atomic_write(kept, text.encode())
+    if (folder / "table2.json").exists():
+        made = plain(short(json.loads((folder / "table2.json").read_text(encoding="utf-8"))))
+        atomic_write(OUT / "table2.json", (json.dumps(made) + "\n").encode())
+        words = (folder / "table2.md").read_text(encoding="utf-8").strip().rpartition("\n\n")[2]
+        atomic_write(OUT / "table2-settings.txt", (words + "\n").encode())
     if ship:
         shutil.copyfile(folder / f"{ship}.safetensors", SHIPPED)
     failures = [folder / f"{name}-official.npz" for name in (ship, *NETWORKS)]
