@@ -30,6 +30,7 @@ from sightline.files import atomic_write
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.viewpoint import ViewNet
 from sightline.models.viewnet import SHIPPED
+from sightline.plain import plain
 from sightline.stats import Interval
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,9 +99,9 @@ def table_2(results: Mapping[str, Any], settings: str, net: Mapping[str, Any] | 
         "views: its pictures are photos of PASCAL VOC 2012 val with people, clutter and objects of all sizes, and "
         "its models learned from some thousands of photos; ours are generated views with one to three models, "
         "which the camera faces, and far fewer objects to learn from. Azimuths are spread evenly over generated "
-        "views, so that the commonest view helps little; in PASCAL3D+ it is right for 74 % of all trains. Each model "
-        "was taught once, and so few objects of a class were looked for that classes and neighbouring rows differ by "
-        "chance. The part models learned from the sizes above; the network learned from far more views (below)."
+        "views, so that the commonest view helps little; in PASCAL3D+ it is right for 74 % of all trains. Each "
+        "model was taught once, and so few objects of a class were looked for that classes and neighbouring rows "
+        "differ by chance. The part models learned from the sizes above, the network from far more views (below)."
     )
     yield ""
     yield "By class, AP / AVP:"
@@ -404,13 +405,11 @@ def take(folder: Path, ship: str, note: str) -> None:
                 atomic_write(OUT / f"network-{file}", (json.dumps(made, ensure_ascii=False) + "\n").encode())
         if (folder / f"{name}.csv").exists():
             shutil.copyfile(folder / f"{name}.csv", OUT / f"network-{name}.csv")
-    for file in ("table2.json", "table2.md"):
-        if (folder / file).exists():
-            kept = OUT / ("table2.json" if file == "table2.json" else "table2-settings.txt")
-            text = (folder / file).read_text(encoding="utf-8")
-            if file == "table2.md":
-                text = text.strip().rpartition("\n\n")[2] + "\n"
-            atomic_write(kept, text.encode())
+    if (folder / "table2.json").exists():
+        made = plain(short(json.loads((folder / "table2.json").read_text(encoding="utf-8"))))
+        atomic_write(OUT / "table2.json", (json.dumps(made) + "\n").encode())
+        words = (folder / "table2.md").read_text(encoding="utf-8").strip().rpartition("\n\n")[2]
+        atomic_write(OUT / "table2-settings.txt", (words + "\n").encode())
     if ship:
         shutil.copyfile(folder / f"{ship}.safetensors", SHIPPED)
     failures = [folder / f"{name}-official.npz" for name in (ship, *NETWORKS)]
