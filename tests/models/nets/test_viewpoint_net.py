@@ -121,7 +121,8 @@ def test_what_ships_is_small(size: str, most: float) -> None:
         ({"widths": (8, 8, 8)}, "four stages"),
         ({"neck": 12}, "widths in eighths"),
         ({"classes": ()}, "has classes"),
-        ({"bins": 0}, "at least one"),
+        ({"bins": -1}, "at least one"),
+        ({"hidden": 0}, "at least one"),
     ],
 )
 def test_shapes_that_cannot_be(changes: dict[str, object], words: str) -> None:

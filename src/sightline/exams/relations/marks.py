@@ -419,11 +419,20 @@ def answer_words(aspect: str, codes: NDArray[Any]) -> list[str | None]:
 
 
 def confidences(judgements: Judgements, aspect: str, rows: NDArray[np.intp]) -> list[float | None]:
-    """How sure a model is of its labels of one aspect, row by row; None where it does not say, or row is −1."""
+    """How sure a model is of its labels of one aspect, row by row; None where it does not say, or row is −1.
+
+    >>> said = Judgements(np.zeros(1), np.zeros(1), confidence={"depth": np.array([0.75])})
+    >>> confidences(said, "depth", np.array([0, -1]))
+    [0.75, None]
+    >>> none = Judgements(np.zeros(0), np.zeros(0), confidence={"depth": np.zeros(0)})  # nothing was found
+    >>> confidences(none, "depth", np.array([-1]))
+    [None]
+    """
     given = judgements.confidence.get(aspect)
     if given is None:
         return [None] * len(rows)
-    chosen = np.where(rows >= 0, given[rows], np.nan)
+    chosen = np.full(len(rows), np.nan)
+    chosen[rows >= 0] = given[rows[rows >= 0]]
     return [None if sure != sure else sure for sure in chosen.round(4).tolist()]
 
 
