@@ -101,6 +101,7 @@ def test_a_person_settles(typed: str, said: str | None) -> None:
         ([row("other", "0", "yes")], "no question stands in both files"),
         ([row("s0", "0", "maybe")], "row 1, answer: not an answer"),
         ([{"answer": "yes"}], "row 1: not a line of answers"),
+        ([row("s0", "0", "yes") | {"labels": 0.5}], "row 1, labels: not labels .*expected a list, found 0.5"),
         ([row("s0", "0", "yes"), row("s0", "0", "no")], "row 2, answer: answered otherwise"),
         ([], "no question stands in both files"),
     ],

@@ -203,8 +203,11 @@ def _answers(path: Path) -> dict[Key, dict[str, Any]]:
         if word not in ANSWERS:
             expected = ", ".join(ANSWERS)
             raise DataError("not an answer", file=path, row=number, field="answer", expected=expected, found=word)
+        labels = row.get("labels") or []
+        if not isinstance(labels, list):
+            raise DataError("not labels", file=path, row=number, field="labels", expected="a list", found=labels)
         before = labelled.setdefault((row["scene_id"], _spelt(row.get("seed")), _spelt(row.get("stream"))), [])
-        row[_LABELLED] = before[: len(row.get("labels") or [])]
+        row[_LABELLED] = before[: len(labels)]
         if _labels(row):
             before[len(row[_LABELLED]) :] = [_spelt(row["question"])]
         if answers.setdefault(_key(row), row)["answer"] != word:
