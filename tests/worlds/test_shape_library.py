@@ -168,3 +168,9 @@ def test_a_name_cannot_lead_out_of_the_folder(library: Path) -> None:
     (library / INDEX).write_text(json.dumps(index))
     with pytest.raises(DataError, match="no name for a shape"):
         read_library(library)
+
+
+def test_a_library_of_nothing_names_what_was_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="models: there is no model to write"):
+        write_library(tmp_path / "library", [], overwrite=False, read=tmp_path / "models")
+    assert not (tmp_path / "library").exists()

@@ -91,7 +91,7 @@ def _import_shapes(models: ShapeSource, source: Path, to: Path, *, overwrite: bo
     from sightline.worlds.shapes.library import write_library
 
     left_out: list[DataError] = []
-    shapes = write_library(to, models.read(source, left_out.append), overwrite=overwrite)
+    shapes = write_library(to, models.read(source, left_out.append), overwrite=overwrite, read=source)
     by_category: dict[str, list[LibraryShape]] = {}
     for shape in shapes:
         by_category.setdefault(shape.category, []).append(shape)

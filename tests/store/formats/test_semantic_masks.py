@@ -79,6 +79,7 @@ def test_palettes_lists_and_splits(tmp_path: Path) -> None:
         (CONFIG + "stuff: [sky]", PIXELS, "stuff: not a list of classes"),
         (CONFIG, np.zeros((3, 3, 3), dtype=np.uint8), "one.png: not a mask .*found '?RGB"),
         ("classes: {3: car}", PIXELS, "no YAML file of semantic masks"),
+        ('classes: {3: car}\ntrain: {masks: "a\\0b"}', PIXELS, "train, masks: not a path"),
     ],
 )
 def test_bad_masks_are_refused(tmp_path: Path, config: str, pixels: np.ndarray, said: str) -> None:

@@ -49,13 +49,19 @@ class LibraryShape:
     closed: bool
 
 
-def write_library(path: str | Path, solids: Iterable[tuple[Solid, str]], *, overwrite: bool) -> list[LibraryShape]:
+def write_library(
+    path: str | Path, solids: Iterable[tuple[Solid, str]], *, overwrite: bool, read: str | Path | None = None
+) -> list[LibraryShape]:
     """Write a library, whole or not at all.
 
     Args:
         path: The folder.
         solids: In medium size, named ``category/model``, with the file each came from.
         overwrite: Replace a library that is there.
+        read: Where the solids were read, to name it where there is none.
+
+    Raises:
+        DataError: There is no solid, or a name does not fit or stands twice.
     """
     listed: dict[str, LibraryShape] = {}
     with staged_folder(path, owned=_owned(Path(path)), marker=INDEX, overwrite=overwrite) as stage:
@@ -70,7 +76,7 @@ def write_library(path: str | Path, solids: Iterable[tuple[Solid, str]], *, over
             (stage / category).mkdir(exist_ok=True)
             save_solids(stage / f"{name}.npz", [solid])
         if not listed:
-            raise DataError("there is no model to write", file=path, expected="at least one")
+            raise DataError("there is no model to write", file=read or path, expected="at least one")
         index = {"format": FORMAT, "version": VERSION, "shapes": [asdict(shape) for shape in listed.values()]}
         (stage / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     return list(listed.values())
