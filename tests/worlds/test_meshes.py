@@ -332,6 +332,7 @@ def test_the_front_comes_to_minus_y(tmp_path) -> None:
     ("options", "says"),
     [
         ({"rotate": (1.0, 2.0)}, "rotated by three angles"),  # two angles
+        ({"rotate": "upright"}, "rotated by three angles"),  # a word
         ({"rotate": np.diag((1.0, 1.0, -1.0))}, "rotated by three angles"),  # a mirror
         ({"rotate": np.eye(3) * 2}, "rotated by three angles"),  # it grows
         ({"slots": {"glas": Slot("glas")}}, "no part 'glas'"),  # no such part

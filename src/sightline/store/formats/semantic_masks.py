@@ -119,7 +119,7 @@ def _places(file: Path, content: Mapping[str, object], key: str) -> dict[str, Pa
         if isinstance(value, dict) and "masks" in value and isinstance(value.get(key), str)
     }
     for split, place in said.items():
-        if "\0" in place:
+        if not place.isprintable():  # null bytes and halves of characters among them
             raise DataError("not a path", file=file, field=f"{split}, {key}", found=place)
     return {SPLIT_WORDS.get(split, split): (file.parent / place).resolve() for split, place in said.items()}
 

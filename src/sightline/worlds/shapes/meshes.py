@@ -158,7 +158,10 @@ def _chosen(slots: tuple[Slot, ...], own: Mapping[str, Slot]) -> tuple[Slot, ...
 
 def _matrix(rotate: Any) -> Floats:
     """A rotation from degrees about x, y and z, or from itself."""
-    given = np.asarray(rotate, np.float64)
+    try:
+        given = np.asarray(rotate, np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
     if given.shape == (3,):
         x, y, z = np.radians(given)
         about_x = np.array([(1, 0, 0), (0, math.cos(x), -math.sin(x)), (0, math.sin(x), math.cos(x))])

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import numpy as np
 
 from sightline.documents import read_yaml
-from sightline.errors import DataError
+from sightline.errors import ConfigError, DataError
 from sightline.matlab import is_mat, read_mat
 from sightline.typed import OneOf, Value
 from sightline.worlds.shapes.furniture import is_catalogue, read_catalogue
@@ -99,7 +99,11 @@ def _meshes(path: Path, _: Skipped) -> Iterator[tuple[Solid, str]]:
         note = notes.pop(key, MeshNote(file.stem if alone else file.parent.name, "1" if alone else file.stem))
         name = f"{plain_name(note.category)}/{plain_name(note.model or file.stem)}"
         options = {"up": note.up, "front": note.front, "rotate": note.rotate, "landmarks": note.landmarks}
-        yield to_diagonal(load_mesh(file, name=name, **options)), key
+        try:
+            solid = load_mesh(file, name=name, **options)
+        except ConfigError as problem:
+            raise DataError(str(problem), file=root, field=key) from problem
+        yield to_diagonal(solid), key
     if notes and path.is_dir():
         raise DataError("no such mesh", file=root, expected="names of mesh files", found=next(iter(notes)))
 
