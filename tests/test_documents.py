@@ -193,3 +193,13 @@ def test_what_is_no_file_is_refused_at_once(reader, tmp_path: Path) -> None:  # 
     for path, problem in places.items():
         with pytest.raises(DataError, match=problem):
             reader(path)
+
+
+@pytest.mark.parametrize("text", ['a: ["\\ud800"]', '"\\U0000DFFF": 1'])
+def test_yaml_with_half_a_character_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match="half a character"):
+        parse_yaml(text, "f.yaml")
+
+
+def test_yaml_may_show_how_half_a_character_is_written() -> None:
+    assert parse_yaml("a: '\\ud800'", "f.yaml") == {"a": "\\ud800"}

@@ -34,6 +34,7 @@ _DIGITS: Final = bytes.maketrans(b"0123456789E", b"0000000000e")
 _NOT_BACKSLASH: Final = re.compile(rb"[^\\]")
 _ESCAPE: Final = re.compile(rb"\\.", re.DOTALL)
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_YAML_SURROGATE: Final = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
 
 
 class _UnreadableError(ValueError):
@@ -129,11 +130,16 @@ def parse_yaml(data: bytes | str, file: str | Path) -> Any:
         text = data if isinstance(data, str) else data.decode()
         if len(text) > _LARGEST_YAML:
             raise _UnreadableError(f"longer than {_LARGEST_YAML:,} characters")
-        return yaml.load(text, _loader())  # noqa: S506 - a SafeLoader with limits
+        value = yaml.load(text, _loader())  # noqa: S506 - a SafeLoader with limits
+        if _YAML_SURROGATE.search(text):
+            _encode_texts(value)
+        return value
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise DataError(f"not YAML: {problem}", file=file, row=None if mark is None else mark.line + 1) from None
+    except UnicodeEncodeError:
+        raise DataError("not YAML: text with half a character (a lone surrogate)", file=file) from None
     except UnicodeDecodeError as error:
         raise DataError(f"not YAML: not UTF-8 at byte {error.start}", file=file) from None
     except _UnreadableError as error:
@@ -148,6 +154,19 @@ def parse_yaml(data: bytes | str, file: str | Path) -> Any:
         ArithmeticError,
     ) as error:  # a tag that does not fit
         raise DataError(f"not YAML: a value is not what its tag says ({error})", file=file) from None
+
+
+def _encode_texts(value: Any) -> None:
+    """Encode every text of plain values; UnicodeEncodeError where half a character stands in one."""
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            _encode_texts(key)
+            _encode_texts(entry)
+    elif isinstance(value, list | tuple | set):
+        for entry in value:
+            _encode_texts(entry)
 
 
 def _object(value: Any, file: Path, row: int | None) -> dict[str, Any]:
