@@ -92,10 +92,10 @@ def draw(args: argparse.Namespace, device: str) -> None:
         return
     cues = None
     if args.depth is not None:
-        from sightline.models.adapters.depth_maps import OnnxDepth
+        from sightline.models.adapters.depth_maps import onnx_depth_network
         from sightline.models.relations.objects import DepthCues
 
-        cues = DepthCues(OnnxDepth(args.depth))
+        cues = DepthCues(onnx_depth_network(args.depth))
     worlds = [load_world(name) for name in args.worlds.split(",")]
     if args.toy:
         worlds = [replace(world, resolution=(96, 64)) for world in worlds]
