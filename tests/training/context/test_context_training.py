@@ -26,7 +26,7 @@ from sightline.training.context.evaluation import (
     pixel_figures,
 )
 from sightline.training.context.plan import ClassifierPlan, SegmenterPlan
-from sightline.training.context.task import ClassifierTask, EditedSource, SegmenterTask, mirrored
+from sightline.training.context.task import ClassifierTask, EditedSource, SegmenterTask, evened, mirrored
 from sightline.training.fit import fit
 
 from coloured_scenes import GREY, coloured_scenes  # isort: skip
@@ -109,6 +109,30 @@ def test_loss_of_a_classifier_is_that_of_its_labels() -> None:
     alone = ClassifierTask(replace(task.plan, edited=False), source)
     alone.net = recorder  # type: ignore[assignment]
     assert float(alone.loss(source.numbers(0), 0)[1]["bce"].detach()) == pytest.approx(each[:3].mean(), rel=1e-5)
+
+
+def test_batches_with_edit_sets_have_few_sizes() -> None:
+    scenes = coloured_scenes(40)
+    source = EditedSource(scenes, batch=8, seed=0)
+    task = ClassifierTask(replace(SMALL, batch=8, removal="const", share=1.0), source)
+    task.net = recorder = _Recorder(3, pixels=False)  # type: ignore[assignment]
+    sizes, counts = set(), set()
+    for step in range(10):
+        task.loss(source.numbers(step), step)
+        sizes.add(len(recorder.shown))
+        counts.add(task.counts(step)["images"])
+    assert len(sizes) < len(counts)
+    assert all(size % 2 == 0 for size in sizes)
+
+
+@given(st.integers(1, 300), st.integers(1, 32))
+def test_pictures_of_a_batch_are_repeated_evenly(count: int, multiple: int) -> None:
+    shown = evened(count, multiple, torch.device("cpu"))
+    assert len(shown) % multiple == 0
+    assert len(shown) - count < multiple
+    assert torch.equal(shown[:count], torch.arange(count))
+    times = torch.bincount(shown, minlength=count)
+    assert int(times.max() - times.min()) <= 1
 
 
 def test_cooccurring_scenes_alone() -> None:

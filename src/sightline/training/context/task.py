@@ -102,7 +102,8 @@ class ClassifierTask:
         flipped = torch.rand(len(rows), device=rows.device) < 0.5 * plan.flips
         owner, edits = self._edits(rows)
         pictures = torch.cat([scenes.images[rows], scenes.edits[edits]])
-        logits = self.net(mirrored(pictures, torch.cat([flipped, flipped[owner]]))).float()
+        shown = evened(len(pictures), max(1, plan.batch // 4), rows.device)
+        logits = self.net(mirrored(pictures, torch.cat([flipped, flipped[owner]]))[shown])[: len(pictures)].float()
         own, theirs = logits[: len(rows)], logits[len(rows) :]
         labels = scenes.labels[rows]
         dropped = removed_labels(labels[owner], scenes.gone[edits])
@@ -119,8 +120,8 @@ class ClassifierTask:
     def counts(self, step: int) -> dict[str, int]:
         """Scenes and pictures of a step."""
         plan, edits = self.plan, self.source.edits[self.source.numbers(step)]
-        shown = {"none": 0, "rand": int((edits > 0).sum()), "const": int(edits[: plan.edit_sets()].sum())}
-        return {"scenes": plan.batch, "images": plan.batch + shown[plan.removal]}
+        extra = {"none": 0, "rand": int((edits > 0).sum()), "const": int(edits[: plan.edit_sets()].sum())}
+        return {"scenes": plan.batch, "images": plan.batch + extra[plan.removal]}
 
     def dump(self, weights: Mapping[str, Tensor], facts: Mapping[str, Any]) -> bytes:
         """The network's file."""
@@ -214,6 +215,18 @@ class SegmenterTask:
         return drawn_edits(
             removal_weights(strategy, table, scenes.gone, scenes.areas[rows], self.losses.mean), table
         )
+
+
+def evened(count: int, multiple: int, device: torch.device) -> Tensor:
+    """Numbers of the pictures of a batch, then of some once more, evenly spread, up to a multiple.
+
+    Edit sets make batches of every size, and a card prepares its convolutions anew for each size it meets.
+    Batch normalisation sees the repeated pictures twice; their outputs are dropped.
+    """
+    more = -count % multiple
+    return torch.cat(
+        [torch.arange(count, device=device), torch.arange(more, device=device) * count // max(1, more)]
+    )
 
 
 def mirrored(pictures: Tensor, flipped: Tensor) -> Tensor:
