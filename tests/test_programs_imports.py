@@ -1,4 +1,4 @@
-"""Names that programs outside the package import from it exist: most do so inside functions, where nothing else looks."""
+"""Names that programs outside the package import from it exist: most import inside functions."""
 
 from __future__ import annotations
 
