@@ -6,6 +6,7 @@ notes in their place and has the same `usage`. Of any other model the time of th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +20,8 @@ from sightline.text import counted
 
 LONG: Final = 60.0
 """Seconds that are left to go, from which on a run is announced as a long one."""
+MEASURED: Final = 2.0
+"""Seconds of asking that the time of an item is measured over."""
 REHEARSED: Final = 5
 """Items whose prompts are made to estimate those of all."""
 REPLY_SECONDS: Final = 1.0
@@ -142,26 +145,46 @@ def forecast(each: Workload, items: int, at_once: int, variants: int, budget: Bu
     return said
 
 
-def announce_rest(
-    announce: Callable[[str], None], model: Any, left: int, seconds: float, asked: int, used: Mapping[str, float]
-) -> None:
-    """Say how long the rest takes and what it uses, by what the first items took, where that is long.
+class RestForecast:
+    """Says once how long the rest of a run takes and what it uses, where that is long.
+
+    The first items, as many as are asked at once, are not timed: with them the model loads and compiles.
 
     Args:
-        announce: Says it.
-        model: The model.
-        left: Items to go.
-        seconds: What an item takes.
-        asked: Items that were asked.
-        used: What the model had used before them.
+        announce: Says it; None says nothing.
+        model: The model; what it has used so far is left out.
+        at_once: Items that are asked at once.
     """
-    if left * seconds < LONG:
-        return
-    usage = {key: value - used.get(key, 0) for key, value in usage_of(model).items()}
-    each = Workload.of(usage, asked)
-    more = each.words(left, most=False) if each.requests else []
-    about = ", ".join([duration(left * seconds), *more])
-    announce(f"{counted(left, 'item')} to go, about {about} by the first {asked}; --budget bounds it")
+
+    def __init__(self, announce: Callable[[str], None] | None, model: Any, at_once: int) -> None:
+        self.announce, self.model, self.at_once = announce, model, at_once
+        self._before = usage_of(model) if announce is not None else {}
+        self._begun = 0.0
+
+    def after(self, asked: int, left: int) -> None:
+        """Call it after every item.
+
+        Args:
+            asked: Items that were asked.
+            left: Items to go.
+        """
+        if self.announce is None or asked < self.at_once:
+            return
+        now = time.monotonic()
+        if asked == self.at_once:
+            self._begun = now
+        elif now - self._begun >= MEASURED:
+            seconds = left * (now - self._begun) / (asked - self.at_once)
+            if seconds >= LONG:
+                self.announce(self._sentence(asked, left, seconds))
+            self.announce = None
+
+    def _sentence(self, asked: int, left: int, seconds: float) -> str:
+        used = {key: value - self._before.get(key, 0) for key, value in usage_of(self.model).items()}
+        each = Workload.of(used, asked)
+        about = ", ".join([duration(seconds), *(each.words(left, most=False) if each.requests else [])])
+        bound = "; --budget bounds it" if each.requests else ""
+        return f"{counted(left, 'item')} to go, about {about}, judging by the first {asked}{bound}"
 
 
 class Pace:

@@ -6,7 +6,6 @@ judgement each. `run_exam` walks through the items and writes each one's records
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,7 +18,7 @@ from typing import Any
 from sightline.errors import ConfigError, DataError, ModelError, PictureError
 from sightline.exams.base import Candidate, Exam, Item, given_options
 from sightline.exams.budget import Budget, BudgetError
-from sightline.exams.estimates import Pace, announce_rest, forecast, rehearse, usage_of
+from sightline.exams.estimates import Pace, RestForecast, forecast, rehearse, usage_of
 from sightline.exams.hooks import call_hook, facts_of_model, model_call
 from sightline.exams.run import VARIATION, Asking, ItemRecords, Run, RunIdentity
 from sightline.exams.run_schema import SAMPLES
@@ -235,7 +234,7 @@ def _ask_all(
         run.note(broken={})
     run.manifest.pop("budget", None)
     left = [item for item in due if item.id not in run.done]
-    done, start, used = len(due) - len(left), time.monotonic(), usage_of(ask.model)
+    done, rest = len(due) - len(left), RestForecast(announce, ask.model, ask.at_once)
     if progress is not None and done:
         progress(done, len(due))
     try:
@@ -244,9 +243,7 @@ def _ask_all(
                 run.note_broken(item.id, str(answer))
             else:
                 run.append(item.id, item.scene_id, item.cluster_id, answer)
-            if announce is not None and number == ask.at_once:
-                seconds = (time.monotonic() - start) / number
-                announce_rest(announce, ask.model, len(left) - number, seconds, number, used)
+            rest.after(number, len(left) - number)
             if progress is not None:
                 progress(done + number, len(due))
     except BudgetError as spent:

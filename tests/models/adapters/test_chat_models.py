@@ -336,22 +336,26 @@ def test_every_try_counts_towards_a_budget(server: ChatServer, asked: Any) -> No
 
 
 def test_a_long_run_says_what_it_will_take(
-    server: ChatServer, scenes: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sightline.exams import estimates
 
+    scenes = generate("geospa/train", tmp_path / "d", scenes=3, seed=5, size=(48, 32), depth=None)
     said: list[str] = []
     run("openai:m,backoff=0,concurrency=4", scenes, tmp_path / "short", announce=said.append)
     assert not said  # half a minute is not long
     monkeypatch.setattr(estimates, "LONG", 0.0)
+    monkeypatch.setattr(estimates, "MEASURED", 0.0)
     spec = f"openai:m{FAST},cache=false,price_in=10,price_out=100"
     done = run(spec, scenes, tmp_path / "long", announce=said.append)
-    first, second = (2 * len(item.pairs) for item in RelationsExam().settled(scenes).items(scenes))
+    each = [2 * len(item.pairs) for item in RelationsExam().settled(scenes).items(scenes)]
     before, sentence = said
-    assert before.startswith(f"2 items; about {first + second} requests, ")  # before anybody is asked
-    assert f"at most {rounded((first + second) * 64)} written, a cost of at most" in before
+    assert before.startswith(f"3 items; about {sum(each)} requests, ")  # before anybody is asked
+    assert f"at most {rounded(sum(each) * 64)} written, a cost of at most" in before
     assert sentence.startswith("1 item to go, about 0 min, ")
-    assert f"{first} requests, {rounded(100 * first)} tokens read, {3 * first} written" in sentence
+    mean = sum(each[:2]) / 2
+    assert f"{round(mean)} requests, {rounded(100 * mean)} tokens read, {rounded(3 * mean)} written" in sentence
+    assert sentence.endswith("judging by the first 2; --budget bounds it")
     usage = done.manifest["usage"]
     assert usage["cost"] == pytest.approx((usage["tokens_in"] * 10 + usage["tokens_out"] * 100) / 1e6, abs=1e-3)
     assert (
