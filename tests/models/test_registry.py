@@ -68,7 +68,7 @@ def test_options(spec: str, told: dict[str, float]) -> None:
     ("spec", "error", "says"),
     [
         ("botom_edge", ModelError, "unknown model 'botom_edge', did you mean 'bottom_edge'?"),  # misspelt
-        ("zzz", ModelError, "unknown model 'zzz'; known are random, majority"),  # nothing near
+        ("zzz", ModelError, "unknown model 'zzz'; `sightline models` lists the names"),  # nothing near
         ("zzz", ModelError, "predictions.csv or a checkpoint, weights.safetensors"),  # what is no name
         ("size:margn=1", ConfigError, "size has no option 'margn', did you mean 'margin'?"),  # misspelt option
         ("majority:x=1", ConfigError, "majority has no option 'x'; its options: none"),  # no options at all

@@ -186,8 +186,8 @@ def _unknown(spec: str, known: Mapping[str, ModelEntry]) -> ModelError:
         return ModelError(f"unknown model {without_secrets(spec)!r}, did you mean {without_secrets(spelling)!r}?")
     near = did_you_mean(name, known) or ";"
     return ModelError(
-        f"unknown model {name!r}{near} known are {', '.join(known)}, or give file.py:object, hf:PATH-OR-ID, "
-        "onnx:FILE, openai:MODEL, predictions.csv or a checkpoint, weights.safetensors"
+        f"unknown model {name!r}{near} `sightline models` lists the names; others are file.py:object, "
+        "hf:PATH-OR-ID, onnx:FILE, openai:MODEL, predictions.csv or a checkpoint, weights.safetensors"
     )
 
 
