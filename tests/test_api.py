@@ -308,3 +308,21 @@ for models, limit in ((["size_prior"], 1), ([], 1)):
 
 def test_where_the_data_of_runs_lies(results: Results, data: sl.Dataset) -> None:
     assert data_path([result.run for result in results]).resolve() == data.path.resolve()
+
+
+def test_a_run_whose_data_is_gone_is_named(results: Results, data: sl.Dataset, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder, result in zip(folders, results, strict=False):
+        shutil.copytree(result.run.folder, folder)
+    manifest = json.loads((folders[1] / "manifest.json").read_text())
+    manifest["identity"]["data_fingerprint"] = "0" * 12
+    (folders[1] / "manifest.json").write_text(
+        json.dumps(manifest | {"data": "gone", "data_absolute": f"{tmp_path}/gone"})
+    )
+    with pytest.raises(sl.ConfigError, match=f"{folders[1]} was made on gone, which is not there: give --data"):
+        sl.report(folders)
+    known = data.fingerprint[:12]
+    with pytest.raises(
+        sl.ConfigError, match=f"b was made on gone, .*; .* is other data .fingerprint {known}, expected 0000"
+    ):
+        sl.report(folders, data=data)

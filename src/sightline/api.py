@@ -600,8 +600,13 @@ def _data_of(runs: Sequence[Run], data: Dataset | str | Path | None) -> Callable
     return opened
 
 
-def data_path(runs: Sequence[Run]) -> Path:
-    """The dataset the runs were made on; ConfigError where they name several or it is gone."""
+def data_path(runs: Sequence[Run], other: Dataset | None = None) -> Path:
+    """The dataset the runs were made on; ConfigError where they name several or it is gone.
+
+    Args:
+        runs: The runs.
+        other: What was given and is not it: the error says so.
+    """
     named = {run.manifest["identity"]["data_fingerprint"]: run.data for run in runs}
     if len(named) != 1:
         raise ConfigError(
@@ -609,7 +614,12 @@ def data_path(runs: Sequence[Run]) -> Path:
         )
     (path,) = named.values()
     if path is None or not path.exists():
-        raise ConfigError(f"the runs were made on {path}, which is not there: give --data")
+        gone = f"{runs[0].folder} was made on {path}, which is not there"
+        if other is None:
+            raise ConfigError(f"{gone}: give --data")
+        (made_on,) = named
+        marks = f"fingerprint {other.fingerprint[:12]}, expected {made_on[:12]}"
+        raise ConfigError(f"{gone}; {other.path} is other data ({marks})")
     return path
 
 
@@ -742,7 +752,7 @@ def _data_opener(runs: Sequence[Run], data: Dataset | str | Path | None) -> Call
         of_these = some[0].manifest["identity"]["data_fingerprint"]
         if data is not None and (given().fingerprint == of_these or given().fingerprint not in made_on):
             return given()
-        path = data_path(some)
+        path = data_path(some, given() if data is not None else None)
         if path not in stored:
             stored[path] = exam_of_run(some[0]).open(path)
         return stored[path]
