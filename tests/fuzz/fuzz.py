@@ -108,7 +108,7 @@ def attempt(area: str, seed: int, number: int, whole: Path, work: Path) -> Outco
         problem = f"took {grown:.0f} MB"
     if problem:
         return Outcome(number, problem, what, f"exit code {code}\n{out[-2000:]}{err[-3000:]}")
-    return Outcome(number, "refused" if code else "accepted")
+    return Outcome(number, "refused" if code else "accepted", what, err)
 
 
 def _peak() -> float:
