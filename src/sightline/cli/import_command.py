@@ -133,5 +133,5 @@ def _without_photo(data: Dataset, images: Path | None) -> list[str]:
     bare, total = data.pictureless
     if not bare:
         return []
-    how = "some are not there" if images else "--images FOLDER takes them along"
+    how = f"theirs are not in {images}" if images else "--images FOLDER takes them along"
     return [f"{bare:,} of {counted(total, 'image')} came without a photo: {how}"]

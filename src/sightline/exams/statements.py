@@ -92,7 +92,7 @@ class StatementsExam(Exam[StatementsItem]):
     def entrants(self, models: Sequence[object], data: Dataset, *, baselines: bool) -> Entrants:
         """The models and the blind rules; a note says how many images have no photo."""
         bare, total = data.pictureless
-        said = f"{bare:,} of {counted(total, 'image')} have no photo: who looks cannot answer there"
+        said = f"{bare:,} of {counted(total, 'image')} have no photo: a model that looks cannot answer there"
         note = (f"{said} (sightline import takes photos along with --images)",) if bare else ()
         return Entrants(tuple(models), self.baselines if baselines else {}, note)
 

@@ -144,7 +144,7 @@ class ViewpointExam(Exam[ViewpointItem]):
                 models = (str(self.detections),)
         bare, total = data.pictureless
         if bare and models:
-            notes += (f"{bare:,} of {total:,} images have no photo: who looks cannot answer there",)
+            notes += (f"{bare:,} of {total:,} images have no photo: a model that looks cannot answer there",)
         return Entrants(tuple(models), priors, notes)
 
     def spec(self, model: Any, data: Dataset) -> ViewpointSpec:  # noqa: ARG002 - a hook

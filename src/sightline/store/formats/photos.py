@@ -102,7 +102,9 @@ def find_photos(folder: str | Path) -> dict[str, str]:
         if _is_photo(file) and file.is_file()
     }
     if not found:
-        raise DataError("folder has no photos", file=folder, expected="<image id>.jpg")
+        raise DataError(
+            "folder has no photos", file=folder, expected="<image id>.jpg, directly or in direct subfolders"
+        )
     return found
 
 
