@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import typer.main
 from PIL import Image
 
 import sightline as sl
@@ -223,3 +224,34 @@ def test_images_of_an_import_follow_no_link_out(tmp_path: Path, cli: Cli) -> Non
     (tmp_path / "photos" / "a.png").unlink()
     photo(tmp_path / "photos" / "a.png")
     assert cli("import", tmp_path / "c.json", "--images", tmp_path / "moved", "--out", tmp_path / "e").code == 0
+
+
+def test_a_folder_whose_photos_are_links_is_described_where_that_is_allowed(tmp_path: Path, cli: Cli) -> None:
+    photo(tmp_path / "secret" / "7.png")
+    (tmp_path / "coco").mkdir()
+    (tmp_path / "coco" / "7.png").symlink_to("../secret/7.png")
+    image = {"id": 7, "file_name": "7.png", "width": 8, "height": 6}
+    content = {"images": [image], "annotations": [], "categories": [{"id": 1, "name": "cup"}]}
+    (tmp_path / "coco" / "instances.json").write_text(json.dumps(content))
+    refused = cli("stats", tmp_path / "coco")
+    assert refused.code == 2
+    assert "--allow-outside follows links" in " ".join(refused.err.split())
+    assert cli("stats", tmp_path / "coco", "--allow-outside", "--json").json["contents"]["pictures"] == 1
+
+
+def test_every_command_that_opens_data_can_be_allowed_to_leave_its_folder() -> None:
+    from sightline.cli import app
+
+    def commands(group: Any, name: str = "") -> Iterator[tuple[str, set[str]]]:
+        for word, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from commands(command, f"{name}{word} ")
+            else:
+                yield name + word, {parameter.name for parameter in command.params}
+
+    stuck = {
+        name
+        for name, parameters in commands(typer.main.get_command(app))
+        if "data" in parameters and "allow_outside" not in parameters
+    }
+    assert stuck == {"train", "demo"}  # one learns from data of one's own, the other brings it along

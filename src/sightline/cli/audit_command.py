@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import DataPath, Json, number, out, print_json, table
+from sightline.cli.console import AllowOutside, DataPath, Json, number, out, print_json, table
 from sightline.errors import DataError
 from sightline.plain import plain
 
@@ -16,13 +16,14 @@ def command(
     split: Annotated[str | None, typer.Option(help="Split to audit; by default test.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the class prior, by scene.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and resampling.")] = 0,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Guess every clear depth order from boxes or class names alone, without a picture."""
     from sightline.exams.relations import RelationsExam, audit
     from sightline.store import open_dataset
 
-    opened = open_dataset(data)
+    opened = open_dataset(data, allow_outside=allow_outside)
     exam = RelationsExam(split=split)
     audited = audit(exam.tables(opened), folds=folds, seed=seed)
     chosen = exam.settled(opened).split

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import Json, out, print_json
+from sightline.cli.console import AllowOutside, Json, out, outside_allowed, print_json
 
 
 def command(
@@ -19,6 +19,7 @@ def command(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print tables in GitHub's Markdown, as for a pull request.")
     ] = False,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Rank all models of all exams: ranges of ranks, pairs told apart; one page that needs no network."""
@@ -27,7 +28,8 @@ def command(
 
     if markdown and json:
         raise ConfigError("--markdown and --json exclude each other")
-    made = board(runs, to, data, resamples=resamples, seed=seed)
+    with outside_allowed(allow_outside):
+        made = board(runs, to, data, resamples=resamples, seed=seed)
     if json:
         print_json(made.to_dict())
     elif markdown:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import Json, ProtocolName, out, print_json
+from sightline.cli.console import AllowOutside, Json, ProtocolName, out, outside_allowed, print_json
 
 
 def command(
@@ -17,6 +17,7 @@ def command(
     data: Annotated[Path | None, typer.Option(help="The dataset; only --protocol official needs it.")] = None,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples and sign flips.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of both.")] = 0,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Compare runs on what both were asked: paired intervals, sign-flip tests, detectable difference.
@@ -26,7 +27,8 @@ def command(
     from sightline.api import compare
 
     scoring = {} if protocol == "default" else {"protocol": protocol}
-    comparison = compare(first, second, data, resamples=resamples, seed=seed, **scoring)
+    with outside_allowed(allow_outside):
+        comparison = compare(first, second, data, resamples=resamples, seed=seed, **scoring)
     if json:
         print_json(comparison.to_dict())
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import DataPath, Json, err, number, out, print_json, table
+from sightline.cli.console import AllowOutside, DataPath, Json, err, number, out, print_json, table
 from sightline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def command(
         Path | None,
         typer.Option("--out", help="A page with charts (.html); .json and .md of the same are written beside it."),
     ] = None,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Count images, categories, boxes, relations, viewpoints…; of rated pairs also the raters' agreement."""
@@ -41,7 +42,7 @@ def command(
 
     if to is not None and to.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"the page is a .html file, not {to.name!r}")
-    opened = open_dataset(data)
+    opened = open_dataset(data, allow_outside=allow_outside)
     with opened.faults_told():
         contents = contents_of(opened)
         rated = has_pairs(opened)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import Json, counted, out, print_json, progress
+from sightline.cli.console import AllowOutside, Json, counted, out, outside_allowed, print_json, progress
 
 TRACK_HELP = "Send every figure to tensorboard:FOLDER, wandb:PROJECT or mlflow:URI; may be repeated."
 
@@ -17,6 +17,7 @@ def command(
     to: Annotated[list[str], typer.Option("--to", help=TRACK_HELP)],
     step: Annotated[int, typer.Option(min=0, help="The step they belong to, of a training say.")] = 0,
     data: Annotated[Path | None, typer.Option(help="The dataset; by default where the runs say it was.")] = None,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Send the figures of runs to where experiments are tracked."""
@@ -25,7 +26,7 @@ def command(
 
     trackers = [open_tracker(spec) for spec in to]
     folders = run_folders(runs)
-    with progress("runs", quiet=json) as update:
+    with outside_allowed(allow_outside), progress("runs", quiet=json) as update:
         for done, folder in enumerate(folders, start=1):
             send_results([score(folder, data)], trackers, step)
             if update is not None:

@@ -17,6 +17,7 @@ from sightline.cli.console import (
     interruptible,
     number,
     out,
+    outside_allowed,
     print_json,
     progress,
     table,
@@ -110,29 +111,29 @@ def ask(
 
     if save is not None:
         picture_format(save)  # a suffix nobody can write is refused before anything is asked
-    opened = open_any(data, allow_outside=allow_outside)
-    asked = ask_image(
-        opened,
-        image,
-        train=train,
-        train_split=train_split,
-        corpus=corpus,
-        vocabulary=vocabulary,
-        questions=questions,
-        seed=seed,
-        stream=stream,
-        operator=operator,
-        answers=answers,
-        closed=closed,
-        view=view,
-        assumptions=named_assumptions(assume or [], none=no_assumptions),
-        epsilon=epsilon,
-        min_support=min_support,
-        smoothing=smoothing,
-        on_note=_note,
-    )
-    if save is not None:
-        asked.save(save)
+    with outside_allowed(allow_outside):
+        asked = ask_image(
+            open_any(data),
+            image,
+            train=train,
+            train_split=train_split,
+            corpus=corpus,
+            vocabulary=vocabulary,
+            questions=questions,
+            seed=seed,
+            stream=stream,
+            operator=operator,
+            answers=answers,
+            closed=closed,
+            view=view,
+            assumptions=named_assumptions(assume or [], none=no_assumptions),
+            epsilon=epsilon,
+            min_support=min_support,
+            smoothing=smoothing,
+            on_note=_note,
+        )
+        if save is not None:
+            asked.save(save)
     if json:
         print_json(asked.rows())
         return
@@ -194,7 +195,7 @@ def write(
     from sightline.generation import open_any
 
     opened = open_any(data, allow_outside=allow_outside)
-    learned = opened if train is None else open_any(train)
+    learned = opened if train is None else open_any(train, allow_outside=allow_outside)
     exam = TuringExam(
         train=learned,
         vocabulary=named_vocabulary(vocabulary, learned, _note),
@@ -340,6 +341,7 @@ def vocabulary(
     ] = False,
     closed: Closed = False,
     view: ViewId = None,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """List the ready vocabularies, print one as YAML, make one from a dataset, or count what a dataset tells."""
@@ -356,7 +358,7 @@ def vocabulary(
     from sightline.exams.turing.annotations.annotation import annotate
     from sightline.generation import open_any
 
-    opened = open_any(Path(of))
+    opened = open_any(Path(of), allow_outside=allow_outside)
     fitting = files.named_vocabulary(words, opened, _note)
     if not count and not json:
         return out.print(files.dump_vocabulary(fitting), end="")
@@ -374,6 +376,7 @@ def corpus(
     closed: Closed = False,
     view: ViewId = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a corpus.")] = False,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Lay out annotated images for counting, once; turing ask takes the folder with --corpus."""
@@ -382,7 +385,7 @@ def corpus(
     from sightline.exams.turing.vocabulary.files import named_vocabulary
     from sightline.generation import open_any
 
-    opened = open_any(data)
+    opened = open_any(data, allow_outside=allow_outside)
     words = named_vocabulary(vocabulary, opened, _note)
     columns = annotate(opened, words, split=split, view=view, closed=closed)
     built = Corpus.build(columns, words, to, overwrite=overwrite)
