@@ -17,6 +17,7 @@ import pytest
 
 import sightline as sl
 from sightline.api import data_path, run_folders
+from sightline.exams.budget import Budget
 from sightline.exams.results import ComparisonSet, Results
 from sightline.exams.run import Run
 from sightline.exams.scoring import RunComparison
@@ -308,6 +309,37 @@ for models, limit in ((["size_prior"], 1), ([], 1)):
 
 def test_where_the_data_of_runs_lies(results: Results, data: sl.Dataset) -> None:
     assert data_path([result.run for result in results]).resolve() == data.path.resolve()
+
+
+def test_progress_is_shown_where_it_is_asked_for(
+    data: sl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how: dict[str, Any] = {"baselines": False, "limit": 2}
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal
+    sl.examine(Never(), data, "predicates", out=tmp_path / "quiet", **how)
+    assert capsys.readouterr().err == ""
+    sl.examine(Never(), data, "predicates", out=tmp_path / "shown", show=True, **how)
+    shown = capsys.readouterr()
+    assert "never" in shown.err
+    assert "2/2" in shown.err
+    assert shown.out == ""
+    monkeypatch.delenv("FORCE_COLOR")
+    sl.examine(Never(), data, "predicates", out=tmp_path / "a file", show=True, **how)
+    assert capsys.readouterr().err == ""  # no terminal: nothing to draw a bar on
+
+
+@pytest.mark.parametrize("budget", [3, "3", "3 requests"])
+def test_a_budget_is_written_as_on_the_command_line(budget: int | str) -> None:
+    made = Budget.of(budget)
+    assert made is not None
+    assert (made.limit, made.unit) == (3, "requests")
+    assert Budget.of(made) is made  # what is spent is shared
+    assert Budget.of(None) is None
+
+
+def test_a_budget_that_is_none_is_refused(data: sl.Dataset) -> None:
+    with pytest.raises(sl.ConfigError, match=r"a budget is a number of requests, .* found '0'"):
+        sl.examine(Never(), data, "predicates", budget=0)
 
 
 def test_a_run_whose_data_is_gone_is_named(results: Results, data: sl.Dataset, tmp_path: Path) -> None:

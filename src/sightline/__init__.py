@@ -26,10 +26,13 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.errors import ModelError as ModelError
     from sightline.errors import SightlineError as SightlineError
     from sightline.exams.base import Exam as Exam
+    from sightline.exams.context.exam import ContextExam as ContextExam
     from sightline.exams.predicates.exam import PredicatesExam as PredicatesExam
     from sightline.exams.relations.exam import RelationsExam as RelationsExam
+    from sightline.exams.statements import StatementsExam as StatementsExam
     from sightline.exams.turing.ask import ask as ask
     from sightline.exams.turing.exam import TuringExam as TuringExam
+    from sightline.exams.viewpoint.exam import ViewpointExam as ViewpointExam
     from sightline.generation import generate as generate
     from sightline.generation import open_any
     from sightline.models import candidate as candidate
@@ -47,6 +50,7 @@ if TYPE_CHECKING:  # `x as x` says to a type checker that the name is meant for 
     from sightline.skills import LabelMaps as LabelMaps
     from sightline.skills import Pairs as Pairs
     from sightline.skills import Queries as Queries
+    from sightline.skills import ScoredReply as ScoredReply
     from sightline.skills import Verdicts as Verdicts
     from sightline.skills import ViewAngles as ViewAngles
     from sightline.store import Dataset as Dataset
@@ -58,15 +62,18 @@ _LAZY = {
     "sightline.api": "board compare examine plan report score",
     "sightline.errors": "ConfigError DataError ModelError SightlineError",
     "sightline.exams.base": "Exam",
+    "sightline.exams.context.exam": "ContextExam",
     "sightline.exams.predicates.exam": "PredicatesExam",
     "sightline.exams.relations.exam": "RelationsExam",
+    "sightline.exams.statements": "StatementsExam",
     "sightline.exams.turing.ask": "ask",
     "sightline.exams.turing.exam": "TuringExam",
+    "sightline.exams.viewpoint.exam": "ViewpointExam",
     "sightline.generation": "generate open_any:open",
     "sightline.models": "candidate",
     "sightline.scenes": "Depth Object Occlusion Relation Scene Sighting View",
     "sightline.skills": (
-        "BoxedObjects ClassScores Detections Judgements LabelMaps Pairs Queries Verdicts ViewAngles"
+        "BoxedObjects ClassScores Detections Judgements LabelMaps Pairs Queries ScoredReply Verdicts ViewAngles"
     ),
     "sightline.store": "Dataset write",
 }

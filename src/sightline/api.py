@@ -33,6 +33,7 @@ from sightline.exams.thresholds import check_begin, parse_threshold
 from sightline.exams.variants import KINDS, named_kinds, why_unvaried
 from sightline.generation import open_any
 from sightline.models import candidate, canonical, check_spec, is_blind, note_asked
+from sightline.show.progress import progress_bar
 from sightline.stats.sample_size import POWER, plan_clusters
 from sightline.store import Dataset
 from sightline.text import counted, without_secrets
@@ -59,12 +60,12 @@ def examine(
     baselines: bool = True,
     limit: int | None = None,
     workers: int = 0,
-    show: Shown | None = None,
+    show: Shown | bool = False,
     names: Sequence[str] = (),
     resume: bool = False,
     overwrite: bool = False,
     samples: int = 1,
-    budget: Budget | None = None,
+    budget: Budget | int | str | None = None,
     announce: Callable[[str], None] | None = None,
     vary: Sequence[str] = (),
     fail_under: Sequence[str] = (),
@@ -82,12 +83,12 @@ def examine(
         baselines: Let the blind baselines take the exams too.
         limit: Ask only the first so many items (Turing: images).
         workers: Processes; 0 works in this one.
-        show: Shows progress.
+        show: True for a progress bar a model, on standard error or in a notebook; or what shows it otherwise.
         names: What tables and folders call the models, one name a model in their order.
         resume: Also go on with answers of a model that has changed, or of which that cannot be told.
         overwrite: Ask everything again.
         samples: How often every item is asked, for models that draw their answers.
-        budget: Requests or tokens that all models together may use (`sightline.exams.budget.Budget`).
+        budget: Requests that all models together may use, or words such as "20000 tokens", as on the command line.
         announce: Called with how long a long run will take and what it will use.
         vary: Kinds of variation (`exams.variants.KINDS`, or ``all``) under which the models are asked again.
         fail_under: Figures that the models should reach, as in ``f1.all=0.7`` (`exams.thresholds`): a path that
@@ -97,7 +98,8 @@ def examine(
     folder = _temporary_folder() if out is None else Path(out)
     _check_names(names, chosen)
     how: dict[str, Any] = {"baselines": baselines, "limit": limit, "workers": workers, "show": show}
-    how |= {"resume": resume, "overwrite": overwrite, "samples": samples, "budget": budget, "announce": announce}
+    how |= {"resume": resume, "overwrite": overwrite, "samples": samples, "announce": announce}
+    how["budget"] = Budget.of(budget)
     how["vary"] = named_kinds(vary)
     for text in fail_under:
         parse_threshold(text)  # before anything is read
@@ -226,12 +228,12 @@ def run_models(
     baselines: bool = True,
     limit: int | None = None,
     workers: int = 0,
-    show: Shown | None = None,
+    show: Shown | bool = False,
     names: Sequence[str] = (),
     resume: bool = False,
     overwrite: bool = False,
     samples: int = 1,
-    budget: Budget | None = None,
+    budget: Budget | int | str | None = None,
     announce: Callable[[str], None] | None = None,
     vary: Sequence[str] = (),
     fail_under: Sequence[str] = (),
@@ -243,7 +245,7 @@ def run_models(
     data is opened once, and its items are made once, in each process.
     """
     _check_names(names, models)
-    vary = named_kinds(vary)
+    vary, budget = named_kinds(vary), Budget.of(budget)
     thresholds = [parse_threshold(text) for text in fail_under]
     for model in models:
         if isinstance(model, str):
@@ -373,19 +375,20 @@ def _run_one(
     who: Candidate,
     data: Dataset,
     folder: Path,
-    show: Shown | None,
+    show: Shown | bool,
     how: Mapping[str, Any],
     vary: Sequence[str] = (),
 ) -> Asking | None:
     """Run one model in this process, as it is and then in every variant of some kinds."""
     again = {key: value for key, value in how.items() if key != "announce"}
+    shown: Shown = progress_bar if show is True else show or (lambda _: nullcontext())
     try:
-        with show(who.name) if show else nullcontext() as progress:
+        with shown(who.name) as progress:
             following = sum(len(KINDS[kind]) for kind in vary)
             asking = run_exam(exam, who, data, folder, progress=progress, variants=following, **how).asking
         for kind in vary:
             for number, variant in enumerate(KINDS[kind]):
-                with show(f"{who.name}, {variant.name}") if show else nullcontext() as progress:
+                with shown(f"{who.name}, {variant.name}") as progress:
                     run_varied(exam, who, data, folder, kind, number, progress=progress, **again)
         return asking
     finally:
@@ -396,7 +399,7 @@ def _run_one(
 def _work(job: _Job) -> Asking | None:
     """Run one model in a worker process, which opens the data by itself, once for all its jobs."""
     who = candidate(job.spec, job.called, wanted=_all_skills(job.exam))
-    return _run_one(job.exam, who, _opened(job.exam, job.data), job.folder, None, job.how, job.vary)
+    return _run_one(job.exam, who, _opened(job.exam, job.data), job.folder, False, job.how, job.vary)
 
 
 @cache

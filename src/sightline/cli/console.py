@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
 
@@ -137,19 +136,14 @@ def cell(score: Mapping[str, Any] | None) -> str:
 
 @contextmanager
 def progress(title: str, *, quiet: bool) -> Iterator[Any]:
-    """A progress bar on standard error; yields ``update(done, total)``."""
-    if quiet or not err.is_terminal:
+    """A progress bar on standard error; yields ``update(done, total)``, None where nothing is shown."""
+    if quiet:
         yield None
         return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    from sightline.show.progress import progress_bar
+
+    with progress_bar(title, err) as update:
+        yield update
 
 
 def words_of(given: list[str] | None) -> list[str]:

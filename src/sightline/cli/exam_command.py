@@ -169,7 +169,7 @@ def take_all(
             resume=resume,
             overwrite=overwrite,
             samples=samples,
-            budget=_budget(budget),
+            budget=budget,
             announce=_announced,
             vary=words_of(vary),
             fail_under=words_of(fail_under),
@@ -288,7 +288,7 @@ def take(
             to,
             workers=workers,
             show=_shown(json or talks, workers),
-            budget=_budget(budget),
+            budget=budget,
             announce=_announced,
             **how,
             done=None if json or not workers else lambda name: err.print(f"{name}: done"),
@@ -367,12 +367,6 @@ def print_notes(results: ExamResults, exam: str = "") -> None:
             left = counted(len(result.run.broken), results.exam.unit_of_items)
             first = next(iter(result.run.broken.values()))
             err.print(f"note: {exam}{result.name}: {left} left out, pictures cannot be read; the first: {first}")
-
-
-def _budget(text: str | None) -> Any:
-    from sightline.exams.budget import Budget
-
-    return None if text is None else Budget.parse(text)
 
 
 def _announced(words: str) -> None:

@@ -63,6 +63,11 @@ class Budget:
             int(re.sub(r"\D", "", match[1])), "tokens" if (match[2] or "").startswith("token") else "requests"
         )
 
+    @classmethod
+    def of(cls, given: Budget | int | str | None) -> Budget | None:
+        """A budget as it was given: itself, a number of requests, or words as `parse` reads them."""
+        return given if given is None or isinstance(given, Budget) else cls.parse(str(given))
+
     @property
     def left(self) -> int:
         """How many are left."""

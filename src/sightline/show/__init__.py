@@ -8,4 +8,5 @@ drawing   marks on a frame as SVG; raster: the same marks as pixels
 sheet     contact sheets of many scenes
 markup    templates, and words escaped for HTML and Markdown
 page      a report: content of the three files of every report card
+progress  bars for long work, in a terminal or a notebook
 """
