@@ -634,6 +634,7 @@ def report(
     exam: str = "",
     model: object = None,
     options: CardOptions | None = None,
+    progress: Progress | None = None,
     **how: Any,
 ) -> Page:
     """Make the report card of runs: a summary, a part an exam, single items, provenance.
@@ -645,6 +646,7 @@ def report(
         exam: Only the runs of this exam.
         model: With ``attention``: the model in focus, a spec or an object; nothing that a run names is loaded.
         options: What else can be chosen, or give its fields by name (`exams.card.CardOptions`).
+        progress: Called with (runs scored, runs in all).
         **how: Fields of `CardOptions`.
     """
     from sightline.exams.card import CardOptions
@@ -665,7 +667,8 @@ def report(
     def load() -> Candidate:
         return model if isinstance(model, Candidate) else candidate(model)
 
-    page = report_card(chosen, _data_opener(chosen, data), card_options, blind=is_blind, load=lambda _: load())
+    opener = _data_opener(chosen, data)
+    page = report_card(chosen, opener, card_options, blind=is_blind, load=lambda _: load(), progress=progress)
     if path is not None:
         page.write(path)
     return page

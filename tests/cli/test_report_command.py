@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import sightline as sl
 from sightline.exams.predicates.exam import PredicatesExam
 from sightline.exams.relations.exam import RelationsExam
 from sightline.exams.relations.simulation import simulated_tables
@@ -51,6 +52,20 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run_exam(PredicatesExam(), candidate(spec), data, folder / "runs" / name)
     run_exam(PredicatesExam(), candidate(f"{folder / 'mine.py'}:staring"), data, folder / "stares" / "s")
     return folder
+
+
+def test_scored_runs_are_counted(home: Path) -> None:
+    counted: list[tuple[int, int]] = []
+    sl.report(home / "runs", progress=lambda done, total: counted.append((done, total)), resamples=100)
+    assert counted == [(1, 2), (2, 2)]
+
+
+def test_the_seed_of_the_resampling_can_be_chosen_and_is_told(home: Path, tmp_path: Path, cli: Cli) -> None:
+    words = ("report", home / "runs", "--out", tmp_path / "p.html", "--json")
+    for more, told in ((("--resamples", 100, "--seed", 1), " --resamples 100 --seed 1 --out"), ((), "data --out")):
+        (part,) = cli(*words, *more).json["parts"]
+        assert part["document"]["seed"] == (1 if more else 0)
+        assert told in part["commands"][-1]
 
 
 def test_the_page_of_the_exam_at_hand(home: Path, tmp_path: Path, cli: Cli) -> None:

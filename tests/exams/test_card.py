@@ -254,7 +254,8 @@ def test_commands_do_it_again(made_runs: list[Run], data: Dataset, tmp_path: Pat
     }
     assert learned == f"{start} --study joint --no-baselines --model object_class --out runs"
     assert report == (
-        f"sightline report runs --exam relations --data {name} --protocol paper --scene {scene} --out report.html"
+        f"sightline report runs --exam relations --data {name} --protocol paper --resamples 50 --scene {scene} "
+        "--out report.html"
     )
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.console import AllowOutside, Json, counted, err, out, print_json, table
+from sightline.cli.console import AllowOutside, Json, counted, err, out, print_json, progress, table
 from sightline.errors import ConfigError, DataError, PictureError
 
 if TYPE_CHECKING:
+    from sightline.show.progress import Update
     from sightline.store import Dataset, Tables
     from sightline.worlds.shapes.library import LibraryShape
     from sightline.worlds.shapes.sources import ShapeSource
@@ -60,12 +61,12 @@ def command(
     }
     notes = chosen.notes(source, **options)
     broken: list[PictureError] = []
-    parts = _some(
-        chosen.read(source, allow_outside=allow_outside, **options), source, broken, skip_broken=skip_broken
-    )
-    data = write(
-        parts, to, source=chosen.name, copy=True, on_broken=broken.append, ordered=True, overwrite=overwrite
-    )
+    tables = chosen.read(source, allow_outside=allow_outside, **options)
+    with progress("images", quiet=json) as show:
+        parts = _some(tables, source, broken, skip_broken=skip_broken, show=show)
+        data = write(
+            parts, to, source=chosen.name, copy=True, on_broken=broken.append, ordered=True, overwrite=overwrite
+        )
     notes += [str(fault) for fault in broken] + _without_photo(data, images)
     counts = {name: sum(shard.rows[name] for shard in data.shards) for name in data.shards[0].rows}
     if json:
@@ -112,13 +113,15 @@ def _import_shapes(models: ShapeSource, source: Path, to: Path, *, overwrite: bo
 
 
 def _some(
-    parts: Iterator[Tables], source: Path, broken: Sequence[PictureError], *, skip_broken: bool
+    parts: Iterator[Tables], source: Path, broken: Sequence[PictureError], *, skip_broken: bool, show: Update | None
 ) -> Iterator[Tables]:
     """The parts as they come; a DataError at the end if there was no image, or if pictures are broken."""
     views = 0
     for part in parts:
-        views += part.views.height
         yield part
+        views += part.views.height
+        if show is not None:
+            show(views, None)  # how many there will be is known at the end
     if not views:
         raise DataError("there is nothing in it", file=source, expected="at least one image")
     if broken and not skip_broken:

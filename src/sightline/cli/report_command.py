@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sightline.cli.console import AllowOutside, Json, ProtocolName, out, outside_allowed, print_json
+from sightline.cli.console import AllowOutside, Json, ProtocolName, out, outside_allowed, print_json, progress
 
 
 def command(
@@ -19,6 +19,7 @@ def command(
     focus: Annotated[str, typer.Option(help="Model to look at closely; by default the best.")] = "",
     protocol: ProtocolName = "default",
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resampling.")] = 0,
     exam: Annotated[str, typer.Option(help="Only the runs of this exam.")] = "",
     attention: Annotated[
         bool, typer.Option("--attention", help="Predicates: show where the focused model looks; needs --model.")
@@ -38,7 +39,7 @@ def command(
     """Write one self-contained HTML page of all exams: summary, scores, baselines, mistakes, single scenes."""
     from sightline.api import report
 
-    with outside_allowed(allow_outside):
+    with outside_allowed(allow_outside), progress("runs", quiet=json) as update:
         page = report(
             runs,
             to,
@@ -47,10 +48,12 @@ def command(
             model=model or None,
             focus=focus,
             resamples=resamples,
+            seed=seed,
             scoring={} if protocol == "default" else {"protocol": protocol},
             scenes=tuple(scene or ()),
             examples=examples,
             attention=attention,
+            progress=update,
         )
     if json:
         print_json(page.to_dict())

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,6 +54,7 @@ def report_card(
     *,
     blind: Callable[[str], bool],
     load: Callable[[Run], Candidate],
+    progress: Callable[[int, int], None] | None = None,
 ) -> Page:
     """One page of all runs: a part for each exam and dataset.
 
@@ -62,6 +64,7 @@ def report_card(
         options: What the user chose.
         blind: Whether a model spec is a built-in rule that never looks at a picture.
         load: Loads the model of a run.
+        progress: Called with (runs scored, runs in all).
 
     Raises:
         ConfigError: No runs, no such focus, options that no exam takes, or a scene that cannot be shown.
@@ -69,8 +72,15 @@ def report_card(
     if not runs:
         raise ConfigError("no runs to report: let a model take an exam first")
     scoring = dict(options.scoring or {})
+    scored = count(1)
+
+    def on_scored() -> None:
+        done = next(scored)
+        if progress is not None:
+            progress(done, len(runs))
+
     groups = comparable_groups(runs)
-    contexts = [_context(group, open_data(group), options, scoring, blind, load) for group in groups]
+    contexts = [_context(group, open_data(group), options, scoring, blind, load, on_scored) for group in groups]
     _refuse_strange_scoring(scoring, contexts)
     _refuse_unfocused(options, contexts)
     _refuse_unknown_scenes(options.scenes, contexts)
@@ -118,6 +128,7 @@ def _context(
     scoring: Mapping[str, Any],
     blind: Callable[[str], bool],
     load: Callable[[Run], Candidate],
+    on_scored: Callable[[], None],
 ) -> CardContext:
     for run in runs:
         made_on = run.manifest["identity"]["data_fingerprint"]
@@ -137,6 +148,7 @@ def _context(
             how: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
             varied = read_variations(exam, run.folder, records, variations_on_disk(run.folder), **how)
             results.append(RunResult(run, exam, label, records, scores, blind=blind(run.spec), varied=varied))
+            on_scored()
     items = {frozenset(result.records.items["item"]) for result in results}
     if len(items) == 1 and all(run.limited for run in runs):
         results = [replace(result, limited=True) for result in results]
@@ -444,6 +456,8 @@ def _commands(context: CardContext) -> list[str]:
         lines.append(" ".join(part for part in (start, words, "--no-baselines", models, "--out runs") if part))
     report = [f"sightline report runs --exam {context.exam.name} --data {data}"]
     report += [f"--{key} {shlex.quote(str(value))}" for key, value in (context.options.scoring or {}).items()]
+    usual, options = CardOptions(), context.options
+    report += [f"--{k} {v}" for k in ("resamples", "seed") if (v := getattr(options, k)) != getattr(usual, k)]
     report += [f"--scene {shlex.quote(scene)}" for scene in context.options.scenes]
     report += [f"--attention --model {shlex.quote(context.focus.run.spec)}"] if context.options.attention else []
     return [*lines, " ".join([*report, "--out report.html"])]
