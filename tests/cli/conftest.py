@@ -26,6 +26,11 @@ class Outcome:
     def json(self) -> Any:
         return json.loads(self.out)
 
+    @property
+    def words(self) -> str:
+        """What was written to standard error on one line, without the box around it."""
+        return " ".join(self.err.replace("│", " ").split())
+
 
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:

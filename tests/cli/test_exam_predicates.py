@@ -193,14 +193,9 @@ def test_what_cannot_be_is_refused_before_any_work(
     monkeypatch.chdir(own.parent)
     refused = cli("exam", "predicates", "--data", generated, *words, "--out", tmp_path / "runs")
     assert refused.code == 2
-    assert says in words_of(refused.err)
+    assert says in refused.words
     assert "Traceback" not in refused.err
     assert not (tmp_path / "runs").exists()
-
-
-def words_of(shown: str) -> str:
-    """What was written, without the lines of the box around it."""
-    return " ".join(shown.replace("│", " ").split())
 
 
 def test_the_relations_exam_has_no_views(cli: Cli, simulated: Path) -> None:
