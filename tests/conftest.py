@@ -25,6 +25,10 @@ from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+# There is a process a core already. With a thread a core in each, networks of a few weights and small matrices
+# mostly wait for each other; torch and NumPy read this when they are first imported.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 # A deadline would make a slow machine a wrong one; what was found is kept as an @example, not in a database.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.register_profile("fuzz", derandomize=False, database=None, deadline=None, print_blob=True)

@@ -27,7 +27,6 @@ SMALL = ("--steps", 3, "--batch", 2, "--device", "cpu")
 @pytest.fixture(autouse=True)
 def mini(monkeypatch: pytest.MonkeyPatch) -> None:
     """``tiny`` is smaller still."""
-    torch.set_num_threads(1)
     monkeypatch.setitem(sornet.SIZES, "tiny", SornetConfig(width=32, depth=1, heads=2, hidden=16))
 
 

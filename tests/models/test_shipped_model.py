@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -31,14 +30,6 @@ SCENES = 28
 MOST_BYTES = 16_000_000
 CERTAIN = 3.5
 """Standard errors: further off by chance in one of two thousand."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

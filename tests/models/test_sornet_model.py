@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +24,6 @@ from sightline.models.sornet import SornetModel, load_file
 from sightline.scenes import View
 from sightline.scenes.labels import PREDICATES
 from sightline.skills import Queries, QuerySpec, Verdicts, skills_of
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def asked(images: Sequence[NDArray[np.uint8]], patches: NDArray[np.uint8], views: Sequence[str] = BOTH) -> Queries:

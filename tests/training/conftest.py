@@ -1,11 +1,10 @@
-"""One thread, a network of a few thousand weights under the name of a size, a world of small pictures."""
+"""A network of a few thousand weights under the name of a size, a world of small pictures."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-import torch
 
 from sightline.models.nets import sornet
 from sightline.models.nets.sornet import SornetConfig
@@ -14,11 +13,6 @@ from sightline.training.sornet.sources import WorldSource
 from sightline.worlds import World, load_world
 
 SEED = 3
-
-
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

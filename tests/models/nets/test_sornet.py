@@ -24,14 +24,6 @@ CLOSE = {"rtol": 0.0, "atol": 2e-5}
 few = settings(max_examples=12, deadline=None)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 NET = net()
 
 SHAPES: list[tuple[dict[str, Any], tuple[int, ...], int]] = [

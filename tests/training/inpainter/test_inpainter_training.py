@@ -31,7 +31,6 @@ def source() -> PairSource:
 
 @pytest.fixture(scope="module")
 def pairs(source: PairSource) -> ScenePairs:
-    torch.set_num_threads(1)
     return source.pairs(next(iter(source.loader(1, 2))))
 
 
