@@ -48,7 +48,8 @@ def shapes(layout: Layout) -> list[str]:
 
 @pytest.fixture(scope="module")
 def layouts() -> dict[str, list[Layout]]:
-    return {split: [arrange(street(split), 0, i) for i in range(60)] for split in SPLITS}
+    worlds = {split: street(split) for split in SPLITS}
+    return {split: [arrange(world, 0, i) for i in range(60)] for split, world in worlds.items()}
 
 
 @pytest.mark.parametrize("split", SPLITS)

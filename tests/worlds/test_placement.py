@@ -21,7 +21,8 @@ SCENES = 10
 
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, list[Layout]]:
-    return {name: [arrange(load_world(name), 5, i) for i in range(SCENES)] for name in PRESETS}
+    worlds = {name: load_world(name) for name in PRESETS}
+    return {name: [arrange(world, 5, i) for i in range(SCENES)] for name, world in worlds.items()}
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -114,6 +116,16 @@ def _is_file_name(name: str) -> bool:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    """The content of a world file, to be changed at will; presets are parsed once, which takes most of the time."""
+    return deepcopy(_preset(file)) if file.is_relative_to(_FOLDER) else _parsed(file)
+
+
+@cache
+def _preset(file: Path) -> dict[str, Any]:
+    return _parsed(file)
+
+
+def _parsed(file: Path) -> dict[str, Any]:
     content = read_yaml(file)
     if not isinstance(content, dict):
         raise DataError("not a world file", file=file, expected="names with values", found=type(content).__name__)
