@@ -89,6 +89,15 @@ def test_a_smaller_limit_scores_what_is_asked_for(
     assert told(cli(*words(exam), "--limit", 4, "--out", tmp_path / "runs", *how).json) == told(larger)
 
 
+def test_what_a_limit_leaves_out_is_not_said_to_be_missing_in_the_data(
+    cli: Cli, simulated: Path, tmp_path: Path
+) -> None:
+    words = ("exam", "relations", "--data", simulated, "--model", "size", "--no-baselines", "--out", tmp_path / "r")
+    said = "Not scored, since not all items were asked, or the data has no such labels: depth across two images."
+    for more, there in ((("--limit", 2), True), ((), False), (("--limit", 2), True)):
+        assert (said in cli(*words, *more).out) == there
+
+
 @pytest.mark.parametrize("exam", ["relations", "predicates", "turing"])
 def test_nobody_is_asked_nothing(cli: Cli, words: Words, tmp_path: Path, exam: str) -> None:
     refused = cli(*words(exam), "--limit", 0, "--out", tmp_path / "runs")

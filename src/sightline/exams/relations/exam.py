@@ -341,11 +341,13 @@ class RelationsExam(Exam[RelationsItem]):
 
 
 def not_scored(results: Sequence[RunResult]) -> Iterator[str]:
-    """Name the sub-tasks that no run could be scored in, since the data has no such labels; nothing for none."""
+    """Name the sub-tasks that runs could not be scored in, and say why; nothing for none."""
     missing = list(dict.fromkeys(task for r in results for task in r.scores.facts.get("not_scored", ())))
     if missing and any(r.records.rows.height for r in results):
         named = ", ".join(SUBTASK_TITLES[task].lower() for task in missing)
-        yield f"Not scored, since the data has no such labels: {named}."
+        whole = all(r.run.status == "finished" and (r.asking is None or r.asking.items is None) for r in results)
+        why = "the data has no such labels" if whole else "not all items were asked, or the data has no such labels"
+        yield f"Not scored, since {why}: {named}."
 
 
 @dataclass(frozen=True)
