@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_arg
 import typer
 from typer.core import TyperGroup
 
+from sightline.cli import completion
 from sightline.cli.console import (
     AllowOutside,
     Json,
@@ -38,7 +39,10 @@ ALL: Final = "all"
 
 _ModelOption = Annotated[
     list[str] | None,
-    typer.Option(help="Name, name:key=value,…, file.py:object or a file of answers; may be repeated."),
+    typer.Option(
+        help="Name, name:key=value,…, file.py:object or a file of answers; may be repeated.",
+        autocompletion=completion.models,
+    ),
 ]
 _OutOption = Annotated[Path, typer.Option("--out", help="Folder of the runs; an interrupted one is resumed.")]
 _BaselinesOption = Annotated[bool, typer.Option(help="Let the blind baselines take the exam beside the models.")]
@@ -125,7 +129,11 @@ def _exams() -> None:
 def take_all(
     data: Annotated[Path, typer.Option(help="A Sightline dataset, or a folder of a known format.")],
     model: Annotated[
-        list[str], typer.Option(help="Whatever can be loaded (see `sightline models`); may be repeated.")
+        list[str],
+        typer.Option(
+            help="Whatever can be loaded (see `sightline models`); may be repeated.",
+            autocompletion=completion.models,
+        ),
     ],
     train: Annotated[
         Path | None,

@@ -7,21 +7,24 @@ from typing import Annotated
 
 import typer
 
+from sightline.cli import completion
 from sightline.cli.console import AllowOutside, Json, err, out, print_json
 from sightline.errors import ConfigError
 
 
 def listing() -> str:
     """What the help ends with: the formats that can be written."""
-    from sightline.store.formats import EXPORTS, FORMATS
-
-    both = sorted([*EXPORTS, *(name for name, one in FORMATS.items() if one.write is not None)])
-    return f"Formats: {', '.join(both)}."
+    return f"Formats: {', '.join(completion.writable(''))}."
 
 
 def command(
     format_or_data: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="One of those listed below; left out with --format.")
+        str,
+        typer.Argument(
+            metavar="FORMAT",
+            help="One of those listed below; left out with --format.",
+            autocompletion=completion.writable,
+        ),
     ],
     data: Annotated[
         Path | None, typer.Argument(help="A Sightline dataset, or a folder or file of a known format.")
@@ -29,7 +32,12 @@ def command(
     *,
     to: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
     format_name: Annotated[
-        str, typer.Option("--format", help="The format; then DATA is the only argument, as with import.")
+        str,
+        typer.Option(
+            "--format",
+            help="The format; then DATA is the only argument, as with import.",
+            autocompletion=completion.writable,
+        ),
     ] = "",
     allow_outside: AllowOutside = False,
     json: Json = False,

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from sightline.cli import completion
 from sightline.cli.console import Json, counted, err, interruptible, out, print_json, progress
 
 
@@ -20,7 +21,12 @@ def listing() -> str:
 
 def command(
     world: Annotated[
-        str, typer.Argument(metavar="PRESET", help="A preset such as geospa/train (listed below), or a world file.")
+        str,
+        typer.Argument(
+            metavar="PRESET",
+            help="A preset such as geospa/train (listed below), or a world file.",
+            autocompletion=completion.worlds,
+        ),
     ],
     to: Annotated[Path, typer.Option("--out", help="Folder of the dataset; one begun here is gone on with.")],
     scenes: Annotated[int, typer.Option(min=1, help="How many scenes.")],

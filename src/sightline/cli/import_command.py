@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sightline.cli import completion
 from sightline.cli.console import AllowOutside, Json, counted, err, out, print_json, progress, table
 from sightline.errors import ConfigError, DataError, PictureError
 
@@ -30,7 +31,12 @@ def command(
     source: Annotated[Path, typer.Argument(help="File or folder to import.")],
     to: Annotated[Path, typer.Option("--out", help="Folder of the new dataset, or of the shape library.")],
     format_name: Annotated[
-        str, typer.Option("--format", help="One of those listed below; recognised if not given.")
+        str,
+        typer.Option(
+            "--format",
+            help="One of those listed below; recognised if not given.",
+            autocompletion=completion.readable,
+        ),
     ] = "",
     images: Annotated[Path | None, typer.Option(help="Folder of the photos; they are copied in.")] = None,
     instances: Annotated[

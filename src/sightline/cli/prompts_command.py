@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from sightline.cli import completion
 from sightline.cli.console import AllowOutside, Json, out, outside_allowed, print_json
 from sightline.text import counted
 
 
 def command(
-    exam: Annotated[str, typer.Argument(help="The exam.")],
+    exam: Annotated[str, typer.Argument(help="The exam.", autocompletion=completion.exams)],
     data: Annotated[Path, typer.Option(help="A Sightline dataset, or a folder of a known format.")],
     model: Annotated[
         str | None, typer.Option(help="A vision-language model, whose options the prompts follow; it is not asked.")

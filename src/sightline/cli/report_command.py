@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sightline.cli import completion
 from sightline.cli.console import AllowOutside, Json, ProtocolName, out, outside_allowed, print_json, progress
 
 
@@ -20,7 +21,7 @@ def command(
     protocol: ProtocolName = "default",
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the resampling.")] = 0,
-    exam: Annotated[str, typer.Option(help="Only the runs of this exam.")] = "",
+    exam: Annotated[str, typer.Option(help="Only the runs of this exam.", autocompletion=completion.exams)] = "",
     attention: Annotated[
         bool, typer.Option("--attention", help="Predicates: show where the focused model looks; needs --model.")
     ] = False,

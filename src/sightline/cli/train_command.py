@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sightline.cli import completion
 from sightline.cli.console import Json
 from sightline.cli.train_removal import context, inpainter
 from sightline.cli.train_run import (
@@ -47,7 +48,8 @@ Changed = Annotated[
 def viewpoint(
     to: To,
     world: Annotated[
-        list[str] | None, typer.Option(help="Train on views of this world; by default cad/train.")
+        list[str] | None,
+        typer.Option(help="Train on views of this world; by default cad/train.", autocompletion=completion.worlds),
     ] = None,
     scenes: Annotated[
         int | None,
@@ -98,7 +100,10 @@ def viewpoint(
 
 def detector(
     to: To,
-    world: Annotated[list[str], typer.Option(help="Learn all classes of this world; may be repeated.")],
+    world: Annotated[
+        list[str],
+        typer.Option(help="Learn all classes of this world; may be repeated.", autocompletion=completion.worlds),
+    ],
     scenes: Annotated[
         int | None, typer.Option(min=1, help="Scenes of each world, drawn once and kept; by default 2000.")
     ] = None,
@@ -146,7 +151,10 @@ def detector(
 def relations(
     to: To,
     world: Annotated[
-        list[str] | None, typer.Option(help="Generate scenes of this world, pairs across two among them.")
+        list[str] | None,
+        typer.Option(
+            help="Generate scenes of this world, pairs across two among them.", autocompletion=completion.worlds
+        ),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Learn from this dataset's depth and occlusion labels.")] = None,
     split: Annotated[

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sightline.cli import completion
 from sightline.cli.console import Json
 from sightline.cli.train_run import SaveEvery, Seed, Steps, TensorBoard, To, TrainingRun, Where, Workers
 
@@ -20,7 +21,8 @@ def context(
         list[str] | None,
         typer.Option(
             help="Draw scenes of this world, with every class removed in turn; of several the same share. By "
-            "default context/train and context/single, for upernet context/street/train."
+            "default context/train and context/single, for upernet context/street/train.",
+            autocompletion=completion.worlds,
         ),
     ] = None,
     scenes: Annotated[
@@ -112,7 +114,10 @@ def inpainter(
     to: To,
     world: Annotated[
         list[str] | None,
-        typer.Option(help="Learn from pictures of this world, with and without an object; of several in turn."),
+        typer.Option(
+            help="Learn from pictures of this world, with and without an object; of several in turn.",
+            autocompletion=completion.worlds,
+        ),
     ] = None,
     scenes: Annotated[
         int | None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sightline.cli import completion
 from sightline.cli.console import Json, cell, counted, err, interruptible, out, print_json, quiet_stdout, table
 from sightline.cli.train_run import SaveEvery, Seed, TensorBoard, To, TrainingRun, Where, one_of
 from sightline.errors import ConfigError
@@ -26,7 +27,8 @@ Worlds = Annotated[
     list[str] | None,
     typer.Option(
         help="Train on scenes of this world, drawn while training goes on; of several in turn, of one named twice "
-        "two times."
+        "two times.",
+        autocompletion=completion.worlds,
     ),
 ]
 Stored = Annotated[Path | None, typer.Option(help="Train on this Sightline dataset, which has canonical views.")]
@@ -129,7 +131,9 @@ def curve(
     start: Annotated[
         str, typer.Option(help="Checkpoint to fine-tune; sornet is the one that comes with Sightline.")
     ],
-    world: Annotated[list[str] | None, typer.Option(help="Fine-tune on scenes of this world.")] = None,
+    world: Annotated[
+        list[str] | None, typer.Option(help="Fine-tune on scenes of this world.", autocompletion=completion.worlds)
+    ] = None,
     data: Stored = None,
     split: Split = None,
     scenes: Annotated[str, typer.Option(help="Numbers of scenes to fine-tune on, a point each.")] = _FEW,
