@@ -231,15 +231,19 @@ def relations(
         seed=seed,
     )
     run.batch(WEIGHTS, batch)  # a folder of something else shows before scenes are drawn
-    looking, plan = seen_plan(options, run.device), plan_of(options)
+    steps = seen_plan(options, run.device).steps if options.looks else plan_of(options).steps
 
     def task() -> TrainingTask:
         with run.progress("scenes", shown=options.world is not None) as show_scenes:
             if options.looks:
+                looking = seen_plan(options, run.device)
                 return SeenTask(looking, seen_source(options, looking, show_scenes))
+            plan = plan_of(options)
             return RelationsTask(plan, source_of(options, plan, show_scenes))
 
-    run.train(task, looking.steps if options.looks else plan.steps, "relations")
+    paths = {"depth": depth, "backbone": backbone}
+    given = ",".join(f"{option}={path}" for option, path in paths.items() if path is not None)
+    run.train(task, steps, "relations", given=given)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {

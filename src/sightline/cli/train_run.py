@@ -104,7 +104,9 @@ class TrainingRun:
         begun_with = None if stored is None else stored["plan"].get("batch")
         return begun_with if asked is None and isinstance(begun_with, int) and begun_with > 0 else asked
 
-    def train(self, open_task: Callable[[], TrainingTask], steps: int, exam: str, *, relates: str = "") -> None:
+    def train(
+        self, open_task: Callable[[], TrainingTask], steps: int, exam: str, *, relates: str = "", given: str = ""
+    ) -> None:
         """Train the network of a task, and say where the weights are and what they are good for.
 
         Args:
@@ -112,6 +114,7 @@ class TrainingRun:
             steps: Of the whole training.
             exam: The exam they take; empty for weights that fill holes.
             relates: A model that stands before them in that exam's ``--model``.
+            given: What options they need there.
         """
         from sightline.training.fit import fit
         from sightline.training.folder import STATE
@@ -151,7 +154,8 @@ class TrainingRun:
         words = f", {_words(last, loss)} in the last batch" if last else ""
         out.print(f"{fitted.weights}: {counted(fitted.steps, 'step')}{words}")
         if exam:
-            err.print(f"next: sightline exam {exam} --data DIR --model {relates}{fitted.weights}")
+            model = f"{relates}{fitted.weights}{':' if given else ''}{given}"
+            err.print(f"next: sightline exam {exam} --data DIR --model {model}")
         else:
             err.print(f"next: sightline exam context --data DIR --model MODEL --fill network:{fitted.weights}")
 
