@@ -149,6 +149,18 @@ def test_there_are_examples_and_commands_to_check() -> None:
     assert len([c for page in PAGES for c in commands(page)]) > 8
 
 
+def test_the_layout_names_every_package_in_the_order_of_the_imports() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = page.partition("\n## Layout\n")[2].partition("\n## ")[0].splitlines()
+    named = [name for row in rows if row.startswith("| `") for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    there = [path.stem for path in (ROOT / "src" / "sightline").iterdir() if not path.name.startswith(("_", "py."))]
+    assert sorted(named) == sorted(there)
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    order = [layer.split(" ")[0].removeprefix("sightline.") for layer in reversed(layers)]
+    assert [name for name in named if name in order] == order
+
+
 def test_command_reference_is_current() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "cli_reference.py"))
     assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), "run python docs/cli_reference.py"

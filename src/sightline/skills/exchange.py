@@ -1,40 +1,10 @@
-"""What a model may be able to do: the protocols an exam asks for, and the plain data they exchange.
-
-A model is any object with one or more skills (`Relate`, `Predicates`, `Answer`, `Detect`, `SeeViewpoint`,
-`Classify`, `Segment`, `EstimateDepth`); nothing to inherit. What is handed to a skill never contains truth: views
-come without depth and id maps, pairs without labels.
-
-A model may also have hooks, all of them optional. Where one is given for a single exam (``prepare_turing``), that
-one is called, else the one for all (``prepare``):
-
-- ``check_<exam>(spec)`` or ``check(spec)``: called before anything is written; raise a ModelError where the model
-  could not answer. The spec is a `RelationsSpec`, `QuerySpec`, `TuringSpec`, `ViewpointSpec` or `ContextSpec`.
-- ``prepare_<exam>(study)`` or ``prepare(study)``: called before the first question, with what the model may learn
-  from: a `RelationsStudy`, `PredicatesStudy`, `StatementsStudy`, `TuringStudy`, `ViewpointStudy` or `ContextStudy`.
-- ``facts()``: a dict of JSON values to be kept with the run (weights, chosen margins).
-- ``usage()``: a dict of numbers since it was loaded (requests, tokens), kept with the run and summed up.
-- ``concurrency`` (int): items it may be asked at once, each from a thread of its own.
-- ``begin_sample(number)``: called before an item is asked for the first, second… time (``--samples``).
-- ``budget``: where it can be set, what requests are taken from (`exams.budget.Budget`).
-- ``name`` (str): how tables call the model. ``seed`` (int): kept with the run.
-
-Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views to be shown; whether those that the
-data has will do), ``sees_truth`` (predicates, context: a baseline that is handed the truth as its study),
-``cross_fits`` (relations, statements, viewpoint, context: its study has the labels of what is to come, and it
-promises never to use a cluster's own labels to answer about it), ``stored_answers`` (its answers, or
-what they rest on, are read from files, so that it is not asked about changed pictures), ``attention(queries)``
-(predicates: where it looks, for the report), ``varied(kind)`` (of a model that makes its prompts itself: the same
-model with other words, ``paraphrase``, or options in another order, ``circular``; None for any other kind; see
-`exams.variants`), ``on_truth(asked, truth)`` (Turing: the true answer after each
-question) and ``seek(scene_id, stream, step)`` (Turing: the place of the next question, for a model that reads its
-answers from a file).
-"""
+"""The plain data that a model's skills take and give; whatever a model returns is checked here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +13,6 @@ from sightline.errors import ModelError
 from sightline.scenes import View
 from sightline.scenes.labels import PREDICATES
 
-if TYPE_CHECKING:
-    from sightline.exams.relations.pairs import PairTable
-    from sightline.exams.turing.annotations.columns import Columns
-    from sightline.exams.turing.estimate.estimator import Estimator
-    from sightline.exams.turing.vocabulary.vocabulary import Vocabulary
-
 UNKNOWN = -1
 """Verdict of a model that cannot say whether a predicate holds; counted apart."""
 
@@ -56,6 +20,12 @@ Setting = Literal["within_image", "across_images"]
 
 SILENT = -1
 """Code of "no answer": the model said nothing about this pair (not the same as *unsure*)."""
+
+ABSTAIN = "abstain"
+"""Reply of a model that does not want to answer; not right, and counted apart."""
+
+UNPARSED = "unparsed"
+"""What a reply becomes that is neither yes nor no nor an abstention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,75 +195,6 @@ class ViewAngles:
 
 
 @dataclass(frozen=True, slots=True)
-class ViewpointSpec:
-    """What the questions of a viewpoint exam will be about.
-
-    Attributes:
-        scenes: Ids of all pictures to be asked about, as `BoxedObjects.view` has them.
-        categories: All class names in them.
-        objects: Picture → ids of its objects.
-    """
-
-    scenes: tuple[str, ...]
-    categories: tuple[str, ...]
-    objects: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class ViewpointStudy:
-    """Objects with their viewpoints to learn from.
-
-    Attributes:
-        scenes: The scene of each object.
-        categories: Their classes.
-        angles: (n, 3) degrees, as in `ViewAngles`.
-        own: These are the objects to come, for a baseline with ``cross_fits = True``, which promises never to use a
-            scene's own objects to answer about it.
-    """
-
-    scenes: tuple[str, ...]
-    categories: tuple[str, ...]
-    angles: NDArray[np.float64]
-    own: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ContextSpec:
-    """What the questions of a context exam will be about.
-
-    Attributes:
-        scenes: Ids of all pictures to be asked about; those of edits begin with one of them.
-        classes: Classes of their objects.
-        stuff: Classes of what is no object: ground, walls, sky.
-    """
-
-    scenes: tuple[str, ...]
-    classes: tuple[str, ...]
-    stuff: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ContextStudy:
-    """Pictures with their classes to learn from.
-
-    Attributes:
-        scenes: The scene of each picture.
-        present: The classes in each.
-        classes: All classes of the pictures to come, sorted.
-        own: These are the pictures to come, for a baseline with ``cross_fits = True``, which promises never to use
-            a scene's own classes to learn from.
-        shown: Id of a picture that will be shown, original or edit → class → pixels of it there; only for a
-            baseline with ``sees_truth = True``, such as one whose score is known beforehand.
-    """
-
-    scenes: tuple[str, ...]
-    present: tuple[frozenset[str], ...]
-    classes: tuple[str, ...]
-    own: bool = False
-    shown: Callable[[str], Mapping[str, int]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ClassScores:
     """How sure a model is that each of its classes is in each of n pictures.
 
@@ -363,37 +264,6 @@ class LabelMaps:
         return cls(classes, tuple(maps))
 
 
-def _require_texts(texts: Sequence[str], n: int, what: str) -> None:
-    """ModelError unless these are n texts."""
-    if isinstance(texts, str) or len(texts) != n or not all(isinstance(text, str) for text in texts):
-        raise ModelError(f"{what} that are no {n} texts")
-
-
-def _checked_chances(given: object, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    """Probabilities as an array of that shape; a ModelError where they are none. NaN is unknown."""
-    try:
-        chances = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{what} that are no numbers: {error}") from None
-    if chances.shape != shape:
-        raise ModelError(f"{what} of shape {chances.shape}, expected {shape}")
-    known = chances[~np.isnan(chances)]
-    if known.size and not (known.min() >= 0 and known.max() <= 1):
-        raise ModelError(f"{what} outside 0…1")
-    return chances
-
-
-def _class_list(classes: Sequence[str], who: str) -> tuple[str, ...]:
-    """Class names, each once and a word; a ModelError says which is not."""
-    names = tuple(classes)
-    if isinstance(classes, str) or not all(isinstance(name, str) and name for name in names):
-        raise ModelError(f"{who} returned classes that are no list of names: {classes!r}")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ModelError(f"{who} returned a class twice: {', '.join(twice)}")
-    return names
-
-
 @dataclass(frozen=True, slots=True)
 class Queries:
     """The objects of one scene, for a model to say which predicates hold between them.
@@ -413,118 +283,6 @@ class Queries:
 
     def __len__(self) -> int:
         return len(self.patches)
-
-
-@dataclass(frozen=True, slots=True)
-class QuerySpec:
-    """What the queries of a predicates exam will be like.
-
-    Attributes:
-        views: Ids of the views that will be shown.
-        most_objects: Objects of the fullest scene.
-        patch: Side of the query patches, pixels.
-        sizes: All (width, height) of the views to be shown; without those of views whose size is not known.
-        objects: Scene id → number of objects, of every scene of the data.
-    """
-
-    views: tuple[str, ...]
-    most_objects: int
-    patch: int
-    sizes: frozenset[tuple[int, int]] = frozenset()
-    objects: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class RelationsSpec:
-    """What the questions of a relations exam will be about.
-
-    Attributes:
-        scenes: Ids of all scenes to be asked about.
-        categories: All class names in them.
-        pictures: Names of their pictures' files, without folder and suffix.
-        pairs: The pairs to come by setting, without labels; empty where the boxes will be a model's own.
-    """
-
-    scenes: tuple[str, ...]
-    categories: tuple[str, ...]
-    pictures: tuple[str, ...] = ()
-    pairs: Mapping[Setting, PairTable] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class TuringSpec:
-    """What the questions of a Turing exam will be about.
-
-    Attributes:
-        images: Ids of all images to be asked about.
-    """
-
-    images: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class RelationsStudy:
-    """Labelled pairs for fitting and tuning.
-
-    Attributes:
-        train: The split to fit and tune on, by setting; may lack one or both.
-        test: The pairs to come, without labels and votes; with them only for a model with ``cross_fits``.
-        view: Gives the view of a training scene by its id, without truth: its photo, where the data has one.
-    """
-
-    train: Mapping[Setting, PairTable]
-    test: Mapping[Setting, PairTable]
-    view: Callable[[str], View] | None = None
-
-
-@dataclass(frozen=True)
-class PredicatesStudy:
-    """The scenes to come with their truth, in the exam's order, for a baseline with ``sees_truth = True``.
-
-    Either it says the same of every scene (majority), or it never uses a scene's own truth to answer about it.
-
-    Attributes:
-        scenes: Scene ids.
-        appearance: For each scene the appearance of its objects (see `Queries`).
-        truth: For each scene (n, n, 8) bool, [subject, object, predicate].
-    """
-
-    scenes: tuple[str, ...]
-    appearance: tuple[tuple[Mapping[str, str], ...], ...]
-    truth: tuple[NDArray[np.bool_], ...]
-
-
-@dataclass(frozen=True)
-class StatementsStudy:
-    """The statements to come with their labels, for a baseline with ``cross_fits = True``.
-
-    Attributes:
-        scenes: The image of each statement.
-        relations: The words of each that say how the two things lie.
-        truth: Whether each is true.
-    """
-
-    scenes: tuple[str, ...]
-    relations: tuple[str, ...]
-    truth: tuple[bool, ...]
-
-
-class TuringStudy(Protocol):
-    """The annotated training images that the questions were learned from, and how questions are chosen."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """Words of the questions."""
-
-    @property
-    def columns(self) -> Columns:
-        """The annotated training images."""
-
-    def estimator(self) -> Estimator:
-        """A fresh estimate of chances over them: the one the exam's questions are chosen by."""
-
-    def practice(self, images: int) -> list[Any]:
-        """Streams about so many training images at most, chosen by an estimate that has not seen those images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -591,13 +349,6 @@ class Asked:
     """(structured, English, true answer) each."""
 
 
-ABSTAIN = "abstain"
-"""Reply of a model that does not want to answer; not right, and counted apart."""
-
-UNPARSED = "unparsed"
-"""What a reply becomes that is neither yes nor no nor an abstention."""
-
-
 class ScoredReply(str):
     """A reply with the probability that the model gave it, among all that it might have replied.
 
@@ -620,95 +371,32 @@ class ScoredReply(str):
         return made
 
 
-@runtime_checkable
-class Answer(Protocol):
-    """Skill *answer*: answer yes–no questions about an image, one at a time."""
-
-    def answer(self, asked: Asked) -> str | bool:
-        """``yes``, ``no`` or ``abstain``; a bool will do, as will a sentence that begins with one of the words.
-
-        A `ScoredReply` also says how sure the model is.
-        """
+def _require_texts(texts: Sequence[str], n: int, what: str) -> None:
+    """ModelError unless these are n texts."""
+    if isinstance(texts, str) or len(texts) != n or not all(isinstance(text, str) for text in texts):
+        raise ModelError(f"{what} that are no {n} texts")
 
 
-@runtime_checkable
-class Predicates(Protocol):
-    """Skill *predicates*: say which of the eight predicates hold between the objects of a scene."""
-
-    def predicates(self, queries: Queries) -> Verdicts:
-        """Every predicate of every ordered pair."""
-
-
-@runtime_checkable
-class Relate(Protocol):
-    """Skill *relate*: judge ordered pairs of given boxes."""
-
-    def relate(self, pairs: Pairs) -> Judgements:
-        """Depth and occlusion of every pair."""
+def _checked_chances(given: object, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    """Probabilities as an array of that shape; a ModelError where they are none. NaN is unknown."""
+    try:
+        chances = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what} that are no numbers: {error}") from None
+    if chances.shape != shape:
+        raise ModelError(f"{what} of shape {chances.shape}, expected {shape}")
+    known = chances[~np.isnan(chances)]
+    if known.size and not (known.min() >= 0 and known.max() <= 1):
+        raise ModelError(f"{what} outside 0…1")
+    return chances
 
 
-@runtime_checkable
-class Detect(Protocol):
-    """Skill *detect*: find objects in a view."""
-
-    def detect(self, view: View) -> Detections:
-        """All objects found."""
-
-
-@runtime_checkable
-class SeeViewpoint(Protocol):
-    """Skill *viewpoint*: say from which side objects in given boxes are seen."""
-
-    def viewpoint(self, objects: BoxedObjects) -> ViewAngles:
-        """Azimuth, elevation and theta of every object."""
-
-
-@runtime_checkable
-class EstimateDepth(Protocol):
-    """Skill *estimate_depth*: say how far everything in a picture is.
-
-    An attribute ``inverse = True`` says that larger is closer, as in disparity. By itself the skill takes no exam:
-    the Depth rule makes relations of it (`models.composite`).
-    """
-
-    def estimate_depth(self, view: View) -> NDArray[np.float64]:
-        """(H, W) depth in the model's own unit and size, smaller is closer; NaN where unknown."""
-
-
-@runtime_checkable
-class Classify(Protocol):
-    """Skill *classify*: say how sure each class is to be in a picture."""
-
-    def classify(self, views: Sequence[View]) -> ClassScores:
-        """A logit for every picture and class; the classes are the model's own, the same in every call."""
-
-
-@runtime_checkable
-class Segment(Protocol):
-    """Skill *segment*: say which class every pixel of a picture shows."""
-
-    def segment(self, views: Sequence[View]) -> LabelMaps:
-        """A map of classes for every picture; the classes are the model's own, the same in every call."""
-
-
-SKILLS: dict[str, type[Any]] = {
-    "relate": Relate,
-    "detect": Detect,
-    "predicates": Predicates,
-    "answer": Answer,
-    "viewpoint": SeeViewpoint,
-    "classify": Classify,
-    "segment": Segment,
-    "estimate_depth": EstimateDepth,
-}
-
-
-def skills_of(model: object) -> tuple[str, ...]:
-    """Names of the skills an object has.
-
-    >>> class Mute:
-    ...     def relate(self, pairs): ...
-    >>> skills_of(Mute())
-    ('relate',)
-    """
-    return tuple(name for name, protocol in SKILLS.items() if isinstance(model, protocol))
+def _class_list(classes: Sequence[str], who: str) -> tuple[str, ...]:
+    """Class names, each once and a word; a ModelError says which is not."""
+    names = tuple(classes)
+    if isinstance(classes, str) or not all(isinstance(name, str) and name for name in names):
+        raise ModelError(f"{who} returned classes that are no list of names: {classes!r}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ModelError(f"{who} returned a class twice: {', '.join(twice)}")
+    return names
