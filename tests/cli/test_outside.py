@@ -254,4 +254,4 @@ def test_every_command_that_opens_data_can_be_allowed_to_leave_its_folder() -> N
         for name, parameters in commands(typer.main.get_command(app))
         if "data" in parameters and "allow_outside" not in parameters
     }
-    assert stuck == {"train", "demo"}  # one learns from data of one's own, the other brings it along
+    assert stuck == {"demo"}  # it brings its own along

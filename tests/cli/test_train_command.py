@@ -255,6 +255,19 @@ def test_refused(cli: Any, generated: Path, tmp_path: Path, words: list[str], pr
     assert not (tmp_path / "t").exists()
 
 
+def test_pictures_outside_the_folder_are_read_where_that_is_allowed(
+    cli: Any, generated: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(generated, tmp_path / "d")
+    shutil.move(tmp_path / "d" / "images", tmp_path / "elsewhere")
+    (tmp_path / "d" / "images").symlink_to(tmp_path / "elsewhere")
+    words = ("train", "sornet", "--data", tmp_path / "d", "--out", tmp_path / "t", *SMALL)
+    refused = cli(*words)
+    assert refused.code == 2
+    assert "leads out of the dataset" in refused.err
+    assert cli(*words, "--allow-outside").code == 0
+
+
 def held(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sightline.cli import completion
-from sightline.cli.console import Json
+from sightline.cli.console import AllowOutside, Json
 from sightline.cli.train_removal import context, inpainter
 from sightline.cli.train_run import (
     Optimizer,
@@ -205,10 +205,13 @@ def relations(
     device: Where = "auto",
     save_every: SaveEvery = 500,
     tensorboard: TensorBoard = False,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Train a network that relates two objects: which is closer, and which hides the other."""
-    run = TrainingRun(to=to, wanted=device, save_every=save_every, tensorboard=tensorboard, json=json)
+    run = TrainingRun(
+        to=to, wanted=device, save_every=save_every, tensorboard=tensorboard, json=json, allow_outside=allow_outside
+    )
     from sightline.training.relations.options import RelationsOptions, plan_of, seen_plan
     from sightline.training.relations.seen import SeenTask
     from sightline.training.relations.setup import seen_source, source_of

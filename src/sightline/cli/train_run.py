@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sightline.cli.console import counted, err, interruptible, out, print_json, progress, quiet_stdout
+from sightline.cli.console import (
+    counted,
+    err,
+    interruptible,
+    out,
+    outside_allowed,
+    print_json,
+    progress,
+    quiet_stdout,
+)
 from sightline.errors import ConfigError, MissingExtraError
 from sightline.plain import plain
 
@@ -58,6 +67,7 @@ class TrainingRun:
         save_every: Steps between states.
         tensorboard: Write the log for TensorBoard too.
         json: Print one JSON document and nothing else.
+        allow_outside: Whether pictures of the data may lie outside its folder.
 
     Raises:
         MissingExtraError: A package that training needs is not there.
@@ -68,6 +78,7 @@ class TrainingRun:
     save_every: int
     tensorboard: bool = False
     json: bool
+    allow_outside: bool = False
 
     def __post_init__(self) -> None:
         for package in ("torch", "safetensors", "lightning"):
@@ -132,7 +143,11 @@ class TrainingRun:
                 self.note(f"{held}: stopped now, the same command goes on there")
             kept.append(step)
 
-        with quiet_stdout(active=self.json), interruptible(lambda: f"the same command goes on {resume_point()}"):
+        with (
+            outside_allowed(self.allow_outside),
+            quiet_stdout(active=self.json),
+            interruptible(lambda: f"the same command goes on {resume_point()}"),
+        ):
             task = open_task()
             loss = task.metrics[0]
             with (

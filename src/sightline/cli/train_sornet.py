@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sightline.cli import completion
-from sightline.cli.console import Json, cell, counted, err, interruptible, out, print_json, quiet_stdout, table
+from sightline.cli.console import (
+    AllowOutside,
+    Json,
+    cell,
+    counted,
+    err,
+    interruptible,
+    out,
+    outside_allowed,
+    print_json,
+    quiet_stdout,
+    table,
+)
 from sightline.cli.train_run import SaveEvery, Seed, TensorBoard, To, TrainingRun, Where, one_of
 from sightline.errors import ConfigError
 from sightline.files import atomic_write
@@ -91,10 +103,13 @@ def sornet(
     device: Where = "auto",
     save_every: SaveEvery = 500,
     tensorboard: TensorBoard = False,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Train a SORNet: the eight predicates between all objects of a scene."""
-    run = TrainingRun(to=to, wanted=device, save_every=save_every, tensorboard=tensorboard, json=json)
+    run = TrainingRun(
+        to=to, wanted=device, save_every=save_every, tensorboard=tensorboard, json=json, allow_outside=allow_outside
+    )
     from sightline.training.sornet.setup import SornetOptions, plan_of, source_of
     from sightline.training.sornet.task import WEIGHTS, SornetTask
 
@@ -151,10 +166,11 @@ def curve(
     workers: SornetWorkers = 0,
     device: Where = "auto",
     save_every: SaveEvery = 500,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Fine-tune a SORNet on few scenes, on more and on many: how many does it need?"""
-    run = TrainingRun(to=to, wanted=device, save_every=save_every, json=json)
+    run = TrainingRun(to=to, wanted=device, save_every=save_every, json=json, allow_outside=allow_outside)
     from sightline.show.xy import learning_curve
     from sightline.training.sornet.setup import SornetOptions
 
@@ -205,7 +221,11 @@ def _fitted_curve(run: TrainingRun, options: SornetOptions, scenes: tuple[int, .
 
     finetune.refuse_foreign(run.to)  # before scenes are read or drawn
     plan = plan_of(options, run.device)
-    with quiet_stdout(active=run.json), interruptible(lambda: f"the same command goes on {_CURVE_RESUME}"):
+    with (
+        outside_allowed(run.allow_outside),
+        quiet_stdout(active=run.json),
+        interruptible(lambda: f"the same command goes on {_CURVE_RESUME}"),
+    ):
         with run.progress("canonical views", shown=bool(options.worlds)) as show_bank:
             how: dict[str, Any] = {"on_note": run.note, "on_bank": show_bank}
             base, held = curve_sources(options, plan, run.device, most=max(scenes), held_out=held_out, **how)
