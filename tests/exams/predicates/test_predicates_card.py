@@ -248,11 +248,10 @@ def test_commands_ask_for_the_same_scenes(page: Page, data: Dataset, tmp_path: P
     several = runs(data, tmp_path, sharp, blind=())
     ids = list(sharp.truth)
     made = card(several, data, scenes=tuple(ids[1:3]))
-    start = "sightline report runs --exam predicates --data d"
-    assert made.parts[0].commands[-1] == f"{start} --scene {ids[1]} --scene {ids[2]} --out report.html"
-    assert (
-        page.parts[0].commands[-1] == f"{start} --attention --model {quote(f'mine.py:{HOSTILE}')} --out report.html"
-    )
+    start = "sightline report runs --exam predicates --data d --resamples"
+    attentive = f"--attention --model {quote(f'mine.py:{HOSTILE}')}"
+    assert made.parts[0].commands[-1] == f"{start} 50 --scene {ids[1]} --scene {ids[2]} --out report.html"
+    assert page.parts[0].commands[-1] == f"{start} 100 {attentive} --out report.html"
     assert "To do it again" in words_of(made)
 
 
