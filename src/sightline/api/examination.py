@@ -267,6 +267,9 @@ def run_models(
             said = None if announce is None else partial(_announce, announce, f"{who.name}, {exam.name}")
             bounds = how | {"budget": budget, "announce": said}
             asked[key] = _run_one(exam, who, opened, folders[key], show, bounds, kinds[key])
+    if thresholds and not overwrite:
+        asking, earlier = asked[first], begun.asking
+        asked[first] = asking if asking is None or earlier is None else asking.joined(earlier)
     results = {
         key: scored_run(
             Run.open(folders[key]), exam, opened, asked[key], entered.short.get(key), details=key in entered.wanted

@@ -12,7 +12,7 @@ import os
 import platform
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -113,6 +113,12 @@ class Asking:
     kept: int
     kept_from: str | None
     earlier: int = 0
+
+    def joined(self, before: Asking) -> Asking:
+        """What this call and one right before it asked together; what that one answered was not there already."""
+        kept = self.kept - before.asked
+        kept_from = self.kept_from if kept else None
+        return replace(self, asked=self.asked + before.asked, kept=kept, kept_from=kept_from)
 
     def words(self, unit: str) -> str:
         """How many items were asked and how many were there already, and from when.
