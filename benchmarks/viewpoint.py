@@ -300,7 +300,7 @@ def detectors(args: argparse.Namespace) -> dict[str, Any]:
             net, facts = load_checkpoint(args.out / "models" / f"{name}.safetensors", Dpm)
             made[name] = DpmModel(net, name=name, about=facts, device=args.device)
         if args.network:
-            made["network"] = model_loader(args.network)(args.network)
+            made["network"] = model_loader(args.network)(args.network, device=args.device)
         _KEPT["detectors"] = made, pictures_of(args, "val", args.val)[0]
     models, _ = _KEPT["detectors"]
     return dict(models)
