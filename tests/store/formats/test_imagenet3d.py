@@ -61,6 +61,15 @@ def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], words: 
         scenes(tmp_path / "a.npz", "imagenet3d")
 
 
+@pytest.mark.parametrize("width", [2.0**53, 640.5, -1.0])
+def test_a_size_that_no_photo_has_is_refused(tmp_path: Path, width: float) -> None:
+    save_npz(tmp_path / "a.npz", annotation(width=width))
+    with pytest.raises(
+        DataError, match=r"a.npz, row annotations, width: .*a whole number of pixels up to 2147483647"
+    ):
+        scenes(tmp_path / "a.npz", "imagenet3d")
+
+
 class Hostile:
     """A pickle that would run a command."""
 

@@ -27,7 +27,7 @@ from sightline.matlab import Struct
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.labelled import SCENES_A_PART
-from sightline.store.formats.pascal3d_records import outside, viewpoint_of
+from sightline.store.formats.pascal3d_records import outside, size_of, viewpoint_of
 from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.schema import SPLIT_WORDS
@@ -96,8 +96,7 @@ def _scene(file: Path, within: str, split: str, photo: str | None) -> Scene:
         whole.fail(_MEMBER, "at least one object")
     first = things[0][1]
     size = picture_size(photo) if photo else None
-    if size is None and "width" in first and "height" in first:
-        size = int(first.number("width")), int(first.number("height"))
+    size = size or size_of(first)
     return Scene(
         id="/".join(part for part in ("imagenet3d", within, file.stem) if part),
         split=split,

@@ -30,6 +30,7 @@ STATES: Final[Mapping[int, LandmarkState]] = {
 MIDDLE: Final = 0.5
 """Pixels from what MATLAB calls a place to what we call it."""
 
+_LARGEST_SIDE: Final = 2**31 - 1
 _WORDS: Final = {"subtype": "subtype", "view": "pose"}
 _NUMBERS: Final = ("cad_index", "sublabel", "subindex")
 _OF_VIEWPOINT: Final = ("num_anchor", "interval_azimuth", "interval_elevation")
@@ -91,6 +92,17 @@ def outside(box: Box, size: tuple[int, int] | None) -> set[str]:
     """The flag of a box that leaves its photo by more than rounding does; none where it does not."""
     over = max(box[2] - size[0], box[3] - size[1]) if size else 0.0
     return {OUTSIDE_FLAG} if min(box[0], box[1]) < -EDGE_TOLERANCE or over > EDGE_TOLERANCE else set()
+
+
+def size_of(record: Struct, width: str = "width", height: str = "height") -> tuple[int, int] | None:
+    """Width and height of a photo that a record tells, pixels; None where either is missing or 0."""
+    sides = []
+    for name in (width, height):
+        side = record.number(name, 0.0)
+        if not 0.0 <= side <= _LARGEST_SIDE or side != int(side):
+            record.fail(name, f"a whole number of pixels up to {_LARGEST_SIDE}")
+        sides.append(int(side))
+    return (sides[0], sides[1]) if min(sides) else None
 
 
 def landmark_of(record: Struct, name: str) -> Landmark:
