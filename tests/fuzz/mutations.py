@@ -485,4 +485,11 @@ _VALUES = {".mat", ".npz"}
 _TREES = {".json", ".jsonl", ".yaml", ".yml", *_VALUES}
 _TABLES = {".csv", ".parquet"}
 _ARCHIVES = {".npz", ".sh3f"}
-_CANNOT = (*DAMAGED, yaml.YAMLError, pl.exceptions.PolarsError, pl.exceptions.PanicException, MatReadError)
+_CANNOT = (
+    *DAMAGED,
+    ImportError,
+    yaml.YAMLError,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    MatReadError,
+)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import pickletools
 import zipfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -141,11 +142,22 @@ def read_annotations(file: Path) -> Any:
         version = npy.read_magic(stream)
         reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         _, _, kind = reader(stream)
-        return _values(_Plain(stream).load(), {}) if kind.hasobject else np.load(BytesIO(data), allow_pickle=False)
+        if not kind.hasobject:
+            return np.load(BytesIO(data), allow_pickle=False)
+        pickled = data[stream.tell() :]
+        _refuse_far_places(pickled)
+        return _values(_Plain(BytesIO(pickled)).load(), {})
     except KeyError:
         raise DataError("no annotations in it", file=file, expected=f"an array {_MEMBER!r}") from None
     except DAMAGED as error:
         raise DataError(f"cannot be read as annotations: {error}", file=file) from None
+
+
+def _refuse_far_places(pickled: bytes) -> None:
+    """Refuse a pickle that says more than it has: room is made for what it says, gigabytes of it."""
+    for code, said, _ in pickletools.genops(pickled):
+        if code.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(said or 0) > len(pickled):
+            raise pickle.UnpicklingError(f"it has a place {said}, more than bytes")
 
 
 class _Plain(pickle.Unpickler):

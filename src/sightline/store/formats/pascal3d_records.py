@@ -31,6 +31,7 @@ MIDDLE: Final = 0.5
 """Pixels from what MATLAB calls a place to what we call it."""
 
 _LARGEST_SIDE: Final = 2**31 - 1
+_LARGEST_ANGLE: Final = 1e6  # in degrees or radians: many turns, though nobody writes more than one
 _WORDS: Final = {"subtype": "subtype", "view": "pose"}
 _NUMBERS: Final = ("cad_index", "sublabel", "subindex")
 _OF_VIEWPOINT: Final = ("num_anchor", "interval_azimuth", "interval_elevation")
@@ -130,13 +131,15 @@ def viewpoint_of(record: Struct, *, degrees: float = 1.0, middle: float = MIDDLE
         record.fail("distance", "a number ≥ 0")
     coarse = None
     if "azimuth_coarse" in record or "elevation_coarse" in record:
-        azimuth, elevation, _ = folded(record.number("azimuth_coarse"), record.number("elevation_coarse", 0.0), 0.0)
+        azimuth, elevation, _ = folded(
+            _angle(record, "azimuth_coarse"), _angle(record, "elevation_coarse", 0.0), 0.0
+        )
         coarse = azimuth, elevation
     if distance == 0.0 and coarse is not None:
         return Viewpoint(*coarse, coarse=coarse)
     if distance == 0.0 and "azimuth" not in record:
         return None
-    angles = (record.number("azimuth"), record.number("elevation"), record.number("theta", 0.0))
+    angles = (_angle(record, "azimuth"), _angle(record, "elevation"), _angle(record, "theta", 0.0))
     azimuth, elevation, theta = folded(*(degrees * angle for angle in angles))
     if distance == 0.0:
         return Viewpoint(azimuth, elevation, theta=theta)
@@ -151,6 +154,13 @@ def viewpoint_of(record: Struct, *, degrees: float = 1.0, middle: float = MIDDLE
         coarse,
         record.number("error") if "error" in record else None,
     )
+
+
+def _angle(record: Struct, name: str, default: float | None = None) -> float:
+    value = record.number(name, default)
+    if abs(value) > _LARGEST_ANGLE:
+        record.fail(name, "an angle")
+    return value
 
 
 def _positive(record: Struct, name: str, default: float) -> float:
