@@ -99,6 +99,8 @@ def spoilt(path: Path, data: bytes) -> Path:
         (np.array([1 + 2j]), "numbers and texts"),
         ({"a": 1j}, "asks for builtins.complex"),
         ({1, 2}, "holds a set"),
+        (["\ud800"], "half a character"),
+        ({"\ud800": 1}, "half a character"),
     ],
 )
 def test_pickles_bring_plain_values_only(tmp_path: Path, value: Any, words: str) -> None:

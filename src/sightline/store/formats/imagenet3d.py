@@ -217,8 +217,11 @@ def _values(found: Any, done: dict[int, Any], depth: int = 0) -> Any:
     elif isinstance(found, list | tuple):
         made = [_values(one, done, depth + 1) for one in found]
     elif isinstance(found, dict):
-        made = {str(key): _values(value, done, depth + 1) for key, value in found.items()}
-    elif not isinstance(found, str | int | float | bool | bytes | np.ndarray | None):
+        made = {_values(str(key), {}): _values(value, done, depth + 1) for key, value in found.items()}
+    elif isinstance(found, str):
+        if any("\ud800" <= letter <= "\udfff" for letter in found):
+            raise pickle.UnpicklingError("it holds text with half a character (a lone surrogate)")
+    elif not isinstance(found, int | float | bool | bytes | np.ndarray | None):
         raise pickle.UnpicklingError(f"it holds a {type(found).__name__}; arrays and plain values are let in")
     done[id(found)] = made
     return made
