@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from _paper_viewpoint import CLASSES, TABLE_2
+from _paper_viewpoint import CLASSES, TABLE_2, TABLE_2_BY_CLASS
 from sightline.files import atomic_write
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.viewpoint import ViewNet
@@ -116,6 +116,11 @@ def table_2(results: Mapping[str, Any], settings: str, net: Mapping[str, Any] | 
             cells.append("–" if none else pair(result["scores"].get(category, {}), views > 0))
         by_class.append((category, *cells))
     yield from table(("class", *(title(*form_of(n, r)) for n, r in results.items())), by_class)
+    yield ""
+    yield "The paper's, on photos of VOC 2012 val:"
+    yield ""
+    published = [(name, *(row[name] for row in TABLE_2_BY_CLASS.values())) for name in (*CLASSES, MEAN)]
+    yield from table(("class", *(title(*key) for key in TABLE_2_BY_CLASS)), published)
     if (OUT / "vdpm.png").exists():
         yield ""
         yield (
