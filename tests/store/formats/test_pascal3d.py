@@ -138,6 +138,7 @@ def test_the_size_of_a_photo(tmp_path: Path, changes: dict[str, Any], size: tupl
         ({"bbox": np.array([[0.0, 0.0, 1.0, 1.0]])}, None, set()),  # by a pixel: rounding
         ({"class": "spaceship", "cad_index": None}, None, set()),  # a class of nobody's
         ({"viewpoint": NOTHING}, None, set()),
+        ({"subtype": np.zeros((1, 0)), "view": NOTHING}, None, set()),  # nothing of either shape
     ],
 )
 def test_what_is_missing_has_a_documented_meaning(
@@ -154,6 +155,7 @@ def test_what_is_missing_has_a_documented_meaning(
     ("changes", "words"),
     [
         ({"class": None}, r"a.mat, row objects\(2\), class: field is missing"),
+        ({"subtype": np.array([1.0, 2.0])}, "subtype: .*expected a text"),
         ({"bbox": None}, r"objects\(2\), bbox: field is missing \(expected 4 numbers"),
         ({"bbox": np.array([[5.0, 1.0, 2.0, 3.0]])}, "box is reversed"),
         ({"bbox": np.array([[5.0, 1.0, np.nan, 3.0]])}, "finite"),

@@ -68,7 +68,8 @@ def object_of(record: Struct, object_id: str) -> Object:
 
 
 def _is_word(record: Struct, name: str) -> bool:
-    return name in record and record.fields[name] not in ("Unspecified", "")
+    value = record.fields.get(name)
+    return name in record and not (isinstance(value, str) and value in ("Unspecified", ""))
 
 
 def sighting_of(record: Struct, object_id: str, size: tuple[int, int] | None) -> Sighting:
