@@ -300,7 +300,7 @@ def detectors(args: argparse.Namespace) -> dict[str, Any]:
             net, facts = load_checkpoint(args.out / "models" / f"{name}.safetensors", Dpm)
             made[name] = DpmModel(net, name=name, about=facts, device=args.device)
         if args.network:
-            made["network"] = model_loader(args.network)(args.network)
+            made["network"] = model_loader(args.network)(args.network, device=args.device)
         _KEPT["detectors"] = made, pictures_of(args, "val", args.val)[0]
     models, _ = _KEPT["detectors"]
     return dict(models)
@@ -449,6 +449,7 @@ def settings(args: argparse.Namespace, val: int) -> str:
     first = args.out / "models" / next(iter(models_of(args)))
     made = {c: load_checkpoint(first / c / "boxes.safetensors", Dpm).facts for c in args.classes}
     learned = ", ".join(f"{c} {facts['objects']} and {facts['negatives']}" for c, facts in made.items())
+    shared = "on a card" if args.jobs <= 1 else f"while {args.jobs} processes share a card"
     return (
         f"Pictures of {width}×{height}: {args.images:,} of cad/train and {val:,} of cad/val, of "
         f"{len(args.shown)} classes. For each class and model alike: at most {plan['positives']} whole objects, "
@@ -456,7 +457,7 @@ def settings(args: argparse.Namespace, val: int) -> str:
         f"{plan['parts']} parts, {plan['root_rounds']} round with roots alone, {plan['rounds']} with parts, "
         f"{plan['mining']} search(es) for hard negatives in each, C {plan['cost']:g}, {plan['interval']} scales an "
         f"octave. Taught on: {args.train_device}. Seconds a picture: "
-        f"{'of one core' if args.device == 'cpu' else f'while {args.jobs} processes share a card'}. "
+        f"{'of one core' if args.device == 'cpu' else shared}. "
         "AVP has as many sections as the model; *commonest view*: mean AVP of the "
         "same boxes if every one has the commonest section of its class in the training pictures. AVP of the "
         "network: 8 views."

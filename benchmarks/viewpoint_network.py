@@ -6,9 +6,10 @@ calls will add). When all steps are done it scores the network on generated view
 given boxes and in its own, up to symmetry, with 95 % intervals by view, and writes ``NAME.json``, ``NAME.csv`` (the
 log) and ``NAME.safetensors`` to docs/results/viewpoint. ``… score NAME --weights FILE`` scores weights again;
 ``… classify NAME --weights FILE --cad DIR`` lets PASCAL3D+'s own CAD models (CAD/<class>.mat) judge how much ours
-look like them: class, and front told from back; ``… sheet NAME`` draws its failures (needs Pillow);
-``… throughput NAME`` times placing, drawing and the network. Needs torch, Lightning, safetensors, numpy, numba with
-numba-cuda, and yaml. Without a card the plan ``toy`` proves the way on a CPU.
+look like them: class, and front told from back; with ``--library DIR`` it is the models of a shape library
+(``sightline import catalogue.sh3f --out DIR``), each class as often as any other; ``… sheet NAME`` draws its
+failures (needs Pillow); ``… throughput NAME`` times placing, drawing and the network. Needs torch, Lightning,
+safetensors, numpy, numba with numba-cuda, and yaml. Without a card the plan ``toy`` proves the way on a CPU.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import argparse
 import json
 import platform
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -225,7 +227,7 @@ def latency(net: Any, device: str) -> float:
 
 
 def classify(name: str, args: argparse.Namespace) -> None:
-    """Let the official CAD models judge: how often a network that never saw one names its class and its front."""
+    """Let real CAD models judge: how often a network that never saw one names its class and its front."""
     import numpy as np
 
     from sightline.geometry.viewpoints import azimuth_gap
@@ -237,23 +239,29 @@ def classify(name: str, args: argparse.Namespace) -> None:
     from sightline.training.viewpoint.setup import resized
     from sightline.training.viewpoint.views import DrawnViews
     from sightline.worlds import load_world
+    from sightline.worlds.looks import category_of
     from sightline.worlds.shapes import shelve
 
     net, _ = load_checkpoint(args.weights, ViewNet)
     net = net.to(device_here()).eval()
-    shapes = tuple((model, 1.0) for model in official(args.cad))
-    world = replace(resized(load_world("cad/val"), net.config.side), shapes=shapes, objects=(1, 1), variants=(0, 1))
-    if args.workers:
-        shelve(world.solids(), shelf_folder())  # workers do not know them
-    stream = ViewStream(world, net.config.classes, 0, at_once(args), args.scenes // at_once(args))
-    source = DrawnViews(stream, workers=args.workers, device=device_here())
+    groups = of_library(args.library, net.config.classes) if args.library else [official(args.cad)]
+    shapes = [shape for group in groups for shape in group]
     pictures: list[Any] = []
 
     def drawn() -> Iterator[Any]:
-        for loaded in source.loader(0, len(stream)):
-            batch = source.views(loaded)
-            pictures.extend(batch.pictures.cpu().numpy())
-            yield batch
+        world = replace(resized(load_world("cad/val"), net.config.side), objects=(1, 1), variants=(0, 1))
+        for seed, group in enumerate(groups):
+            made = replace(world, shapes=tuple((shape, 1.0) for shape in group))
+            if args.workers:
+                shelve(made.solids(), shelf_folder())  # workers do not know them
+            batches = args.scenes // len(groups) // at_once(args)
+            stream = ViewStream(made, net.config.classes, seed, at_once(args), batches)
+            source = DrawnViews(stream, workers=args.workers, device=device_here())
+            for loaded in source.loader(0, batches):
+                batch = source.views(loaded)
+                pictures.extend(batch.pictures.cpu().numpy())
+                yield batch
+            say(f"{len(pictures)} views")
 
     answers = answer_views(net, drawn())
     objects, said = answers.objects, answers.angles
@@ -271,19 +279,31 @@ def classify(name: str, args: argparse.Namespace) -> None:
     made = {
         "weights": args.weights.name,
         "models": len(shapes),
+        "models_by_class": dict(sorted(Counter(map(category_of, shapes)).items())),
         "views": answers.images,
         "classes": names,
         "confusion": confusion.tolist(),
         "given": plain(scores["given"]),
     }
     args.results.mkdir(parents=True, exist_ok=True)
-    (args.results / f"{name}-official.json").write_text(json.dumps(made, indent=1) + "\n")
+    kind = "library" if args.library else "official"
+    (args.results / f"{name}-{kind}.json").write_text(json.dumps(made, indent=1) + "\n")
     shown = (
         np.stack([pictures[i] for i in objects.image[wrong]]) if len(wrong) else np.zeros((0, 1, 1, 3), np.uint8)
     )
-    np.savez_compressed(args.out / f"{name}-official.npz", pictures=shown, words=np.array(words, dtype=str))
+    np.savez_compressed(args.out / f"{name}-{kind}.npz", pictures=shown, words=np.array(words, dtype=str))
     for measure in ("class", "side_right", "accuracy_pi_6"):
         say(name, measure, ", ".join(f"{c} {i.value:.2f}" for c, i in scores["given"][measure].items()))
+
+
+def of_library(folder: Path, classes: Sequence[str]) -> list[list[str]]:
+    """Models of some classes of a shape library, by class: all at once may have more texture than is drawn with."""
+    from sightline.worlds.looks import category_of
+    from sightline.worlds.shapes.library import register_library
+
+    names = register_library(folder, "library")
+    groups = [[name for name in names if category_of(name) == category] for category in classes]
+    return [group for group in groups if group]
 
 
 def official(folder: Path) -> list[str]:
@@ -304,7 +324,8 @@ def sheet(name: str, args: argparse.Namespace) -> None:
     import numpy as np
     from PIL import Image, ImageDraw
 
-    with np.load(args.out / f"{name}-official.npz") as file:
+    kind = "library" if args.library else "official"
+    with np.load(args.out / f"{name}-{kind}.npz") as file:
         pictures, words = file["pictures"], file["words"]
     columns, bar = 6, 14
     times = -(-192 // pictures.shape[2])  # enough room for the words
@@ -315,8 +336,8 @@ def sheet(name: str, args: argparse.Namespace) -> None:
         x, y = i % columns * width, i // columns * (height + bar)
         whole.paste(Image.fromarray(picture).resize((width, height)), (x, y + bar))
         pen.text((x + 2, y + 1), str(word), fill="black")
-    whole.save(args.out / f"{name}-official.png")
-    say("wrote", args.out / f"{name}-official.png")
+    whole.save(args.out / f"{name}-{kind}.png")
+    say("wrote", args.out / f"{name}-{kind}.png")
 
 
 def throughput(name: str, args: argparse.Namespace) -> None:
@@ -371,6 +392,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--weights", type=Path, help="score, classify: the checkpoint")
     parser.add_argument("--cad", type=Path, help="classify: folder CAD of PASCAL3D+")
+    parser.add_argument("--library", type=Path, help="classify, sheet: a shape library instead")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--deadline", type=float, help="choose the steps so that all is done after so many seconds")
     parser.add_argument("--more", type=float, default=0.0, help="seconds of training that further calls will add")
@@ -387,8 +409,8 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     if args.what in ("score", "classify") and args.weights is None:
         parser.error(f"{args.what} needs --weights")
-    if args.what == "classify" and args.cad is None:
-        parser.error("classify needs --cad")
+    if args.what == "classify" and (args.cad is None) == (args.library is None):
+        parser.error("classify needs --cad or --library")
     if args.what == "score":
         from sightline.models.nets.checkpoints import load_checkpoint
         from sightline.models.nets.viewpoint import ViewNet

@@ -90,17 +90,33 @@ def picture(layout: Layout, view: str = "original", *, fine: bool = False) -> Im
     return Image.fromarray(renderer(fine).frames(layout, [view])[0].image)
 
 
-def tile(image: Image.Image, label: str = "", size: tuple[int, int] | None = None, text: int = 24) -> Image.Image:
-    """A picture with round corners and, on a pale chip in its own corner, what it is."""
+def tile(
+    image: Image.Image,
+    label: str = "",
+    size: tuple[int, int] | None = None,
+    text: int = 24,
+    shown: NDArray[np.bool_] | None = None,
+) -> Image.Image:
+    """A picture with round corners and, on a pale chip in its own corner, what it is.
+
+    With `shown` (H, W), the pixels that matter, the chip is in the corner where it hides the fewest of them.
+    """
     made = (image if size is None else image.resize(size, Image.Resampling.LANCZOS)).convert("RGBA")
     if label:
         wide, high = round(measure(label, text) + 1.1 * text), round(1.6 * text)
         words = text_line(wide / 2, high / 2 + 0.36 * text, label, size=text, anchor="middle")
         chip = raster(words, (wide, high)).convert("RGBA")
         chip.putalpha(rounded(chip.size, 220))
-        made.alpha_composite(chip, (8, 8))
+        made.alpha_composite(chip, (8, 8) if shown is None else free_corner(shown, made.size, chip.size))
     made.putalpha(rounded(made.size, 255))
     return made
+
+
+def free_corner(shown: NDArray[np.bool_], size: tuple[int, int], chip: tuple[int, int]) -> tuple[int, int]:
+    """Where a chip hides the fewest pixels that matter; above on the left where it hides none."""
+    whole = np.asarray(Image.fromarray(shown).resize(size, Image.Resampling.NEAREST))
+    corners = [(x, y) for x in (8, size[0] - chip[0] - 8) for y in (8, size[1] - chip[1] - 8)]
+    return min(corners, key=lambda at: int(whole[at[1] : at[1] + chip[1], at[0] : at[0] + chip[0]].sum()))
 
 
 def rounded(size: tuple[int, int], opacity: int) -> Image.Image:
@@ -266,7 +282,9 @@ def cad_models() -> Image.Image:
         image = model_picture(
             name, 35 if i % 2 else -35, 18, size=(260, 200), color=PAINTS[i % len(PAINTS)], renderer=renderer()
         )
-        tiles.append(tile(image, name.removeprefix("cad/"), text=13))
+        pixels = np.asarray(image.convert("RGB")).astype(int)
+        drawn = np.abs(pixels - pixels[0, 0]).max(axis=2) > 12  # not the grey ground
+        tiles.append(tile(image, name.removeprefix("cad/"), text=13, shown=drawn))
     return grid(tiles, 8)
 
 
@@ -296,7 +314,7 @@ def pose_masks() -> Image.Image:
         guess = replace(one.viewpoint, azimuth=45.0 * COMMONEST[name])
         for view, colour, label in ((one.viewpoint, TRUE, name), (guess, SAID, "commonest azimuth")):
             drawn = model_overlay(image, [DrawnModel(one.shape, view, colour, wash=0.4, wire=False)])
-            tiles.append(tile(drawn, label, (300, 200), text=15))
+            tiles.append(tile(drawn, label, (300, 200), text=15, shown=changed(image, drawn) | one.mask))
     return grid(tiles, 6)
 
 
@@ -311,8 +329,16 @@ def pose_meshes() -> Image.Image:
         at = one.viewpoint
         height = f"{at.elevation:.0f}".replace("-", "−")
         label = f"{name}: azimuth {at.azimuth:.0f}°, elevation {height}°, distance {at.distance:.1f}"
-        tiles.append(tile(drawn, label, (600, 400), text=17))
+        image = scene.views[0].image()
+        tiles.append(tile(drawn, label, (600, 400), text=17, shown=changed(image, drawn) | one.mask))
     return grid(tiles, 3)
+
+
+def changed(image: NDArray[np.uint8], drawn: Image.Image) -> NDArray[np.bool_]:
+    """(H, W) where something was drawn over a picture."""
+    before = Image.fromarray(image).resize(drawn.size)
+    there = np.abs(np.asarray(before).astype(int) - np.asarray(drawn.convert("RGB"))).max(axis=2) > 40
+    return np.asarray(Image.fromarray(there).resize(image.shape[1::-1], Image.Resampling.NEAREST))
 
 
 def context_streets() -> Image.Image:

@@ -243,7 +243,7 @@ class Struct:
     def __contains__(self, name: str) -> bool:
         """Whether the field is there and not empty."""
         value = self.fields.get(name)
-        return value is not None and not (isinstance(value, np.ndarray | str) and not len(np.atleast_1d(value)))
+        return value is not None and not (isinstance(value, np.ndarray) and not value.size)
 
     def fail(self, name: str, expected: str, problem: str = "field does not fit") -> NoReturn:
         """Refuse a field."""

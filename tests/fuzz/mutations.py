@@ -21,7 +21,9 @@ import scipy.io
 import yaml
 from scipy.io.matlab import MatReadError
 
+from sightline.errors import DataError
 from sightline.files import DAMAGED
+from sightline.matlab import read_mat
 
 SCRIPT = "<script>alert(1)</script>"
 TAG = '"><img src=x onerror=alert(1)>'
@@ -283,6 +285,7 @@ def _tree(change: Callable[[Any, Any, Random], str | None]) -> Callable[[Path, R
 def _spoil_values(file: Path, change: Callable[[Any, Any, Random], str | None], rng: Random) -> None:
     """Change a place in the tree of a MATLAB file's or a pickled array's values, and write the file anew."""
     if file.suffix == ".mat":
+        read_mat(file)  # of a file that was spoilt before SciPy's reader may crash
         tree = _unboxed({key: value for key, value in scipy.io.loadmat(file).items() if key[:2] != "__"})
     else:
         with np.load(file, allow_pickle=True) as archive:
@@ -485,4 +488,12 @@ _VALUES = {".mat", ".npz"}
 _TREES = {".json", ".jsonl", ".yaml", ".yml", *_VALUES}
 _TABLES = {".csv", ".parquet"}
 _ARCHIVES = {".npz", ".sh3f"}
-_CANNOT = (*DAMAGED, yaml.YAMLError, pl.exceptions.PolarsError, pl.exceptions.PanicException, MatReadError)
+_CANNOT = (
+    *DAMAGED,
+    DataError,
+    ImportError,
+    yaml.YAMLError,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    MatReadError,
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +48,12 @@ def test_the_card_is_of_these_weights() -> None:
 
 def test_the_file_is_small() -> None:
     assert SHIPPED.stat().st_size <= 4_000_000
+
+
+def test_it_is_loaded_without_the_compiler_of_torch() -> None:
+    code = "import sys, sightline.models.viewnet as v; v.shipped('cpu'); print('torch._dynamo' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]  # which takes two seconds to import
 
 
 def test_it_is_a_model_by_name() -> None:

@@ -98,6 +98,30 @@ def test_a_catalogue_of_furniture_is_read(tmp_path: Path) -> None:
     assert one.landmarks == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "tags", "group", "category"),
+    [
+        ("Garden chair with cushion", "", "", "chair"),
+        ("Sofa 2 seats", "Couch", "", "sofa"),
+        ("Bar stool", "Chair, Seat", "Kitchen", "bar-stool"),
+        ("Table", "", "Living room", "diningtable"),
+        ("Table", "", "Office", "table"),
+        ("Coffee table", "", "", "coffee-table"),
+        ("Table tennis", "", "", "table-tennis"),
+        ("Ford Focus", "Blend Swap, Car", "Vehicles", "car"),
+        ("Truck", "Car", "Vehicles", "truck"),
+        ("Motorbike", "Game, Child", "Exterior", "other-motorbike"),
+        ("Scooter", "", "Vehicles", "motorbike"),
+        ("Scooter", "Bicycle, Bike", "Vehicles", "scooter"),  # without a motor
+        ("Ch\\u00e2ise", "", "", "chaise"),
+        ("\\u20ac", "", "", "unnamed"),
+    ],
+)
+def test_categories_are_those_of_voc(tmp_path: Path, name: str, tags: str, group: str, category: str) -> None:
+    one = piece(name=name, tags=tags, category=group)
+    assert list(imported(catalogue(tmp_path / "a.sh3f", [one]), tmp_path / "lib")[0]) == [f"{category}/arm-chair"]
+
+
 def test_pieces_that_cannot_be_shapes_are_left_out_and_told(tmp_path: Path) -> None:
     flat = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
     pieces = [

@@ -420,6 +420,20 @@ def test_the_commonest_view_of_real_objects(real_data):
         assert round(100 * of.count(oracle.section_of(said, 8)) / len(of)) == share
 
 
+@pytest.mark.parametrize(
+    ("given", "turns"), [("2", 2), ("0", 0), ("007", 7), ("361", 0), ("9" * 5000, 0), ("x", None)]
+)
+def test_turns_that_look_the_same_are_read_from_an_attribute(given, turns, tmp_path):
+    seen = Sighting("v", "0", (1, 1, 9, 9), viewpoint=Viewpoint(20.0, 10.0))
+    thing = Object("0", "bus", {"symmetry": given})
+    data = write_scenes([Scene("s", "", "", (View("v", size=(10, 10)),), (thing,), (seen,))], tmp_path / "d")
+    if turns is None:
+        with pytest.raises(DataError, match="row s, symmetry: not a symmetry"):
+            viewpoint_items(data, None)
+    else:
+        assert viewpoint_items(data, None)[0].symmetry.tolist() == [turns]
+
+
 STRANGE = {
     "angles": ("bus", Viewpoint(20.0, 10.0), ()),  # distance 0, no landmarks
     "hidden": ("bus", Viewpoint(200.0, 10.0, 9.0, 0.0, (5.0, 5.0)), ("occluded", "truncated")),  # all landmarks

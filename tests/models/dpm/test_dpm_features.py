@@ -56,6 +56,17 @@ def test_a_pyramid_has_parts_at_twice_the_scale():
     torch.testing.assert_close(levels[3].fine[:, :12, :19], shared)  # the whole picture's, used again
 
 
+def test_a_picture_shrinks_to_its_means_by_any_factor():
+    rng = np.random.default_rng(6)
+    picture = torch.from_numpy(rng.uniform(0, 255, (3, 800, 1200)).astype(np.float32))
+    ramp = torch.linspace(0, 1000, 1200)[None, None].expand(3, 800, -1)
+    small = hog.resized(picture + ramp, (8, 12))  # by 100 each way
+    assert small.shape == (3, 8, 12)
+    expected = torch.nn.functional.avg_pool2d(picture + ramp, 100)
+    torch.testing.assert_close(small[:, 1:-1, 1:-1], expected[:, 1:-1, 1:-1], rtol=0.02, atol=3.0)
+    assert hog.resized(picture[:, :1], (1, 8)).shape == (3, 1, 8)  # one row cannot be halved
+
+
 numbers = st.floats(-3, 3, allow_nan=False, width=32)
 
 
@@ -72,9 +83,12 @@ def test_the_distance_transform_is_the_best_of_all_places(scores, bends, lean):
     expected = np.stack([dpm_oracle.distance_transform(s, d) for s, d in zip(scores, deformations, strict=True)])
     given_ = torch.from_numpy(scores), torch.from_numpy(deformations)
     np.testing.assert_allclose(distance_transform(*given_).numpy(), expected, atol=1e-4)
-    across = detector._best_along(given_[0], given_[1][:, 0], given_[1][:, 2])
-    down = detector._best_along(across.transpose(1, 2), given_[1][:, 1], given_[1][:, 3]).transpose(1, 2)
-    np.testing.assert_allclose(down.numpy(), expected, atol=1e-4)
+    for at_once in (detector._AT_ONCE, 60, 1):  # numbers, and so parts and rows, compared at once
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(detector, "_AT_ONCE", at_once)
+            across = detector._best_along(given_[0], given_[1][:, 0], given_[1][:, 2])
+            down = detector._best_along(across.transpose(1, 2), given_[1][:, 1], given_[1][:, 3]).transpose(1, 2)
+        np.testing.assert_allclose(down.numpy(), expected, atol=1e-4)
 
 
 def random_filters(shape: FilterShape, rng: np.random.Generator) -> ComponentFilters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import tracemalloc
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -53,11 +54,21 @@ def test_folders_of_classes_are_part_of_the_name(tmp_path: Path) -> None:
         ({"bbox": np.array([30.0, 2.0, 10.0, 9.0])}, "box is reversed"),
         ({"azimuth": "north"}, "azimuth: .*a number"),
         ({"elevation": np.nan}, "elevation: .*finite"),
+        ({"azimuth": 1e308}, "azimuth: .*expected an angle"),  # in degrees it is infinite
     ],
 )
 def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
     save_npz(tmp_path / "a.npz", annotation(), annotation(**changes))
     with pytest.raises(DataError, match=words):
+        scenes(tmp_path / "a.npz", "imagenet3d")
+
+
+@pytest.mark.parametrize("width", [2.0**53, 640.5, -1.0])
+def test_a_size_that_no_photo_has_is_refused(tmp_path: Path, width: float) -> None:
+    save_npz(tmp_path / "a.npz", annotation(width=width))
+    with pytest.raises(
+        DataError, match=r"a.npz, row annotations, width: .*a whole number of pixels up to 2147483647"
+    ):
         scenes(tmp_path / "a.npz", "imagenet3d")
 
 
@@ -88,6 +99,8 @@ def spoilt(path: Path, data: bytes) -> Path:
         (np.array([1 + 2j]), "numbers and texts"),
         ({"a": 1j}, "asks for builtins.complex"),
         ({1, 2}, "holds a set"),
+        (["\ud800"], "half a character"),
+        ({"\ud800": 1}, "half a character"),
     ],
 )
 def test_pickles_bring_plain_values_only(tmp_path: Path, value: Any, words: str) -> None:
@@ -108,6 +121,24 @@ def test_values_that_stand_in_many_places_are_built_once(tmp_path: Path) -> None
         laughs = [laughs]
     with pytest.raises(DataError, match="deeper"):
         read_annotations(spoilt(tmp_path / "a.npz", pickle.dumps(laughs)))
+
+
+@pytest.mark.parametrize(
+    ("pickled", "words"),
+    [
+        (b"\x80\x04]r\xff\xff\xff\x0f.", "a place 268435455"),  # room for so many values is 2 GB
+        (b"\x80\x05\x96" + (1 << 40).to_bytes(8, "little") + b"ab.", "cannot be read"),  # a terabyte of two bytes
+        (b"\x80\x04]\x00.", "cannot be read"),
+    ],
+)
+def test_a_pickle_gets_no_more_room_than_it_fills(tmp_path: Path, pickled: bytes, words: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=words):
+            read_annotations(spoilt(tmp_path / "a.npz", pickled))
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
 
 
 @settings(max_examples=40)

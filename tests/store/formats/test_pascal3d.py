@@ -106,6 +106,27 @@ def test_folded_angles_are_the_same_turn(azimuth: float, elevation: float, theta
 
 
 @pytest.mark.parametrize(
+    ("changes", "size"),
+    [
+        ({}, (500, 375)),
+        ({"size": None}, None),
+        ({"size": {"width": 500.0, "height": 0.0}}, None),
+        ({"size": None, "imgsize": np.array([[640.0, 480.0, 3.0]])}, (640, 480)),
+        ({"size": {"width": 500.5, "height": 375.0}}, "row size, width: .*a whole number of pixels"),
+        ({"size": {"width": 500.0, "height": 2.0**53}}, "row size, height: .*a whole number of pixels"),
+        ({"size": None, "imgsize": np.array([[-1.0, 480.0]])}, "row imgsize, width: .*a whole number of pixels"),
+    ],
+)
+def test_the_size_of_a_photo(tmp_path: Path, changes: dict[str, Any], size: tuple[int, int] | str | None) -> None:
+    file = save(tmp_path / "a.mat", thing(), **changes)
+    if isinstance(size, str):
+        with pytest.raises(DataError, match=size):
+            scenes(file, "pascal3d")
+    else:
+        assert scenes(file, "pascal3d")[0].views[0].size == size
+
+
+@pytest.mark.parametrize(
     ("changes", "landmarks", "flags"),
     [
         ({"anchors": NOTHING}, [], set()),  # no landmarks
@@ -117,6 +138,7 @@ def test_folded_angles_are_the_same_turn(azimuth: float, elevation: float, theta
         ({"bbox": np.array([[0.0, 0.0, 1.0, 1.0]])}, None, set()),  # by a pixel: rounding
         ({"class": "spaceship", "cad_index": None}, None, set()),  # a class of nobody's
         ({"viewpoint": NOTHING}, None, set()),
+        ({"subtype": np.zeros((1, 0)), "view": NOTHING}, None, set()),  # nothing of either shape
     ],
 )
 def test_what_is_missing_has_a_documented_meaning(
@@ -133,6 +155,7 @@ def test_what_is_missing_has_a_documented_meaning(
     ("changes", "words"),
     [
         ({"class": None}, r"a.mat, row objects\(2\), class: field is missing"),
+        ({"subtype": np.array([1.0, 2.0])}, "subtype: .*expected a text"),
         ({"bbox": None}, r"objects\(2\), bbox: field is missing \(expected 4 numbers"),
         ({"bbox": np.array([[5.0, 1.0, 2.0, 3.0]])}, "box is reversed"),
         ({"bbox": np.array([[5.0, 1.0, np.nan, 3.0]])}, "finite"),

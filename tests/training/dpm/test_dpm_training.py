@@ -16,7 +16,7 @@ from sightline.errors import ConfigError, DataError
 from sightline.geometry.boxes import iou
 from sightline.models.dpm.detector import FilterBank
 from sightline.models.dpm.filters import Dpm, DpmConfig, FilterShape, MixtureComponent, joined
-from sightline.models.dpm.hog import mirrored
+from sightline.models.dpm.hog import mirrored, pyramid
 from sightline.models.dpm.model import DpmModel
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.registry import load
@@ -196,6 +196,18 @@ def test_wrong_answers_carry_their_loss(pictures, taught):
         assert loss == pytest.approx(0.5 * (1 - float(iou(window, near.box))) + 0.5 * view, abs=1e-6)
     values = [place.score + loss for place, loss in wrong]
     assert values == sorted(values, reverse=True)
+
+
+def test_filters_that_no_object_was_placed_by_find_nothing(pictures, tmp_path):
+    # the toys' three groups of aspect ratio are placed by two sets of filters
+    made = train(replace(PLAN, form="dpm", views=0), pictures, tmp_path / "dpm").net
+    idle = [not filters.root.any() for filters in made.filters]
+    assert idle == [False, True, False]
+    pixels = toy_pictures(1, seed=4)[0].load()
+    bank = FilterBank(made)
+    for scores in bank.scores(pyramid(pixels, [1.0, 0.7])):
+        for component, total in zip(bank.mixture, scores.totals, strict=True):
+            assert not idle[component.filters] or float(total.max()) < -1.5
 
 
 def test_parts_lie_where_a_root_has_its_weight():

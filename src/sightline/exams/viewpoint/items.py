@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from sightline.geometry.viewpoints import Flags, Floats, Turns
 from sightline.scenes import Scene, Sighting, View, occlusion_ratio
 from sightline.skills import BoxedObjects
 from sightline.store import Dataset
+
+MOST_TURNS: Final = 360
+"""Turns that may look the same; what has more of them looks the same after any."""
 
 
 @dataclass(frozen=True)
@@ -123,4 +126,5 @@ def _symmetry(given: str, scene_id: str) -> int:
     if not given.isdecimal():
         expected = "a whole number, 0 for any turn"
         raise DataError("not a symmetry", row=scene_id, field="symmetry", expected=expected, found=given)
-    return int(given)
+    digits = given.lstrip("0") or "0"
+    return int(digits) if len(digits) <= len(str(MOST_TURNS)) and int(digits) <= MOST_TURNS else 0

@@ -299,12 +299,13 @@ def _best_along(scores: Tensor, linear: Tensor, square: Tensor) -> Tensor:
     n, rows, columns = scores.shape
     places = torch.arange(columns, device=scores.device)
     apart = (places[None, :] - places[:, None]).to(scores.dtype)  # [from, to]
-    cost = linear[:, None, None] * apart + square[:, None, None] * apart * apart
     best = torch.empty_like(scores)
     step = max(1, _AT_ONCE // (rows * columns * columns))
-    for start in range(0, n, step):
-        chosen = slice(start, start + step)
-        best[chosen] = (scores[chosen, :, None, :] - cost[chosen, None]).amax(dim=-1)
+    high = max(1, _AT_ONCE // (step * columns * columns))
+    for chosen in (slice(start, start + step) for start in range(0, n, step)):
+        cost = linear[chosen, None, None] * apart + square[chosen, None, None] * apart * apart
+        for across in (slice(top, top + high) for top in range(0, rows, high)):
+            best[chosen, across] = (scores[chosen, across, None, :] - cost[:, None]).amax(dim=-1)
     return best
 
 

@@ -29,6 +29,8 @@ _BINS: Final = 9
 _CLIP: Final = 0.2
 _EPSILON: Final = 1e-4
 _TEXTURE: Final = 0.2357
+_MOST_SHRUNK: Final = 32
+"""By how much a picture is shrunk at once: a card has no room for the weights of much more (about 90)."""
 
 # Where a gradient lies exactly between two directions the first is taken, whatever the last digit: it is longer.
 _TURNS: Final = tuple(
@@ -192,4 +194,6 @@ def resized(picture: Tensor, size: Sequence[int]) -> Tensor:
     """Scale a picture (3, H, W) to (rows, columns) pixels, means of what a pixel covers where it shrinks."""
     if list(size) == list(picture.shape[1:]):
         return picture
+    while any(halves := [n > _MOST_SHRUNK * small for n, small in zip(picture.shape[1:], size, strict=True)]):
+        picture = functional.avg_pool2d(picture[None], [1 + half for half in halves])[0]
     return functional.interpolate(picture[None], list(size), mode="bilinear", antialias=True)[0]

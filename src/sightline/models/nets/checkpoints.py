@@ -15,6 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from sightline.errors import ConfigError, ModelError
 from sightline.hints import did_you_mean
@@ -192,8 +193,18 @@ def _imported(path: str) -> Any:
 
 def _unfilled(made: Callable[[Any], Any], config: Any) -> nn.Module:
     """A network that has shapes and no weights: costs no memory, and draws no random numbers."""
-    with torch.device("meta"):
+    with torch.device("meta"), _NoStart():
         return cast("nn.Module", made(config))
+
+
+class _NoStart(TorchFunctionMode):
+    """Draw no weights from a normal distribution: without numbers torch loads its compiler for it, 2 s."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if func in (nn.init.normal_, Tensor.normal_):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
 
 
 def _entry(

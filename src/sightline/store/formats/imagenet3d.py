@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import pickletools
 import zipfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -27,7 +28,7 @@ from sightline.matlab import Struct
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.labelled import SCENES_A_PART
-from sightline.store.formats.pascal3d_records import outside, viewpoint_of
+from sightline.store.formats.pascal3d_records import outside, size_of, viewpoint_of
 from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.schema import SPLIT_WORDS
@@ -96,8 +97,7 @@ def _scene(file: Path, within: str, split: str, photo: str | None) -> Scene:
         whole.fail(_MEMBER, "at least one object")
     first = things[0][1]
     size = picture_size(photo) if photo else None
-    if size is None and "width" in first and "height" in first:
-        size = int(first.number("width")), int(first.number("height"))
+    size = size or size_of(first)
     return Scene(
         id="/".join(part for part in ("imagenet3d", within, file.stem) if part),
         split=split,
@@ -142,11 +142,22 @@ def read_annotations(file: Path) -> Any:
         version = npy.read_magic(stream)
         reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         _, _, kind = reader(stream)
-        return _values(_Plain(stream).load(), {}) if kind.hasobject else np.load(BytesIO(data), allow_pickle=False)
+        if not kind.hasobject:
+            return np.load(BytesIO(data), allow_pickle=False)
+        pickled = data[stream.tell() :]
+        _refuse_far_places(pickled)
+        return _values(_Plain(BytesIO(pickled)).load(), {})
     except KeyError:
         raise DataError("no annotations in it", file=file, expected=f"an array {_MEMBER!r}") from None
     except DAMAGED as error:
         raise DataError(f"cannot be read as annotations: {error}", file=file) from None
+
+
+def _refuse_far_places(pickled: bytes) -> None:
+    """Refuse a pickle that says more than it has: room is made for what it says, gigabytes of it."""
+    for code, said, _ in pickletools.genops(pickled):
+        if code.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(said or 0) > len(pickled):
+            raise pickle.UnpicklingError(f"it has a place {said}, more than bytes")
 
 
 class _Plain(pickle.Unpickler):
@@ -206,8 +217,11 @@ def _values(found: Any, done: dict[int, Any], depth: int = 0) -> Any:
     elif isinstance(found, list | tuple):
         made = [_values(one, done, depth + 1) for one in found]
     elif isinstance(found, dict):
-        made = {str(key): _values(value, done, depth + 1) for key, value in found.items()}
-    elif not isinstance(found, str | int | float | bool | bytes | np.ndarray | None):
+        made = {_values(str(key), {}): _values(value, done, depth + 1) for key, value in found.items()}
+    elif isinstance(found, str):
+        if any("\ud800" <= letter <= "\udfff" for letter in found):
+            raise pickle.UnpicklingError("it holds text with half a character (a lone surrogate)")
+    elif not isinstance(found, int | float | bool | bytes | np.ndarray | None):
         raise pickle.UnpicklingError(f"it holds a {type(found).__name__}; arrays and plain values are let in")
     done[id(found)] = made
     return made

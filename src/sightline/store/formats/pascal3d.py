@@ -21,7 +21,7 @@ from sightline.matlab import Struct, is_mat, read_mat
 from sightline.scenes import Scene, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.labelled import SCENES_A_PART, text_lines
-from sightline.store.formats.pascal3d_records import object_of, sighting_of
+from sightline.store.formats.pascal3d_records import object_of, sighting_of, size_of
 from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.schema import SPLIT_WORDS
@@ -149,10 +149,9 @@ def _record(file: Path) -> Struct:
 def _size(record: Struct) -> tuple[int, int] | None:
     """Width and height that a record tells; None where it tells none."""
     for size in record.structs("size"):
-        width, height = size.number("width", 0.0), size.number("height", 0.0)
-        if width >= 1 and height >= 1 and width == int(width) and height == int(height):
-            return int(width), int(height)
+        if found := size_of(size):
+            return found
     if "imgsize" in record:
-        width, height, *_ = (*record.numbers("imgsize"), 0.0, 0.0)
-        return (int(width), int(height)) if min(width, height) >= 1 else None
+        sides = dict(zip(("width", "height"), record.numbers("imgsize"), strict=False))
+        return size_of(Struct(sides, record.file, "imgsize"))
     return None

@@ -30,6 +30,8 @@ STATES: Final[Mapping[int, LandmarkState]] = {
 MIDDLE: Final = 0.5
 """Pixels from what MATLAB calls a place to what we call it."""
 
+_LARGEST_SIDE: Final = 2**31 - 1
+_LARGEST_ANGLE: Final = 1e6  # in degrees or radians: many turns, though nobody writes more than one
 _WORDS: Final = {"subtype": "subtype", "view": "pose"}
 _NUMBERS: Final = ("cad_index", "sublabel", "subindex")
 _OF_VIEWPOINT: Final = ("num_anchor", "interval_azimuth", "interval_elevation")
@@ -66,7 +68,8 @@ def object_of(record: Struct, object_id: str) -> Object:
 
 
 def _is_word(record: Struct, name: str) -> bool:
-    return name in record and record.fields[name] not in ("Unspecified", "")
+    value = record.fields.get(name)
+    return name in record and not (isinstance(value, str) and value in ("Unspecified", ""))
 
 
 def sighting_of(record: Struct, object_id: str, size: tuple[int, int] | None) -> Sighting:
@@ -91,6 +94,17 @@ def outside(box: Box, size: tuple[int, int] | None) -> set[str]:
     """The flag of a box that leaves its photo by more than rounding does; none where it does not."""
     over = max(box[2] - size[0], box[3] - size[1]) if size else 0.0
     return {OUTSIDE_FLAG} if min(box[0], box[1]) < -EDGE_TOLERANCE or over > EDGE_TOLERANCE else set()
+
+
+def size_of(record: Struct, width: str = "width", height: str = "height") -> tuple[int, int] | None:
+    """Width and height of a photo that a record tells, pixels; None where either is missing or 0."""
+    sides = []
+    for name in (width, height):
+        side = record.number(name, 0.0)
+        if not 0.0 <= side <= _LARGEST_SIDE or side != int(side):
+            record.fail(name, f"a whole number of pixels up to {_LARGEST_SIDE}")
+        sides.append(int(side))
+    return (sides[0], sides[1]) if min(sides) else None
 
 
 def landmark_of(record: Struct, name: str) -> Landmark:
@@ -118,13 +132,15 @@ def viewpoint_of(record: Struct, *, degrees: float = 1.0, middle: float = MIDDLE
         record.fail("distance", "a number ≥ 0")
     coarse = None
     if "azimuth_coarse" in record or "elevation_coarse" in record:
-        azimuth, elevation, _ = folded(record.number("azimuth_coarse"), record.number("elevation_coarse", 0.0), 0.0)
+        azimuth, elevation, _ = folded(
+            _angle(record, "azimuth_coarse"), _angle(record, "elevation_coarse", 0.0), 0.0
+        )
         coarse = azimuth, elevation
     if distance == 0.0 and coarse is not None:
         return Viewpoint(*coarse, coarse=coarse)
     if distance == 0.0 and "azimuth" not in record:
         return None
-    angles = (record.number("azimuth"), record.number("elevation"), record.number("theta", 0.0))
+    angles = (_angle(record, "azimuth"), _angle(record, "elevation"), _angle(record, "theta", 0.0))
     azimuth, elevation, theta = folded(*(degrees * angle for angle in angles))
     if distance == 0.0:
         return Viewpoint(azimuth, elevation, theta=theta)
@@ -139,6 +155,13 @@ def viewpoint_of(record: Struct, *, degrees: float = 1.0, middle: float = MIDDLE
         coarse,
         record.number("error") if "error" in record else None,
     )
+
+
+def _angle(record: Struct, name: str, default: float | None = None) -> float:
+    value = record.number(name, default)
+    if abs(value) > _LARGEST_ANGLE:
+        record.fail(name, "an angle")
+    return value
 
 
 def _positive(record: Struct, name: str, default: float) -> float:

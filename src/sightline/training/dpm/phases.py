@@ -51,6 +51,8 @@ RANDOM_WINDOWS: Final = 300
 """Windows of pictures without the class that the first filters of a component are told apart from."""
 FIRST_BEND: Final = (0.0, 0.0, 0.1, 0.1)
 """Cost of moving a part before it is learned."""
+SILENT: Final = -2.0
+"""Score of filters that learned nothing, for no object was placed by them: 0 would be found everywhere."""
 WRONG: Final = 4
 """Wrong answers about an object that a structured SVM takes in each search."""
 
@@ -205,6 +207,10 @@ class Lesson:
             net = _filled(net, weights, offsets)
             bank = FilterBank(net, self.store.device)
             cache = {c.key: c for c in constraints if c.weight > 0.0 or c.key[0] == "object"}
+        learned = {first for c in constraints if c.weight > 0.0 for first, _ in c.pieces}
+        for one, first in zip(_filters(net), offsets[:-1].tolist(), strict=True):
+            if first not in learned:
+                one.bias.fill_(SILENT / BIAS)
         return net
 
     def _placed(self, bank: FilterBank, positive: Positive) -> Iterator[tuple[bool, int, Vector]]:

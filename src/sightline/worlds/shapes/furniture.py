@@ -2,16 +2,18 @@
 
 ``PluginFurnitureCatalog.properties`` lists pieces by number: ``id``, ``name``, ``model`` (a path in the zip),
 ``width``, ``depth``, ``height`` in centimetres and maybe ``modelRotation``, 3 × 3. A piece is stretched to its
-size; y is up and the front towards +z there. Its category is PASCAL3D+'s where the last word of its name, numbers
-aside, says so, else its name.
+size; y is up and the front towards +z there. Its category is PASCAL3D+'s where its name says so (or its tags, for
+vehicles, often called by their make), as VOC's annotators were told: no stool is a chair, no desk or coffee
+table a dining table. Else its category is its name.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -26,22 +28,31 @@ from sightline.worlds.solids import Solid
 
 CATALOGUE: Final = "PluginFurnitureCatalog.properties"
 WORDS: Final = {
-    "aeroplane": "aeroplane airplane plane aircraft",
-    "bicycle": "bicycle bike",
-    "boat": "boat ship sailboat yacht",
+    "aeroplane": "aeroplane airplane plane aircraft biplane glider",
+    "bicycle": "bicycle bike tricycle",
+    "boat": "boat ship sailboat rowboat yacht",
     "bottle": "bottle flask",
     "bus": "bus coach minibus",
-    "car": "car automobile sedan hatchback suv pickup",
-    "chair": "chair armchair stool highchair",
+    "car": "car automobile sedan hatchback suv pickup van",
+    "chair": "chair armchair deckchair highchair",
     "diningtable": "table",
-    "motorbike": "motorbike motorcycle scooter",
+    "motorbike": "motorbike motorcycle moped scooter",
     "sofa": "sofa couch settee",
-    "train": "train locomotive tram",
-    "tvmonitor": "tv television monitor screen",
+    "train": "train locomotive",
+    "tvmonitor": "tv television monitor",
 }
-"""Last words of names, by the category of PASCAL3D+ that they mean."""
+"""Words for what a thing is, by the category of PASCAL3D+ that they mean."""
+
+OTHER: Final = {
+    "": "toy game truck lorry tractor",
+    "bicycle": "indoor exercise",
+    "diningtable": "bedside nightstand coffee side desk dressing changing console technical office",
+    "motorbike": "bicycle bike",
+}
+"""Words, beside those, for another thing: of any category, then of one."""
 
 _CATEGORY: Final = {word: category for category, words in WORDS.items() for word in words.split()}
+_OTHER: Final = {category: {*OTHER[""].split(), *OTHER.get(category, "").split()} for category in WORDS}
 _MOST_PIECES: Final = 10_000
 _MOST_BYTES: Final = 1 << 28
 """Bytes that a model and what belongs to it may unpack to."""
@@ -116,10 +127,34 @@ def _pieces(archive: zipfile.ZipFile, file: Path) -> dict[int, dict[str, str]]:
 
 
 def _name(piece: dict[str, str], number: int) -> str:
-    title = re.findall(r"[a-z]+", piece.get("name", "").lower())
-    category = _CATEGORY.get(title[-1] if title else "", "-".join(title)[:60] or "unnamed")
+    title = _words(piece.get("name", ""))
+    category = category_of(title, _words(piece.get("tags", "")), _words(piece.get("category", "")))
+    own = "-".join(title)[:60] or "unnamed"
+    category = category or (f"other-{own}" if own in WORDS else own)
     model = re.sub(r"[^A-Za-z0-9_]+", "-", piece.get("id", "").partition("#")[2]).strip("-")[:60]
     return f"{category}/{model or number}"
+
+
+def category_of(title: Sequence[str], tags: Sequence[str], group: Sequence[str]) -> str | None:
+    """PASCAL3D+'s category of a piece, from the words of its name, its tags and its group; None where it has none.
+
+    >>> category_of(["garden", "chair", "with", "cushion"], [], []), category_of(["coffee", "table"], [], [])
+    ('chair', None)
+    """
+    cut = next(
+        (i for i, word in enumerate(title) if i and word in ("with", "on", "of", "for", "seats")), len(title)
+    )
+    found = _CATEGORY.get(title[cut - 1]) if title else None
+    if found is None and "vehicles" in group:
+        found = next((_CATEGORY[word] for word in tags if word in _CATEGORY), None)
+    beside = {*title, *tags, *group}
+    return None if found is None or beside & _OTHER[found] else found
+
+
+def _words(text: str) -> list[str]:
+    """Words in small letters without accents, which a catalogue writes as numbers."""
+    whole = re.sub(r"\\u([0-9A-Fa-f]{4})", lambda found: chr(int(found[1], 16)), text)
+    return re.findall(r"[a-z]+", re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFKD", whole)).lower())
 
 
 def _solid(archive: zipfile.ZipFile, piece: dict[str, str], name: str, file: Path) -> Solid:
