@@ -64,6 +64,23 @@ def test_saved_and_loaded(scenes: RelatedScenes, tmp_path: Path) -> None:
     assert again.examples.classes == scenes.examples.classes
 
 
+def test_drawing_goes_on_where_it_was_stopped(scenes: RelatedScenes, tmp_path: Path) -> None:
+    def stop(done: int, _: int) -> None:
+        raise KeyboardInterrupt(done)
+
+    with pytest.raises(KeyboardInterrupt):
+        drawn_scenes([WORLD], 4, seed=0, side=64, batch=2, keep=tmp_path, on_drawn=stop)
+    [first] = tmp_path.iterdir()
+    written = first.stat().st_mtime_ns
+    again = drawn_scenes([WORLD], 4, seed=0, side=64, batch=2, keep=tmp_path)
+    assert first.stat().st_mtime_ns == written  # not drawn once more
+    assert len(list(tmp_path.iterdir())) == 2
+    torch.testing.assert_close(again.pictures.pictures, scenes.pictures.pictures)
+    torch.testing.assert_close(again.pictures.shares, scenes.pictures.shares)
+    np.testing.assert_array_equal(again.pixels, scenes.pixels)
+    assert facts_of(again.examples) == facts_of(scenes.examples)
+
+
 def test_studies(scenes: RelatedScenes) -> None:
     within, across = scenes.of("within"), scenes.of("across")
     assert not within.across.any()

@@ -41,3 +41,24 @@ def test_from_a_toy_training_to_the_page(tmp_path: Path) -> None:
     page = run(ROOT / "docs" / "pages" / "relations_nets.py", "--world", tmp_path / "rows")
     assert "### True boxes, detected boxes, perfect predicates" in page
     assert "| DRNet |" in page
+
+
+@pytest.mark.long
+def test_cue_a_of_another_backbone_and_rows_added_later(tmp_path: Path) -> None:
+    card, nets = ROOT / "benchmarks" / "relations_card.py", ROOT / "benchmarks" / "relations_nets.py"
+    backbone = ("--backbone", ROOT / "src" / "sightline" / "models" / "weights" / "viewnet-tiny.safetensors")
+    toy = ("all", "--out", tmp_path / "card", "--toy", *backbone)
+    told = run(card, *toy, "--only", "boxes-classes,boxes-appearance")
+    assert "FAILED" not in told
+    taught = tmp_path / "card" / "nets"
+    assert {file.stem for file in taught.iterdir()} == {"boxes-classes", "boxes-appearance"}  # and no detector
+    assert json.loads((taught / "boxes-appearance.json").read_text())["backbone"] == backbone[1].name
+    how = ("--nets", taught, "--out", tmp_path / "rows", "--scenes", 4, "--size", "96x64")
+    told = run(nets, "world", *how)  # no backbone given
+    assert "boxes-appearance: left out, since its cue A is viewnet-tiny.safetensors's" in told
+    before = (tmp_path / "rows" / "boxes-classes.json").read_bytes()
+    run(nets, "world", *how, *backbone)
+    row = json.loads((tmp_path / "rows" / "boxes-appearance.json").read_text())
+    assert set(row["on"]) == {"truth"}  # no detector, no detected boxes
+    assert row["backbone"] == backbone[1].name
+    assert (tmp_path / "rows" / "boxes-classes.json").read_bytes() == before

@@ -2,7 +2,7 @@
 
 What a dataset of the same worlds, seed and pairs would tell (`sightline generate W --pairs`) is worked out without
 one: scenes 2k and 2k + 1 are related across, truth is read off the frames, and a card draws the pictures where
-there is one. Nothing is stored in between.
+there is one. Drawing that was cut short goes on where batches are kept in a folder.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sightline.errors import ConfigError
+from sightline.files import atomic_write
 from sightline.models.relations.seen import squared_all
 from sightline.render.fast import FastRenderer
 from sightline.render.fast.pack import Packed, Pool, packed
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from sightline.models.relations.objects import ObjectCues
 
 VIEW: Final = "original"
+_TRUTH: Final = ("categories", "scene", "boxes", "pixels", "pairs")
 _CODES: Final = {
     aspect: {word: code for code, word in enumerate(words(aspect))} for aspect in ("depth", "occlusion")
 }
@@ -240,6 +243,7 @@ def drawn_scenes(
     cuda: bool = False,
     cues: ObjectCues | None = None,
     threads: int = 8,
+    keep: Path | None = None,
     on_drawn: Callable[[int, int], None] | None = None,
 ) -> RelatedScenes:
     """Draw scenes of worlds and say which of their objects is closer, and which hides which.
@@ -254,6 +258,7 @@ def drawn_scenes(
         cuda: Draw on the card.
         cues: What makes further numbers of objects, from the pictures as they are drawn.
         threads: That ask it at once.
+        keep: Folder of the batches that are drawn, for another call with the same arguments to go on with.
         on_drawn: Called with (scenes drawn, scenes in all).
     """
     size = min(batch, scenes + scenes % 2)
@@ -261,16 +266,28 @@ def drawn_scenes(
     parts: list[_DrawnBatch] = []
     for world in worlds:
         draw = _card(world) if cuda else _as_drawn
-        requests = ((RelatedStream(world, seed, size, cuda), number) for number in range(each))
-        for placed in made_ahead(related_batch, requests, workers, preload=__name__):
-            whole = draw(placed)
-            small, share = squared_all(whole.permute(0, 3, 1, 2).float() / 255.0, side)
-            numbers = _numbers(whole, placed, cues, threads)
-            parts.append(_DrawnBatch(as_bytes(small), share.expand(size, 2), placed, numbers))
+        name = f"{world.name.replace('/', '-')}-{seed}-{side}-{size}"
+        files = [keep / f"{name}-{n}.npz" if keep else None for n in range(each)]
+        missing = [n for n, file in enumerate(files) if file is None or not file.exists()]
+        requests = ((RelatedStream(world, seed, size, cuda), n) for n in missing)
+        made = made_ahead(related_batch, requests, workers, preload=__name__)
+        for n, file in enumerate(files):
+            if n not in missing and file is not None:
+                parts.append(_DrawnBatch.load(file))
+            else:
+                placed = next(made)
+                whole = draw(placed)
+                small, share = squared_all(whole.permute(0, 3, 1, 2).float() / 255.0, side)
+                numbers = _numbers(whole, placed, cues, threads)
+                parts.append(_DrawnBatch(as_bytes(small), share.expand(size, 2), placed, numbers))
+                if file is not None:
+                    parts[-1].save(file)
             if on_drawn is not None:
                 on_drawn(len(parts) * size, len(worlds) * each * size)
+    device = "cuda" if cuda else "cpu"
     pictures = KeptPictures(
-        torch.cat([part.pictures for part in parts]), torch.cat([part.shares for part in parts])
+        torch.cat([part.pictures.to(device) for part in parts]),
+        torch.cat([part.shares.to(device) for part in parts]),
     )
     batches = [part.placed for part in parts]
     objects = np.cumsum([0, *(len(one.scene) for one in batches)])
@@ -285,6 +302,24 @@ class _DrawnBatch(NamedTuple):
     shares: Tensor
     placed: RelatedBatch
     numbers: NDArray[np.float32]
+
+    def save(self, file: Path) -> None:
+        """Write the batch whole or not at all."""
+        placed = {name: getattr(self.placed, name) for name in _TRUTH}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pictures, shares = self.pictures.cpu().numpy(), self.shares.cpu().numpy()
+        buffer = BytesIO()
+        np.savez(buffer, pictures=pictures, shares=shares, numbers=self.numbers, **placed)
+        atomic_write(file, buffer.getvalue(), sync=False)
+
+    @classmethod
+    def load(cls, file: Path) -> _DrawnBatch:
+        """Read a batch that was written."""
+        with np.load(file) as arrays:
+            pictures, shares = (torch.from_numpy(arrays[name]) for name in ("pictures", "shares"))
+            categories, *truth = (arrays[name] for name in _TRUTH)
+            placed = RelatedBatch(None, None, tuple(categories.tolist()), *truth)
+            return cls(pictures, shares, placed, arrays["numbers"])
 
 
 def _as_drawn(placed: RelatedBatch) -> Tensor:
