@@ -424,7 +424,11 @@ def _train_relations(
             plan = plan_of(options)
             return RelationsTask(plan, source_of(options, plan, show_scenes))
 
-    _train(task, steps, to, device, "relations", save_every=save_every, tensorboard=tensorboard, json=json)
+    paths = {"depth": options.depth, "backbone": options.backbone}
+    given = ",".join(f"{option}={path}" for option, path in paths.items() if path is not None)
+    _train(
+        task, steps, to, device, "relations", given=given, save_every=save_every, tensorboard=tensorboard, json=json
+    )
 
 
 def _train_context(
@@ -479,11 +483,25 @@ def _train(
     exam: str,
     *,
     relates: str = "",
+    given: str = "",
     save_every: int,
     tensorboard: bool,
     json: bool,
 ) -> None:
-    """Train the network of a task in a folder, and say where the weights are and which exam they take."""
+    """Train the network of a task in a folder, and say where the weights are and which exam they take.
+
+    Args:
+        open_task: Opens the task.
+        steps: Of the whole training.
+        to: The folder.
+        device: Where to train.
+        exam: The exam with its options; empty for an in-painter.
+        relates: What goes before the weights in the model's spec, and
+        given: what options it has there.
+        save_every: Steps between states.
+        tensorboard: Whether to write a log for TensorBoard.
+        json: Whether to print JSON.
+    """
     from sightline.training.fit import fit
     from sightline.training.folder import STATE
 
@@ -524,7 +542,8 @@ def _train(
         words += f", right {last['right']:.1%}"
     out.print(f"{fitted.weights}: {counted(fitted.steps, 'step')}{words}{' in the last batch' if last else ''}")
     if exam:
-        err.print(f"next: sightline exam {exam} --data DIR --model {relates}{fitted.weights}")
+        model = f"{relates}{fitted.weights}{':' if given else ''}{given}"
+        err.print(f"next: sightline exam {exam} --data DIR --model {model}")
     else:
         err.print(f"next: sightline exam context --data DIR --model MODEL --fill network:{fitted.weights}")
 
