@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch import Tensor
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.pairs import PairInputs, PaperMlp
 from sightline.models.network import NetworkModel, named_by
+from sightline.models.relations.classes import LearnedClasses
 from sightline.models.relations.cues import checked_fractions
 from sightline.models.relations.objects import ObjectCues, object_cues
 from sightline.scenes.types import View
@@ -22,19 +24,19 @@ class PaperMlpModel(NetworkModel[PaperMlp]):
     """A trained MLP of the paper; it says its likeliest labels, and (b, a) may contradict (a, b)."""
 
     cues: ObjectCues | None = None
-    _asked = _unknown = 0
+
+    @cached_property
+    def _classes(self) -> LearnedClasses:
+        return LearnedClasses(self._net.config.classes if "c" in self._net.config.cues else ())
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """Count the classes to come that it does not know; they share one place."""
-        if "c" in self._net.config.cues:
-            self._asked = len(spec.categories)
-            self._unknown = len(set(spec.categories) - set(self._net.config.classes))
+        self._classes.count(spec.categories)
 
     def facts(self) -> dict[str, Any]:
         """Shape, what the checkpoint says of its training, and how many classes were new to it."""
         shape = {"cues": self._net.config.cues, "hidden": self._net.config.hidden}
-        unknown = {"classes": self._asked, "unknown_classes": self._unknown} if self._asked else {}
-        return {"parameters": self.parameters, **shape, **self.about, **unknown}
+        return {"parameters": self.parameters, **shape, **self.about, **self._classes.facts()}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """The likeliest labels of every pair."""
@@ -50,8 +52,7 @@ class PaperMlpModel(NetworkModel[PaperMlp]):
 
     def _objects(self, view: View, boxes: Any, categories: tuple[str, ...]) -> tuple[Tensor, Tensor, Tensor]:
         boxes = checked_fractions(boxes, self.name)
-        places = {name: place + 1 for place, name in enumerate(self._net.config.classes)}
-        classes = torch.tensor([places.get(name, 0) for name in categories], dtype=torch.long)
+        classes = torch.from_numpy(self._classes.places(categories))
         empty = np.zeros((len(boxes), 0), dtype=np.float32)
         numbers = torch.from_numpy(empty if self.cues is None else self.cues.numbers(view, boxes))
         given = torch.from_numpy(np.ascontiguousarray(boxes)).float(), classes, numbers

@@ -82,11 +82,6 @@ class PairNetwork:
     ordered: bool
     about: Mapping[str, Any]
 
-    @cached_property
-    def places(self) -> Mapping[str, int]:
-        """Class name → place; 0 is for any other."""
-        return {name: place + 1 for place, name in enumerate(self.classes)} if "c" in self.cues else {}
-
     @property
     def objects(self) -> int:
         """Further numbers of an object, for cues d and a."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.vrd import SeenPairs, VrdNet
 from sightline.models.network import NetworkModel, named_by
+from sightline.models.relations.classes import LearnedClasses
 from sightline.models.relations.cues import checked_fractions
 from sightline.models.viewnet import fitted_all
 from sightline.scenes.types import View
@@ -23,7 +25,9 @@ from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
 class SeenModel(NetworkModel[VrdNet]):
     """A trained ViP-CNN, PPR-FCN, DRNet or VTransE; it says its likeliest labels."""
 
-    _asked = _unknown = 0
+    @cached_property
+    def _classes(self) -> LearnedClasses:
+        return LearnedClasses(self._net.config.classes)
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """Refuse pairs across images where the network needs a box around both; count unknown classes."""
@@ -32,15 +36,13 @@ class SeenModel(NetworkModel[VrdNet]):
                 f"{self._net.config.architecture} looks at the box around both objects: it has no answer across "
                 "images, and the data has such pairs"
             )
-        self._asked = len(spec.categories)
-        self._unknown = len(set(spec.categories) - set(self._net.config.classes))
+        self._classes.count(spec.categories)
 
     def facts(self) -> dict[str, Any]:
         """Shape, what the checkpoint says of its training, and how many classes were new to it."""
         config = self._net.config
         shape = {"architecture": config.architecture, "width": config.width, "side": config.side}
-        unknown = {"classes": self._asked, "unknown_classes": self._unknown} if self._asked else {}
-        return {"parameters": self.parameters, **shape, **self.about, **unknown}
+        return {"parameters": self.parameters, **shape, **self.about, **self._classes.facts()}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """The likeliest labels of every pair."""
@@ -55,8 +57,8 @@ class SeenModel(NetworkModel[VrdNet]):
             image + int(across),
             boxes_a,
             boxes_b,
-            self._classes(pairs.categories_a),
-            self._classes(pairs.categories_b),
+            torch.from_numpy(self._classes.places(pairs.categories_a)),
+            torch.from_numpy(self._classes.places(pairs.categories_b)),
         )
         with self._computing():
             said = self._net(SeenPairs(*(part.to(self.device) for part in given)))
@@ -64,10 +66,6 @@ class SeenModel(NetworkModel[VrdNet]):
         if across:
             occlusion = np.full(len(pairs), SILENT, dtype=np.int8)
         return Judgements(depth, occlusion)
-
-    def _classes(self, categories: tuple[str, ...]) -> Tensor:
-        places = {name: place + 1 for place, name in enumerate(self._net.config.classes)}
-        return torch.tensor([places.get(name, 0) for name in categories], dtype=torch.long)
 
     def _seen(self, pairs: Pairs, *, across: bool) -> tuple[Tensor, Tensor, Tensor]:
         """One picture or two, alike in size, and the boxes in fractions of what they were filled up to."""
