@@ -53,6 +53,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "ordered-all-cues": {"model": "consistent", "cues": "bcda"},
 }
 """Options of each network, in the order in which they are taught; those with cue A wait for the detector."""
+FREE = {"ordered": "boxes-classes", "ordered-all-cues": "all-cues"}
+"""Networks that differ from another only in that answers are read off one order: they learn the very same."""
 DETECTOR = "detector"
 SIDE = 224
 SAVE_S = 15
@@ -205,6 +207,8 @@ def teach(job: Job) -> str:
         return f"{job.name} is done"
     if job.until - time.time() < 2 * SAVE_S:
         return f"{job.name} waits for the next call"
+    if (job.out / "nets" / f"{FREE.get(job.name)}.json").exists():
+        return put_in_order(job)
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     torch.set_float32_matmul_precision("high")
     task = task_of(job)
@@ -231,6 +235,22 @@ def teach(job: Job) -> str:
     done.write_text(json.dumps(facts, indent=1) + "\n")
     figures = ", ".join(f"{key} {value:.3g}" for key, value in fitted.last.items())
     return f"{job.name}: {fitted.seconds:.0f} s; {figures}"
+
+
+def put_in_order(job: Job) -> str:
+    """The free network with the same weights, its answers read off an order."""
+    from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
+
+    nets, free = job.out / "nets", FREE[job.name]
+    net, about = load_checkpoint(nets / f"{free}.safetensors")
+    net.config = replace(net.config, ordered=True)
+    facts = json.loads((nets / f"{free}.json").read_text()) | {"name": job.name, **ROWS[job.name]}
+    for plan in (facts["plan"], about["plan"]):
+        plan["ordered"] = True
+    content = dump_checkpoint(net, about, half=not net.config.objects)
+    (nets / f"{job.name}.safetensors").write_bytes(content)
+    (nets / f"{job.name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+    return f"{job.name}: {free}, put in order"
 
 
 def appearance(job: Job) -> str:

@@ -58,7 +58,8 @@ def test_pictures_are_squares(scenes: RelatedScenes) -> None:
 def test_saved_and_loaded(scenes: RelatedScenes, tmp_path: Path) -> None:
     scenes.save(tmp_path)
     again = RelatedScenes.load(tmp_path)
-    assert again.facts == scenes.facts == {"worlds": {"geospa/train": 4}, "seed": 0, "side": 64}
+    told = {"worlds": {"geospa/train": 4}, "seed": 0, "side": 64, "drawn_on": "cpu"}
+    assert again.facts == scenes.facts == told
     torch.testing.assert_close(again.pictures.pictures, scenes.pictures.pictures)
     np.testing.assert_array_equal(again.examples.depth, scenes.examples.depth)
     assert again.examples.classes == scenes.examples.classes

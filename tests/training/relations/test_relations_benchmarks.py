@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from sightline.models.registry import load
+from sightline.models.relations.model import OrderedModel, PairModel
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -30,6 +33,9 @@ def test_from_a_toy_training_to_the_page(tmp_path: Path) -> None:
     assert "FAILED" not in told
     taught = tmp_path / "card" / "nets"
     assert {file.stem for file in taught.iterdir()} == set(only[1].split(","))
+    assert "ordered: boxes-classes, put in order" in told
+    for name, kind in (("boxes-classes", PairModel), ("ordered", OrderedModel)):
+        assert type(load(str(taught / f"{name}.safetensors"))) is kind
     assert "drnet is done" in run(card, "all", "--out", tmp_path / "card", "--toy", *only)
     run(nets, "world", "--nets", taught, "--out", tmp_path / "rows", "--scenes", 4, "--size", "96x64")
     row = json.loads((tmp_path / "rows" / "drnet.json").read_text())

@@ -222,12 +222,12 @@ class RelatedScenes:
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> RelatedScenes:
-        """Read what was written; the pictures come to the device."""
+        """Read what was written; the pictures come to the device, or stay on disk until they are looked at."""
         told = json.loads((folder / "facts.json").read_text())
         with np.load(folder / "pairs.npz") as file:
             arrays = dict(file)
         picture, pixels, shares = (arrays.pop(name) for name in ("picture", "pixels", "shares"))
-        pictures = torch.from_numpy(np.load(folder / "pictures.npy")).to(device)
+        pictures = torch.from_numpy(np.load(folder / "pictures.npy", mmap_mode="c")).to(device)
         kept = KeptPictures(pictures, torch.from_numpy(shares).to(device))
         return cls(kept, PairExamples(tuple(told["classes"]), **arrays), picture, pixels, told["facts"])
 
@@ -293,7 +293,8 @@ def drawn_scenes(
     objects = np.cumsum([0, *(len(one.scene) for one in batches)])
     picture = np.concatenate([one.scene + i * size for i, one in enumerate(batches)])
     examples = _examples(batches, objects, picture, np.concatenate([part.numbers for part in parts]))
-    facts = {"worlds": {world.name: each * size for world in worlds}, "seed": seed, "side": side}
+    counts = {world.name: each * size for world in worlds}
+    facts = {"worlds": counts, "seed": seed, "side": side, "drawn_on": device}
     return RelatedScenes(pictures, examples, picture, np.concatenate([one.pixels for one in batches]), facts)
 
 
