@@ -66,7 +66,7 @@ def test_distinct_pairs() -> None:
     none = np.zeros((4, 0), dtype=np.float32)
     classes = np.zeros(4, dtype=np.intp)
     found = distinct(ObjectPairs(boxes[first], boxes[second], classes, classes, none, none))
-    assert len(found.kept) == 2
+    assert len(found.row) == 2
     assert found.place[0] == found.place[1] != found.place[2] == found.place[3]
     assert found.turned.tolist() == [True, False, False, False]
 

@@ -44,8 +44,8 @@ class PaperMlpModel(NetworkModel[PaperMlp]):
         b = self._objects(pairs.view_b, pairs.boxes_b, pairs.categories_b)
         across = torch.full((len(pairs),), float(pairs.setting == "across_images"), device=self.device)
         with self._computing():
-            said = self._net(PairInputs(a[0], b[0], a[1], b[1], across, a[2], b[2]))
-        depth, occlusion = (logits.argmax(-1).to("cpu", torch.int8).numpy() for logits in said)
+            logits = self._net(PairInputs(a[0], b[0], a[1], b[1], across, a[2], b[2]))
+        depth, occlusion = (of.argmax(-1).to("cpu", torch.int8).numpy() for of in logits)
         if pairs.setting == "across_images":
             occlusion = np.full(len(pairs), SILENT, dtype=np.int8)
         return Judgements(depth, occlusion)
@@ -55,8 +55,8 @@ class PaperMlpModel(NetworkModel[PaperMlp]):
         classes = torch.from_numpy(self._classes.places(categories))
         empty = np.zeros((len(boxes), 0), dtype=np.float32)
         numbers = torch.from_numpy(empty if self.cues is None else self.cues.numbers(view, boxes))
-        given = torch.from_numpy(np.ascontiguousarray(boxes)).float(), classes, numbers
-        return given[0].to(self.device), given[1].to(self.device), given[2].to(self.device)
+        fractions = torch.from_numpy(np.ascontiguousarray(boxes)).float()
+        return fractions.to(self.device), classes.to(self.device), numbers.to(self.device)
 
 
 def load_file(
@@ -64,6 +64,6 @@ def load_file(
 ) -> PaperMlpModel:
     """A checkpoint as a model; `depth` and `backbone` as for `models.relations.model.load_file`."""
     net, facts = load_checkpoint(path, PaperMlp)
-    made = PaperMlpModel(net, name=named_by(path, "relations"), about=facts, device=device)
-    made.cues = object_cues(net.config.cues, depth, backbone, str(path))
-    return made
+    model = PaperMlpModel(net, name=named_by(path, "relations"), about=facts, device=device)
+    model.cues = object_cues(net.config.cues, depth, backbone, str(path))
+    return model

@@ -174,9 +174,9 @@ def distinct_objects(
     ends: list[Any] = list(pairs)
     numbers = [np.concatenate((ends[i], ends[i + 1])) for i in (0, 2, 4)]
     keys = np.concatenate((image, numbers[0], numbers[1][:, None], numbers[2]), axis=1)
-    _, kept, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    _, rows, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     place = place.reshape(-1)
-    return tuple(column[kept] for column in numbers), place[:n], place[n:]
+    return tuple(column[rows] for column in numbers), place[:n], place[n:]
 
 
 def likeliest_depth(chances: NDArray[Any], limit: float, *, across: bool) -> NDArray[np.int8]:

@@ -51,7 +51,7 @@ class SeenModel(NetworkModel[VrdNet]):
         across = pairs.setting == "across_images"
         pictures, boxes_a, boxes_b = self._seen(pairs, across=across)
         image = torch.zeros(len(pairs), dtype=torch.long)
-        given = SeenPairs(
+        inputs = SeenPairs(
             pictures,
             image,
             image + int(across),
@@ -61,8 +61,8 @@ class SeenModel(NetworkModel[VrdNet]):
             torch.from_numpy(self._classes.places(pairs.categories_b)),
         )
         with self._computing():
-            said = self._net(SeenPairs(*(part.to(self.device) for part in given)))
-        depth, occlusion = (logits.argmax(-1).to("cpu", torch.int8).numpy() for logits in said)
+            logits = self._net(SeenPairs(*(part.to(self.device) for part in inputs)))
+        depth, occlusion = (of.argmax(-1).to("cpu", torch.int8).numpy() for of in logits)
         if across:
             occlusion = np.full(len(pairs), SILENT, dtype=np.int8)
         return Judgements(depth, occlusion)
@@ -70,13 +70,13 @@ class SeenModel(NetworkModel[VrdNet]):
     def _seen(self, pairs: Pairs, *, across: bool) -> tuple[Tensor, Tensor, Tensor]:
         """One picture or two, alike in size, and the boxes in fractions of what they were filled up to."""
         side = self._net.config.side
-        pictures, boxes = [], []
-        for view, given in ((pairs.view_a, pairs.boxes_a), (pairs.view_b, pairs.boxes_b)):
+        pictures, ends = [], []
+        for view, boxes in ((pairs.view_a, pairs.boxes_a), (pairs.view_b, pairs.boxes_b)):
             picture, share = squared(_image(view), side)
             pictures.append(picture)
-            fractions = np.ascontiguousarray(checked_fractions(given, self.name))
-            boxes.append(torch.from_numpy(fractions).float() * torch.cat((share, share)))
-        return torch.cat(pictures[: 1 + across]), boxes[0], boxes[1]
+            fractions = np.ascontiguousarray(checked_fractions(boxes, self.name))
+            ends.append(torch.from_numpy(fractions).float() * torch.cat((share, share)))
+        return torch.cat(pictures[: 1 + across]), ends[0], ends[1]
 
 
 def squared(image: NDArray[np.uint8], side: int) -> tuple[Tensor, Tensor]:

@@ -85,10 +85,10 @@ class RelationsTask:
         if self.plan.network == "paper":
             rows = rows[0]
         pairs, targets = self._changed(rows)
-        said: PairLogits = self.net(pairs, self.plan.dropout)
-        parts = [cross_entropy(logits, target) for logits, target in zip(said, targets, strict=True)]
+        logits: PairLogits = self.net(pairs, self.plan.dropout)
+        parts = [cross_entropy(*pair) for pair in zip(logits, targets, strict=True)]
         loss = torch.stack(parts).sum()
-        right = (said.depth.argmax(-1) == targets[0].argmax(-1)).float().mean()
+        right = (logits.depth.argmax(-1) == targets[0].argmax(-1)).float().mean()
         members = self.plan.members
         return loss, dict(zip(self.metrics, (loss / members, *(p / members for p in parts), right), strict=True))
 
@@ -110,7 +110,7 @@ class RelationsTask:
         if not plan.swapped:
             return pairs, targets
         swap = torch.rand(rows.shape, device=rows.device) < 0.5
-        mixed = PairInputs(*(_where(swap, back, there) for there, back in zip(pairs, pairs.turned(), strict=True)))
+        mixed = PairInputs(*(_where(swap, back, one) for one, back in zip(pairs, pairs.turned(), strict=True)))
         return mixed, (turned_where(swap, targets[0]), turned_where(swap, targets[1]))
 
     def counts(self, step: int) -> dict[str, int]:  # noqa: ARG002 - the engine's
