@@ -326,6 +326,8 @@ def everything(args: argparse.Namespace, device: str) -> None:
             return future
 
         first = begin(detect_first, DETECTOR) if later or DETECTOR in args.only.split(",") else None
+        if DETECTOR in args.only.split(",") and args.backbone is not None:
+            begin(teach, DETECTOR)  # nothing waits for it
         for name in wanted:
             if name not in later:
                 begin(teach, name)

@@ -74,6 +74,7 @@ PAIRED = (
     ("ordered-all-cues", "all-cues"),
     ("all-cues", "boxes-classes"),
     ("drnet", "boxes-classes"),
+    ("paper-all-cues", "paper"),
 )
 """Compared on the same scenes: an order against free answers of the same cues; looking against not looking."""
 GRIDDED = ("all-cues", "drnet", "bottom_edge")

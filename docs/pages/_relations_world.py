@@ -52,7 +52,10 @@ ATTRIBUTES = {
     "vertical": "centre from the top, %",
     "horizontal": "from the left, %",
 }
+AGAIN = "boxes-classes-again"
+"""B + C once more, its scenes drawn where those of the networks with cue A were."""
 HOW = ("within", "across")
+PAIRED_TASKS = ("within_image depth", "within_image occlusion", "across_images depth")
 DETECTOR = "detector.safetensors"
 LOOKING = (
     *("vipcnn", "pprfcn", "drnet", "vtranse", "drnet-within"),
@@ -152,6 +155,18 @@ def training_part(results: Results) -> Iterator[str]:
         "a machine with much other work: their seconds tell nothing about speed."
     )
     yield grid(("network", "pairs", "steps", "seconds", "drawn on", "taught on"), rows)
+    again = results[AGAIN]
+    if again is not None:
+        both = [
+            f"{words} {figure(results.on(AGAIN, place)['average']['value'], 4)} instead of "
+            f"{figure(results.on('boxes-classes', place)['average']['value'], 4)}"
+            for place, words in results.places.items()
+        ]
+        yield (
+            f"{named('boxes-classes')} was taught on both, and the device makes no difference: average F1 "
+            f"{', '.join(both)} with all of it done on a CPU. Comparisons with networks taught on a CPU are with "
+            "that one."
+        )
 
 
 def _backbone(results: Results) -> str:
@@ -211,12 +226,28 @@ def score_part(results: Results) -> Iterator[str]:
     for both, places in paired["on"].items():
         one, other = both.split(" minus ")
         for place, found in places.items():
-            cells = [
-                _difference(found.get(name))
-                for name in ("within_image depth", "within_image occlusion", "across_images depth")
-            ]
+            cells = [_difference(found.get(name)) for name in PAIRED_TASKS]
             made[f"{named(one)} minus {named(other)}, {results.places[place]}"] = cells
     yield grid(("", *TASKS.values()), made)
+    yield from _looking_sentences(results, paired["on"])
+
+
+def _looking_sentences(results: Results, paired: Mapping[str, Any]) -> Iterator[str]:
+    """Where a network that looks is above or below the one that never does, by intervals of paired differences."""
+    for both, places in paired.items():
+        one, other = both.split(" minus ")
+        if one not in LOOKING or other not in ("boxes-classes", "paper"):
+            continue
+        where: dict[str, list[str]] = {"above": [], "below": [], "not told apart": []}
+        for place, found in places.items():
+            for task, words in zip(PAIRED_TASKS, TASKS.values(), strict=True):
+                row = found.get(task)
+                if row is None or row["low"] is None:
+                    continue
+                side = "above" if row["low"] > 0 else "below" if row["high"] < 0 else "not told apart"
+                where[side].append(f"{words} in the {results.places[place]}")
+        sides = "; ".join(f"{side}: {', '.join(cases)}" for side, cases in where.items() if cases)
+        yield f"{named(one)}, beside {named(other)}, which never looks. {sides[0].upper()}{sides[1:]}."
 
 
 def _blind_sentence(results: Results) -> Iterator[str]:
@@ -234,6 +265,22 @@ def _blind_sentence(results: Results) -> Iterator[str]:
         f"looks, gets far ({', '.join(far)} on average), but not where both usual cues mislead (accuracy "
         f"{', '.join(misled)})."
     )
+    yield from _appearance_sentence(results)
+
+
+def _appearance_sentence(results: Results) -> Iterator[str]:
+    """Where both usual cues mislead and cue A helps by more than the intervals of both."""
+    helped = []
+    for place, words in results.places.items():
+        boxes, looks = results.on("boxes", place), results.on("boxes-appearance", place)
+        if boxes is None or looks is None:
+            return
+        for setting, how in zip(("within_image", "across_images"), HOW, strict=True):
+            one, other = (row["counter"][setting]["both"] for row in (boxes, looks))
+            if one["value"] is not None and other["low"] > one["high"]:
+                helped.append(f"{words} {how} {interval(other)} instead of {interval(one)}")
+    if helped:
+        yield f"There a look helps: PairNet, B + A has {', '.join(helped)} of B alone."
 
 
 def _difference(row: Mapping[str, Any] | None) -> str:
