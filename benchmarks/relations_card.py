@@ -2,14 +2,17 @@
 
     python benchmarks/relations_card.py all --out DIR --deadline 500 --depth fastdepth.onnx --deliver OUT
     python benchmarks/relations_card.py all --out DIR --toy               # the same at toy size, on a CPU
+    python benchmarks/relations_card.py draw --out DIR                    # the scenes alone
     python benchmarks/relations_card.py deliver --out DIR --deliver OUT   # what is done, in files of 15 MiB
 
 ``all`` draws the scenes of the worlds once, with the relations of their objects, teaches a detector of their
-classes, whose backbone is the cue A of the others, then every network of ROWS, several at a time. Finished ones
-stand in DIR/nets: NAME.safetensors, and NAME.json with plan, seconds and pictures a second. What the deadline cuts
-off goes on when the command is called again. ``speed`` times each network that looks, alone, beside the arithmetic
-limit of the card. ``relations_nets.py world --nets DIR/nets`` then examines them. Needs numpy, torch, numba with
-numba-cuda, Lightning, safetensors and yaml; for cue D (``--depth``, an ONNX depth network) onnxruntime and PIL.
+classes, whose backbone is the cue A of the others, then every network of ROWS, several at a time. With
+``--backbone FILE`` cue A is made by that checkpoint, such as the shipped viewnet-tiny.safetensors, and waits for no
+detector. Finished ones stand in DIR/nets: NAME.safetensors, and NAME.json with plan, seconds and pictures a second.
+What the deadline cuts off goes on when the command is called again, drawing too. ``speed`` times each network that
+looks, alone, beside the arithmetic limit of the card. ``relations_nets.py world --nets DIR/nets`` then examines
+them. Needs numpy, torch, numba with numba-cuda, Lightning, safetensors and yaml; for cue D (``--depth``, an ONNX
+depth network) onnxruntime and PIL.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import io
 import json
 import multiprocessing
 import os
+import shutil
 import tarfile
 import time
 import traceback
@@ -49,6 +53,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "ordered-all-cues": {"model": "consistent", "cues": "bcda"},
 }
 """Options of each network, in the order in which they are taught; those with cue A wait for the detector."""
+FREE = {"ordered": "boxes-classes", "ordered-all-cues": "all-cues"}
+"""Networks that differ from another only in that answers are read off one order: they learn the very same."""
 DETECTOR = "detector"
 SIDE = 224
 SAVE_S = 15
@@ -74,6 +80,17 @@ class Job:
     width: int
     side: int
     device: str
+    backbone: Path | None
+
+    @property
+    def seen_by(self) -> Path:
+        """The checkpoint that cue A is made with."""
+        return self.backbone or self.out / "nets" / f"{DETECTOR}.safetensors"
+
+    @property
+    def appearance(self) -> Path:
+        """Cue A of every object, an array."""
+        return self.out / f"appearance-{self.seen_by.stem}.npy"
 
 
 def say(*words: object) -> None:
@@ -100,6 +117,11 @@ def draw(args: argparse.Namespace, device: str) -> None:
     if args.toy:
         worlds = [replace(world, resolution=(96, 64)) for world in worlds]
     begun = time.time()
+
+    def drawn(done: int, whole: int) -> None:
+        if done % 512 == 0 or done == whole:
+            say(f"{done:,} of {whole:,} scenes")
+
     scenes = drawn_scenes(
         worlds,
         args.scenes,
@@ -110,9 +132,12 @@ def draw(args: argparse.Namespace, device: str) -> None:
         cuda=device == "cuda",
         cues=cues,
         threads=max(1, args.workers),
+        keep=folder / "batches",
+        on_drawn=drawn,
     )
     spent = time.time() - begun
     scenes.save(folder)
+    shutil.rmtree(folder / "batches")
     across = int(scenes.examples.across.sum())
     said = f"{len(scenes.pictures):,} scenes, {len(scenes.examples) - across:,} pairs within and {across:,} across"
     say(f"drawn {said}, {', '.join(scenes.examples.classes)}: {spent:.0f} s")
@@ -163,7 +188,7 @@ def task_of(job: Job) -> Any:
     steps = job.paper_steps if options.paper else job.blind_steps
     blind = replace(blind, steps=steps, warmup=min(blind.warmup, steps // 10))
     parts = [examples.numbers] if "d" in options.cues else []
-    parts += [np.load(job.out / "appearance.npy")] if "a" in options.cues else []
+    parts += [np.load(job.appearance)] if "a" in options.cues else []
     numbers = np.concatenate(parts, axis=1) if parts else np.zeros((len(examples.boxes), 0), np.float32)
     examples = replace(examples, numbers=numbers)
     source = RelationSource(examples, batch=blind.batch, members=blind.members, seed=blind.seed, facts=facts)
@@ -182,7 +207,9 @@ def teach(job: Job) -> str:
         return f"{job.name} is done"
     if job.until - time.time() < 2 * SAVE_S:
         return f"{job.name} waits for the next call"
-    torch.set_num_threads(2)
+    if (job.out / "nets" / f"{FREE.get(job.name)}.json").exists():
+        return put_in_order(job)
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     torch.set_float32_matmul_precision("high")
     task = task_of(job)
     left = job.until - time.time() - SAVE_S
@@ -203,26 +230,43 @@ def teach(job: Job) -> str:
         "device": where,
         "torch": torch.__version__,
     }
+    if "a" in ROWS.get(job.name, {}).get("cues", ""):
+        facts["backbone"] = job.seen_by.name
     done.write_text(json.dumps(facts, indent=1) + "\n")
     figures = ", ".join(f"{key} {value:.3g}" for key, value in fitted.last.items())
     return f"{job.name}: {fitted.seconds:.0f} s; {figures}"
 
 
+def put_in_order(job: Job) -> str:
+    """The free network with the same weights, its answers read off an order."""
+    from sightline.models.nets.checkpoints import dump_checkpoint, load_checkpoint
+
+    nets, free = job.out / "nets", FREE[job.name]
+    net, about = load_checkpoint(nets / f"{free}.safetensors")
+    net.config = replace(net.config, ordered=True)
+    facts = json.loads((nets / f"{free}.json").read_text()) | {"name": job.name, **ROWS[job.name]}
+    for plan in (facts["plan"], about["plan"]):
+        plan["ordered"] = True
+    content = dump_checkpoint(net, about, half=not net.config.objects)
+    (nets / f"{job.name}.safetensors").write_bytes(content)
+    (nets / f"{job.name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+    return f"{job.name}: {free}, put in order"
+
+
 def appearance(job: Job) -> str:
-    """Cue A of every object: the detector's finest map, averaged over box and picture."""
+    """Cue A of every object: the backbone's finest map, averaged over box and picture."""
     import numpy as np
     import torch
 
     from sightline.models.relations.appearance import AppearanceCues
 
-    file = job.out / "appearance.npy"
-    weights = job.out / "nets" / f"{DETECTOR}.safetensors"
+    file = job.appearance
     if file.exists():
         return "cue A is there"
-    if not weights.exists():
+    if not job.seen_by.exists():
         return "cue A waits for the detector"
     begun, scenes = time.time(), kept(job.out, job.device)
-    cues = AppearanceCues(weights, job.device)
+    cues = AppearanceCues(job.seen_by, job.device)
     pictures, side = scenes.pictures.pictures, job.side
     rows, parts = [], []
     shown = (scenes.pictures.shares * side).round().long().cpu().numpy()  # width and height without what was filled
@@ -252,14 +296,15 @@ def guarded(work: Any, job: Job) -> str:
 
 
 def detect_first(job: Job) -> str:
-    """The detector, then what its backbone sees."""
-    return f"{teach(replace(job, name=DETECTOR))}; {appearance(job)}"
+    """The detector, then what its backbone sees; what another backbone sees needs none."""
+    taught = teach(replace(job, name=DETECTOR)) if job.backbone is None else "no detector"
+    return f"{taught}; {appearance(job)}"
 
 
 def settings_of(args: argparse.Namespace, until: float, batch: int, device: str) -> tuple[Any, ...]:
     """A job but its name."""
     steps = (args.steps, args.paper_steps, args.blind_steps)
-    return (args.out, until, *steps, batch, args.width, args.side, device)
+    return (args.out, until, *steps, batch, args.width, args.side, device, args.backbone)
 
 
 def everything(args: argparse.Namespace, device: str) -> None:
@@ -281,6 +326,8 @@ def everything(args: argparse.Namespace, device: str) -> None:
             return future
 
         first = begin(detect_first, DETECTOR) if later or DETECTOR in args.only.split(",") else None
+        if DETECTOR in args.only.split(",") and args.backbone is not None:
+            begin(teach, DETECTOR)  # nothing waits for it
         for name in wanted:
             if name not in later:
                 begin(teach, name)
@@ -288,7 +335,7 @@ def everything(args: argparse.Namespace, device: str) -> None:
             ended, running = wait(running, return_when="FIRST_COMPLETED")
             for future in ended:
                 say(future.result())
-            if first in ended and (args.out / "appearance.npy").exists():
+            if first in ended and Job(DETECTOR, *settings).appearance.exists():
                 for name in later:
                     begin(teach, name)
 
@@ -367,7 +414,7 @@ def deliver(args: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("all", "speed", "deliver"))
+    parser.add_argument("what", choices=("all", "draw", "speed", "deliver"))
     parser.add_argument("--out", type=Path, required=True, help="folder of scenes and trainings")
     parser.add_argument("--only", default="", help="names of rows, with commas between")
     parser.add_argument("--worlds", default="room,context/street/train")
@@ -380,6 +427,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=32)
     parser.add_argument("--side", type=int, default=SIDE)
     parser.add_argument("--depth", type=Path, help="ONNX depth network, for cue D")
+    parser.add_argument("--backbone", type=Path, help="checkpoint for cue A, instead of a detector taught first")
     parser.add_argument("--lanes", type=int, default=5, help="trainings at a time")
     parser.add_argument("--workers", type=int, default=14, help="processes that place scenes")
     parser.add_argument("--deadline", type=float, default=1e6, help="seconds this call may take")
@@ -387,6 +435,9 @@ def main() -> None:
     parser.add_argument("--skip", type=int, default=0, help="deliver: parts that were brought back before")
     parser.add_argument("--toy", action="store_true", help="a few small scenes and steps, on a CPU")
     args = parser.parse_args()
+    for file in (args.depth, args.backbone):
+        if file is not None and not file.is_file():
+            parser.error(f"{file}: no such file")
     if args.toy:
         args.scenes, args.batch, args.width = 4, 2, 4
         args.steps, args.paper_steps, args.blind_steps = 3, 3, 3
@@ -397,6 +448,8 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if args.what == "all":
         everything(args, device)
+    elif args.what == "draw":
+        draw(args, device)
     elif args.what == "speed":
         if not (args.out / "scenes").exists():
             draw(args, device)

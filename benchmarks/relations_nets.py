@@ -8,7 +8,8 @@
 A row that is done stands in OUT/NAME.json and is not run again; a training that the deadline cuts short goes on in
 the next call. ``labels`` learns from validation and is examined on test (SIGHTLINE_DATA, else ../shared/data).
 ``world`` examines what benchmarks/relations_card.py taught, on scenes of the same worlds by another seed, in given
-and in detected boxes; cue D needs the depth network (``--depth``), cue A takes the detector among the networks.
+boxes and in those of the detector among the networks, where there is one; cue D needs the depth network
+(``--depth``), cue A the backbone it was learned with (``--backbone``, else the detector).
 ``photos`` asks them about photos of SIGHTLINE_DATA: who hides whom and who is in front where annotations decide it
 (ADE20K, COCOA), and of COCO's boxes, which decide nothing, whether answers contradict each other, stay the same
 when the picture is changed, and agree with the depth network and with rules. Classes are taken by name; one that no
@@ -40,7 +41,8 @@ from sightline.exams.runner import run_exam
 from sightline.exams.scoring import score_records
 from sightline.files import atomic_write
 from sightline.generation import generate
-from sightline.models import candidate, load
+from sightline.models import candidate
+from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.plain import plain
 from sightline.stats import intervals
 from sightline.store import Dataset, write
@@ -72,6 +74,7 @@ PAIRED = (
     ("ordered-all-cues", "all-cues"),
     ("all-cues", "boxes-classes"),
     ("drnet", "boxes-classes"),
+    ("paper-all-cues", "paper"),
 )
 """Compared on the same scenes: an order against free answers of the same cues; looking against not looking."""
 GRIDDED = ("all-cues", "drnet", "bottom_edge")
@@ -100,11 +103,16 @@ def trained(options: RelationsOptions, folder: Path, seconds: float) -> Fitted:
     return fit(RelationsTask(plan, source_of(options, plan)), folder, seconds=seconds, device=device)[1]
 
 
-def spec_of(nets: Path, name: str, cues: str, depth: Path | None) -> str:
+def spec_of(wanted: argparse.Namespace, name: str, cues: str) -> str:
     """The checkpoint as a spec, with the sources of its cues."""
-    given = [f"depth={depth}"] if "d" in cues else []
-    given += [f"backbone={nets / 'detector.safetensors'}"] if "a" in cues else []
-    return f"{nets / name}.safetensors" + (f":{','.join(given)}" if given else "")
+    given = [f"depth={wanted.depth}"] if "d" in cues else []
+    given += [f"backbone={wanted.backbone or detector_of(wanted)}"] if "a" in cues else []
+    return f"{wanted.nets / name}.safetensors" + (f":{','.join(given)}" if given else "")
+
+
+def detector_of(wanted: argparse.Namespace) -> Path:
+    """Where the detector among the networks is, if there is one."""
+    return Path(wanted.nets / "detector.safetensors")
 
 
 def scored(
@@ -227,7 +235,10 @@ def taught(wanted: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any], st
         if "d" in cues and wanted.depth is None:
             print(f"{file.stem}: left out, since it needs --depth")
             continue
-        yield file.stem, facts, spec_of(wanted.nets, file.stem, cues, wanted.depth)
+        if "a" in cues and (learned := facts["backbone"]) != (wanted.backbone or detector_of(wanted)).name:
+            print(f"{file.stem}: left out, since its cue A is {learned}'s")
+            continue
+        yield file.stem, facts, spec_of(wanted, file.stem, cues)
     for name in BASELINES:
         if not wanted.only or name in wanted.only.split(","):
             yield name, {}, name
@@ -241,7 +252,8 @@ def exam_for(facts: dict[str, Any], **how: Any) -> RelationsExam:
 
 def world(wanted: argparse.Namespace, began: float) -> None:
     """Examine what was taught on generated scenes, on scenes of another seed."""
-    worlds = json.loads((wanted.nets / "detector.json").read_text())["source"]["worlds"]
+    made = (json.loads(file.read_text()) for file in sorted(wanted.nets.glob("*.json")))
+    worlds = next(facts["source"]["worlds"] for facts in made if "source" in facts)
     how: dict[str, Any] = {"pairs": True, "image_format": "jpeg:92", "workers": None}
     how |= {"size": wanted.size} if wanted.size else {}
     tests = {}
@@ -252,14 +264,14 @@ def world(wanted: argparse.Namespace, began: float) -> None:
     asked = {name: describe_dataset(data, resamples=1).to_dict() for name, data in tests.items()}
     about = {"seed": TEST_SEED, "worlds": asked, "small": {name: small_share(data) for name, data in tests.items()}}
     written(wanted.out / "tests.json", {"name": "tests", **about}, "what is asked about")
-    detector = wanted.nets / "detector.safetensors"
+    detector = detector_of(wanted)
     for name, facts, spec in taught(wanted):
         file = wanted.out / f"{name}.json"
         if file.exists():
             continue
         found: dict[str, Any] = {}
         for tested, data in tests.items():
-            for boxes in ("truth", *(("detected",) if name in DETECTED else ())):
+            for boxes in ("truth", *(("detected",) if name in DETECTED and detector.exists() else ())):
                 if time.monotonic() - began > wanted.deadline:
                     return
                 given = spec if boxes == "truth" else f"{spec}+{detector}"
@@ -267,22 +279,25 @@ def world(wanted: argparse.Namespace, began: float) -> None:
                 more: dict[str, Any] = {"gridded": name in GRIDDED, "depths": metres[tested]}
                 row = scored(given, data, exam, run, **(more if boxes == "truth" else {}))
                 found.setdefault(boxes, {})[tested] = row
-        told = ("model", "paper", "cues", "study", "seconds", "device", "plan", "source", "last")
+        told = ("model", "paper", "cues", "backbone", "study", "seconds", "device", "plan", "source", "last")
         kept = {key: facts[key] for key in told if key in facts}
         written(file, {"name": name, **kept, "on": found}, f"on {', '.join(tests)}")
     file = wanted.out / "perfect.json"
-    if not file.exists() and time.monotonic() - began < wanted.deadline:
+    if detector.exists() and not file.exists() and time.monotonic() - began < wanted.deadline:
         exam, perfect = RelationsExam(boxes="perfect"), dict[str, Any]()
         for tested, data in tests.items():
             perfect[tested] = scored(str(detector), data, exam, run_of(wanted, "perfect", tested, "perfect"))
         written(file, {"name": "perfect", "on": {"perfect": perfect}}, "perfect predicates in detected boxes")
-    pairs = {}
+    file = wanted.out / "paired.json"
+    pairs = json.loads(file.read_text())["on"] if file.exists() else {}
     for one, other in PAIRED:
-        if all((wanted.out / f"{name}.json").exists() for name in (one, other)):
-            both = {tested: [run_of(wanted, name, tested, "truth") for name in (one, other)] for tested in tests}
-            pairs[f"{one} minus {other}"] = {tested: minus(*runs, tests[tested]) for tested, runs in both.items()}
+        both = {place: [run_of(wanted, name, place, "truth") for name in (one, other)] for place in tests}
+        if all((wanted.out / f"{name}.json").exists() for name in (one, other)) and all(
+            run.exists() for runs in both.values() for run in runs
+        ):
+            pairs[f"{one} minus {other}"] = {place: minus(*runs, tests[place]) for place, runs in both.items()}
     if pairs:
-        written(wanted.out / "paired.json", {"name": "paired", "on": pairs}, f"{len(pairs)} comparisons")
+        written(file, {"name": "paired", "on": pairs}, f"{len(pairs)} comparisons")
 
 
 def run_of(wanted: argparse.Namespace, name: str, tested: str, boxes: str) -> Path:
@@ -297,14 +312,15 @@ def minus(one: Path, other: Path, data: Dataset) -> dict[str, Any]:
 
 
 def photos(wanted: argparse.Namespace, began: float) -> None:
-    """Ask what was taught on worlds about real photos, within an image."""
+    """Ask what was taught on worlds about real photos, within an image; rows that are there stay."""
     nets = {name: spec for name, facts, spec in taught(wanted) if facts and facts.get("study") != "across"}
+    known = set(load_checkpoint(wanted.nets / f"{next(iter(nets))}.safetensors").net.config.classes)
     if wanted.depth is not None:
         nets["FastDepth"] = f"depth:onnx={wanted.depth}"
-    known = set(load(str(wanted.nets / "detector.safetensors")).config.classes)  # type: ignore[attr-defined]
     for name, (place, how) in PHOTOS.items():
         file = wanted.out / f"photos-{name}.json"
-        if file.exists():
+        rows = json.loads(file.read_text())["models"] if file.exists() else {}
+        if not nets.keys() - rows.keys():
             continue
         if time.monotonic() - began > wanted.deadline:
             return
@@ -320,11 +336,12 @@ def photos(wanted: argparse.Namespace, began: float) -> None:
         labelled = data.tables().relations.height > 0
         exam = RelationsExam(settings=("within_image",), no_truth=not labelled)
         limit = None if labelled else wanted.photos
-        asked = nets if labelled else nets | {"blind_mlp": "blind_mlp"}  # elsewhere it is among the baselines
+        asked = {net: spec for net, spec in nets.items() if net not in rows or net in AGREED}
+        asked |= {} if labelled else {"blind_mlp": "blind_mlp"}  # elsewhere it is among the baselines
         runs = wanted.out / f"runs-photos-{name}"
         results = sightline.examine([*asked.values()], data, exam, out=runs, names=[*asked], limit=limit)
-        row["models"] = photo_rows(results.exams[0].to_dict())
-        written(file, row, f"{len(nets)} networks on {len(data)} photos")
+        row["models"] = photo_rows(results.exams[0].to_dict()) | rows
+        written(file, row, f"{len(asked)} networks on {len(data)} photos")
 
 
 def photo_rows(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -363,6 +380,7 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=30, help="photos of a set without labels to be asked about")
     parser.add_argument("--steps", type=int, default=0, help="instead of each plan's own")
     parser.add_argument("--depth", type=Path, help="ONNX depth network, for cue D")
+    parser.add_argument("--backbone", type=Path, help="checkpoint that cue A was learned with; else the detector")
     parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds this call may take")
     wanted = parser.parse_args()
     if wanted.on != "labels" and wanted.nets is None:

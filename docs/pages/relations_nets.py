@@ -229,10 +229,16 @@ def open_part(world: Path) -> Iterator[str]:
             yield f"Not made on the real labels: {'; '.join(own)}."
         yield "The programs, which go on where they were stopped:"
     yield (
-        "```console\n$ python benchmarks/relations_card.py all --out card --depth fastdepth.onnx --deadline 500\n"
+        "```console\n$ VIEWNET=src/sightline/models/weights/viewnet-tiny.safetensors\n"
+        '$ CUES="--depth fastdepth.onnx --backbone $VIEWNET"\n'
+        "$ python benchmarks/relations_card.py all --out card $CUES\n"
         "$ python benchmarks/relations_card.py speed --out card\n"
-        "$ python benchmarks/relations_nets.py world --nets card/nets --out rows --depth fastdepth.onnx\n"
-        "$ python benchmarks/relations_nets.py photos --nets card/nets --out rows --depth fastdepth.onnx\n```"
+        "$ python benchmarks/relations_nets.py world --nets card/nets --out rows --scenes 200 $CUES\n"
+        "$ python benchmarks/relations_nets.py photos --nets card/nets --out rows $CUES\n```"
+    )
+    yield (
+        "On a CPU the scenes take some 40 minutes to be drawn (2,340 s beside other work), and networks that are "
+        "given numbers can be taught there; detector, ViP-CNN, PPR-FCN, DRNet, VTransE and `speed` want a card."
     )
     yield (
         "The training labels of 2.5VRD came without their objects file and stay unused: the paper's networks had "

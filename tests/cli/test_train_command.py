@@ -13,6 +13,7 @@ import pytest
 import torch
 from PIL import Image
 
+import sightline
 from sightline.cli import console
 from sightline.exams.relations import simulate
 from sightline.models.nets import sornet, viewpoint
@@ -558,6 +559,29 @@ def test_a_relations_network_to_the_exam(cli: Any, tmp_path: Path, model: str) -
     other = cli(*given[:-4], "--steps", 6, "--out", tmp_path / "t")
     assert other.code == 2
     assert "holds another training" in other.err
+
+
+def test_a_relations_network_by_depth_maps(cli: Any, small_world: Path, tmp_path: Path) -> None:
+    data, maps, net = tmp_path / "data", tmp_path / "maps", tmp_path / "t"
+    assert cli("generate", small_world, "--out", data, "--scenes", 2, "--pairs").code == 0
+    for scene in sightline.open(data):
+        (maps / scene.id).parent.mkdir(parents=True, exist_ok=True)
+        np.save(maps / f"{scene.id}.npy", scene.views[0].depth())
+    words = ("train", "relations", "--data", data, "--cues", "bd", "--out", net, *SMALL)
+    refused = cli(*words)
+    assert (refused.code, net.exists()) == (2, False)
+    assert "--cues bd: has the cue d and needs the option depth, as in --cues bd --depth PATH" in refused.err
+    made = cli(*words, "--depth", maps)
+    assert f"--model {net / 'relations.safetensors'}:depth={maps}" in made.err
+    exam = ("exam", "relations", "--data", data, "--no-baselines", "--out", tmp_path / "runs")
+    sat = cli(*exam, "--model", f"{net}:depth={maps}")  # the folder, with its options
+    assert sat.code == 0, sat.err
+    again = cli(*exam, "--model", f"{net / 'relations.safetensors'}:depth={maps}")
+    assert "0 items asked, 4 there already" in again.err
+    np.save(maps / f"{scene.id}.npy", np.ones((4, 4)))
+    changed = cli(*exam, "--model", f"{net}:depth={maps}")
+    assert changed.code == 2  # other maps are another model
+    assert "--overwrite" in changed.err
 
 
 def test_a_relations_network_learns_from_a_world(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

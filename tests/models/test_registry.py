@@ -12,6 +12,7 @@ from sightline.errors import ConfigError, DataError, MissingExtraError, ModelErr
 from sightline.models import available, candidate, check_spec, load, manifest, name_of, needs_training, registry
 from sightline.models.manifest import MANIFEST
 from sightline.models.registry import fingerprint
+from sightline.models.specs import canonical, trained
 from sightline.skills import RelationsStudy, skills_of
 
 NEEDS_A_PATH = {
@@ -220,6 +221,31 @@ def test_a_candidate_changes_with_its_files(tmp_path: Path) -> None:
     (tmp_path / "new.npy").touch()
     assert len({"", folder, fingerprint(f"depth:folder={tmp_path}")}) == 3
     assert fingerprint("size:margin=0.1") == ""
+
+
+def test_a_checkpoint_changes_with_the_files_of_its_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "net.safetensors").write_bytes(b"weights")
+    (tmp_path / "maps").mkdir()
+    (tmp_path / "maps" / "old.npy").touch()
+    spec = f"{tmp_path / 'net.safetensors'}:depth={tmp_path / 'maps'},glances=5"
+    before = fingerprint(spec)
+    (tmp_path / "maps" / "new.npy").touch()
+    assert len({before, fingerprint(spec), fingerprint(str(tmp_path / "net.safetensors"))}) == 3
+    monkeypatch.chdir(tmp_path)
+    assert canonical("./net.safetensors:glances=5") == "net.safetensors:glances=5"
+    assert canonical(spec) == "net.safetensors:depth=maps,glances=5"
+
+
+def test_the_folder_of_a_training_takes_options(tmp_path: Path) -> None:
+    folder = tmp_path / "net"
+    folder.mkdir()
+    (folder / "plan.json").write_text("{}")
+    (folder / "relations.safetensors").write_bytes(b"weights")
+    assert trained(f"{folder}:depth=maps") == f"{folder / 'relations.safetensors'}:depth=maps"
+    assert trained(str(folder)) == str(folder / "relations.safetensors")
+    assert trained("size:margin=0.1") == "size:margin=0.1"
 
 
 @pytest.mark.parametrize("name", [n for n, entry in MANIFEST.items() if entry.blind and "relate" in entry.skills])

@@ -8,7 +8,7 @@ A spec is one of::
     path/to/predictions.csv              answers made elsewhere (2.5VRD prediction CSV; predicate answers and those
                                          to the Turing exam may also be .jsonl), or a detections CSV
     path/to/weights.safetensors          a model trained here: a SORNet, ViewNet, classifier, segmenter, DPM…
-    path/to/training                     the same, by the folder that ``sightline train`` was given
+    path/to/training                     the same, by the folder that ``sightline train`` was given; takes options
     weights.safetensors:glances=5        a SORNet checkpoint with options
     answers:path/to/predictions.csv      the same
     bottom_edge+path/to/detections.csv   the first one relates or says viewpoints, the second one detects
@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -46,15 +47,16 @@ def canonical(spec: str) -> str:
 
 
 def trained(spec: str) -> str:
-    """A spec as it is, but for the folder of a training: the checkpoint in there."""
-    if not spec or not is_there(Path(spec) / "plan.json"):
+    """A spec as it is, but for the folder of a training: the checkpoint in there, with the options given."""
+    folder, colon, options = (spec, "", "") if is_there(Path(spec) / "plan.json") else spec.partition(":")
+    if not folder or not is_there(Path(folder) / "plan.json"):
         return spec
-    weights = [path for path in Path(spec).iterdir() if path.suffix == ".safetensors"]
+    weights = [path for path in Path(folder).iterdir() if path.suffix == ".safetensors"]
     if len(weights) != 1:
         raise ModelError(
-            f"{spec}: a training that is not finished: {len(weights)} checkpoints in there, expected 1"
+            f"{folder}: a training that is not finished: {len(weights)} checkpoints in there, expected 1"
         )
-    return str(weights[0])
+    return f"{weights[0]}{colon}{options}"
 
 
 def _canonical_one(spec: str) -> str:
@@ -63,15 +65,21 @@ def _canonical_one(spec: str) -> str:
     if has_entry(head):
         lone = alone(head)
         given = parse(head, rest, lone) if ("=" in rest or lone) and not rest.startswith("//") else {}
-        values = [
-            f"{'' if key == lone else f'{key}='}{_spelled(value) if is_there(Path(value)) else value}"
-            for key, value in sorted(given.items(), key=lambda item: item[0] != lone)
-        ]
-        return f"{head}:{','.join(values)}" if values else spec
-    named = PYTHON.fullmatch(spec) or WEIGHTS.fullmatch(spec)
-    if named is None:
-        return _spelled(spec) if is_answers(spec) else spec
-    return _spelled(named[1]) + spec[named.end(1) :]
+        return f"{head}:{_options(given, lone)}" if given else spec
+    if weights := WEIGHTS.fullmatch(spec):
+        options = _options(parse(weights[1], weights[2] or ""))
+        return f"{_spelled(weights[1])}{':' if options else ''}{options}"
+    if python := PYTHON.fullmatch(spec):
+        return f"{_spelled(python[1])}:{python[2]}"
+    return _spelled(spec) if is_answers(spec) else spec
+
+
+def _options(given: Mapping[str, str], lone: str = "") -> str:
+    """Options as text, files by one spelling; the one that may stand alone in front."""
+    return ",".join(
+        f"{'' if key == lone else f'{key}='}{_spelled(value) if is_there(Path(value)) else value}"
+        for key, value in sorted(given.items(), key=lambda item: item[0] != lone)
+    )
 
 
 def _spelled(path: str) -> str:
@@ -127,9 +135,11 @@ def paths_of(spec: str) -> list[Path]:
     head, _, rest = spec.partition(":")
     if has_entry(head):
         named = [Path(value) for value in parse(head, rest, alone(head)).values()]
+    elif weights := WEIGHTS.fullmatch(spec):
+        named = [Path(weights[1]), *map(Path, parse(weights[1], weights[2] or "").values())]
     else:
-        file = PYTHON.fullmatch(spec) or WEIGHTS.fullmatch(spec)
-        named = [Path(file[1] if file else spec)]
+        python = PYTHON.fullmatch(spec)
+        named = [Path(python[1] if python else spec)]
     return [path for path in named if is_there(path)]
 
 

@@ -42,8 +42,9 @@ class Learner(lightning.LightningModule):
         return [weight for part in self.parts.values() for weight in part.parameters()]
 
     def averaged(self) -> dict[str, Tensor]:
-        """The running mean under the names of the network's weights."""
-        return dict(zip(dict(self.net.named_parameters()), self.mean, strict=True))
+        """The running mean under the names of the network's weights; without one the weights as they are."""
+        weights = {name: weight.detach() for name, weight in self.net.named_parameters()}
+        return dict(zip(weights, self.mean, strict=True)) if self.plan.average else weights
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """AdamW for all weights, or Muon for the matrices that the task names."""
@@ -66,6 +67,8 @@ class Learner(lightning.LightningModule):
     def optimizer_step(self, *given: Any, **more: Any) -> None:
         """Step, and bring the running mean up to date: in a hook at the batch's end the log would save first."""
         super().optimizer_step(*given, **more)
+        if not self.plan.average:
+            return
         done = self.global_step + 1
         keep = min(self.plan.average, (1 + done) / (10 + done))
         with torch.no_grad():

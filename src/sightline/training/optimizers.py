@@ -26,10 +26,9 @@ def optimizers(parts: Iterable[nn.Module], plan: TrainingPlan, muon_prefix: str)
         plan: Which optimiser, its rate and decay.
         muon_prefix: How the names of the weights begin whose matrices Muon takes.
     """
-    fused = torch.cuda.is_available()
     if plan.optimizer == "adam":
         whole = {"params": [w for part in parts for w in part.parameters()], "highest": plan.rate}
-        return [torch.optim.Adam([whole], lr=plan.rate, fused=fused)]
+        return [torch.optim.Adam([whole], lr=plan.rate, fused=True)]
     named = [pair for part in parts for pair in part.named_parameters()]
     muon = plan.optimizer == "muon"
     inner = [w for name, w in named if muon and name.startswith(muon_prefix) and w.ndim == 2]
@@ -39,7 +38,7 @@ def optimizers(parts: Iterable[nn.Module], plan: TrainingPlan, muon_prefix: str)
         {"params": [w for w in rest if w.ndim >= 2], "weight_decay": plan.decay, "highest": plan.rate},
         {"params": [w for w in rest if w.ndim < 2], "weight_decay": 0.0, "highest": plan.rate},
     ]
-    made: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, lr=plan.rate, betas=(0.9, 0.98), fused=fused)]
+    made: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, lr=plan.rate, betas=(0.9, 0.98), fused=True)]
     if inner:
         group = {"params": inner, "highest": plan.rate}
         made.append(Muon([group], lr=plan.rate, weight_decay=plan.decay))

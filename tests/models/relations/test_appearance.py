@@ -46,6 +46,12 @@ def test_box_and_image(backbone: Path) -> None:
     assert not np.allclose(numbers[0, :half], numbers[1, :half])  # two boxes
 
 
+def test_views_of_one_name_are_told_apart(backbone: Path) -> None:
+    cues, other = AppearanceCues(backbone), np.full((64, 64, 3), 200, dtype=np.uint8)
+    one, two = view("original"), View("original", size=(64, 64), load_image=lambda: other)
+    assert not np.allclose(cues.numbers(one, BOXES), cues.numbers(two, BOXES))
+
+
 def test_a_network_with_appearance_is_asked(backbone: Path, tmp_path: Path) -> None:
     size = AppearanceCues(backbone).size
     file = saved(random_net(cues="bca", objects=size), tmp_path / "looks.safetensors")

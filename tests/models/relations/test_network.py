@@ -38,7 +38,6 @@ def test_numpy_computes_what_torch_does(cues: str, numbers: int, tmp_path: Path)
     ends = np.sort(rng.random((2, n, 2, 2)), axis=2).reshape(2, n, 4)
     classes, more = rng.integers(0, 4, (2, n)), rng.normal(size=(2, n, numbers)).astype(np.float32)
     if cues == "b":
-        assert network.places == {}
         classes[:] = 0
     for across in (False, True):
         ours = network.chances(ObjectPairs(*ends, *classes, *more), across=across)
@@ -67,7 +66,7 @@ def test_distinct_pairs() -> None:
     none = np.zeros((4, 0), dtype=np.float32)
     classes = np.zeros(4, dtype=np.intp)
     found = distinct(ObjectPairs(boxes[first], boxes[second], classes, classes, none, none))
-    assert len(found.kept) == 2
+    assert len(found.row) == 2
     assert found.place[0] == found.place[1] != found.place[2] == found.place[3]
     assert found.turned.tolist() == [True, False, False, False]
 

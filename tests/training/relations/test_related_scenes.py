@@ -58,10 +58,28 @@ def test_pictures_are_squares(scenes: RelatedScenes) -> None:
 def test_saved_and_loaded(scenes: RelatedScenes, tmp_path: Path) -> None:
     scenes.save(tmp_path)
     again = RelatedScenes.load(tmp_path)
-    assert again.facts == scenes.facts == {"worlds": {"geospa/train": 4}, "seed": 0, "side": 64}
+    told = {"worlds": {"geospa/train": 4}, "seed": 0, "side": 64, "drawn_on": "cpu"}
+    assert again.facts == scenes.facts == told
     torch.testing.assert_close(again.pictures.pictures, scenes.pictures.pictures)
     np.testing.assert_array_equal(again.examples.depth, scenes.examples.depth)
     assert again.examples.classes == scenes.examples.classes
+
+
+def test_drawing_goes_on_where_it_was_stopped(scenes: RelatedScenes, tmp_path: Path) -> None:
+    def stop(done: int, _: int) -> None:
+        raise KeyboardInterrupt(done)
+
+    with pytest.raises(KeyboardInterrupt):
+        drawn_scenes([WORLD], 4, seed=0, side=64, batch=2, keep=tmp_path, on_drawn=stop)
+    [first] = tmp_path.iterdir()
+    written = first.stat().st_mtime_ns
+    again = drawn_scenes([WORLD], 4, seed=0, side=64, batch=2, keep=tmp_path)
+    assert first.stat().st_mtime_ns == written  # not drawn once more
+    assert len(list(tmp_path.iterdir())) == 2
+    torch.testing.assert_close(again.pictures.pictures, scenes.pictures.pictures)
+    torch.testing.assert_close(again.pictures.shares, scenes.pictures.shares)
+    np.testing.assert_array_equal(again.pixels, scenes.pixels)
+    assert facts_of(again.examples) == facts_of(scenes.examples)
 
 
 def test_studies(scenes: RelatedScenes) -> None:

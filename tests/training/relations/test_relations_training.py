@@ -120,6 +120,23 @@ def test_the_papers_recipe() -> None:
     assert plan.factor(0) == plan.factor(59_999) == 1.0
 
 
+def test_l2_is_half_the_squared_weights(data: Dataset) -> None:
+    def gradients(l2: float) -> list[torch.Tensor]:
+        plan = replace(paper_plan("bc"), hidden=4, l2=l2)
+        task = RelationsTask(plan, source(data, plan))
+        torch.manual_seed(0)
+        net = task.modules()["net"]
+        torch.manual_seed(1)
+        loss, _ = task.loss(next(iter(task.source.loader(0, 1))), 0)
+        loss.backward()
+        if l2:
+            return [weight.grad for weight in net.parameters()]
+        (0.3 * sum(weight.square().sum() for weight in net.parameters()) / 2).backward()
+        return [weight.grad for weight in net.parameters()]
+
+    torch.testing.assert_close(gradients(0.3), gradients(0.0))
+
+
 def test_the_papers_network_is_trained(data: Dataset, tmp_path: Path) -> None:
     plan = plan_of(RelationsOptions(data=data.path, paper=True, steps=20))
     task = RelationsTask(plan, source(data, plan))

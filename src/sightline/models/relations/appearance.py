@@ -46,7 +46,7 @@ class AppearanceCues:
             else:
                 raise ModelError(f"{path}: expected a detector or a classifier for cue a, found {net.kind}")
         self._net.eval().to(self._device)
-        self._kept: tuple[str, tuple[torch.Tensor, torch.Tensor]] | None = None
+        self._kept: tuple[View, tuple[torch.Tensor, torch.Tensor]] | None = None
         self._channels = int(self._maps(torch.zeros(1, 64, 64, 3, dtype=torch.uint8))[0].shape[1])
 
     @property
@@ -56,8 +56,8 @@ class AppearanceCues:
 
     def numbers(self, view: View, boxes: NDArray[np.float64]) -> NDArray[np.float32]:
         """(n, F) features of n boxes, fractions of the view's image."""
-        if self._kept is None or self._kept[0] != view.id:
-            self._kept = view.id, self._maps(torch.from_numpy(np.array(view.image()))[None])
+        if self._kept is None or self._kept[0] is not view:  # ids are unique within a scene only
+            self._kept = view, self._maps(torch.from_numpy(np.array(view.image()))[None])
         return self._pooled(*self._kept[1], boxes, np.zeros(len(boxes), np.int64))
 
     def of_pictures(

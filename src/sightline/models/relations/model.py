@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.models.relations.classes import LearnedClasses
 from sightline.models.relations.cues import checked_fractions
 from sightline.models.relations.network import Chances, ObjectPairs, PairNetwork, read_network
 from sightline.models.relations.objects import ObjectCues, object_cues
@@ -34,8 +35,7 @@ class PairModel:
 
     def __init__(self, network: PairNetwork, *, name: str, cues: ObjectCues | None = None) -> None:
         self.name, self.network, self._cues = name, network, cues
-        self._unknown: set[str] = set()
-        self._asked = 0
+        self._classes = LearnedClasses(network.classes if "c" in network.cues else ())
 
     @cached_property
     def fingerprint(self) -> str:
@@ -44,15 +44,12 @@ class PairModel:
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """Count the classes to come that it does not know; they share one embedding."""
-        if "c" in self.network.cues:
-            self._unknown = set(spec.categories) - set(self.network.classes)
-            self._asked = len(spec.categories)
+        self._classes.count(spec.categories)
 
     def facts(self) -> dict[str, Any]:
         """Shape, what the checkpoint says of its training, and how many classes were new to it."""
         shape = {"cues": self.network.cues, "members": self.network.members, "ordered": self.network.ordered}
-        unknown = {"classes": self._asked, "unknown_classes": len(self._unknown)} if self._asked else {}
-        return {**shape, **self.network.about, **unknown}
+        return {**shape, **self.network.about, **self._classes.facts()}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """The likeliest labels; *unsure* where none is likely enough."""
@@ -79,8 +76,7 @@ class PairModel:
         self, view: View, boxes: NDArray[np.float64], categories: Sequence[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float32]]:
         """Boxes, places of the classes and further numbers of n objects of a view."""
-        boxes, places = checked_fractions(boxes, self.name), self.network.places
-        classes = np.fromiter((places.get(name, 0) for name in categories), dtype=np.intp, count=len(categories))
+        boxes, classes = checked_fractions(boxes, self.name), self._classes.places(categories)
         if self._cues is None:
             return boxes, classes, np.zeros((len(boxes), 0), dtype=np.float32)
         return boxes, classes, self._cues.numbers(view, boxes)
@@ -178,9 +174,9 @@ def distinct_objects(
     ends: list[Any] = list(pairs)
     numbers = [np.concatenate((ends[i], ends[i + 1])) for i in (0, 2, 4)]
     keys = np.concatenate((image, numbers[0], numbers[1][:, None], numbers[2]), axis=1)
-    _, kept, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    _, rows, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     place = place.reshape(-1)
-    return tuple(column[kept] for column in numbers), place[:n], place[n:]
+    return tuple(column[rows] for column in numbers), place[:n], place[n:]
 
 
 def likeliest_depth(chances: NDArray[Any], limit: float, *, across: bool) -> NDArray[np.int8]:

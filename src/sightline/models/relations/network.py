@@ -82,11 +82,6 @@ class PairNetwork:
     ordered: bool
     about: Mapping[str, Any]
 
-    @cached_property
-    def places(self) -> Mapping[str, int]:
-        """Class name → place; 0 is for any other."""
-        return {name: place + 1 for place, name in enumerate(self.classes)} if "c" in self.cues else {}
-
     @property
     def objects(self) -> int:
         """Further numbers of an object, for cues d and a."""
@@ -108,16 +103,16 @@ class PairNetwork:
 
     def chances(self, pairs: ObjectPairs, *, across: bool) -> Chances:
         """Chances of every label; those of (b, a) are exactly those of (a, b), turned round."""
-        kept, place, turned = distinct(pairs)
-        depth, occlusion = (np.empty((len(kept), 4), dtype=np.float32) for _ in range(2))
-        one = pairs.rows(kept).where_turned(turned[kept])
-        for start in range(0, len(kept), _BLOCK):
+        row, place, turned = distinct(pairs)
+        depth, occlusion = (np.empty((len(row), 4), dtype=np.float32) for _ in range(2))
+        once = pairs.rows(row).where_turned(turned[row])
+        for start in range(0, len(row), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            depth[rows], occlusion[rows] = self._block(one.rows(rows), across=across)
-        both = [said[place] for said in (depth, occlusion)]
-        for said in both:
-            said[turned] = said[turned][:, [0, 2, 1, 3]]
-        return Chances(*both)
+            depth[rows], occlusion[rows] = self._block(once.rows(rows), across=across)
+        chances = Chances(depth[place], occlusion[place])
+        for of in chances:
+            of[turned] = of[turned][:, [0, 2, 1, 3]]
+        return chances
 
     def _block(self, pairs: ObjectPairs, *, across: bool) -> Chances:
         w = self.weights
@@ -151,12 +146,12 @@ class Distinct(NamedTuple):
     """Every unordered pair once.
 
     Attributes:
-        kept: (k,) a row of each.
+        row: (k,) a row of each.
         place: (n,) which of them each row is.
         turned: (n,) whether the row has it the other way round.
     """
 
-    kept: NDArray[np.intp]
+    row: NDArray[np.intp]
     place: NDArray[np.intp]
     turned: NDArray[np.bool_]
 
@@ -177,16 +172,16 @@ def distinct(pairs: ObjectPairs) -> Distinct:
     key = np.zeros(len(turned), dtype=np.float64)
     for place, column in enumerate(columns):
         key += column * np.sin(place + 1.0)
-    _, kept, place_of = np.unique(key, return_index=True, return_inverse=True)
+    _, row, place_of = np.unique(key, return_index=True, return_inverse=True)
     strange = np.zeros(len(turned), dtype=bool)  # another pair of the same key
     for column in columns:
-        strange |= column != column[kept[place_of]]
+        strange |= column != column[row[place_of]]
     if strange.any():
         alone = np.flatnonzero(strange)
         place_of = place_of.copy()
-        place_of[alone] = len(kept) + np.arange(len(alone))
-        kept = np.concatenate((kept, alone))
-    return Distinct(kept, place_of, turned)
+        place_of[alone] = len(row) + np.arange(len(alone))
+        row = np.concatenate((row, alone))
+    return Distinct(row, place_of, turned)
 
 
 def _chosen(which: NDArray[np.bool_], yes: NDArray[Any], no: NDArray[Any]) -> NDArray[Any]:
@@ -215,7 +210,7 @@ def read_network(path: str | Path) -> PairNetwork:
     try:
         config, about = json.loads(header["config"]), json.loads(header.get("told", "{}"))
         expected = _shapes(config)
-        made = PairNetwork(
+        network = PairNetwork(
             weights,
             tuple(config["classes"]),
             checked_cues(config["cues"]),
@@ -227,16 +222,16 @@ def read_network(path: str | Path) -> PairNetwork:
     except (KeyError, TypeError, ValueError, RecursionError, SightlineError) as error:
         raise ModelError(f"{file}: damaged header: {error}") from error
     for name in ("unsure", "unsure_across"):
-        if not 0.0 <= getattr(made, name) <= 1.0:
-            raise ModelError(f"{file}: damaged header: {name} must lie in [0, 1], not {getattr(made, name)}")
-    given = {name: array.shape for name, array in weights.items()}
-    for name in sorted(expected.keys() | given.keys()):
-        if expected.get(name) != given.get(name):
-            wanted, was = (str(shapes.get(name, "none")) for shapes in (expected, given))
+        if not 0.0 <= getattr(network, name) <= 1.0:
+            raise ModelError(f"{file}: damaged header: {name} must lie in [0, 1], not {getattr(network, name)}")
+    shapes = {name: array.shape for name, array in weights.items()}
+    for name in sorted(expected.keys() | shapes.keys()):
+        if expected.get(name) != shapes.get(name):
+            wanted, was = (str(of.get(name, "none")) for of in (expected, shapes))
             raise ModelError(f"{file}: weights of another size: {name}: expected {wanted}, found {was}")
         if not np.isfinite(weights[name]).all():
             raise ModelError(f"{file}: weights that are no numbers: {name}")
-    return made
+    return network
 
 
 def _shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:

@@ -89,7 +89,9 @@ class JoinedCues:
         return np.concatenate([part.numbers(view, boxes) for part in self.parts], axis=1)
 
 
-def object_cues(cues: str, depth: Path | None, backbone: Path | None, who: str) -> ObjectCues | None:
+def object_cues(
+    cues: str, depth: Path | None, backbone: Path | None, who: str, *, given: str = "{who}:{option}=PATH"
+) -> ObjectCues | None:
     """Open what makes the numbers of cues d and a; None for a network without them.
 
     Args:
@@ -97,15 +99,17 @@ def object_cues(cues: str, depth: Path | None, backbone: Path | None, who: str) 
         depth: Folder of depth maps, or an ONNX depth network.
         backbone: Checkpoint of a detector or classifier, whose features are pooled.
         who: Named in errors.
+        given: How one writes what is missing.
 
     Raises:
         ConfigError: Something is missing, or not needed.
     """
-    for cue, given, name in (("d", depth, "depth"), ("a", backbone, "backbone")):
-        if cue in cues and given is None:
-            raise ConfigError(f"{who}: has the cue {cue} and needs the option {name}, as in {who}:{name}=PATH")
-        if cue not in cues and given is not None:
-            raise ConfigError(f"{who}: has cues {cues}, so the option {name} is not for it")
+    for cue, path, option in (("d", depth, "depth"), ("a", backbone, "backbone")):
+        if cue in cues and path is None:
+            example = given.format(who=who, option=option)
+            raise ConfigError(f"{who}: has the cue {cue} and needs the option {option}, as in {example}")
+        if cue not in cues and path is not None:
+            raise ConfigError(f"{who}: has cues {cues}, so the option {option} is not for it")
     parts: list[ObjectCues] = []
     if depth is not None:
         source: Any = DepthFolder(depth) if depth.is_dir() else onnx_depth_network(depth)

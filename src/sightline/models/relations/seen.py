@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.vrd import SeenPairs, VrdNet
 from sightline.models.network import NetworkModel, named_by
+from sightline.models.relations.classes import LearnedClasses
 from sightline.models.relations.cues import checked_fractions
 from sightline.models.viewnet import fitted_all
 from sightline.scenes.types import View
@@ -23,7 +25,9 @@ from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
 class SeenModel(NetworkModel[VrdNet]):
     """A trained ViP-CNN, PPR-FCN, DRNet or VTransE; it says its likeliest labels."""
 
-    _asked = _unknown = 0
+    @cached_property
+    def _classes(self) -> LearnedClasses:
+        return LearnedClasses(self._net.config.classes)
 
     def check_relations(self, spec: RelationsSpec) -> None:
         """Refuse pairs across images where the network needs a box around both; count unknown classes."""
@@ -32,15 +36,13 @@ class SeenModel(NetworkModel[VrdNet]):
                 f"{self._net.config.architecture} looks at the box around both objects: it has no answer across "
                 "images, and the data has such pairs"
             )
-        self._asked = len(spec.categories)
-        self._unknown = len(set(spec.categories) - set(self._net.config.classes))
+        self._classes.count(spec.categories)
 
     def facts(self) -> dict[str, Any]:
         """Shape, what the checkpoint says of its training, and how many classes were new to it."""
         config = self._net.config
         shape = {"architecture": config.architecture, "width": config.width, "side": config.side}
-        unknown = {"classes": self._asked, "unknown_classes": self._unknown} if self._asked else {}
-        return {"parameters": self.parameters, **shape, **self.about, **unknown}
+        return {"parameters": self.parameters, **shape, **self.about, **self._classes.facts()}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """The likeliest labels of every pair."""
@@ -49,36 +51,32 @@ class SeenModel(NetworkModel[VrdNet]):
         across = pairs.setting == "across_images"
         pictures, boxes_a, boxes_b = self._seen(pairs, across=across)
         image = torch.zeros(len(pairs), dtype=torch.long)
-        given = SeenPairs(
+        inputs = SeenPairs(
             pictures,
             image,
             image + int(across),
             boxes_a,
             boxes_b,
-            self._classes(pairs.categories_a),
-            self._classes(pairs.categories_b),
+            torch.from_numpy(self._classes.places(pairs.categories_a)),
+            torch.from_numpy(self._classes.places(pairs.categories_b)),
         )
         with self._computing():
-            said = self._net(SeenPairs(*(part.to(self.device) for part in given)))
-        depth, occlusion = (logits.argmax(-1).to("cpu", torch.int8).numpy() for logits in said)
+            logits = self._net(SeenPairs(*(part.to(self.device) for part in inputs)))
+        depth, occlusion = (of.argmax(-1).to("cpu", torch.int8).numpy() for of in logits)
         if across:
             occlusion = np.full(len(pairs), SILENT, dtype=np.int8)
         return Judgements(depth, occlusion)
 
-    def _classes(self, categories: tuple[str, ...]) -> Tensor:
-        places = {name: place + 1 for place, name in enumerate(self._net.config.classes)}
-        return torch.tensor([places.get(name, 0) for name in categories], dtype=torch.long)
-
     def _seen(self, pairs: Pairs, *, across: bool) -> tuple[Tensor, Tensor, Tensor]:
         """One picture or two, alike in size, and the boxes in fractions of what they were filled up to."""
         side = self._net.config.side
-        pictures, boxes = [], []
-        for view, given in ((pairs.view_a, pairs.boxes_a), (pairs.view_b, pairs.boxes_b)):
+        pictures, ends = [], []
+        for view, boxes in ((pairs.view_a, pairs.boxes_a), (pairs.view_b, pairs.boxes_b)):
             picture, share = squared(_image(view), side)
             pictures.append(picture)
-            fractions = np.ascontiguousarray(checked_fractions(given, self.name))
-            boxes.append(torch.from_numpy(fractions).float() * torch.cat((share, share)))
-        return torch.cat(pictures[: 1 + across]), boxes[0], boxes[1]
+            fractions = np.ascontiguousarray(checked_fractions(boxes, self.name))
+            ends.append(torch.from_numpy(fractions).float() * torch.cat((share, share)))
+        return torch.cat(pictures[: 1 + across]), ends[0], ends[1]
 
 
 def squared(image: NDArray[np.uint8], side: int) -> tuple[Tensor, Tensor]:

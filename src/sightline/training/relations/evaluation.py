@@ -129,9 +129,9 @@ def fold_answers(
         answers[setting, "depth"] = depth
         if setting == "within_image":
             answers[setting, "occlusion"] = occlusion
-    counts = {key: _counts(tables[key[0]], *key, said) for key, said in answers.items()}
+    counts = {key: _counts(tables[key[0]], *key, codes) for key, codes in answers.items()}
     how = {key: {"protocol": Protocol.PAPER, "aspect": key[1], "setting": key[0]} for key in counts}
-    f1 = {key: float(rates(found.sum(axis=0), **how[key])[-1, 2]) for key, found in counts.items()}  # type: ignore[arg-type]
+    f1 = {key: float(rates(each.sum(axis=0), **how[key])[-1, 2]) for key, each in counts.items()}  # type: ignore[arg-type]
     return FoldAnswers(answers, counts, f1)
 
 
@@ -158,8 +158,8 @@ def _asked(model: PairModel, table: PairTable) -> tuple[Codes, Codes]:
     depth, occlusion = (np.full(len(table), SILENT, dtype=np.int8) for _ in range(2))
     order = np.argsort(table.cluster, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(table.cluster[order])) + 1):
-        said = model.relate(_pairs(table.take(rows)))
-        depth[rows], occlusion[rows] = said.depth, said.occlusion
+        judgements = model.relate(_pairs(table.take(rows)))
+        depth[rows], occlusion[rows] = judgements.depth, judgements.occlusion
     return depth, occlusion
 
 

@@ -68,9 +68,9 @@ class RelationSource:
         facts: Mapping[str, Any],
         rows: Sequence[NDArray[np.int64]] | None = None,
     ) -> None:
-        everything = np.arange(len(examples))
+        all_rows = np.arange(len(examples))
         self.examples, self._batch, self._seed, self._facts = examples, batch, seed, dict(facts)
-        self._rows = list(rows) if rows is not None else [everything] * members
+        self._rows = list(rows) if rows is not None else [all_rows] * members
         if len(self._rows) != members or not all(map(len, self._rows)):
             raise ConfigError(f"{members} members need rows each, found {[len(part) for part in self._rows]}")
 

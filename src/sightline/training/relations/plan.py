@@ -29,7 +29,7 @@ class RelationsPlan(TrainingPlan):
         smoothing: Share of a target that is spread over all labels.
         mirrored: Share of the pictures that are mirrored.
         swapped: Whether half of the pairs are turned round; a ``pairs`` network needs no such help.
-        l2: Weight of half the squared weights in the loss.
+        l2: Of the paper's MLP: weight of half the squared weights, whose gradient joins the loss's.
         unsure: Chance below which no depth label is given within an image.
         ordered: Whether answers follow a total preorder of the objects.
     """

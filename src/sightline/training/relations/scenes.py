@@ -2,7 +2,7 @@
 
 What a dataset of the same worlds, seed and pairs would tell (`sightline generate W --pairs`) is worked out without
 one: scenes 2k and 2k + 1 are related across, truth is read off the frames, and a card draws the pictures where
-there is one. Nothing is stored in between.
+there is one. Drawing that was cut short goes on where batches are kept in a folder.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sightline.errors import ConfigError
+from sightline.files import atomic_write
 from sightline.models.relations.seen import squared_all
 from sightline.render.fast import FastRenderer
 from sightline.render.fast.pack import Packed, Pool, packed
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from sightline.models.relations.objects import ObjectCues
 
 VIEW: Final = "original"
+_TRUTH: Final = ("categories", "scene", "boxes", "pixels", "pairs")
 _CODES: Final = {
     aspect: {word: code for code, word in enumerate(words(aspect))} for aspect in ("depth", "occlusion")
 }
@@ -92,9 +95,9 @@ class RelatedStream:
     @cached_property
     def pool(self) -> Pool:
         """The world's solids, in one order for all processes."""
-        made = Pool(solid)
-        made.know(self.world.solids())
-        return made
+        pool = Pool(solid)
+        pool.know(self.world.solids())
+        return pool
 
     @cached_property
     def renderer(self) -> FastRenderer:
@@ -146,8 +149,8 @@ def related(
         pairs += _coded(view_relations(frame, names, tolerance=tolerance), rows[-1], rows[-1])
         if number % 2:
             before, focal = frames[number - 1], focals[number - 1]
-            told = across_relations(frame, focals[number], names, before, focal, str(number - 1))
-            pairs += _coded(told, rows[-1], rows[-2])
+            relations = across_relations(frame, focals[number], names, before, focal, str(number - 1))
+            pairs += _coded(relations, rows[-1], rows[-2])
     return (
         tuple(categories),
         np.array(scene, np.int64),
@@ -161,14 +164,14 @@ def _coded(
     relations: Sequence[Relation], first: Mapping[str, int], second: Mapping[str, int]
 ) -> list[tuple[int, int, int, int]]:
     """Pairs of objects that are seen, with the codes of what is said of them."""
-    said: dict[tuple[int, int], dict[str, int]] = {}
+    coded: dict[tuple[int, int], dict[str, int]] = {}
     for relation in relations:
         a, b = first.get(relation.subject), second.get(relation.object)
         if a is not None and b is not None:
-            said.setdefault((a, b), {})[relation.aspect] = _CODES[relation.aspect][relation.predicate or ""]
+            coded.setdefault((a, b), {})[relation.aspect] = _CODES[relation.aspect][relation.predicate or ""]
     return [
         (a, b, codes.get("depth", NO_MAJORITY), codes.get("occlusion", NO_MAJORITY))
-        for (a, b), codes in said.items()
+        for (a, b), codes in coded.items()
     ]
 
 
@@ -214,19 +217,19 @@ class RelatedScenes:
         arrays = {f.name: getattr(self.examples, f.name) for f in fields(self.examples) if f.name != "classes"}
         arrays |= {"picture": self.picture, "pixels": self.pixels, "shares": self.pictures.shares.cpu().numpy()}
         np.savez(folder / "pairs.npz", **arrays)
-        told = {"classes": self.examples.classes, "facts": dict(self.facts)}
-        (folder / "facts.json").write_text(json.dumps(told))
+        about = {"classes": self.examples.classes, "facts": dict(self.facts)}
+        (folder / "facts.json").write_text(json.dumps(about))
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> RelatedScenes:
-        """Read what was written; the pictures come to the device."""
-        told = json.loads((folder / "facts.json").read_text())
+        """Read what was written; the pictures come to the device, or stay on disk until they are looked at."""
+        about = json.loads((folder / "facts.json").read_text())
         with np.load(folder / "pairs.npz") as file:
             arrays = dict(file)
         picture, pixels, shares = (arrays.pop(name) for name in ("picture", "pixels", "shares"))
-        pictures = torch.from_numpy(np.load(folder / "pictures.npy")).to(device)
-        kept = KeptPictures(pictures, torch.from_numpy(shares).to(device))
-        return cls(kept, PairExamples(tuple(told["classes"]), **arrays), picture, pixels, told["facts"])
+        squares = torch.from_numpy(np.load(folder / "pictures.npy", mmap_mode="c")).to(device)
+        pictures = KeptPictures(squares, torch.from_numpy(shares).to(device))
+        return cls(pictures, PairExamples(tuple(about["classes"]), **arrays), picture, pixels, about["facts"])
 
 
 def drawn_scenes(
@@ -240,6 +243,7 @@ def drawn_scenes(
     cuda: bool = False,
     cues: ObjectCues | None = None,
     threads: int = 8,
+    keep: Path | None = None,
     on_drawn: Callable[[int, int], None] | None = None,
 ) -> RelatedScenes:
     """Draw scenes of worlds and say which of their objects is closer, and which hides which.
@@ -254,6 +258,7 @@ def drawn_scenes(
         cuda: Draw on the card.
         cues: What makes further numbers of objects, from the pictures as they are drawn.
         threads: That ask it at once.
+        keep: Folder of the batches that are drawn, for another call with the same arguments to go on with.
         on_drawn: Called with (scenes drawn, scenes in all).
     """
     size = min(batch, scenes + scenes % 2)
@@ -261,23 +266,36 @@ def drawn_scenes(
     parts: list[_DrawnBatch] = []
     for world in worlds:
         draw = _card(world) if cuda else _as_drawn
-        requests = ((RelatedStream(world, seed, size, cuda), number) for number in range(each))
-        for placed in made_ahead(related_batch, requests, workers, preload=__name__):
-            whole = draw(placed)
-            small, share = squared_all(whole.permute(0, 3, 1, 2).float() / 255.0, side)
-            numbers = _numbers(whole, placed, cues, threads)
-            parts.append(_DrawnBatch(as_bytes(small), share.expand(size, 2), placed, numbers))
+        name = f"{world.name.replace('/', '-')}-{seed}-{side}-{size}"
+        files = [keep / f"{name}-{n}.npz" if keep else None for n in range(each)]
+        missing = [n for n, file in enumerate(files) if file is None or not file.exists()]
+        requests = ((RelatedStream(world, seed, size, cuda), n) for n in missing)
+        batches = made_ahead(related_batch, requests, workers, preload=__name__)
+        for n, file in enumerate(files):
+            if n not in missing and file is not None:
+                parts.append(_DrawnBatch.load(file))
+            else:
+                placed = next(batches)
+                whole = draw(placed)
+                small, share = squared_all(whole.permute(0, 3, 1, 2).float() / 255.0, side)
+                numbers = _numbers(whole, placed, cues, threads)
+                parts.append(_DrawnBatch(as_bytes(small), share.expand(size, 2), placed, numbers))
+                if file is not None:
+                    parts[-1].save(file)
             if on_drawn is not None:
                 on_drawn(len(parts) * size, len(worlds) * each * size)
+    device = "cuda" if cuda else "cpu"
     pictures = KeptPictures(
-        torch.cat([part.pictures for part in parts]), torch.cat([part.shares for part in parts])
+        torch.cat([part.pictures.to(device) for part in parts]),
+        torch.cat([part.shares.to(device) for part in parts]),
     )
-    batches = [part.placed for part in parts]
-    objects = np.cumsum([0, *(len(one.scene) for one in batches)])
-    picture = np.concatenate([one.scene + i * size for i, one in enumerate(batches)])
-    examples = _examples(batches, objects, picture, np.concatenate([part.numbers for part in parts]))
-    facts = {"worlds": {world.name: each * size for world in worlds}, "seed": seed, "side": side}
-    return RelatedScenes(pictures, examples, picture, np.concatenate([one.pixels for one in batches]), facts)
+    placed_batches = [part.placed for part in parts]
+    objects = np.cumsum([0, *(len(one.scene) for one in placed_batches)])
+    picture = np.concatenate([one.scene + i * size for i, one in enumerate(placed_batches)])
+    examples = _examples(placed_batches, objects, picture, np.concatenate([part.numbers for part in parts]))
+    counts = {world.name: each * size for world in worlds}
+    facts = {"worlds": counts, "seed": seed, "side": side, "drawn_on": device}
+    return RelatedScenes(pictures, examples, picture, np.concatenate([one.pixels for one in placed_batches]), facts)
 
 
 class _DrawnBatch(NamedTuple):
@@ -285,6 +303,24 @@ class _DrawnBatch(NamedTuple):
     shares: Tensor
     placed: RelatedBatch
     numbers: NDArray[np.float32]
+
+    def save(self, file: Path) -> None:
+        """Write the batch whole or not at all."""
+        placed = {name: getattr(self.placed, name) for name in _TRUTH}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pictures, shares = self.pictures.cpu().numpy(), self.shares.cpu().numpy()
+        buffer = BytesIO()
+        np.savez(buffer, pictures=pictures, shares=shares, numbers=self.numbers, **placed)
+        atomic_write(file, buffer.getvalue(), sync=False)
+
+    @classmethod
+    def load(cls, file: Path) -> _DrawnBatch:
+        """Read a batch that was written."""
+        with np.load(file) as arrays:
+            pictures, shares = (torch.from_numpy(arrays[name]) for name in ("pictures", "shares"))
+            categories, *truth = (arrays[name] for name in _TRUTH)
+            placed = RelatedBatch(None, None, tuple(categories.tolist()), *truth)
+            return cls(pictures, shares, placed, arrays["numbers"])
 
 
 def _as_drawn(placed: RelatedBatch) -> Tensor:
@@ -310,14 +346,14 @@ def _numbers(pictures: Tensor, placed: RelatedBatch, cues: ObjectCues | None, th
     """(m, F) further numbers of the objects of a batch."""
     if cues is None:
         return np.zeros((len(placed.scene), 0), np.float32)
-    there = pictures.cpu().numpy()
+    images = pictures.cpu().numpy()
 
-    def asked(scene: int) -> NDArray[np.float32]:
-        view = View(str(scene), load_image=lambda: there[scene])
+    def numbers_of(scene: int) -> NDArray[np.float32]:
+        view = View(str(scene), load_image=lambda: images[scene])
         return cues.numbers(view, placed.boxes[placed.scene == scene].astype(np.float64))
 
     with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate(list(pool.map(asked, range(len(there)))))  # objects are ordered by scene
+        return np.concatenate(list(pool.map(numbers_of, range(len(images)))))  # objects are ordered by scene
 
 
 def _examples(
@@ -376,20 +412,20 @@ class FoundViews:
 
     def views(self, loaded: NDArray[np.int64]) -> ViewBatch:
         """The batch; of viewpoints nothing is known."""
-        kept = self._scenes.pictures
-        rows = torch.from_numpy(loaded).to(kept.pictures.device)
-        share = kept.shares[rows] * torch.tensor((1.0, kept.pictures.shape[1] / self.rows), device=rows.device)
+        squares, shares = self._scenes.pictures.pictures, self._scenes.pictures.shares
+        rows = torch.from_numpy(loaded).to(squares.device)
+        share = shares[rows] * torch.tensor((1.0, squares.shape[1] / self.rows), device=rows.device)
         boxes, pixels, classes = (part[rows] for part in self._truth)
         angles, symmetry = torch.zeros(*classes.shape, 3, device=rows.device), torch.zeros_like(classes)
         boxes = boxes * share.repeat(1, 2)[:, None]
-        return ViewBatch(kept.pictures[rows, : self.rows], boxes, pixels, classes, angles, symmetry)
+        return ViewBatch(squares[rows, : self.rows], boxes, pixels, classes, angles, symmetry)
 
     def facts(self) -> dict[str, Any]:
         """The scenes."""
         return dict(self._scenes.facts)
 
 
-def filled_rows(kept: KeptPictures) -> int:
+def filled_rows(pictures: KeptPictures) -> int:
     """Rows of the squares, in whole multiples of 32, that wide pictures fill; all where some are high."""
-    side = kept.pictures.shape[1]
-    return min(side, -(-round(float(kept.shares[:, 1].max()) * side) // 32) * 32)
+    side = pictures.pictures.shape[1]
+    return min(side, -(-round(float(pictures.shares[:, 1].max()) * side) // 32) * 32)

@@ -208,10 +208,10 @@ class SeenTask:
     def loss(self, loaded: SeenBatch, step: int) -> tuple[Tensor, dict[str, Tensor]]:  # noqa: ARG002 - the engine's
         """Loss of one batch, and the share of depth labels that are right."""
         pairs, targets = self.prepared(loaded, next(self.net.parameters()).device)
-        said = self.net(pairs)
-        parts = [cross_entropy(logits, target) for logits, target in zip(said, targets, strict=True)]
+        logits = self.net(pairs)
+        parts = [cross_entropy(*pair) for pair in zip(logits, targets, strict=True)]
         loss = torch.stack(parts).sum()
-        right = (said.depth.argmax(-1) == targets[0].argmax(-1)).float().mean()
+        right = (logits.depth.argmax(-1) == targets[0].argmax(-1)).float().mean()
         return loss, dict(zip(self.metrics, (loss, *parts, right), strict=True))
 
     def prepared(self, loaded: SeenBatch, device: torch.device) -> tuple[SeenPairs, tuple[Tensor, Tensor]]:

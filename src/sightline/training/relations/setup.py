@@ -38,8 +38,9 @@ def source_of(
     options: RelationsOptions, plan: RelationsPlan, progress: Callable[[int, int], None] | None = None
 ) -> RelationSource:
     """Open the pairs to learn from, with their pictures where a cue looks at them."""
+    who = f"--cues {plan.cues}"
+    cues = object_cues(plan.cues, options.depth, options.backbone, who, given="{who} --{option} PATH")
     data, split, used = _labelled(options, progress)
-    cues = object_cues(plan.cues, options.depth, options.backbone, f"--cues {plan.cues}")
     views = {scene: view for table in used for scene, view in views_of(data, table).items()} if cues else None
     facts = _source_facts(data, split, used)
     for name, path in (("depth", options.depth), ("backbone", options.backbone)):

@@ -53,6 +53,8 @@ class RelationsTask:
         if plan.network == "paper":
             config = PaperMlpConfig(examples.classes, cues=plan.cues, hidden=plan.hidden, objects=numbers)
             self.net = PaperMlp(config)
+            for weight in self.net.parameters() if plan.l2 else ():
+                weight.register_post_accumulate_grad_hook(self._add_l2)  # type: ignore[no-untyped-call]
             return {"net": self.net}
         shape = {"members": plan.members, "hidden": plan.hidden, "embedding": plan.embedding, "objects": numbers}
         self.net = PairNet(
@@ -69,6 +71,11 @@ class RelationsTask:
         self.net.standardise(c["boxes"][c["first"]], c["boxes"][c["second"]], c["numbers"])
         return {"net": self.net}
 
+    def _add_l2(self, weight: Tensor) -> None:
+        """Add the gradient of L2: as a part of the loss it would cost more passes over all weights."""
+        assert weight.grad is not None
+        weight.grad.add_(weight.detach(), alpha=self.plan.l2)
+
     def loss(self, loaded: Any, step: int) -> tuple[Tensor, dict[str, Tensor]]:  # noqa: ARG002 - the engine's
         """Loss of one batch, summed over the members; and the share of depth labels that are right."""
         device = next(self.net.parameters()).device
@@ -78,12 +85,10 @@ class RelationsTask:
         if self.plan.network == "paper":
             rows = rows[0]
         pairs, targets = self._changed(rows)
-        said: PairLogits = self.net(pairs, self.plan.dropout)
-        parts = [cross_entropy(logits, target) for logits, target in zip(said, targets, strict=True)]
+        logits: PairLogits = self.net(pairs, self.plan.dropout)
+        parts = [cross_entropy(*pair) for pair in zip(logits, targets, strict=True)]
         loss = torch.stack(parts).sum()
-        if self.plan.l2:
-            loss = loss + self.plan.l2 * sum(w.square().sum() for w in self.net.parameters()) / 2
-        right = (said.depth.argmax(-1) == targets[0].argmax(-1)).float().mean()
+        right = (logits.depth.argmax(-1) == targets[0].argmax(-1)).float().mean()
         members = self.plan.members
         return loss, dict(zip(self.metrics, (loss / members, *(p / members for p in parts), right), strict=True))
 
@@ -105,7 +110,7 @@ class RelationsTask:
         if not plan.swapped:
             return pairs, targets
         swap = torch.rand(rows.shape, device=rows.device) < 0.5
-        mixed = PairInputs(*(_where(swap, back, there) for there, back in zip(pairs, pairs.turned(), strict=True)))
+        mixed = PairInputs(*(_where(swap, back, one) for one, back in zip(pairs, pairs.turned(), strict=True)))
         return mixed, (turned_where(swap, targets[0]), turned_where(swap, targets[1]))
 
     def counts(self, step: int) -> dict[str, int]:  # noqa: ARG002 - the engine's
