@@ -478,7 +478,8 @@ def conclude(name: str, run: Run, weights: Path, facts: dict[str, Any], args: ar
             figures[word] = pixel_figures(counts, scenes, run.among)
             kept |= {f"{word}_{key}": narrow(value) for key, value in vars(counts).items()}
             kept |= {f"{word}_{key}": getattr(scenes, key).cpu().numpy() for key in ("labels", "source", "gone")}
-    where = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor()
+    where = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or "CPU"
+    shown = net.config.image if run.kind == "segmenter" else (net.config.size, net.config.size)
     whole = {
         "name": name,
         "kind": run.kind,
@@ -487,6 +488,7 @@ def conclude(name: str, run: Run, weights: Path, facts: dict[str, Any], args: ar
         "part": run.part,
         "among": run.among,
         "fill": run.bank.fill,
+        "pixels": list(shown),
         **facts,
         "device": where,
         "torch": torch.__version__,
