@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -27,9 +27,10 @@ from sightline.cli.console import (
 from sightline.errors import ConfigError, MissingExtraError
 from sightline.files import atomic_write
 from sightline.plain import plain
+from sightline.training.context.options import ContextNet, Strategy
 
 if TYPE_CHECKING:
-    from sightline.training.context.setup import ContextOptions
+    from sightline.training.context.options import ContextOptions
     from sightline.training.inpainter.setup import InpainterOptions
     from sightline.training.plan import TrainingTask
     from sightline.training.relations.options import RelationsOptions
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 Device = Literal["auto", "cpu", "cuda"]
 CHART = "curve.svg"
 _FEW = "0,8,32,128,512"
-_CONTEXT_NETS = ("light", "vgg19", "upernet")
+_CONTEXT_NETS = get_args(ContextNet)
 _CURVE_RESUME = "with what is not learned yet, at its last state or, where none was saved, from its start"
 
 
@@ -159,18 +160,7 @@ def command(
         ),
     ] = None,
     removal: Annotated[
-        Literal[
-            "none",
-            "rand",
-            "const",
-            "random",
-            "sizebased",
-            "hardnegative",
-            "random-negative",
-            "sizebased-negative",
-            "hardnegative-negative",
-        ]
-        | None,
+        Strategy | None,
         typer.Option(
             help="Context: which class is removed. Classifiers: none, rand (the default) or const; upernet: none, "
             "random, sizebased, hardnegative, each also with the negative loss (by default hardnegative-negative)."
@@ -222,7 +212,7 @@ def command(
             return
         if model not in (None, *_CONTEXT_NETS):
             raise ConfigError(f"sightline train context takes --model {', '.join(_CONTEXT_NETS)}, not {model}")
-        from sightline.training.context.setup import ContextOptions
+        from sightline.training.context.options import ContextOptions
 
         given = {"net": model or "light", "removal": removal, "fill": fill or "exact", "part": part or "full"}
         context = ContextOptions(scenes=count, start=start, **given, **usual)  # type: ignore[arg-type]
