@@ -107,12 +107,10 @@ STREET_TESTS = {
 }
 LIGHT = {"backbone": "mobilenet_v2", "width": 256, "batch": 64, "steps": 500, "rate": 1e-3, "warmup": 50}
 VGG = {"backbone": "vgg19", "width": 512, "batch": 64, "steps": 900, "rate": 6e-4, "warmup": 90}
-HINGE = 0.03
-"""Weight of the hinge loss, chosen of 0.03, 0.1, 0.3 and 1 on other scenes before (docs/results/context.md)."""
 METHODS = {
     "baseline": {"removal": "none"},
     "rand": {"removal": "rand"},
-    "const": {"removal": "const", "share": 0.5, "hinge": HINGE},
+    "const": {"removal": "const", "share": 0.5},
 }
 SEGMENT = {"size": "r50", "batch": 16, "steps": 500, "rate": 4e-4, "warmup": 50}
 STRATEGIES = {
@@ -478,7 +476,8 @@ def conclude(name: str, run: Run, weights: Path, facts: dict[str, Any], args: ar
             figures[word] = pixel_figures(counts, scenes, run.among)
             kept |= {f"{word}_{key}": narrow(value) for key, value in vars(counts).items()}
             kept |= {f"{word}_{key}": getattr(scenes, key).cpu().numpy() for key in ("labels", "source", "gone")}
-    where = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor()
+    where = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or "CPU"
+    shown = net.config.image if run.kind == "segmenter" else (net.config.size, net.config.size)
     whole = {
         "name": name,
         "kind": run.kind,
@@ -487,6 +486,7 @@ def conclude(name: str, run: Run, weights: Path, facts: dict[str, Any], args: ar
         "part": run.part,
         "among": run.among,
         "fill": run.bank.fill,
+        "pixels": list(shown),
         **facts,
         "device": where,
         "torch": torch.__version__,

@@ -1,4 +1,4 @@
-"""The context paper's Tables 1 to 4 and 7 from trainings on a card, with paired intervals, as JSON.
+"""The context paper's Tables 1 to 4 and 7 from our trainings, on a card or a CPU, with paired intervals, as JSON.
 
 Reads the two files that ``benchmarks/context.py … --pack`` wrote. Intervals are by held-out scene; a figure of
 three seeds is the mean of their figures on the same scenes, so an interval says how it would move on other scenes,
@@ -77,12 +77,14 @@ def measured(folders: Sequence[Path]) -> dict[str, Any]:
 def about(facts: Mapping[str, Any]) -> dict[str, Any]:
     """How a network was taught."""
     training = facts["training"]
-    kept = ("steps", "batch", "rate", "removal", "hinge", "share", "negative", "start")
+    kept = ("steps", "batch", "rate", "removal", "hinge", "share", "negative", "start", "size")
     plan = {key: value for key, value in training["plan"].items() if key in kept}
     plan |= {"start": bool(plan["start"])} if "start" in plan else {}
     return {
         "plan": plan,
+        "pixels": facts["pixels"],
         "scenes": training["source"]["scenes"],
+        "examined": {world: figures["n_scenes"] for world, figures in facts["figures"].items()},
         "images_seen": facts["images_seen"],
         "train_seconds": facts["train_seconds"],
     }

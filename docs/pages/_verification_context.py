@@ -47,9 +47,19 @@ def rule_rows() -> Iterator[Row]:
 
 def card_rows() -> Iterator[Row]:
     """Differences to the baselines beside the paper's, where trainings on a card were measured."""
-    if not (CONTEXT / "card.json").is_file():
+    yield from training_rows("card")
+
+
+def cpu_rows() -> Iterator[Row]:
+    """The same of the small trainings on a CPU."""
+    yield from training_rows("cpu")
+
+
+def training_rows(name: str) -> Iterator[Row]:
+    """Differences to the baselines beside the paper's, where such trainings were measured."""
+    if not (CONTEXT / f"{name}.json").is_file():
         return
-    facts = kept("card")
+    facts = kept(name)
     for net, rows in facts["classifiers"].items():
         for name, one in rows.items():
             if "paired" not in one:

@@ -6,6 +6,7 @@
     python docs/pages/context_results.py --measure trained     # what the networks' training wrote
     python docs/pages/context_results.py --measure pictures    # rows of generated scenes under every fill
     python docs/pages/context_results.py --measure card --card DIR   # what benchmarks/context.py --pack DIR left
+    python docs/pages/context_results.py --measure cpu --card DIR    # the same where there was no card
     python docs/pages/context_results.py --write               # the tables, from what was measured
 
 Measurements are kept as JSON in docs/results/context/; datasets, runs and networks in --work, so that what was
@@ -23,7 +24,7 @@ from typing import Any
 import _context_instrument as instrument
 import _context_photos as photos
 from _context_card import measured as card_measured
-from _context_card_page import card_page
+from _context_card_page import card_page, cpu_page
 from _context_pictures import figures, pictures
 from _context_tables import gap, per_cent, signed, table
 from _verification_rows import ROOT
@@ -329,6 +330,10 @@ PARTS = {
 """Measurement → files of tables that are made from it."""
 
 
+TRAININGS = {"card": card_page, "cpu": cpu_page}
+"""Measurement of trainings → the section made from it, also where nothing is measured yet."""
+
+
 def measure(what: str, asked: argparse.Namespace) -> None:
     """Measure one of `PARTS` and keep its figures."""
 
@@ -339,7 +344,7 @@ def measure(what: str, asked: argparse.Namespace) -> None:
     if what == "pictures":
         pictures(asked.work / "worlds", asked.networks, OUT)
         return
-    if what == "card":
+    if what in TRAININGS:
         found = card_measured(asked.card)
     elif what == "trained":
         found = instrument.trained(asked.networks)
@@ -354,7 +359,7 @@ def measure(what: str, asked: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measure", choices=(*PARTS, "pictures", "card"), nargs="*", default=[])
+    parser.add_argument("--measure", choices=(*PARTS, "pictures", *TRAININGS), nargs="*", default=[])
     parser.add_argument(
         "--work", type=Path, default=ROOT / "build" / "context", help="where datasets and runs are kept"
     )
@@ -364,19 +369,19 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write the tables to {OUT.relative_to(ROOT)}")
     parser.add_argument("--card", type=Path, nargs="+", help="folders with context-card.json and context-card.npz")
     asked = parser.parse_args()
-    if "card" in asked.measure and asked.card is None:
-        parser.error("--measure card needs --card DIR")
+    if set(TRAININGS) & set(asked.measure) and asked.card is None:
+        parser.error("--measure card and --measure cpu need --card DIR")
     asked.networks = asked.networks or asked.work / "networks"
     for what in asked.measure:
         measure(what, asked)
-    card = OUT / "card.json"
-    text = (
-        "\n".join(card_page(json.loads(card.read_text(encoding="utf-8")) if card.exists() else {})).rstrip() + "\n"
-    )
-    if asked.write:
-        (OUT / "card.md").write_text(text, encoding="utf-8")
-    else:
-        print(text)
+    for name, page in TRAININGS.items():
+        file = OUT / f"{name}.json"
+        found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        text = "\n".join(page(found)).rstrip() + "\n"
+        if asked.write:
+            (OUT / f"{name}.md").write_text(text, encoding="utf-8")
+        else:
+            print(text)
     for name, files in PARTS.items():
         if not (OUT / f"{name}.json").exists():
             print(f"{name} is not measured yet: --measure {name}")

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 import sightline
 from sightline.edits import FillRequest, Removal, open_fill, remove
-from sightline.edits.removal import instances
+from sightline.edits.removal import instances, masks_in
 from sightline.errors import ConfigError, DataError, MissingExtraError, ModelError
 from sightline.scenes import Scene
 
@@ -63,7 +63,7 @@ def test_opencv_fills_a_plain_surrounding_with_it(name: str) -> None:
 def test_exact_is_the_counterfactual_and_exact_hole_only_inside(scene: Scene) -> None:
     pixels = scene.view("original").image()
     gone = instances(scene, scene.objects[0].category)
-    hole = Removal(1).hole_in(scene, "original", gone)
+    hole = Removal(1).hole(masks_in(scene, "original", gone))
     request = FillRequest(pixels, hole, scene, "original", gone)
     truth = scene.without(*gone).view("original").image()
     assert (remove(request, open_fill("exact")) == truth).all()
@@ -90,9 +90,10 @@ def test_an_empty_hole_asks_nobody() -> None:
     ("spec", "problem"),
     [
         ("tella", "unknown fill 'tella', did you mean 'telea'"),
-        ("onnx", "there are telea, ns, exact, exact-hole, network:FILE, onnx:FILE"),
+        ("onnx", "the fill 'onnx' names no file: expected onnx:FILE"),
+        ("grey", "there are telea, ns, exact, exact-hole, network:FILE, onnx:FILE"),
         ("telea:5", "unknown fill 'telea:5'"),
-        ("onnx:", "unknown fill 'onnx:'"),
+        ("onnx:", "the fill 'onnx:' names no file: expected onnx:FILE"),
     ],
 )
 def test_unknown_fills_are_named(spec: str, problem: str) -> None:

@@ -97,7 +97,7 @@ def street() -> Scene:
 
 def test_a_class_is_all_its_instances_and_stuff_stays(street: Scene) -> None:
     assert instances(street, "car") == ("a", "b")
-    assert Removal(1).hole_in(street, "v", ["a"]).sum() == 36
+    assert Removal(1).hole(masks_in(street, "v", ["a"])).sum() == 36
     assert masks_in(street, "v", ["t"]) == []
     for gone, problem in [
         (("a", "b"), "s1, object b: object has no mask"),
@@ -106,10 +106,10 @@ def test_a_class_is_all_its_instances_and_stuff_stays(street: Scene) -> None:
         (("t",), "nothing to remove: no mask"),  # not seen
     ]:
         with pytest.raises(RemovalError, match=problem):
-            Removal().hole_in(street, "v", gone)
+            Removal().hole(masks_in(street, "v", gone))
     whole = replace(street.sightings[1], visible_mask=encode(boxed(4, 10, 8, 12)))
     seen = replace(street, sightings=(street.sightings[0], whole))
-    assert Removal(0).hole_in(seen, "v", instances(seen, "car")).sum() == 16 + 8
+    assert Removal(0).hole(masks_in(seen, "v", instances(seen, "car"))).sum() == 16 + 8
 
 
 @given(MASKS)

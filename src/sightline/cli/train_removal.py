@@ -10,6 +10,7 @@ import typer
 from sightline.cli import completion
 from sightline.cli.console import Json
 from sightline.cli.train_run import SaveEvery, Seed, Steps, TensorBoard, To, TrainingRun, Where, Workers
+from sightline.training.context.options import ContextNet, Strategy
 
 if TYPE_CHECKING:
     from sightline.training.plan import TrainingTask
@@ -29,7 +30,7 @@ def context(
         int | None, typer.Option(min=1, help="Scenes, drawn once and kept; by default 500, on a card 10000.")
     ] = None,
     model: Annotated[
-        Literal["light", "vgg19", "upernet"],
+        ContextNet,
         typer.Option(help="light (MobileNetV2) or vgg19 classify, upernet segments."),
     ] = "light",
     size: Annotated[
@@ -37,18 +38,7 @@ def context(
         typer.Option(help="Of upernet: tiny, small (ResNet-18) or base (ResNet-50); by default base on a card."),
     ] = None,
     removal: Annotated[
-        Literal[
-            "none",
-            "rand",
-            "const",
-            "random",
-            "sizebased",
-            "hardnegative",
-            "random-negative",
-            "sizebased-negative",
-            "hardnegative-negative",
-        ]
-        | None,
+        Strategy | None,
         typer.Option(
             help="Which class is removed. Classifiers: none, rand (the default) or const; upernet: none, random, "
             "sizebased, hardnegative, each also with the negative loss (by default hardnegative-negative)."
@@ -83,7 +73,8 @@ def context(
 ) -> None:
     """Train a classifier or a segmenter on scenes with objects removed: each class may stand alone."""
     run = TrainingRun(to=to, wanted=device, save_every=save_every, tensorboard=tensorboard, json=json)
-    from sightline.training.context.setup import ContextOptions, plan_of, task_of
+    from sightline.training.context.options import ContextOptions
+    from sightline.training.context.setup import plan_of, task_of
 
     weights = "segmenter.safetensors" if model == "upernet" else "classifier.safetensors"
     options = ContextOptions(

@@ -103,7 +103,9 @@ def open_fill(spec: str) -> Fill:
     kind, colon, file = spec.partition(":")
     if not colon and kind in _BUILT_IN:
         return _BUILT_IN[kind]()
-    if kind not in FILES or not file:
+    if kind in FILES and not file:
+        raise ConfigError(f"the fill {spec!r} names no file: expected {kind}:FILE")
+    if kind not in FILES:
         near = did_you_mean(kind, (*_BUILT_IN, *FILES))
         raise ConfigError(f"unknown fill {spec!r}{near}; there are {', '.join(known_fills())}")
     module, _, attribute = FILES[kind].partition(":")

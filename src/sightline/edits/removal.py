@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import ConfigError, DataError
 from sightline.geometry.masks import decode, dilate
-from sightline.scenes import Scene
+from sightline.scenes import STUFF, Scene
 
 Mask = NDArray[np.bool_]
 
@@ -77,17 +77,6 @@ class Removal:
             raise RemovalError(problem, row=row, field="mask", expected=f"a radius below {self.radius}")
         return hole
 
-    def hole_in(self, scene: Scene, view_id: str, gone: Sequence[str]) -> Mask:
-        """Make the hole of some objects of a scene in a view; a RemovalError where they cannot be removed.
-
-        Args:
-            scene: The scene.
-            view_id: Its view; its size must be known.
-            gone: Ids of the objects; what is not seen in the view needs no hole.
-        """
-        masks = masks_in(scene, view_id, gone)
-        return self.hole(masks, row=f"{scene.id}, objects {', '.join(gone)}")
-
 
 def instances(scene: Scene, category: str) -> tuple[str, ...]:
     """Ids of all objects of a class, in the scene's order: what I − c takes away."""
@@ -107,7 +96,7 @@ def masks_in(scene: Scene, view_id: str, object_ids: Sequence[str]) -> list[Mask
         if seen.object_id not in object_ids:
             continue
         category = scene.object(seen.object_id).category
-        if "stuff" in seen.flags or category in view.stuff_classes:
+        if STUFF in seen.flags or category in view.stuff_classes:
             problem = f"{category} is stuff, which is not removed"
             raise RemovalError(problem, row=scene.id, field=f"object {seen.object_id}")
         if seen.visible_mask is None:

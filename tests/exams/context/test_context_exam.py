@@ -91,6 +91,10 @@ def test_what_a_hole_covers_is_not_the_models_mistake() -> None:
     assert read.cases_left.filter(sign).select("k", "lowest").row(0) == (1, 1.0)
     exact = edits_of(item, Removal(0, 0.5), ExactFill(whole=True), controls=False)
     assert exact.left(exact.shown[-1], drawn) == {"car": 1.0, "sign": 1.0}
+    holed = edits_of(item, Removal(2, 0.5), Grey(), controls=False)
+    whole = edits_of(item, Removal(2, 0.5), ExactFill(whole=True), controls=False)
+    assert holed.pixels("s/without/tree") == {"car": 4, "sign": 0}
+    assert whole.pixels("s/without/tree") == {"car": 4, "sign": 4}  # the sign is there where the tree was
 
 
 def replace_masks(item: ContextItem, masks: dict[str, Any]) -> ContextItem:
@@ -273,6 +277,23 @@ def test_a_broken_picture_is_listed_and_does_not_end_the_run(data: sl.Dataset, t
     (result,) = sl.examine(Trips(), data, TELEA, out=tmp_path, baselines=False, limit=4)
     assert list(result.run.broken) == ["p001"]
     assert result.records.items.height == 3
+
+
+def test_what_could_not_be_removed_is_told(tmp_path: Path) -> None:
+    bare = made_scene("a", [("tree", 0, 0, 2, 2), ("car", 10, 1, 1, 1), ("sign", 10, 5, 1, 1)])
+    bare = replace(bare, sightings=(replace(bare.sightings[0], visible_mask=None), *bare.sightings[1:]))
+    made = [bare, *(made_scene(name, [("tree", 0, 0, 9, 8), ("car", 10, 1, 1, 1)]) for name in "bc")]
+    made.append(made_scene("d", [("tree", 0, 0, 12, 8)]))
+    stored = write_scenes(made, tmp_path / "data", source="made")
+    results = sl.examine(Fixed(), stored, TELEA, out=tmp_path / "runs", baselines=False)
+    facts = results[0].scores.facts
+    whole = "the mask covers the whole image: nothing is left to fill it from"
+    expected = {"too large to remove": 2, "an object has no mask": 1, whole: 1}
+    assert facts["n_not_removable"] == expected
+    said = "not removable: 4 of 8 classes in images: too large to remove (2); an object has no mask (1); " + whole
+    assert f"{said} (1)" in list(TELEA.remarks(results, {}))
+    sl.report(results, tmp_path / "card.html", stored, resamples=100, examples=1)
+    assert said[1:] in (tmp_path / "card.html").read_text(encoding="utf-8")
 
 
 def test_models_with_other_classes_are_compared_on_those_they_share(data: sl.Dataset, tmp_path: Path) -> None:

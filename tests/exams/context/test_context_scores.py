@@ -15,7 +15,7 @@ from reference import context_scores as oracle
 from reference import ranked
 from sightline.edits import Removal
 from sightline.exams.base import Measures, RankedMeasures
-from sightline.exams.context.counts import ContextRecords, cooccurrence
+from sightline.exams.context.counts import ContextRecords, presence
 from sightline.exams.context.measures import context_measures
 from sightline.exams.run import RunRecords
 from sightline.stats import average_precision
@@ -197,7 +197,8 @@ def test_cooccurrence_is_normalised_by_the_rows_class(drawn: Any) -> None:
     records = records_of(drawn_items(drawn), Table(lambda *_: 0.0), "classify", Removal(RADIUS, MOST))
     read = ContextRecords.of(records)
     assert read is not None
-    classes, ratio, times = cooccurrence(read)
+    there = presence(read)
+    classes, ratio, times = there.classes, there.cooccurrence(), there.counts
     expected = oracle.normalised_cooccurrence([naive(rectangles)["classes"] for rectangles in drawn])
     for (a, b), value in expected.items():
         assert ratio[classes.index(a), classes.index(b)] == pytest.approx(value)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -25,7 +26,9 @@ from sightline.training.context.evaluation import (
     pixel_counts,
     pixel_figures,
 )
+from sightline.training.context.options import ContextOptions, Strategy
 from sightline.training.context.plan import ClassifierPlan, SegmenterPlan
+from sightline.training.context.setup import plan_of
 from sightline.training.context.task import ClassifierTask, EditedSource, SegmenterTask, evened, mirrored
 from sightline.training.fit import fit
 
@@ -229,6 +232,27 @@ def test_bad_plans(plan: Any, changes: dict[str, Any], problem: str) -> None:
         replace(plan, **changes)
     with pytest.raises(ConfigError, match="must be labelled"):
         SegmenterTask(SEGMENT, EditedSource(coloured_scenes(4), batch=2, seed=0))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "settings_"),
+    [
+        ({"removal": "const"}, ClassifierPlan, {"removal": "const", "hinge": 0.03, "backbone": "mobilenet_v2"}),
+        ({"net": "vgg19"}, ClassifierPlan, {"removal": "rand", "backbone": "vgg19"}),
+        ({"net": "upernet"}, SegmenterPlan, {"removal": "hardnegative", "negative": 1.0, "size": "tiny"}),
+        ({"net": "upernet", "removal": "sizebased"}, SegmenterPlan, {"removal": "sizebased", "negative": 0.0}),
+    ],
+)
+def test_options_make_plans(options: dict[str, Any], kind: type, settings_: dict[str, Any]) -> None:
+    plan = plan_of(ContextOptions(**options), "cpu")
+    assert type(plan) is kind
+    assert {name: getattr(plan, name) for name in settings_} == settings_
+    for strategy in get_args(Strategy):  # each is for one kind of network, but none
+        accepted = []
+        for net in ("light", "upernet"):
+            with suppress(ConfigError):
+                accepted.append(plan_of(ContextOptions(net=net, removal=strategy), "cpu"))
+        assert len(accepted) == (2 if strategy == "none" else 1), strategy
 
 
 @settings(max_examples=25, deadline=None)

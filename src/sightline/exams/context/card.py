@@ -12,9 +12,9 @@ import polars as pl
 
 from sightline.exams.base import Name
 from sightline.exams.card import CardContext
-from sightline.exams.context.counts import SUBSETS, ContextRecords, Floats, cooccurrence
+from sightline.exams.context.counts import SUBSETS, ContextRecords, Floats, presence
 from sightline.exams.context.drawing import EXAMPLES
-from sightline.exams.context.exam import ContextExam
+from sightline.exams.context.exam import ContextExam, not_removable
 from sightline.exams.context.items import ContextItem
 from sightline.exams.context.measures import CONTROLS
 from sightline.exams.runner import items_of
@@ -100,8 +100,11 @@ def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
 
 
 def cautions(card: CardContext) -> Iterator[str]:
-    """Figures that rest on few images, and classes a model does not know."""
+    """What could not be removed, figures that rest on few images, and classes a model does not know."""
     facts, fewest = card.focus.scores.facts, _exam(card).fewest
+    if facts.get("n_not_removable"):
+        said = not_removable(facts)
+        yield f"{said[0].upper()}{said[1:]}."
     cases = facts.get("n_cases_by_class", {})
     thin = [name for name, n in cases.items() if n < fewest]
     if thin:
@@ -156,13 +159,13 @@ def sections(card: CardContext) -> Iterator[Section]:
     kinds = {"classify": _classified, "segment": _segmented, "answer": _answered}
     yield from kinds[read.skill](card)
     yield from _edited(card)
-    classes, ratio, times = cooccurrence(read)
-    common = sorted(np.argsort(-times, kind="stable")[:MOST].tolist())
-    chosen = [classes[i] for i in common]
-    counts = np.repeat(times[common][:, None], len(common), axis=1)
+    there = presence(read)
+    common = sorted(np.argsort(-there.counts, kind="stable")[:MOST].tolist())
+    chosen = [there.classes[i] for i in common]
+    counts = np.repeat(there.counts[common][:, None], len(common), axis=1)
     np.fill_diagonal(counts, 0)
     grid = heat_grid(
-        ratio[np.ix_(common, common)],
+        there.cooccurrence()[np.ix_(common, common)],
         counts,
         chosen,
         chosen,

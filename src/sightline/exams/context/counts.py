@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sightline.exams.base import Measures, Name
 from sightline.exams.run import RunRecords
 from sightline.stats import mean_known
+from sightline.store.presence import Presence
 
 Floats = NDArray[np.float64]
 
@@ -153,11 +154,8 @@ def comes_back(read: ContextRecords, rows: pl.DataFrame, found: pl.Expr, note: s
     return measured(read, counts, [Share(name, 1, 0, [0])], facts={"n_removed": rows.height, "still_found": note})
 
 
-def cooccurrence(read: ContextRecords) -> tuple[list[str], Floats, NDArray[np.int64]]:
-    """Classes, NC(c_i, c_j) = Count(c_i and c_j) / Count(c_i), and Count(c_i), over images; the diagonal is 1."""
+def presence(read: ContextRecords) -> Presence:
+    """Which classes are in which image; of segmenters those with labelled pixels."""
     column = "labelled" if read.skill == "segment" else "classes"
-    present = [set(of or ()) for of in read.items[column].to_list()]
-    classes = sorted(set[str]().union(*present))
-    flags = np.array([[name in of for name in classes] for of in present], dtype=float).reshape(-1, len(classes))
-    together = flags.T @ flags
-    return classes, together / np.diag(together)[:, None], np.diag(together).astype(np.int64)
+    named = read.items.select("item", column).iter_rows()
+    return Presence.of({item: of or () for item, of in named})

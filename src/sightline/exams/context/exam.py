@@ -37,7 +37,6 @@ BASELINES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer": ("always_yes", "always_no", "coin"),
 }
 """Skill → the baselines that stand beside models examined in it; there is none for segmenters."""
-"""Models that stand in every table of classifiers."""
 FEWEST: Final = 5
 """Images behind a figure below which it is called thin."""
 EXACT: Final = ("exact", "exact-hole")
@@ -232,7 +231,10 @@ class ContextExam(Exam[ContextItem]):
         return frozenset({"split", "radius", "most"})
 
     def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterator[str]:  # noqa: ARG002
-        """What chance would score, and figures that rest on few images."""
+        """What could not be removed, what chance would score, and figures that rest on few images."""
+        facts = next((r.scores.facts for r in results if r.scores.facts.get("n_not_removable")), None)
+        if facts is not None:
+            yield not_removable(facts)
         facts = next((r.scores.facts for r in results if r.scores.facts.get("n_cases")), None)
         if facts is not None:
             by_number = facts["chance_by_context"]["v_min"]
@@ -252,6 +254,13 @@ class ContextExam(Exam[ContextItem]):
     ) -> Sequence[Measures | RankedMeasures]:
         """V^min and V^mean, mAP; AR and mIoU; or BEAF's outcomes; and the controls, by image."""
         return list(context_measures(records, alpha=self.alpha, fewest=self.fewest))
+
+
+def not_removable(facts: Mapping[str, Any]) -> str:
+    """How many classes of images could not be removed from them, and why."""
+    reasons, every = facts["n_not_removable"], sum(facts["n_by_class"].values())
+    listed = "; ".join(f"{why} ({n:,})" for why, n in reasons.items())
+    return f"not removable: {sum(reasons.values()):,} of {counted(every, 'class', 'classes')} in images: {listed}"
 
 
 @cache

@@ -212,7 +212,8 @@ class Edits:
         """Class that is in one of these pictures → pixels of it; 0 for one that is there, but under the hole."""
         edit = next(edit for edit in self.shown if edit.view.id == view_id)
         masks = {name: mask for name, mask in self.item.masks().items() if mask is not None}
-        left = {name: mask if edit.hole is None else mask & ~edit.hole for name, mask in masks.items()}
+        covered = None if self.whole_others else edit.hole
+        left = {name: mask if covered is None else mask & ~covered for name, mask in masks.items()}
         gone = {edit.gone} if edit.kind == "removal" else set()
         return {name: int(mask.sum()) for name, mask in left.items() if name not in gone}
 

@@ -5,6 +5,7 @@ All by source image. A *case* is a class in an image that was removed and of whi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, Final
@@ -47,6 +48,7 @@ def context_measures(records: RunRecords, *, alpha: float, fewest: int) -> Itera
         return
     facts: dict[str, Any] = {"n_images": read.items.height, "skill": read.skill}
     facts["n_by_class"] = dict(sorted(_times(read.items["classes"]).items()))
+    facts["n_not_removable"] = _not_removable(read)
     reasons = {
         key: f"of models with the skill {skill}; this one was examined in {read.skill}"
         for key, skill in _NEEDS.items()
@@ -64,6 +66,14 @@ def context_measures(records: RunRecords, *, alpha: float, fewest: int) -> Itera
 def _times(lists: pl.Series) -> dict[str, int]:
     names, counts = np.unique([name for of in lists.to_list() for name in of or ()], return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
+
+
+def _not_removable(read: ContextRecords) -> dict[str, int]:
+    """Why a class of an image could not be removed → how often, the commonest first."""
+    if "kept" not in read.items.columns:
+        return {}
+    reasons = [why.partition(": ")[2] for of in read.items["kept"].to_list() for why in of or ()]
+    return dict(Counter(reasons).most_common())
 
 
 def _classified(read: ContextRecords, alpha: float, fewest: int) -> Iterator[Measures | RankedMeasures]:  # noqa: ARG001

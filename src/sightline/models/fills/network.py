@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from sightline.edits.fills import FillRequest, Mask, Pixels
 from sightline.models.nets.checkpoints import load_checkpoint
@@ -35,17 +36,18 @@ class NetworkFill:
         """The picture with the network's pixels around the hole."""
         filled = request.pixels.copy()
         there = window(request.hole, WINDOW)
-        filled[there] = self._painted(request.pixels[there], request.hole[there])
+        picture, hole = (torch.from_numpy(np.array(part[there]))[None] for part in (request.pixels, request.hole))
+        with computing(suitable_threads(sum(weight.numel() for weight in self._net.parameters()))):
+            filled[there] = painted(self._net, picture, hole)[0].numpy()
         return filled
 
-    def _painted(self, pixels: Pixels, hole: Mask) -> Pixels:
-        picture = torch.from_numpy(np.array(pixels)).permute(2, 0, 1)[None] / 127.5 - 1.0
-        mask = torch.from_numpy(np.array(hole)).float()[None, None]
-        weights = sum(weight.numel() for weight in self._net.parameters())
-        with torch.inference_mode(), computing(suitable_threads(weights)):
-            painted = self._net(picture, mask)[0]
-        levels = ((painted + 1.0) * 127.5).round().clamp(0, 255).to(torch.uint8)
-        return np.asarray(levels.permute(1, 2, 0).numpy(), dtype=np.uint8)
+
+def painted(net: Inpainter, pictures: Tensor, holes: Tensor) -> Tensor:
+    """Ask an in-painter: pictures (B, H, W, 3) uint8 RGB and holes (B, H, W) bool to its (B, H, W, 3) uint8."""
+    with torch.inference_mode():
+        made = net(pictures.permute(0, 3, 1, 2) / 127.5 - 1.0, holes.float()[:, None])
+    levels: Tensor = ((made + 1.0) * 127.5).round().clamp(0, 255).to(torch.uint8)
+    return levels.permute(0, 2, 3, 1)
 
 
 def window(hole: Mask, side: int) -> tuple[slice, slice]:

@@ -35,16 +35,6 @@ class EditScores:
     source: NDArray[np.int64]
     gone: NDArray[np.int64]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of it, to be kept: half precision does not change an order that matters."""
-        return {
-            "labels": self.labels,
-            "scores": self.scores.astype(np.float32),
-            "edited": self.edited.astype(np.float32),
-            "source": self.source,
-            "gone": self.gone,
-        }
-
 
 def class_scores(net: Any, scenes: EditedScenes, at_once: int = 256) -> EditScores:
     """Ask a classifier about scenes and their edits."""

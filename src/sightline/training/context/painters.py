@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sightline.errors import ConfigError
 from sightline.hints import did_you_mean
-from sightline.models.fills.network import WINDOW, window
+from sightline.models.fills.network import WINDOW, painted, window
 from sightline.models.nets.checkpoints import load_checkpoint
 from sightline.models.nets.inpainter import Inpainter
 from sightline.training.context.scenes import Painter
@@ -84,12 +84,9 @@ class NetworkPainter:
         for numbers in alike.values():
             for start in range(0, len(numbers), _AT_ONCE):
                 chosen = numbers[start : start + _AT_ONCE]
-                shown = torch.stack([pictures[(i, *windows[i])] for i in chosen]).permute(0, 3, 1, 2)
+                shown = torch.stack([pictures[(i, *windows[i])] for i in chosen])
                 masks = torch.stack([holes[(i, *windows[i])] for i in chosen])
-                with torch.inference_mode():
-                    painted = net(shown / 127.5 - 1.0, masks.float()[:, None])
-                levels = ((painted + 1.0) * 127.5).round().clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
-                for i, one, mask in zip(chosen, levels, masks, strict=True):
+                for i, one, mask in zip(chosen, painted(net, shown, masks), masks, strict=True):
                     there = filled[(i, *windows[i])]
                     there[mask] = one[mask]
         return filled

@@ -1,30 +1,19 @@
-"""From options to a training with removed objects, and to one of an in-painter, as ``sightline train`` chooses."""
+"""From options to a training with removed objects, as ``sightline train context`` chooses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from dataclasses import replace
+from typing import Any, Final
 
 from sightline.errors import ConfigError
+from sightline.training.context.options import ContextNet, ContextOptions
 from sightline.training.context.painters import painter_of
 from sightline.training.context.plan import ClassifierPlan, SegmenterPlan
 from sightline.training.context.scenes import edited_scenes
 from sightline.training.context.task import ClassifierTask, EditedSource, SegmenterTask
 from sightline.worlds import World, load_world
 
-ContextNet = Literal["light", "vgg19", "upernet"]
-Strategy = Literal[
-    "none",
-    "rand",
-    "const",
-    "random",
-    "sizebased",
-    "hardnegative",
-    "random-negative",
-    "sizebased-negative",
-    "hardnegative-negative",
-]
 WORLDS: Final = {"upernet": ("context/street/train",)}
 """Where to learn, by network; classifiers learn from `CLASSES`."""
 CLASSES: Final = ("context/train", "context/single")
@@ -40,37 +29,6 @@ SEGMENTER_SIZES: Final = {"tiny": "tiny", "small": "r18", "base": "r50"}
 SIDE: Final = 256
 """Pixels of the squares that classifiers see."""
 SCENES: Final = {"cpu": 500, "cuda": 10_000}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContextOptions:
-    """What is to be taught with removed objects, and how; None stands for the usual setting.
-
-    Attributes:
-        net: MobileNetV2 (light) or VGG-19 as classifiers, UperNet as a segmenter.
-        removal: See `ClassifierPlan` and `SegmenterPlan`; ``-negative`` adds the negative loss. By default ``rand``
-            for classifiers and ``hardnegative-negative`` for UperNet.
-        worlds: Whose scenes; each gives the same share.
-        scenes: Drawn once and shown epoch after epoch.
-        fill: What holes are filled with, see `painters.PAINTERS`.
-        part: All scenes, or those of two classes and more.
-        size: Of UperNet: tiny, small (ResNet-18) or base (ResNet-50).
-        start: ImageNet's weights for the light network, torchvision's file.
-    """
-
-    net: ContextNet = "light"
-    removal: Strategy | None = None
-    worlds: tuple[str, ...] = ()
-    scenes: int | None = None
-    fill: str = "exact"
-    part: Literal["full", "cooccur"] = "full"
-    size: str | None = None
-    start: str | None = None
-    steps: int | None = None
-    batch: int | None = None
-    rate: float | None = None
-    seed: int = 0
-    workers: int = 0
 
 
 def plan_of(options: ContextOptions, device: str) -> ClassifierPlan | SegmenterPlan:
@@ -99,7 +57,7 @@ def plan_of(options: ContextOptions, device: str) -> ClassifierPlan | SegmenterP
     whole |= {"seed": options.seed, "precision": "bf16" if device == "cuda" else "fp32"}
     whole["warmup"] = whole["steps"] // 10
     if known:
-        return ClassifierPlan(**whole, removal=removal, hinge=0.03, start=options.start or "")  # type: ignore[arg-type]
+        return ClassifierPlan(**whole, removal=removal, start=options.start or "")  # type: ignore[arg-type]
     kind, _, loss = removal.partition("-")
     size = SEGMENTER_SIZES[options.size or ("base" if device == "cuda" else "tiny")]
     return SegmenterPlan(**whole, removal=kind, negative=float(loss == "negative"), size=size)  # type: ignore[arg-type]
