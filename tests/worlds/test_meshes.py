@@ -24,6 +24,8 @@ trimesh = pytest.importorskip("trimesh", reason="mesh files need trimesh")
 
 CUBE = np.array([(x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+DULL = math.sqrt(2 / 3)
+"""Roughness of an MTL material that says nothing of it: `Ns` 1."""
 FACES = np.array([t for a, b, c, d in SIDES for t in ((a, b, c), (a, c, d))])
 
 
@@ -254,6 +256,60 @@ def test_materials_of_a_file_are_kept(tmp_path) -> None:
     assert red.color == pytest.approx((1.0, 0.0, linear((51, 51, 51))[2]), abs=0.003)  # OBJ's are sRGB
     assert red.material is not None
     assert red.material.metallic == 0.0
+
+
+def obj_file(folder: Path, look: str) -> Path:
+    """A cube of one material, whose lines of the MTL file are `look`."""
+    corners = "".join(f"v {x} {y} {z}\nvt {x} {z}\n" for x, y, z in CUBE)
+    faces = "".join(f"f {a}/{a} {b}/{b} {c}/{c}\n" for a, b, c in FACES + 1)
+    (folder / "look.mtl").write_text(f"newmtl pane\n{look}\n", encoding="utf-8")
+    path = folder / "box.obj"
+    path.write_text(f"mtllib look.mtl\nusemtl pane\n{corners}{faces}", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("look", "clear", "metal", "rough"),
+    [
+        ("Kd 0.5 0.5 0.5", 0.0, 0.0, DULL),  # nothing said
+        ("Kd 0.5 0.5 0.5\nd 0.25", 0.75, 0.0, DULL),  # opacity
+        ("Kd 0.5 0.5 0.5\nd -halo 0.25", 0.75, 0.0, DULL),  # with its option
+        ("Kd 0.5 0.5 0.5\nTr 0.75", 0.75, 0.0, DULL),  # its opposite
+        ("Kd 0.5 0.5 0.5\nd 1.0\nTr 1.0", 0.0, 0.0, DULL),  # both: opacity counts
+        ("Kd 0.5 0.5 0.5\nTr 1.0", 0.0, 0.0, DULL),  # meant as opacity
+        ("Kd 0.5 0.5 0.5\nd 0", 0.9, 0.0, DULL),  # nothing is quite invisible
+        ("Kd 0.5 0.5 0.5\nd thick", 0.0, 0.0, DULL),  # no number
+        ("Kd 0.5 0.5 0.5\nPm 0.5\nPr 0.25", 0.0, 0.5, 0.25),  # of the physical kind
+        ("Kd 0.5 0.5 0.5\nNs 30", 0.0, 0.0, 0.25),  # shininess
+    ],
+)
+def test_materials_of_mtl_files(tmp_path, look: str, clear: float, metal: float, rough: float) -> None:
+    [slot] = load_mesh(obj_file(tmp_path, look)).slots
+    assert slot.material is not None
+    assert slot.material.transmission == pytest.approx(clear)
+    assert (slot.material.metallic, slot.material.roughness) == pytest.approx((metal, rough))
+    grey = linear((127.5, 127.5, 127.5))[0]
+    assert slot.color == pytest.approx([grey + clear * (1 - grey)] * 3, abs=0.003)  # the clearer the paler
+
+
+@pytest.mark.parametrize(("mode", "clear"), [(None, 0.0), ("OPAQUE", 0.0), ("MASK", 0.0), ("BLEND", 0.6)])
+def test_alpha_of_gltf_counts_where_it_blends(tmp_path, mode: str | None, clear: float) -> None:
+    material = trimesh.visual.material.PBRMaterial(
+        name="pane", baseColorFactor=[255, 255, 255, 102], metallicFactor=0.0, alphaMode=mode
+    )
+    mesh = trimesh.Trimesh(CUBE, FACES, process=False)
+    mesh.visual = trimesh.visual.TextureVisuals(material=material)
+    trimesh.Scene([mesh]).export(tmp_path / "pane.glb")
+    [slot] = load_mesh(tmp_path / "pane.glb").slots
+    assert slot.material is not None
+    assert slot.material.transmission == pytest.approx(clear, abs=0.003)
+
+
+def test_black_beside_a_texture_is_not_laid_over_it(tmp_path) -> None:
+    Image.new("RGB", (4, 4), (200, 90, 20)).save(tmp_path / "wood.png")
+    [slot] = load_mesh(obj_file(tmp_path, "Kd 0 0 0\nmap_Kd wood.png")).slots
+    assert slot.texture is not None
+    assert slot.color == pytest.approx(linear((200, 90, 20)), abs=0.01)
 
 
 def test_a_texture_is_kept_where_it_was(tmp_path) -> None:
