@@ -75,6 +75,7 @@ def test_several_are_taken_away_at_once(small: Dataset) -> None:
     [
         ((), None, "nothing named to take away"),
         (("0", "99"), None, "no such object.*99"),
+        ((0,), None, "no such object .expected a text: 0, 1"),  # a number
         (("0",), "tractor", "no object of that category.*tractor"),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal
 
+from sightline.hints import listed
 from sightline.typed import Above, As, Least, OneOf, Unfit
 from sightline.worlds.cad import CAD
 from sightline.worlds.cameras import CameraSpec, Drawn, DrawnCameraSpec, InView, SceneShare, distribution
@@ -49,7 +50,7 @@ def some_of(what: str, names: Iterable[str]) -> Any:
 
     def once(chosen: tuple[str, ...]) -> tuple[str, ...]:
         if not chosen or len(set(chosen)) < len(chosen):
-            raise Unfit(f"every {what} once, and at least one", f"a list out of {', '.join(names)}")
+            raise Unfit(f"every {what} once, and at least one", f"a list out of {listed(names)}")
         return chosen
 
     return Annotated[tuple[Annotated[str, OneOf(names, what)], ...], once]
