@@ -128,6 +128,20 @@ def test_surfaces_that_cannot_stand_are_refused(
     assert str(path) in str(caught.value)
 
 
+def test_thin_cloth_lies_where_it_is_nearly_lowest(tmp_path) -> None:
+    """A sheet of 30 × 20 cm, 4 mm high, of which two corners hang lowest: they alone would be no base."""
+    rows, columns = 12, 10
+    x, y = (axis.ravel() for axis in np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"))
+    height = 1.0 + 3.0 * np.random.default_rng(0).random(len(x))
+    height[:2] = 0.0
+    cells = [i * columns + j for i in range(rows - 1) for j in range(columns - 1)]
+    faces = [t for a in cells for t in ((a, a + columns, a + 1), (a + 1, a + columns, a + columns + 1))]
+    vertices = np.column_stack((x * 300 / (rows - 1), y * 200 / (columns - 1), height))
+    made = load_mesh(written(tmp_path / "cloth.off", vertices, np.array(faces)), scale=0.001)
+    assert not made.closed
+    assert np.ptp(made.base.polygon(), axis=0) == pytest.approx((0.3, 0.2), rel=0.15)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
