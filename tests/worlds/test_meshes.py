@@ -422,12 +422,14 @@ def test_a_world_says_all_of_it(tmp_path) -> None:
     mesh = (
         "{file: ship.glb, height: 1.2, up: z, front: x, rotate: [0, 0, 30], landmarks: {bow: [1, 0.5, 0.5]},"
         " cavity: {kind: box, size: [0.3, 0.2], depth: 0.1},"
-        " slots: {mast: {color: [255, 255, 255], material: metal}, hull: {}}}"
+        " slots: {mast: {color: [255, 255, 255], material: metal},"
+        " hull: {material: {roughness: 0.3, metallic: 0.5, transmission: 0.2}}}}"
     )
     world.write_text(f"shapes: [tests_ship]\nmeshes:\n  tests_ship: {mesh}\n")
     load_world(world)
     made = solid("tests_ship")
-    assert made.slots == (Slot("hull"), Slot("mast", (1.0, 1.0, 1.0), MATERIALS["metal"]))
+    lacquer = Material(metallic=0.5, roughness=0.3, specular=0.04, transmission=0.2)
+    assert made.slots == (Slot("hull", None, lacquer), Slot("mast", (1.0, 1.0, 1.0), MATERIALS["metal"]))
     assert made.cavity == Cavity(Outline("box", (0.15, 0.1)), 0.1)
     assert made.top is not None
     assert list(made.landmarks) == ["bow"]
@@ -442,6 +444,14 @@ def test_a_world_says_all_of_it(tmp_path) -> None:
             "slots.body.color: unknown colour 'rot'",
         ),  # no such colour
         ("{file: box.off, slots: {body: {color: [0, 0, 300]}}}", "slots.body.color: not a colour"),  # too bright
+        ("{file: box.off, slots: {body: {material: wool}}}", "body.material: unknown material 'wool'"),  # unknown
+        ("{file: box.off, slots: {body: {material: {metallic: 1}}}}", "material.roughness: field is missing"),
+        ("{file: box.off, slots: {body: {material: {roughness: 2}}}}", "roughness: number out of range"),  # > 1
+        (
+            "{file: box.off, slots: {body: {material: {roughness: 1, gloss: 1}}}}",
+            "material.gloss: unknown field 'gloss'",
+        ),  # no such number
+        ("{file: box.off, slots: {body: {material: [1, 2]}}}", "body.material: unknown material [1, 2]"),  # a list
         ("{file: box.off, rotate: 3}", "rotated by three angles"),  # no rotation
         ("{file: box.off, front: z}", "unknown axis 'z'"),  # no front
         ("{file: box.off, cavity: {kind: box, size: [1, 1]}}", "cavity.depth: field is missing"),  # half said
