@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
@@ -157,6 +158,22 @@ def test_bad_files_are_refused(tmp_path, name: str, content: bytes | None, says:
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(DataError, match=says):
+        load_mesh(path)
+
+
+@pytest.mark.parametrize("extension", ["KHR_draco_mesh_compression", "EXT_meshopt_compression"])
+def test_compressed_gltf_is_refused_by_name(tmp_path, extension: str) -> None:
+    """Without a decoder trimesh makes zeros of it, and the mesh seemed flat."""
+    plain = written(tmp_path / "box.glb", CUBE, FACES).read_bytes()
+    length = int.from_bytes(plain[12:16], "little")
+    told = json.loads(plain[20 : 20 + length])
+    told["extensionsUsed"] = told["extensionsRequired"] = [extension]
+    text = json.dumps(told).encode()
+    text += b" " * (-len(text) % 4)
+    sizes = [(20 + len(text) + len(plain) - 20 - length).to_bytes(4, "little"), len(text).to_bytes(4, "little")]
+    path = tmp_path / "packed.glb"
+    path.write_bytes(plain[:8] + sizes[0] + sizes[1] + plain[16:20] + text + plain[20 + length :])
+    with pytest.raises(DataError, match=rf"the mesh is compressed .expected a GLB without.*{extension}"):
         load_mesh(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +26,9 @@ LARGEST_IMAGE: Final = 8192
 
 SPECULAR: Final = 0.04
 """Reflectance of a surface that is no metal, seen head-on, as glTF has it."""
+
+COMPRESSED: Final = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
+"""Extensions of glTF that pack triangles."""
 
 CLEAREST: Final = 0.9
 """Share of the light that a part of a file lets pass at most: it should be seen."""
@@ -59,6 +63,7 @@ def read_triangles(path: Path) -> Triangles:
         raise MissingExtraError("trimesh", extra="worlds") from None
     if not path.is_file():
         raise DataError("no such file", file=path)
+    _refuse_compressed(path)
     try:
         scene = trimesh.load_scene(path, process=False)
         placed = [scene.graph[node] for node in sorted(scene.graph.nodes_geometry)]
@@ -86,6 +91,20 @@ def read_triangles(path: Path) -> Triangles:
         paint,
         np.concatenate(uv) if uv else None,
     )
+
+
+def _refuse_compressed(path: Path) -> None:
+    """DataError for a GLB whose triangles are packed: trimesh takes them for zeros."""
+    with path.open("rb") as file:
+        head = file.read(20)
+        said = file.read(int.from_bytes(head[12:16], "little")) if head[:4] == b"glTF" else b"{}"
+    try:
+        required = json.loads(said).get("extensionsRequired", ())
+        found = next((name for name in COMPRESSED if name in required), None)
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return  # damaged: trimesh says how
+    if found is not None:
+        raise DataError("the mesh is compressed", file=path, expected="a GLB without compression", found=found)
 
 
 def _moved(vertices: Any, pose: Any) -> Floats:
