@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from sightline.worlds.bodies import body_of
 from sightline.worlds.looks import LINEAR, MATERIALS, Material, linear
 from sightline.worlds.shapes import Catalogue, mesh_files, solid
 from sightline.worlds.shapes.meshes import load_mesh
-from sightline.worlds.shapes.surfaces import crease_normals, open_edges
+from sightline.worlds.shapes.repair import repaired
+from sightline.worlds.shapes.surfaces import Surface, crease_normals, open_edges
 from sightline.worlds.solids import Cavity, Outline, Slot
 
 trimesh = pytest.importorskip("trimesh", reason="mesh files need trimesh")
@@ -369,6 +371,21 @@ def test_large_textures_are_averaged_down(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(mesh_files, "LARGEST_IMAGE", 8)
     with pytest.raises(DataError, match=r"texture is too large \(expected sides ≤ 8"):
         load_mesh(path)
+
+
+def test_repair_of_many_leaves_grows_with_their_number() -> None:
+    """Each was compared with all others: a tree of 200,000 triangles took most of its time so."""
+    times = []
+    for count in (2_000, 16_000):
+        rng = np.random.default_rng(0)
+        corners = rng.normal(size=(count, 1, 3)) + rng.normal(size=(count, 4, 3))  # too large to be filled
+        faces = np.arange(4 * count).reshape(-1, 4)[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+        started = time.process_time()
+        surface, closed = repaired(Surface(corners.reshape(-1, 3), faces))
+        times.append((time.process_time() - started) / count)
+        assert not closed
+        assert len(surface.faces) == len(faces)
+    assert times[1] < 2.5 * times[0], times
 
 
 def test_many_materials_become_eight(tmp_path) -> None:
