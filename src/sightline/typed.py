@@ -34,7 +34,7 @@ from typing import (
 )
 
 from sightline.errors import DataError
-from sightline.hints import did_you_mean
+from sightline.hints import did_you_mean, listed
 
 __all__ = ["Above", "As", "Least", "OneOf", "Unfit", "Value", "typed"]
 
@@ -244,7 +244,7 @@ class Value:
     def _one_of(self, names: tuple[Any, ...], what: str) -> Any:
         if not isinstance(self.value, str) or self.value not in names:
             near = did_you_mean(str(self.value), names)
-            self.fail(f"unknown {what} {self.value!r}{near}", f"one of {', '.join(names)}")
+            self.fail(f"unknown {what} {self.value!r}{near}", f"one of {listed(names)}")
         return self.value
 
 

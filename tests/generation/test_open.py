@@ -70,11 +70,22 @@ def test_several_are_taken_away_at_once(small: Dataset) -> None:
             np.testing.assert_array_equal(view.ids(), rendered.ids())
 
 
+def test_more_is_taken_away_one_after_the_other(small: Dataset) -> None:
+    scene = next(iter(sightline.open(small.path)))
+    at_once, twice = scene.without("0", "2"), scene.without("2").without("0")
+    assert twice.id == at_once.id
+    assert twice == at_once
+    np.testing.assert_array_equal(twice.views[0].image(), at_once.views[0].image())
+    with pytest.raises(DataError, match=r"no such object.*'2'"):
+        scene.without("2").without("2")
+
+
 @pytest.mark.parametrize(
     ("ids", "category", "problem"),
     [
         ((), None, "nothing named to take away"),
         (("0", "99"), None, "no such object.*99"),
+        ((0,), None, "no such object .expected a text: 0, 1"),  # a number
         (("0",), "tractor", "no object of that category.*tractor"),
     ],
 )

@@ -346,6 +346,35 @@ def test_edges_are_covered_as_in_a_finer_picture() -> None:
         assert smooth < 0.75 * rough
 
 
+def test_light_between_two_things_is_not_taken_for_shade() -> None:
+    """They hide all corners of a lamp from the table between them, yet not its middle."""
+    layout = arrange(load_world("context/reversed"), 411, 2)
+    view = next(view for view in layout.shots if view.name == "side_3")
+    frame, between = RENDERER.frame(layout, view), np.s_[228:252, 192:216]
+    full = FastRenderer(Settings(shadow_first=Settings().shadow_most)).frame(layout, view)
+    ground = frame.ids[between] == 0
+    assert ground.sum() > 150
+    unlike = np.abs(picture(frame)[between].astype(int) - picture(full)[between])[ground]
+    assert unlike.sum(axis=1).max() < 20
+
+
+def test_a_rim_passes_into_the_floor_behind_it() -> None:
+    """Both are level and of one part, so depth alone tells them apart; they mix as in a finer picture."""
+    view = shot((0.0, -5.0, 7.0), (0.0, 0.0, 0.5), size=(144, 96))
+    layout = layout_of([thing("cube_container", 0.0, 0.0, yaw=0.1)], view)
+    fine, renderer = resized(layout, (576, 384)), FastRenderer()
+    small, finer = renderer.frame(layout, view), renderer.frame(fine, fine.shots[0])
+    light, normals, depth = (
+        a.reshape(96, 4, 144, 4, -1) for a in (light_of(picture(finer)), finer.normals, finer.depth)
+    )
+    level = (normals[..., 2] > 0.99).all(axis=(1, 3))
+    borders = level & (np.ptp(depth[..., 0], axis=(1, 3)) > 0.3) & (small.ids == 1)
+    assert borders.sum() > 40
+    truth, bare = light.mean(axis=(1, 3)), np.clip(renderer._worked[layout, view].state.colour, 0, 1)
+    smooth, rough = (np.abs(x - truth)[borders].mean() for x in (light_of(picture(small)), bare))
+    assert smooth < 0.25 * rough  # 0.35 where only the distance in the picture counts
+
+
 # Settings
 
 

@@ -197,7 +197,8 @@ def test_truth_alone_is_the_same_truth(tmp_path: Path) -> None:
     ("text", "field", "words"),
     [
         ("sensor: fone", "sensor", "one of none, phone, webcam"),
-        ("sensor: {preset: fone}", "sensor", "unknown sensor 'fone'"),
+        ("sensor: {preset: fone}", "sensor.preset", "'fone' .expected one of phone, webcam, found 'fone'"),
+        ("sensor: fone", "sensor", "or a mapping, found 'fone'"),
         ("sensor: {exposre: 1}", "sensor.exposre", "did you mean 'exposure'"),
         ("sensor: {jpeg: 99}", "sensor.jpeg", "0 to 95"),
         ("sensor: {distortion: -0.5}", "sensor.distortion", "-0.3 to 0.5"),

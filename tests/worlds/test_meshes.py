@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +19,16 @@ from sightline.worlds.bodies import body_of
 from sightline.worlds.looks import LINEAR, MATERIALS, Material, linear
 from sightline.worlds.shapes import Catalogue, mesh_files, solid
 from sightline.worlds.shapes.meshes import load_mesh
-from sightline.worlds.shapes.surfaces import crease_normals, open_edges
+from sightline.worlds.shapes.repair import repaired
+from sightline.worlds.shapes.surfaces import Surface, crease_normals, open_edges
 from sightline.worlds.solids import Cavity, Outline, Slot
 
 trimesh = pytest.importorskip("trimesh", reason="mesh files need trimesh")
 
 CUBE = np.array([(x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+DULL = math.sqrt(2 / 3)
+"""Roughness of an MTL material that says nothing of it: `Ns` 1."""
 FACES = np.array([t for a, b, c, d in SIDES for t in ((a, b, c), (a, c, d))])
 
 
@@ -126,6 +131,20 @@ def test_surfaces_that_cannot_stand_are_refused(
     assert str(path) in str(caught.value)
 
 
+def test_thin_cloth_lies_where_it_is_nearly_lowest(tmp_path) -> None:
+    """A sheet of 30 × 20 cm, 4 mm high, of which two corners hang lowest: they alone would be no base."""
+    rows, columns = 12, 10
+    x, y = (axis.ravel() for axis in np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"))
+    height = 1.0 + 3.0 * np.random.default_rng(0).random(len(x))
+    height[:2] = 0.0
+    cells = [i * columns + j for i in range(rows - 1) for j in range(columns - 1)]
+    faces = [t for a in cells for t in ((a, a + columns, a + 1), (a + 1, a + columns, a + columns + 1))]
+    vertices = np.column_stack((x * 300 / (rows - 1), y * 200 / (columns - 1), height))
+    made = load_mesh(written(tmp_path / "cloth.off", vertices, np.array(faces)), scale=0.001)
+    assert not made.closed
+    assert np.ptp(made.base.polygon(), axis=0) == pytest.approx((0.3, 0.2), rel=0.15)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
@@ -141,6 +160,22 @@ def test_bad_files_are_refused(tmp_path, name: str, content: bytes | None, says:
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(DataError, match=says):
+        load_mesh(path)
+
+
+@pytest.mark.parametrize("extension", ["KHR_draco_mesh_compression", "EXT_meshopt_compression"])
+def test_compressed_gltf_is_refused_by_name(tmp_path, extension: str) -> None:
+    """Without a decoder trimesh makes zeros of it, and the mesh seemed flat."""
+    plain = written(tmp_path / "box.glb", CUBE, FACES).read_bytes()
+    length = int.from_bytes(plain[12:16], "little")
+    told = json.loads(plain[20 : 20 + length])
+    told["extensionsUsed"] = told["extensionsRequired"] = [extension]
+    text = json.dumps(told).encode()
+    text += b" " * (-len(text) % 4)
+    sizes = [(20 + len(text) + len(plain) - 20 - length).to_bytes(4, "little"), len(text).to_bytes(4, "little")]
+    path = tmp_path / "packed.glb"
+    path.write_bytes(plain[:8] + sizes[0] + sizes[1] + plain[16:20] + text + plain[20 + length :])
+    with pytest.raises(DataError, match=rf"the mesh is compressed .expected a GLB without.*{extension}"):
         load_mesh(path)
 
 
@@ -256,6 +291,60 @@ def test_materials_of_a_file_are_kept(tmp_path) -> None:
     assert red.material.metallic == 0.0
 
 
+def obj_file(folder: Path, look: str) -> Path:
+    """A cube of one material, whose lines of the MTL file are `look`."""
+    corners = "".join(f"v {x} {y} {z}\nvt {x} {z}\n" for x, y, z in CUBE)
+    faces = "".join(f"f {a}/{a} {b}/{b} {c}/{c}\n" for a, b, c in FACES + 1)
+    (folder / "look.mtl").write_text(f"newmtl pane\n{look}\n", encoding="utf-8")
+    path = folder / "box.obj"
+    path.write_text(f"mtllib look.mtl\nusemtl pane\n{corners}{faces}", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("look", "clear", "metal", "rough"),
+    [
+        ("Kd 0.5 0.5 0.5", 0.0, 0.0, DULL),  # nothing said
+        ("Kd 0.5 0.5 0.5\nd 0.25", 0.75, 0.0, DULL),  # opacity
+        ("Kd 0.5 0.5 0.5\nd -halo 0.25", 0.75, 0.0, DULL),  # with its option
+        ("Kd 0.5 0.5 0.5\nTr 0.75", 0.75, 0.0, DULL),  # its opposite
+        ("Kd 0.5 0.5 0.5\nd 1.0\nTr 1.0", 0.0, 0.0, DULL),  # both: opacity counts
+        ("Kd 0.5 0.5 0.5\nTr 1.0", 0.0, 0.0, DULL),  # meant as opacity
+        ("Kd 0.5 0.5 0.5\nd 0", 0.9, 0.0, DULL),  # nothing is quite invisible
+        ("Kd 0.5 0.5 0.5\nd thick", 0.0, 0.0, DULL),  # no number
+        ("Kd 0.5 0.5 0.5\nPm 0.5\nPr 0.25", 0.0, 0.5, 0.25),  # of the physical kind
+        ("Kd 0.5 0.5 0.5\nNs 30", 0.0, 0.0, 0.25),  # shininess
+    ],
+)
+def test_materials_of_mtl_files(tmp_path, look: str, clear: float, metal: float, rough: float) -> None:
+    [slot] = load_mesh(obj_file(tmp_path, look)).slots
+    assert slot.material is not None
+    assert slot.material.transmission == pytest.approx(clear)
+    assert (slot.material.metallic, slot.material.roughness) == pytest.approx((metal, rough))
+    grey = linear((127.5, 127.5, 127.5))[0]
+    assert slot.color == pytest.approx([grey + clear * (1 - grey)] * 3, abs=0.003)  # the clearer the paler
+
+
+@pytest.mark.parametrize(("mode", "clear"), [(None, 0.0), ("OPAQUE", 0.0), ("MASK", 0.0), ("BLEND", 0.6)])
+def test_alpha_of_gltf_counts_where_it_blends(tmp_path, mode: str | None, clear: float) -> None:
+    material = trimesh.visual.material.PBRMaterial(
+        name="pane", baseColorFactor=[255, 255, 255, 102], metallicFactor=0.0, alphaMode=mode
+    )
+    mesh = trimesh.Trimesh(CUBE, FACES, process=False)
+    mesh.visual = trimesh.visual.TextureVisuals(material=material)
+    trimesh.Scene([mesh]).export(tmp_path / "pane.glb")
+    [slot] = load_mesh(tmp_path / "pane.glb").slots
+    assert slot.material is not None
+    assert slot.material.transmission == pytest.approx(clear, abs=0.003)
+
+
+def test_black_beside_a_texture_is_not_laid_over_it(tmp_path) -> None:
+    Image.new("RGB", (4, 4), (200, 90, 20)).save(tmp_path / "wood.png")
+    [slot] = load_mesh(obj_file(tmp_path, "Kd 0 0 0\nmap_Kd wood.png")).slots
+    assert slot.texture is not None
+    assert slot.color == pytest.approx(linear((200, 90, 20)), abs=0.01)
+
+
 def test_a_texture_is_kept_where_it_was(tmp_path) -> None:
     """Red left, blue right, white above: found again at the corners of the front."""
     picture = np.zeros((8, 8, 3), np.uint8)
@@ -282,6 +371,21 @@ def test_large_textures_are_averaged_down(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(mesh_files, "LARGEST_IMAGE", 8)
     with pytest.raises(DataError, match=r"texture is too large \(expected sides ≤ 8"):
         load_mesh(path)
+
+
+def test_repair_of_many_leaves_grows_with_their_number() -> None:
+    """Each was compared with all others: a tree of 200,000 triangles took most of its time so."""
+    times = []
+    for count in (2_000, 16_000):
+        rng = np.random.default_rng(0)
+        corners = rng.normal(size=(count, 1, 3)) + rng.normal(size=(count, 4, 3))  # too large to be filled
+        faces = np.arange(4 * count).reshape(-1, 4)[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+        started = time.process_time()
+        surface, closed = repaired(Surface(corners.reshape(-1, 3), faces))
+        times.append((time.process_time() - started) / count)
+        assert not closed
+        assert len(surface.faces) == len(faces)
+    assert times[1] < 2.5 * times[0], times
 
 
 def test_many_materials_become_eight(tmp_path) -> None:
@@ -352,12 +456,14 @@ def test_a_world_says_all_of_it(tmp_path) -> None:
     mesh = (
         "{file: ship.glb, height: 1.2, up: z, front: x, rotate: [0, 0, 30], landmarks: {bow: [1, 0.5, 0.5]},"
         " cavity: {kind: box, size: [0.3, 0.2], depth: 0.1},"
-        " slots: {mast: {color: [255, 255, 255], material: metal}, hull: {}}}"
+        " slots: {mast: {color: [255, 255, 255], material: metal},"
+        " hull: {material: {roughness: 0.3, metallic: 0.5, transmission: 0.2}}}}"
     )
     world.write_text(f"shapes: [tests_ship]\nmeshes:\n  tests_ship: {mesh}\n")
     load_world(world)
     made = solid("tests_ship")
-    assert made.slots == (Slot("hull"), Slot("mast", (1.0, 1.0, 1.0), MATERIALS["metal"]))
+    lacquer = Material(metallic=0.5, roughness=0.3, specular=0.04, transmission=0.2)
+    assert made.slots == (Slot("hull", None, lacquer), Slot("mast", (1.0, 1.0, 1.0), MATERIALS["metal"]))
     assert made.cavity == Cavity(Outline("box", (0.15, 0.1)), 0.1)
     assert made.top is not None
     assert list(made.landmarks) == ["bow"]
@@ -372,6 +478,14 @@ def test_a_world_says_all_of_it(tmp_path) -> None:
             "slots.body.color: unknown colour 'rot'",
         ),  # no such colour
         ("{file: box.off, slots: {body: {color: [0, 0, 300]}}}", "slots.body.color: not a colour"),  # too bright
+        ("{file: box.off, slots: {body: {material: wool}}}", "body.material: unknown material 'wool'"),  # unknown
+        ("{file: box.off, slots: {body: {material: {metallic: 1}}}}", "material.roughness: field is missing"),
+        ("{file: box.off, slots: {body: {material: {roughness: 2}}}}", "roughness: number out of range"),  # > 1
+        (
+            "{file: box.off, slots: {body: {material: {roughness: 1, gloss: 1}}}}",
+            "material.gloss: unknown field 'gloss'",
+        ),  # no such number
+        ("{file: box.off, slots: {body: {material: [1, 2]}}}", "body.material: unknown material [1, 2]"),  # a list
         ("{file: box.off, rotate: 3}", "rotated by three angles"),  # no rotation
         ("{file: box.off, front: z}", "unknown axis 'z'"),  # no front
         ("{file: box.off, cavity: {kind: box, size: [1, 1]}}", "cavity.depth: field is missing"),  # half said

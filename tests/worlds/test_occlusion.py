@@ -95,5 +95,5 @@ def test_shares_that_cannot_be(said: str, tmp_path: Path) -> None:
 def test_a_share_that_no_scene_has(tmp_path: Path) -> None:
     file = tmp_path / "alone.yaml"
     file.write_text("extends: kitchen\nobjects: [1, 1]\nhidden: 1\nattempts: 3\n")
-    with pytest.raises(ConfigError, match="none of 3 placements of 1 objects hides as much"):
+    with pytest.raises(ConfigError, match="none of 3 placements of 1 object hides as much"):
         arrange(load_world(file), 0, 0)

@@ -63,6 +63,8 @@ BAD = [
     ("cameras: {top: {fov: 40}}", "cameras.top.fov", "focal_mm"),  # unknown field of a camera
     ("lights: {key: {size: 0}}", "lights.key.size", "> 0"),  # a point
     ("lights: {key: [1, 2]}", "lights.key", "a mapping"),  # list for a mapping
+    ("shapes: []", "shapes", " in all), found []"),  # not a list of all
+    ("shapes: [kube]", "shapes[0]", "did you mean 'cube'? (expected one of cube, cylinder, "),  # the first of many
     ("cooccurrence: {together: [[cube, mug]], factor: 2}", "cooccurrence.together[0][1]", "unknown shape"),
     ("cooccurrence: {together: [[cube, cube_container]]}", "cooccurrence.factor", "a number"),  # how strong?
     ("cooccurrence: {pairs: {cube: {cub: 2}}}", "cooccurrence.pairs.cube.cub", "did you mean 'cube'"),

@@ -87,7 +87,12 @@ class Remaker:
         """The scene without the objects; a DataError where it cannot be made again as it was."""
         maker, layout = self._remade(scene)
         gone = [i for i, thing in enumerate(scene.objects) if thing.id in object_ids]
-        return maker.without(layout, gone, scene.id)
+        made = maker.without(layout, gone, scene.id)
+        return replace(made, load_without=partial(self._without_more, scene, tuple(object_ids)))
+
+    def _without_more(self, scene: Scene, gone: Sequence[str], more: Sequence[str]) -> Scene:
+        """The scene without objects that are gone already, and without more."""
+        return self.without(scene, (*gone, *more))
 
     def normals(self, scene: Scene, view_id: str) -> NDArray[np.float32]:
         """The normals of a view; a DataError where the scene cannot be made again as it was."""

@@ -253,7 +253,8 @@ class Scene:
         known = {o.id: o.category for o in self.objects}
         for object_id in object_ids:
             if object_id not in known:
-                raise DataError("no such object", row=self.id, expected=", ".join(known), found=object_id)
+                there = f"a text: {', '.join(known)}" if not isinstance(object_id, str) else ", ".join(known)
+                raise DataError("no such object", row=self.id, expected=there, found=object_id)
         if category is not None and category not in known.values():
             there = ", ".join(sorted(set(known.values())))
             raise DataError("no object of that category", row=self.id, expected=there, found=category)

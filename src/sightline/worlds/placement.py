@@ -19,6 +19,7 @@ from itertools import accumulate
 import numpy as np
 
 from sightline.errors import ConfigError
+from sightline.text import counted
 from sightline.worlds.bodies import body, carries, perches, turns_within
 from sightline.worlds.cad import PREFIX
 from sightline.worlds.company import ShapeSets, shape_sets
@@ -102,8 +103,8 @@ def place(
             kept = scene.kinds  # other poses first: a model not met before takes long to build
     if not failures.solids:
         raise ConfigError(
-            f"world {world.name!r}: none of {world.attempts} placements of {wanted} objects hides as much of the "
-            "first as `hidden` says"
+            f"world {world.name!r}: none of {world.attempts} placements of {counted(wanted, 'object')} hides as "
+            "much of the first as `hidden` says"
         )
     raise ConfigError(_impossible(world, wanted, failures))
 
@@ -320,7 +321,7 @@ def _impossible(world: World, wanted: int, failures: Failures) -> str:
     counts = {why: int(failures.wrong[why]) for why in sorted(reasons, key=lambda why: -failures.wrong[why])}
     causes = ", ".join(f"{n:,} {reasons[why]}" for why, n in counts.items() if n)
     return (
-        f"world {world.name!r} cannot be filled with {wanted} objects in {world.attempts} attempts; most often "
-        f"there was no free place for {worst} ({times} times, {world.tries:,} tries each). "
+        f"world {world.name!r} cannot be filled with {counted(wanted, 'object')} in {world.attempts} attempts; "
+        f"most often there was no free place for {worst} ({times} times, {world.tries:,} tries each). "
         f"Of {sum(counts.values()):,} poses {causes}"
     )

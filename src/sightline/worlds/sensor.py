@@ -84,12 +84,13 @@ def read_sensor(said: Value) -> SensorSpec | None:
     """The sensor of a world file: ``none``, a preset's name, or values, laid over a preset's where one is named."""
     if said.value is None or said.value == NONE:
         return None
-    if not isinstance(said.value, dict):
-        said = Value({"preset": said.value}, said.where, said.path)
-    preset = said["preset"].value
+    mapping = isinstance(said.value, dict)
+    named = said["preset"] if mapping else said
+    preset = named.value
     if preset is not None and (not isinstance(preset, str) or preset not in PRESETS):
-        said.fail(f"unknown sensor {preset!r}", f"one of {', '.join((NONE, *PRESETS))}, or a mapping")
-    own = {key: value for key, value in said.value.items() if key != "preset"}
+        known = ", ".join(PRESETS) if mapping else f"{', '.join((NONE, *PRESETS))}, or a mapping"
+        named.fail(f"unknown sensor {preset!r}", f"one of {known}")
+    own = {key: value for key, value in said.value.items() if key != "preset"} if mapping else {}
     layered = {**PRESETS.get(preset or NONE, {}), **own}
     spec: SensorSpec = Value(layered, said.where, said.path).read(SensorSpec)
     return spec

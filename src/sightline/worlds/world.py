@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal
 
+from sightline.hints import listed
 from sightline.typed import Above, As, Least, OneOf, Unfit
 from sightline.worlds.cad import CAD
 from sightline.worlds.cameras import CameraSpec, Drawn, DrawnCameraSpec, InView, SceneShare, distribution
 from sightline.worlds.layout import MOST_OBJECTS, Point
-from sightline.worlds.looks import COLORS, MATERIALS, Identity, linear
+from sightline.worlds.looks import COLORS, MATERIALS, Identity, Material, linear
 from sightline.worlds.sensor import SensorSpec
 from sightline.worlds.shapes import SIZES
 from sightline.worlds.shapes.meshes import load_mesh
@@ -49,7 +50,7 @@ def some_of(what: str, names: Iterable[str]) -> Any:
 
     def once(chosen: tuple[str, ...]) -> tuple[str, ...]:
         if not chosen or len(set(chosen)) < len(chosen):
-            raise Unfit(f"every {what} once, and at least one", f"a list out of {', '.join(names)}")
+            raise Unfit(f"every {what} once, and at least one", f"a list out of {listed(names)}")
         return chosen
 
     return Annotated[tuple[Annotated[str, OneOf(names, what)], ...], once]
@@ -88,6 +89,32 @@ def _known_color(color: str | Point) -> Point:
     return linear(COLORS[color])
 
 
+def _at_most(most: float) -> Callable[[float], float]:
+    def check(number: float) -> float:
+        if number > most:
+            raise Unfit("number out of range", f"at most {most:g}")
+        return number
+
+    return check
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialSpec:
+    """A material by its numbers; see `looks.Material`."""
+
+    roughness: Annotated[float, Least(0.05), _at_most(1.0)]
+    metallic: Annotated[float, Least(0.0), _at_most(1.0)] = 0.0
+    specular: Annotated[float, Least(0.0), _at_most(1.0)] = 0.04
+    transmission: Annotated[float, Least(0.0), _at_most(0.95)] = 0.0
+
+
+def _known_material(material: str | MaterialSpec) -> Material:
+    """A material by its name or its numbers."""
+    if isinstance(material, MaterialSpec):
+        return Material(material.metallic, material.roughness, material.specular, material.transmission)
+    return MATERIALS[material]
+
+
 @dataclass(frozen=True, slots=True)
 class SlotSpec:
     """The look of one part of a mesh; what is not said is the object's own."""
@@ -96,11 +123,14 @@ class SlotSpec:
         Annotated[Point, As(Annotated[str, OneOf(tuple(COLORS), "colour")] | tuple[Size, Size, Size]), _known_color]
         | None
     ) = None
-    material: Annotated[str, OneOf(tuple(MATERIALS), "material")] | None = None
+    material: (
+        Annotated[Material, As(Annotated[str, OneOf(tuple(MATERIALS), "material")] | MaterialSpec), _known_material]
+        | None
+    ) = None
 
     def slot(self, name: str) -> Slot:
         """As a slot of a solid."""
-        return Slot(name, self.color, None if self.material is None else MATERIALS[self.material])
+        return Slot(name, self.color, self.material)
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,7 @@ class CudaRenderer:
         if batch.glass:
             _glass[everywhere](*scene, batch.env, *lit, plan.points, plan.numbers, batch.cams, *seen, *drawn)
         samples = (plan.points, plan.lobe, plan.inside, plan.numbers, batch.cams)
-        shown = (room["parts"], room["normals"], room["light"])
+        shown = (*seen, room["light"])
         _edges[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *drawn, *listed, level + 1)
         _mirror_edges[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *drawn, *listed, level + 1)
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"], room["stuff"])
@@ -497,6 +497,7 @@ def _edges(
     numbers,
     cams,
     parts,
+    depth,
     normals,
     light,
     colour,
@@ -514,7 +515,7 @@ def _edges(
         view, y, x = at // (height * width), at // width % height, at % width
         mine, cam = bodies[view], cams[view]
         scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
-        shown = (parts[view], normals[view], light[view], colour[view])
+        shown = (parts[view], depth[view], normals[view], light[view], colour[view])
         r, g, b, _ = edge_colour(*scene, *ground, plan, cam, everything(mine), *shown, y, x, False)
         _write(image, tones, view, y, x, r, g, b)
 
@@ -533,6 +534,7 @@ def _mirror_edges(
     numbers,
     cams,
     parts,
+    depth,
     normals,
     light,
     colour,
@@ -550,7 +552,7 @@ def _mirror_edges(
         view, y, x = at // (height * width), at // width % height, at % width
         mine, cam = bodies[view], cams[view]
         scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
-        shown = (parts[view], normals[view], light[view], colour[view])
+        shown = (parts[view], depth[view], normals[view], light[view], colour[view])
         r, g, b, _ = edge_colour(*scene, *ground, plan, cam, everything(mine), *shown, y, x, True)
         _write(image, tones, view, y, x, r, g, b)
 

@@ -21,6 +21,7 @@ from sightline.render.fast.surroundings import lamps_end
 _QUARTER = np.float32(0.25)
 _SLACK = np.float32(1.05)
 _UNEVEN = np.float32(2.0)
+_CORNERS = 4  # the first points of a lamp are its corners
 
 BROAD = np.float32(0.25)
 """Lobes wider than this show no shapes: what they mirror is worked out where light is, not pixel by pixel."""
@@ -73,7 +74,9 @@ def seen_share(nodes, tris, bodies, mask, env, i, points, turn, first, most, px,
     if between == 0:
         return ONE, 0
     for j in range(most):
-        if j == first and (free == 0 or free == tried):
+        # What hides all corners hides the lamp, but two bodies may leave a gap between them.
+        gap = first >= _CORNERS and touched & (touched - 1) != 0
+        if j == first and (free == tried or (free == 0 and not gap)):
             break
         at = (turn + j) % points.shape[0]
         su, sv = points[at, 0], points[at, 1]

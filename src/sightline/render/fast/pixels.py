@@ -352,7 +352,7 @@ def _is_bare_mirror(bodies, k, look):
 
 @device
 def edge_colour(
-    nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, normals, light, colour, y, x, mirrors
+    nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, depth, normals, light, colour, y, x, mirrors
 ):
     """Look again at several positions of a pixel: (r, g, b, touched).
 
@@ -388,7 +388,7 @@ def edge_colour(
             part = part_with(k, look)
         elif reach == FAR:
             nz = -ONE  # the sky is not like the ground
-        v, u = _likeliest(parts, normals, y, x, sy - HALF, sx - HALF, part, nx, ny, nz)
+        v, u = _likeliest(parts, depth, normals, y, x, sy - HALF, sx - HALF, part, t, nx, ny, nz)
         flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
         if not mirrors or k < 0 or parts[v, u] != part or flat or not _is_bare_mirror(bodies, k, look):
             r, g, b = colour[v, u, 0], colour[v, u, 1], colour[v, u, 2]
@@ -439,8 +439,11 @@ def edge_colour(
 
 
 @small
-def _likeliest(parts, normals, y, x, sy, sx, part, nx, ny, nz):
-    """The pixel around (y, x) that shows most nearly what a sample saw."""
+def _likeliest(parts, depth, normals, y, x, sy, sx, part, t, nx, ny, nz):
+    """The pixel around (y, x) that shows most nearly what a sample saw at depth t.
+
+    Of an object also by depth: the rim of a box and its floor look the same way.
+    """
     height, width = parts.shape
     best, by, bx = -FAR, y, x
     for v in range(max(0, y - 1), min(height, y + 2)):
@@ -449,6 +452,8 @@ def _likeliest(parts, normals, y, x, sy, sx, part, nx, ny, nz):
                 dy, dx = np.float32(v) - sy, np.float32(u) - sx
                 turn = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2]
                 score = turn - _NEARBY * (dx * dx + dy * dy)
+                if part >= col.SLOTS:
+                    score -= abs(depth[v, u] - t)
                 if score > best:
                     best, by, bx = score, v, u
     return by, bx

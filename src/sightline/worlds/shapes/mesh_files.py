@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +26,12 @@ LARGEST_IMAGE: Final = 8192
 
 SPECULAR: Final = 0.04
 """Reflectance of a surface that is no metal, seen head-on, as glTF has it."""
+
+COMPRESSED: Final = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
+"""Extensions of glTF that pack triangles."""
+
+CLEAREST: Final = 0.9
+"""Share of the light that a part of a file lets pass at most: it should be seen."""
 
 
 class Triangles(NamedTuple):
@@ -56,6 +63,7 @@ def read_triangles(path: Path) -> Triangles:
         raise MissingExtraError("trimesh", extra="worlds") from None
     if not path.is_file():
         raise DataError("no such file", file=path)
+    _refuse_compressed(path)
     try:
         scene = trimesh.load_scene(path, process=False)
         placed = [scene.graph[node] for node in sorted(scene.graph.nodes_geometry)]
@@ -85,6 +93,20 @@ def read_triangles(path: Path) -> Triangles:
     )
 
 
+def _refuse_compressed(path: Path) -> None:
+    """DataError for a GLB whose triangles are packed: trimesh takes them for zeros."""
+    with path.open("rb") as file:
+        head = file.read(20)
+        said = file.read(int.from_bytes(head[12:16], "little")) if head[:4] == b"glTF" else b"{}"
+    try:
+        required = json.loads(said).get("extensionsRequired", ())
+        found = next((name for name in COMPRESSED if name in required), None)
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return  # damaged: trimesh says how
+    if found is not None:
+        raise DataError("the mesh is compressed", file=path, expected="a GLB without compression", found=found)
+
+
 def _moved(vertices: Any, pose: Any) -> Floats:
     moved: Floats = np.asarray(vertices, np.float64) @ np.asarray(pose)[:3, :3].T + np.asarray(pose)[:3, 3]
     return moved
@@ -104,22 +126,52 @@ def _slot(part: Any, path: Path) -> Slot:
     if getattr(part.visual, "kind", None) != "texture" or found is None:
         return Slot("body")
     physical = hasattr(found, "metallicFactor")
-    image = found.baseColorTexture if physical else found.image
-    tint = found.baseColorFactor if physical else found.diffuse
-    base = np.ones(3) if tint is None else np.asarray(tint, np.float64)[:3] / 255.0
-    if physical:  # what is not said is 1, as glTF has it
-        metal, rough = (1.0 if f is None else float(f) for f in (found.metallicFactor, found.roughnessFactor))
-    else:
-        metal, rough = 0.0, float(np.sqrt(2.0 / (2.0 + max(float(found.glossiness or 0.0), 0.0))))
-        base = np.array(linear((255 * base[0], 255 * base[1], 255 * base[2])))
-    clear = 0.0 if tint is None or len(tint) < 4 else 1.0 - float(tint[3]) / 255.0
-    material = Material(metal, max(rough, 0.05), SPECULAR, min(clear, 0.9))
+    image, base, material = _gltf_look(found) if physical else _obj_look(found)
     name = str(getattr(found, "name", None) or "body")
     if image is None or getattr(part.visual, "uv", None) is None:
         return Slot(name, _triple(base), material)
     texture = _texels(image, base, path)
     mean = LINEAR[texture].reshape(-1, 3).mean(axis=0)
     return Slot(name, _triple(mean), material, texture)
+
+
+def _gltf_look(found: Any) -> tuple[Any, Floats, Material]:
+    """Texture, linear colour and material as glTF has them: what is not said is 1, alpha counts where it blends."""
+    tint = np.ones(4) if found.baseColorFactor is None else np.asarray(found.baseColorFactor, np.float64) / 255.0
+    metal, rough = (1.0 if f is None else float(f) for f in (found.metallicFactor, found.roughnessFactor))
+    clear = 1.0 - float(tint[3]) if found.alphaMode == "BLEND" else 0.0
+    return found.baseColorTexture, *_seen_through(tint[:3], metal, rough, clear)
+
+
+def _obj_look(found: Any) -> tuple[Any, Floats, Material]:
+    """Texture, linear colour and material as MTL has them: `Kd`, `Ns`, `d` or `Tr`, `Pm` and `Pr` where said."""
+    base = np.asarray(found.diffuse, np.float64)[:3]
+    if found.image is not None and not base.any():
+        base = np.full(3, 255.0)  # black beside a texture: as if nothing were said of the colour
+    shiny = max(float(found.glossiness or 0.0), 0.0)
+    metal = min(max(_number(found, "pm", 0.0), 0.0), 1.0)
+    rough = _number(found, "pr", float(np.sqrt(2.0 / (2.0 + shiny))))
+    thin = _number(found, "tr", 0.0) % 1.0  # some write 1 for what is opaque
+    clear = 1.0 - _number(found, "d", 1.0 - thin)
+    return found.image, *_seen_through(np.array(linear(_triple(base))), metal, rough, clear)
+
+
+def _number(found: Any, key: str, default: float) -> float:
+    """The last word of an MTL line as a number; the default where it is none."""
+    try:
+        number = float(found.kwargs[key][-1])
+    except (KeyError, IndexError, TypeError, ValueError):
+        return default
+    return number if np.isfinite(number) else default
+
+
+def _seen_through(base: Floats, metal: float, rough: float, clear: float) -> tuple[Floats, Material]:
+    """Colour and material of a surface that covers what is behind it by a share 1 − `clear` alone.
+
+    Panes tint what is seen through them, files lay the colour over it: so the clearer, the paler.
+    """
+    clear = min(max(clear, 0.0), CLEAREST)
+    return base + clear * (1.0 - base), Material(metal, min(max(rough, 0.05), 1.0), SPECULAR, clear)
 
 
 def _triple(values: Floats) -> Triple:
@@ -165,4 +217,5 @@ def _unlike(a: Slot, b: Slot) -> float:
     if a.color is None or b.color is None or a.material is None or b.material is None:
         return 10.0
     colors = float(np.abs(np.subtract(a.color, b.color)).sum())
-    return colors + abs(a.material.metallic - b.material.metallic) + (a.texture is not b.texture)
+    matter = abs(a.material.metallic - b.material.metallic) + abs(a.material.transmission - b.material.transmission)
+    return colors + matter + (a.texture is not b.texture)

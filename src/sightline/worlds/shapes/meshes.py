@@ -30,6 +30,9 @@ FEET: Final = (0.01, 0.03, 0.1)
 """What lies this close to the lowest point, relative to the height, stands on the table: scans are not level, keels
 and rockers are round. The first that gives a base."""
 
+FLAT_FOOT: Final = 0.005
+"""The same relative to the diagonal, where none of them does: cloth that lies is thin, and nowhere quite level."""
+
 FRONTS: Final = {"-y": 0.0, "x": -90.0, "y": 180.0, "-x": 90.0}
 """Which axis the front of an upright mesh points along, and the turn about z, in degrees, that brings it to −y."""
 
@@ -201,7 +204,9 @@ def standing(name: str, mesh: Mesh, source: str | Path, cavity: Cavity | None = 
     """
     vertices = mesh.vertices
     outline = polygon(vertices[:, :2])
-    bases = (polygon(vertices[level(vertices, 0.0, foot), :2]) for foot in FEET)
+    extent = np.ptp(vertices, axis=0)
+    feet = (*FEET, FLAT_FOOT * float(np.linalg.norm(extent)) / float(extent[2]))
+    bases = (polygon(vertices[level(vertices, 0.0, foot), :2]) for foot in feet)
     base = next((region for region in bases if len(region.points) > 2), None)
     if base is None:
         raise DataError("touches the table in a point or a line", file=source, expected="a base to stand on")

@@ -47,9 +47,11 @@ def repaired(surface: Surface) -> tuple[Surface, bool]:
 def _wound(vertices: Floats, faces: Indices) -> Indices:
     """Faces turned so that neighbours across an edge of two run alike; each piece so that it looks outwards.
 
-    A piece within another may be the wall of a hollow: it stays as it is.
+    A piece within another may be the wall of a hollow: it stays as it is. Sheets, such as the leaves of a tree, are
+    neither: there may be very many, and each would be compared with all others.
     """
-    piece, turned = _spread_turns(len(faces), *_neighbours(faces))
+    first, second, alike = _neighbours(faces)
+    piece, turned = _spread_turns(len(faces), first, second, alike)
     faces = np.where(turned[:, None], faces[:, ::-1], faces)
     corners = vertices[faces]
     count = int(piece.max()) + 1
@@ -58,8 +60,12 @@ def _wound(vertices: Floats, faces: Indices) -> Indices:
     np.maximum.at(high, piece, corners.max(axis=1))
     a, b, c = (corners - ((low + high) / 2.0)[piece][:, None]).transpose(1, 0, 2)
     inward = np.bincount(piece, np.einsum("ij,ij->i", a, np.cross(b, c))) < 0.0
-    for i in np.flatnonzero(inward).tolist():
-        inward[i] = not ((low < low[i]) & (high > high[i])).all(axis=1).any()
+    joined = np.bincount(piece[np.concatenate((first, second))], minlength=count)
+    solid = 2 * joined > 5 * np.bincount(piece)  # less than one side in six lies at a border
+    low, high = low[solid], high[solid]
+    for i, number in enumerate(np.flatnonzero(solid).tolist()):
+        if inward[number]:
+            inward[number] = not ((low < low[i]) & (high > high[i])).all(axis=1).any()
     return np.where(inward[piece][:, None], faces[:, ::-1], faces)
 
 
