@@ -30,8 +30,7 @@ def context(
         int | None, typer.Option(min=1, help="Scenes, drawn once and kept; by default 500, on a card 10000.")
     ] = None,
     model: Annotated[
-        ContextNet,
-        typer.Option(help="light (MobileNetV2) or vgg19 classify, upernet segments."),
+        ContextNet, typer.Option(help="light (MobileNetV2) or vgg19 classify, upernet segments.")
     ] = "light",
     size: Annotated[
         Literal["tiny", "small", "base"] | None,
