@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from sightline.errors import ConfigError, DataError, MissingExtraError
 from sightline.worlds import load_world
 from sightline.worlds.bodies import body_of
 from sightline.worlds.looks import LINEAR, MATERIALS, Material, linear
-from sightline.worlds.shapes import Catalogue, mesh_files, solid
+from sightline.worlds.shapes import Catalogue, mesh_files, repair, solid
 from sightline.worlds.shapes.meshes import load_mesh
 from sightline.worlds.shapes.surfaces import crease_normals, open_edges
 from sightline.worlds.solids import Cavity, Outline, Slot
@@ -369,6 +370,20 @@ def test_large_textures_are_averaged_down(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(mesh_files, "LARGEST_IMAGE", 8)
     with pytest.raises(DataError, match=r"texture is too large \(expected sides ≤ 8"):
         load_mesh(path)
+
+
+def test_turning_many_leaves_grows_with_their_number() -> None:
+    """Each was compared with all others: a tree of 200,000 triangles took most of its time so."""
+    times = []
+    for count in (2_000, 16_000):
+        rng = np.random.default_rng(0)
+        corners = rng.uniform(-1.0, 1.0, (count, 1, 3)) + 0.01 * rng.normal(size=(count, 4, 3))
+        faces = np.arange(4 * count).reshape(-1, 4)[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+        started = time.process_time()
+        turned = repair._wound(corners.reshape(-1, 3), faces)
+        times.append((time.process_time() - started) / count)
+        assert 0.2 < (turned != faces).any(axis=1).mean() < 0.8  # those that looked inwards
+    assert times[1] < 2.5 * times[0], times
 
 
 def test_many_materials_become_eight(tmp_path) -> None:
