@@ -14,6 +14,9 @@ from sightline.worlds.solids import Floats
 SMALL_HOLE: Final = 0.05
 """A hole whose rim is at most so long across, relative to the whole, is filled, and so is one of three edges."""
 
+BLOCK: Final = 64
+"""Pieces that are compared with others at once; a tree has a hundred thousand leaves."""
+
 
 def merged(vertices: Floats, faces: Indices) -> tuple[Surface, Indices]:
     """One vertex a place, to a millionth of the whole, and every triangle once; those left, by their old numbers.
@@ -60,13 +63,20 @@ def _wound(vertices: Floats, faces: Indices) -> Indices:
     np.maximum.at(high, piece, corners.max(axis=1))
     a, b, c = (corners - ((low + high) / 2.0)[piece][:, None]).transpose(1, 0, 2)
     inward = np.bincount(piece, np.einsum("ij,ij->i", a, np.cross(b, c))) < 0.0
-    joined = np.bincount(piece[np.concatenate((first, second))], minlength=count)
-    solid = 2 * joined > 5 * np.bincount(piece)  # less than one side in six lies at a border
-    low, high = low[solid], high[solid]
-    for i, number in enumerate(np.flatnonzero(solid).tolist()):
-        if inward[number]:
-            inward[number] = not ((low < low[i]) & (high > high[i])).all(axis=1).any()
+    turns = np.flatnonzero(inward)
+    for block in np.array_split(turns[np.argsort(low[turns, 0])], len(turns) // BLOCK + 1):
+        inward[block] = ~_within(low, high, block)
     return np.where(inward[piece][:, None], faces[:, ::-1], faces)
+
+
+def _within(low: Floats, high: Floats, block: Indices) -> NDArray[np.bool_]:
+    """Whether the boxes of a block of pieces lie within that of another; few others reach where a block is."""
+    if not len(block):
+        return np.zeros(0, np.bool_)
+    near = (low[:, 0] < low[block, 0].max()) & (high[:, 0] > high[block, 0].min())
+    inside = (low[near] < low[block][:, None]) & (high[near] > high[block][:, None])
+    found: NDArray[np.bool_] = inside.all(axis=2).any(axis=1)
+    return found
 
 
 def _neighbours(faces: Indices) -> tuple[Indices, Indices, NDArray[np.bool_]]:
