@@ -55,9 +55,7 @@ $ python docs/pages/context_results.py --measure card --card packed --write
 ```"""
 CPU_COMMANDS = """\
 ```console
-$ python benchmarks/inpainter.py train --name small --kept 640 --size 240x160 --side 96 --batch 16 --scenes 64 \\
-    --out runs/context --results runs/context/results --deadline 2700
-$ python benchmarks/context.py train table1 fills --scale 0.15 --resolution 240 160 \\
+$ python benchmarks/context.py train table1 --scale 0.15 --resolution 240 160 \\
     --start mobilenet_v2-b0353104.pth --set steps=240 warmup=24 batch=24 average=0.98 'precision="fp32"' \\
     --out runs/context --pack packed
 $ python docs/pages/context_results.py --measure cpu --card packed --write
@@ -92,7 +90,7 @@ def tables(facts: Mapping[str, Any]) -> Iterator[str]:
     yield f"Measured on {device}. {differs(facts)}"
     yield ""
     for net, rows in facts["classifiers"].items():
-        yield from table_1(net, rows)
+        yield from table_1(net, rows, facts["device"])
     if facts["streets"]:
         yield from table_2(facts["streets"])
         yield from table_3(facts["streets"])
@@ -126,7 +124,7 @@ def pixels(one: Mapping[str, Any]) -> str:
     return f"{' × '.join(str(side) for side in one['pixels'])} pixels"
 
 
-def table_1(net: str, rows: Mapping[str, Any]) -> Iterator[str]:
+def table_1(net: str, rows: Mapping[str, Any], device: str) -> Iterator[str]:
     """Classifiers: figures beside the paper's, differences to the baseline, and what was asked."""
     first = next(iter(rows.values()))
     plan, longest = first["plan"], max(one["train_seconds"] for one in rows.values())
@@ -135,9 +133,11 @@ def table_1(net: str, rows: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     parts = {name.partition("-")[2]: one["scenes"] for name, one in rows.items()}
     learned = " and ".join(f"{n:,} scenes ({part_name(part)})" for part, n in parts.items())
+    busy = " beside other work" if device == "CPU" else ""
     held_out = ", ".join(f"{n:,} of *{world}*" for world, n in first["examined"].items())
     yield (
         f"{pixels(first)}, {plan['steps']:,} steps of {plan['batch']} scenes, at most {longest:.0f} s a training"
+        + busy
         + ("" if hinge is None else f"; *const* with its hinge loss weighted {hinge:g}")
         + f". Learned from {learned}; examined on scenes that nobody learned from: {held_out}. Means over seeds; "
         "V^min and V^mean are means over classes."
