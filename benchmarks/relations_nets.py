@@ -340,7 +340,8 @@ def photos(wanted: argparse.Namespace, began: float) -> None:
         asked |= {} if labelled else {"blind_mlp": "blind_mlp"}  # elsewhere it is among the baselines
         runs = wanted.out / f"runs-photos-{name}"
         results = sightline.examine([*asked.values()], data, exam, out=runs, names=[*asked], limit=limit)
-        row["models"] = photo_rows(results.exams[0].to_dict()) | rows
+        found = photo_rows(results.exams[0].to_dict())
+        row["models"] = rows | {model: of for model, of in found.items() if model not in rows}
         written(file, row, f"{len(asked)} networks on {len(data)} photos")
 
 
