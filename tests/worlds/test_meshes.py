@@ -19,8 +19,7 @@ from sightline.worlds.bodies import body_of
 from sightline.worlds.looks import LINEAR, MATERIALS, Material, linear
 from sightline.worlds.shapes import Catalogue, mesh_files, repair, solid
 from sightline.worlds.shapes.meshes import load_mesh
-from sightline.worlds.shapes.repair import repaired
-from sightline.worlds.shapes.surfaces import Surface, crease_normals, open_edges
+from sightline.worlds.shapes.surfaces import crease_normals, open_edges
 from sightline.worlds.solids import Cavity, Outline, Slot
 
 trimesh = pytest.importorskip("trimesh", reason="mesh files need trimesh")

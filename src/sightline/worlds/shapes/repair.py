@@ -50,11 +50,9 @@ def repaired(surface: Surface) -> tuple[Surface, bool]:
 def _wound(vertices: Floats, faces: Indices) -> Indices:
     """Faces turned so that neighbours across an edge of two run alike; each piece so that it looks outwards.
 
-    A piece within another may be the wall of a hollow: it stays as it is. Sheets, such as the leaves of a tree, are
-    neither: there may be very many, and each would be compared with all others.
+    A piece within another may be the wall of a hollow: it stays as it is.
     """
-    first, second, alike = _neighbours(faces)
-    piece, turned = _spread_turns(len(faces), first, second, alike)
+    piece, turned = _spread_turns(len(faces), *_neighbours(faces))
     faces = np.where(turned[:, None], faces[:, ::-1], faces)
     corners = vertices[faces]
     count = int(piece.max()) + 1
