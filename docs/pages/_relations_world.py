@@ -137,7 +137,7 @@ def training_part(results: Results) -> Iterator[str]:
         f"common{steps}; nothing is pretrained, so they are no measure of the published networks, which began with "
         f"a detector of 600 classes. Cue D is FastDepth's map, not MiDaS's; cue A is {_backbone(results)}, "
         "averaged over box and picture. The paper's MLP keeps the paper's recipe and 60,000 steps, but for changes "
-        "of the pictures: their numbers are made once."
+        "of the pictures: their numbers are made once. It takes them as they are; PairNet brings them to one scale."
     )
     rows = {}
     for name in (*NETWORKS, *OTHERS):
