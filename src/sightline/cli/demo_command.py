@@ -246,7 +246,8 @@ _INDEX = """<!doctype html>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
 ul {{ list-style: none; padding: 0 }}
 li {{ margin: 1rem 0 }}
-div {{ max-height: 26rem; overflow: hidden; margin-top: .5rem }}
+div {{ max-height: 28rem; overflow: hidden; margin-top: .5rem }}
+div {{ mask-image: linear-gradient(#000 25rem, transparent 28rem) }}
 img {{ display: block; max-width: 100% }}
 </style>
 <h1>What the demo made</h1>
