@@ -5,11 +5,11 @@ draws the scenes once, with every class removed in turn, into files that all pro
 models side by side in the order given, examine each on held-out worlds and write ``DIR/results/NAME.json``
 (figures, plan, pictures seen) and ``NAME.npz`` (what the figures are counted from, by scene). A training begins
 only where it can end before the deadline, by what others like it took; what is done is packed into two files.
-Called again, it goes on. Groups: ``table1`` (classifiers by --net, three seeds, Full and Co-occur), ``table3``
-(segmenters; Table 2 is counted from the same), ``table4`` (three classes), ``table7`` (ablations),
-``inpainter``, ``fills`` (the classifiers that are done, asked under several fills), or single names; ``… list``
-tells them. ``… examine NAME`` asks trained weights again. ``… throughput`` times each kind of network, alone and
---jobs of them side by side, and prints how long the groups would take.
+Called again, it goes on. Groups: ``table1`` (classifiers by --net, three seeds, Full and Co-occur), ``longer``
+(their baselines with twice the steps), ``table3`` (segmenters; Table 2 is counted from the same), ``table4`` (three
+classes), ``table7`` (ablations), ``inpainter``, ``fills`` (the classifiers that are done, asked under several
+fills), or single names; ``… list`` tells them. ``… examine NAME`` asks trained weights again. ``… throughput``
+times each kind of network, alone and --jobs of them side by side, and prints how long the groups would take.
 Needs torch, Lightning, transformers (segmenters), safetensors, numpy, numba with numba-cuda and yaml; OpenCV for
 the in-painter's measurement.
 """
@@ -112,6 +112,8 @@ METHODS = {
     "rand": {"removal": "rand"},
     "const": {"removal": "const", "share": 0.5},
 }
+LONGER = "longer"
+"""The baseline with twice the steps: as many pictures as *rand*, none of them edited."""
 SEGMENT = {"size": "r50", "batch": 16, "steps": 500, "rate": 4e-4, "warmup": 50}
 STRATEGIES = {
     "baseline": ({"removal": "none"}, "exact"),
@@ -133,11 +135,13 @@ def runs(args: argparse.Namespace) -> dict[str, Run]:
         start = {"start": args.start} if net == "light" and args.start else {}
         for part in ("full", "cooccur"):
             for seed in SEEDS:
-                for method, settings in METHODS.items():
+                for method, settings in {**METHODS, LONGER: METHODS["baseline"]}.items():
                     whole = {**usual, **start, **settings, **given(args, net), "seed": seed}
+                    if method == LONGER:
+                        whole["steps"] *= 2
                     like = f"{net}-{method}-{part}"
                     made[f"{like}-{seed}"] = Run("classifier", whole, *classes, part, like=like)
-                    if args.inpainter and method != "baseline":
+                    if args.inpainter and settings["removal"] != "none":
                         filled = replace(classes[0], fill=f"network:{args.inpainter}")
                         made[f"{net}-{method}-network-{part}-{seed}"] = Run(
                             "classifier", whole, filled, classes[1], part, like=like
@@ -181,6 +185,7 @@ def groups(known: dict[str, Run], net: str) -> dict[str, list[str]]:
         "table1": [f"{net}-{m}-{p}-{s}" for p in ("full", "cooccur") for s in SEEDS for m in METHODS],
         "table1-full": [f"{net}-{m}-full-{s}" for s in SEEDS for m in METHODS],
         "table1-cooccur": [f"{net}-{m}-cooccur-{s}" for s in SEEDS for m in METHODS],
+        LONGER: [f"{net}-{LONGER}-{p}-{s}" for p in ("full", "cooccur") for s in SEEDS],
         "table3": [f"street-{name}" for name in list(STRATEGIES)[:6]],
         "table4": [name for name in known if name.startswith("three-")],
         "table7": ["street-sizebased-kept", "street-sizebased-grey"],

@@ -21,7 +21,10 @@ from sightline.stats import intervals
 from sightline.stats.intervals import percentile_limits
 from sightline.stats.ranked import Ranking, mean_known, rank, resampled_scores
 
-METHODS = ("baseline", "rand", "const")
+METHODS = ("baseline", "longer", "rand", "const")
+"""Those of the paper, and the baseline with twice the steps."""
+BASES = {"paired": "baseline", "paired_longer": "longer"}
+"""What methods are held against, each by those after it."""
 PARTS = ("full", "cooccur")
 NETS = ("light", "vgg")
 WORLDS = ("full", "unbiased", "reversed")
@@ -103,10 +106,11 @@ def classifiers(net: str, facts: Mapping[str, Any], arrays: Arrays) -> dict[str,
             row["images_seen"] = round(float(np.mean([facts[name]["images_seen"] for name in names])))
             row["train_seconds"] = max(facts[name]["train_seconds"] for name in names)
             row["figures"] = dict(of_seeds(names, arrays))
-            shared = [seed for seed in seeds if f"{net}-baseline-{part}-{seed}" in facts]
-            if method != "baseline" and shared:
-                pairs = [[f"{net}-{one}-{part}-{seed}" for seed in shared] for one in (method, "baseline")]
-                row["paired"] = dict(paired(*pairs, arrays))
+            for word, base in BASES.items():
+                shared = [seed for seed in seeds if f"{net}-{base}-{part}-{seed}" in facts]
+                if METHODS.index(method) > METHODS.index(base) and shared:
+                    pairs = [[f"{net}-{one}-{part}-{seed}" for seed in shared] for one in (method, base)]
+                    row[word] = dict(paired(*pairs, arrays))
             made[f"{method}-{part}"] = row
     return made
 

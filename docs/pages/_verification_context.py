@@ -62,7 +62,7 @@ def training_rows(name: str) -> Iterator[Row]:
     facts = kept(name)
     for net, rows in facts["classifiers"].items():
         for name, one in rows.items():
-            if "paired" not in one:
+            if "paired" not in one or name not in PAPER_1:
                 continue
             method, _, part = name.partition("-")
             before, after = PAPER_1[f"baseline-{part}"], PAPER_1[name]
