@@ -56,7 +56,12 @@ $ python docs/pages/context_results.py --measure card --card packed --write
 ```"""
 CPU_COMMANDS = """\
 ```console
-$ python benchmarks/context.py train table1 longer --scale 0.15 --resolution 240 160 \\
+$ python benchmarks/context.py train table1-full --scale 0.15 --resolution 240 160 \\
+    --start mobilenet_v2-b0353104.pth --set steps=240 warmup=24 batch=24 average=0.98 'precision="fp32"' \\
+    --out runs/context
+$ python benchmarks/inpainter.py train --name small --kept 1280 --size 240x160 --side 96 --batch 16 --scenes 64 \\
+    --steps 1100 --out runs/context --results runs/context/results
+$ python benchmarks/context.py train fills table1-cooccur longer --scale 0.15 --resolution 240 160 \\
     --start mobilenet_v2-b0353104.pth --set steps=240 warmup=24 batch=24 average=0.98 'precision="fp32"' \\
     --out runs/context --pack packed
 $ python docs/pages/context_results.py --measure cpu --card packed --write
