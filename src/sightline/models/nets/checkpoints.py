@@ -193,11 +193,11 @@ def _imported(path: str) -> Any:
 
 def _unfilled(made: Callable[[Any], Any], config: Any) -> nn.Module:
     """A network that has shapes and no weights: costs no memory, and draws no random numbers."""
-    with torch.device("meta"), _NoStart():
+    with torch.device("meta"), _NoNormalDraws():
         return cast("nn.Module", made(config))
 
 
-class _NoStart(TorchFunctionMode):
+class _NoNormalDraws(TorchFunctionMode):
     """Draw no weights from a normal distribution: without numbers torch loads its compiler for it, 2 s."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

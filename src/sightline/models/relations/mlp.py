@@ -45,7 +45,7 @@ class PaperMlpModel(NetworkModel[PaperMlp]):
         across = torch.full((len(pairs),), float(pairs.setting == "across_images"), device=self.device)
         with self._computing():
             logits = self._net(PairInputs(a[0], b[0], a[1], b[1], across, a[2], b[2]))
-        depth, occlusion = (of.argmax(-1).to("cpu", torch.int8).numpy() for of in logits)
+        depth, occlusion = (head.argmax(-1).to("cpu", torch.int8).numpy() for head in logits)
         if pairs.setting == "across_images":
             occlusion = np.full(len(pairs), SILENT, dtype=np.int8)
         return Judgements(depth, occlusion)

@@ -110,8 +110,8 @@ class PairNetwork:
             rows = slice(start, start + _BLOCK)
             depth[rows], occlusion[rows] = self._block(once.rows(rows), across=across)
         chances = Chances(depth[place], occlusion[place])
-        for of in chances:
-            of[turned] = of[turned][:, [0, 2, 1, 3]]
+        for label_chances in chances:
+            label_chances[turned] = label_chances[turned][:, [0, 2, 1, 3]]
         return chances
 
     def _block(self, pairs: ObjectPairs, *, across: bool) -> Chances:
@@ -227,7 +227,7 @@ def read_network(path: str | Path) -> PairNetwork:
     shapes = {name: array.shape for name, array in weights.items()}
     for name in sorted(expected.keys() | shapes.keys()):
         if expected.get(name) != shapes.get(name):
-            wanted, was = (str(of.get(name, "none")) for of in (expected, shapes))
+            wanted, was = (str(table.get(name, "none")) for table in (expected, shapes))
             raise ModelError(f"{file}: weights of another size: {name}: expected {wanted}, found {was}")
         if not np.isfinite(weights[name]).all():
             raise ModelError(f"{file}: weights that are no numbers: {name}")

@@ -62,7 +62,7 @@ class SeenModel(NetworkModel[VrdNet]):
         )
         with self._computing():
             logits = self._net(SeenPairs(*(part.to(self.device) for part in inputs)))
-        depth, occlusion = (of.argmax(-1).to("cpu", torch.int8).numpy() for of in logits)
+        depth, occlusion = (head.argmax(-1).to("cpu", torch.int8).numpy() for head in logits)
         if across:
             occlusion = np.full(len(pairs), SILENT, dtype=np.int8)
         return Judgements(depth, occlusion)
