@@ -7,9 +7,10 @@ models side by side in the order given, examine each on held-out worlds and writ
 only where it can end before the deadline, by what others like it took; what is done is packed into two files.
 Called again, it goes on. Groups: ``table1`` (classifiers by --net, three seeds, Full and Co-occur), ``longer``
 (their baselines with twice the steps), ``table3`` (segmenters; Table 2 is counted from the same), ``table4`` (three
-classes), ``table7`` (ablations), ``inpainter``, ``fills`` (the classifiers that are done, asked under several
-fills), or single names; ``… list`` tells them. ``… examine NAME`` asks trained weights again. ``… throughput``
-times each kind of network, alone and --jobs of them side by side, and prints how long the groups would take.
+classes), ``longer-streets`` (the baselines of both with twice the steps), ``table7`` (ablations), ``inpainter``,
+``fills`` (the classifiers that are done, asked under several fills), or single names; ``… list`` tells them.
+``… examine NAME`` asks trained weights again. ``… throughput`` times each kind of network, alone and --jobs of them
+side by side, and prints how long the groups would take.
 Needs torch, Lightning, transformers (segmenters), safetensors, numpy, numba with numba-cuda and yaml; OpenCV for
 the in-painter's measurement.
 """
@@ -18,9 +19,7 @@ from __future__ import annotations
 
 import argparse
 import gc
-import hashlib
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -28,292 +27,17 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from _context_banks import HEADER, load_bank, save_bank
+from _context_banks import LEAST_S, draw, drawn, made, task_of
+from _context_plan import FILLED, FILLS, HELD_OUT, PAINTER, ROAD, Bank, Run, groups, runs, set_for
+from _context_processes import BEGUN, left, say, shared_card, side_by_side
+from _context_speed import TIMED, speed, throughput
 
-BEGUN = time.time()
-SEEDS = (0, 1, 2)
-HELD_OUT = 1_000_003
-"""Seed of the scenes that models are examined on."""
-THREE = ("car", "road", "sidewalk")
-ROAD = ("road", "sidewalk")
-EXAMINE_S, SAVE_S, LEAST_S = 12, 5, 35
-"""Seconds to leave for an examination, for saving a training that is not done, and to begin one of a new kind."""
-PAINTER, FILLS = "inpainter", "fills"
-"""Names of what is no training of a classifier or segmenter."""
-FILLED = 512
-"""Scenes of context/train that the classifiers are asked about under every fill, the first of those held out."""
-
-
-@dataclass(frozen=True)
-class Bank:
-    """Scenes that are drawn once: worlds with numbers of scenes, and what is kept of them.
-
-    Attributes:
-        worlds: (world, scenes).
-        seed: Of the scenes.
-        fill: What holes are filled with.
-        size: Side of the squares that pictures are resized to; None keeps them as drawn.
-        classes: That are told and removed; all by default.
-        labelled: Keep the class of every pixel.
-        view: (width, height) of the drawn pictures; None as the world says.
-        radius: By which masks grow, pixels.
-    """
-
-    worlds: tuple[tuple[str, int], ...]
-    seed: int = 0
-    fill: str = "exact"
-    size: int | None = None
-    classes: tuple[str, ...] = ()
-    labelled: bool = False
-    view: tuple[int, int] | None = None
-    radius: int = 5
-
-
-@dataclass(frozen=True)
-class Run:
-    """One training: its network's kind, settings of the plan, the scenes, and what it is examined on."""
-
-    kind: str
-    settings: dict[str, Any]
-    bank: Bank
-    tests: dict[str, Bank]
-    part: str = "full"
-    among: tuple[str, ...] = ()
-    like: str = ""
-
-    @property
-    def banks(self) -> list[Bank]:
-        """Scenes to learn from, then those to be examined on."""
-        return [self.bank, *self.tests.values()]
-
-
-# Full is what the seed's COCO is: of 39k pictures 30k show two classes and more.
-CLASS_BANK = Bank((("context/train", 7700), ("context/single", 2300)), size=256)
-CLASS_TESTS = {
-    "full": Bank((("context/train", 1540), ("context/single", 460)), HELD_OUT, size=256),
-    "unbiased": Bank((("context/unbiased", 800),), HELD_OUT, size=256),
-    "reversed": Bank((("context/reversed", 800),), HELD_OUT, size=256),
-}
-# Three quarters of the world's own size; masks grow by as much of the picture.
-STREET = Bank((("context/street/train", 5000),), labelled=True, view=(288, 192), radius=4)
-STREET_TESTS = {
-    word: replace(STREET, worlds=((f"context/street/{word}", count),), seed=HELD_OUT)
-    for word, count in (("full", 500), ("with_car", 250), ("without_car", 250), ("reversed", 250))
-}
-LIGHT = {"backbone": "mobilenet_v2", "width": 256, "batch": 64, "steps": 500, "rate": 1e-3, "warmup": 50}
-VGG = {"backbone": "vgg19", "width": 512, "batch": 64, "steps": 900, "rate": 6e-4, "warmup": 90}
-METHODS = {
-    "baseline": {"removal": "none"},
-    "rand": {"removal": "rand"},
-    "const": {"removal": "const", "share": 0.5},
-}
-LONGER = "longer"
-"""The baseline with twice the steps: as many pictures as *rand*, none of them edited."""
-SEGMENT = {"size": "r50", "batch": 16, "steps": 500, "rate": 4e-4, "warmup": 50}
-STRATEGIES = {
-    "baseline": ({"removal": "none"}, "exact"),
-    "random-ignore": ({"removal": "random"}, "exact"),
-    "sizebased-ignore": ({"removal": "sizebased"}, "exact"),
-    "hardnegative-ignore": ({"removal": "hardnegative"}, "exact"),
-    "sizebased-negative": ({"removal": "sizebased", "negative": 1.0}, "exact"),
-    "hardnegative-negative": ({"removal": "hardnegative", "negative": 1.0}, "exact"),
-    "sizebased-kept": ({"removal": "sizebased"}, "kept"),
-    "sizebased-grey": ({"removal": "sizebased"}, "grey"),
-}
-
-
-def runs(args: argparse.Namespace) -> dict[str, Run]:
-    """Every training by name."""
-    made: dict[str, Run] = {}
-    classes = set_for(CLASS_BANK, args), {word: set_for(bank, args) for word, bank in CLASS_TESTS.items()}
-    for net, usual in (("light", LIGHT), ("vgg", VGG)):
-        start = {"start": args.start} if net == "light" and args.start else {}
-        for part in ("full", "cooccur"):
-            for seed in SEEDS:
-                for method, settings in {**METHODS, LONGER: METHODS["baseline"]}.items():
-                    whole = {**usual, **start, **settings, **given(args, net), "seed": seed}
-                    if method == LONGER:
-                        whole["steps"] *= 2
-                    like = f"{net}-{method}-{part}"
-                    made[f"{like}-{seed}"] = Run("classifier", whole, *classes, part, like=like)
-                    if args.inpainter and settings["removal"] != "none":
-                        filled = replace(classes[0], fill=f"network:{args.inpainter}")
-                        made[f"{net}-{method}-network-{part}-{seed}"] = Run(
-                            "classifier", whole, filled, classes[1], part, like=like
-                        )
-    street, tests = set_for(STREET, args), {word: set_for(bank, args) for word, bank in STREET_TESTS.items()}
-    for name, (settings, fill) in STRATEGIES.items():
-        whole = {**SEGMENT, **settings, **given(args, "street")}
-        like = "street-baseline" if name == "baseline" else "street-removal"
-        made[f"street-{name}"] = Run("segmenter", whole, replace(street, fill=fill), tests, like=like)
-    three = {word: replace(bank, classes=THREE) for word, bank in tests.items()}
-    for part in ("full", "cooccur"):
-        for method in ("baseline", "hardnegative-negative"):
-            whole = {**SEGMENT, **STRATEGIES[method][0], **given(args, "street"), **given(args, "three")}
-            bank = replace(street, classes=THREE)
-            like = f"three-{method}"
-            made[f"{like}-{part}"] = Run("segmenter", whole, bank, three, part, among=THREE, like=like)
-    return made
-
-
-def given(args: argparse.Namespace, kind: str) -> dict[str, Any]:
-    """Settings of the command line: those for all, then those of ``KIND.NAME=VALUE``."""
-    alone = {name: value for name, value in args.settings.items() if "." not in name}
-    return alone | {
-        name.partition(".")[2]: value for name, value in args.settings.items() if name.partition(".")[0] == kind
-    }
-
-
-def set_for(bank: Bank, args: argparse.Namespace) -> Bank:
-    """The bank at the scale and the sizes of the command line."""
-    size = bank.size if args.resolution is None or bank.size is None else min(bank.size, 96)
-    view = args.resolution or (args.street_view if bank.labelled and args.street_view else bank.view)
-    worlds = tuple((name, max(4, round(count * args.scale))) for name, count in bank.worlds)
-    radius = round(view[0] / 76) if view and args.street_view and bank.labelled else bank.radius
-    seed = args.examine_seed if bank.seed == HELD_OUT else bank.seed
-    return replace(bank, worlds=worlds, size=size, view=view, radius=radius, seed=seed)
-
-
-def groups(known: dict[str, Run], net: str) -> dict[str, list[str]]:
-    """Names of the trainings of each table in order, seed by seed: a cut leaves whole comparisons."""
-    return {
-        "table1": [f"{net}-{m}-{p}-{s}" for p in ("full", "cooccur") for s in SEEDS for m in METHODS],
-        "table1-full": [f"{net}-{m}-full-{s}" for s in SEEDS for m in METHODS],
-        "table1-cooccur": [f"{net}-{m}-cooccur-{s}" for s in SEEDS for m in METHODS],
-        LONGER: [f"{net}-{LONGER}-{p}-{s}" for p in ("full", "cooccur") for s in SEEDS],
-        "table3": [f"street-{name}" for name in list(STRATEGIES)[:6]],
-        "table4": [name for name in known if name.startswith("three-")],
-        "table7": ["street-sizebased-kept", "street-sizebased-grey"],
-        PAINTER: [PAINTER],
-        FILLS: [FILLS],
-    }
-
-
-def say(*words: object) -> None:
-    print(f"[{time.time() - BEGUN:6.1f} s]", *words, flush=True)
-
-
-def left(args: argparse.Namespace) -> float:
-    """Seconds until the deadline."""
-    return float(args.until - time.time())
-
-
-_held: dict[Bank, Any] = {}
-
-
-def drawn(bank: Bank, args: argparse.Namespace) -> Any:
-    """The scenes of a bank on the device: made here, or mapped from where another process makes them.
-
-    Of scenes to learn from only one bank is held.
-    """
-    import torch
-
-    if bank not in _held:
-        if not bank.seed:
-            for other in [other for other in _held if not other.seed]:
-                del _held[other]
-            gc.collect()
-        folder = bank_folder(bank, args)
-        if args.part:
-            waited_for(folder, args)
-            _held[bank] = load_bank(folder, "cuda" if torch.cuda.is_available() else "cpu")
-        else:
-            _held[bank] = made(bank, args)
-    return _held[bank]
-
-
-def bank_folder(bank: Bank, args: argparse.Namespace) -> Path:
-    """Where the scenes of a bank lie, by what they depend on but the renderer: a new one wants a new folder."""
-    from sightline.worlds import load_world
-
-    text = repr((bank, [load_world(name) for name, _ in bank.worlds]))
-    name = bank.worlds[0][0].replace("/", "-")
-    return Path(args.banks or args.out / "banks") / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-
-
-def waited_for(folder: Path, args: argparse.Namespace) -> None:
-    """Wait until another process has drawn a bank."""
-    while not (folder / HEADER).exists():
-        if left(args) < LEAST_S or folder.with_name(f"{folder.name}.failed").exists():
-            raise RuntimeError(f"{folder}: not drawn in time")
-        time.sleep(0.1)
-
-
-def made(bank: Bank, args: argparse.Namespace) -> Any:
-    """Draw the scenes of a bank."""
-    import torch
-
-    from _context_banks import OPENCV, opencv_painter
-    from sightline.edits.removal import Removal
-    from sightline.training.context.painters import painter_of
-    from sightline.training.context.scenes import edited_scenes
-    from sightline.worlds import load_world
-
-    loaded = [load_world(name) for name, _ in bank.worlds]
-    if bank.view is not None:
-        loaded = [replace(world, resolution=bank.view) for world in loaded]
-    begun = time.time()
-    scenes = edited_scenes(
-        dict(bank.worlds),
-        loaded,
-        seed=bank.seed,
-        painter=opencv_painter(bank.fill) if bank.fill in OPENCV else painter_of(bank.fill),
-        fill=bank.fill,
-        removal=Removal(radius=bank.radius),
-        classes=bank.classes,
-        size=None if bank.size is None else (bank.size, bank.size),
-        labelled=bank.labelled,
-        workers=args.workers,
-        cuda=torch.cuda.is_available(),
-    )
-    pictures, spent = len(scenes) + len(scenes.edits), time.time() - begun
-    counted = f"{len(scenes)} scenes, {len(scenes.edits)} edits ({bank.fill})"
-    names = ", ".join(name for name, _ in bank.worlds)
-    say(f"drawn {names}: {counted} in {spent:.1f} s, {pictures / spent:.0f} pictures/s")
-    return scenes
-
-
-def draw(banks: list[Bank], args: argparse.Namespace) -> None:
-    """Draw banks into files, one after the other."""
-    import torch
-
-    for bank in banks:
-        folder = bank_folder(bank, args)
-        if not (folder / HEADER).exists():
-            try:
-                begun = time.time()
-                scenes = made(bank, args)
-                save_bank(scenes, folder)
-                say(f"{folder.name}: kept, {time.time() - begun:.1f} s in all")
-            except Exception:  # the others may still be drawn
-                folder.parent.mkdir(parents=True, exist_ok=True)
-                folder.with_name(f"{folder.name}.failed").touch()
-                traceback.print_exc()
-            scenes = None
-            gc.collect()
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
-
-
-def task_of(run: Run, args: argparse.Namespace) -> Any:
-    """The task of a training, with its scenes."""
-    from sightline.training.context.plan import ClassifierPlan, SegmenterPlan
-    from sightline.training.context.task import ClassifierTask, EditedSource, SegmenterTask
-
-    plan: Any = ClassifierPlan(**run.settings) if run.kind == "classifier" else SegmenterPlan(**run.settings)
-    source = EditedSource(
-        drawn(run.bank, args),
-        batch=plan.batch,
-        seed=plan.seed,
-        part=run.part,
-        among=run.among,  # type: ignore[arg-type]
-    )
-    return ClassifierTask(plan, source) if run.kind == "classifier" else SegmenterTask(plan, source)
+EXAMINE_S, SAVE_S = 12, 5
+"""Seconds to leave for an examination, and for saving a training that is not done."""
 
 
 def work(names: list[str], known: dict[str, Run], args: argparse.Namespace) -> None:
@@ -558,71 +282,6 @@ def train(chosen: list[str], known: dict[str, Run], args: argparse.Namespace) ->
         say("not done:", ", ".join(missing), "– call it again to go on")
 
 
-def side_by_side(parts: list[str], chosen: list[str], known: dict[str, Run], args: argparse.Namespace) -> None:
-    """Run parts of this program as processes, with one that draws for each kind of network, to the deadline."""
-    shutil.rmtree(args.out / "begun", ignore_errors=True)
-    folder = Path(args.banks or args.out / "banks")
-    for mark in folder.glob("*.failed"):
-        mark.unlink()
-    kinds = dict.fromkeys(known[name].kind for name in chosen if name in known)
-    words = [sys.executable, *sys.argv, "--until", str(args.until)]
-    names = (*(f"draw-{kind}" for kind in kinds), *parts)
-    running = [subprocess.Popen([*words, "--part", name]) for name in names]
-    try:
-        while any(process.poll() is None for process in running[len(kinds) :]):  # those that draw serve the others
-            if left(args) < 1:
-                say("stopped at the deadline")
-                break
-            if any(
-                process.poll() and name.startswith("speed") for name, process in zip(names, running, strict=True)
-            ):
-                say("a process failed, and the others wait for it in vain")
-                break
-            time.sleep(0.2)
-    finally:
-        for process in running:
-            process.terminate()
-
-
-@contextmanager
-def shared_card(args: argparse.Namespace) -> Iterator[None]:
-    """With --mps start NVIDIA's service that lets processes compute at the same time, where that works."""
-    program = shutil.which("nvidia-cuda-mps-control")
-    if not args.mps or program is None:
-        if args.mps:
-            say("MPS: no nvidia-cuda-mps-control here")
-        yield
-        return
-    folder = str((args.out / "mps").resolve())
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    os.environ |= {"CUDA_MPS_PIPE_DIRECTORY": folder, "CUDA_MPS_LOG_DIRECTORY": folder}
-    tried = "import torch; torch.ones(8, device='cuda').sum().item()"
-    try:
-        subprocess.run([program, "-d"], timeout=15, check=True)
-        subprocess.run([sys.executable, "-c", tried], timeout=40, check=True)
-        say("MPS: on")
-        works = True
-    except (subprocess.SubprocessError, OSError) as error:
-        say(f"MPS: off, {error}")
-        works = False
-    try:
-        if not works:
-            quit_service(program)
-            del os.environ["CUDA_MPS_PIPE_DIRECTORY"], os.environ["CUDA_MPS_LOG_DIRECTORY"]
-        yield
-    finally:
-        if works:
-            quit_service(program)
-
-
-def quit_service(program: str) -> None:
-    """End the service."""
-    try:
-        subprocess.run([program], input=b"quit -t 1\n", timeout=10, check=False)
-    except subprocess.SubprocessError as error:
-        say(f"MPS: {error}")
-
-
 def pack(args: argparse.Namespace) -> None:
     """Put all results into two files, and the in-painter's weights beside them."""
     import numpy as np
@@ -642,129 +301,13 @@ def pack(args: argparse.Namespace) -> None:
     say(f"packed {len(facts)} results: {sizes}")
 
 
-TIMED = ("light-const-full-0", "street-hardnegative-negative", "vgg-const-full-0", PAINTER)
-"""What `throughput` times, one of each kind of network."""
-
-
-def throughput(known: dict[str, Run], args: argparse.Namespace) -> None:
-    """Time each kind of network alone and side by side; print how long the groups would take."""
-    shutil.rmtree(args.out / "speed", ignore_errors=True)
-    with shared_card(args):
-        side_by_side([f"speed-{i}" for i in range(args.jobs)], list(TIMED), known, args)
-    rates: dict[str, dict[str, float]] = {}
-    for file in sorted((args.out / "speed").glob("*.json")):
-        phase = json.loads(file.read_text())
-        one = rates.setdefault(phase["name"], {})
-        one[phase["with"]] = one.get(phase["with"], 0.0) + phase["rate"]
-    for name, one in rates.items():
-        say(name, ", ".join(f"{rate:.0f} pictures/s {word}" for word, rate in one.items()))
-    for group, names in groups(known, args.net).items():
-        of = [pictures_of(known[name]) for name in names if name in known]
-        kind = next((one for one in TIMED if one.startswith(names[0].split("-")[0].replace("three", "street"))), "")
-        if of and kind in rates:
-            rate = max(rates[kind].values())
-            say(f"{group}: {len(of)} trainings, {sum(of):,.0f} pictures, {sum(of) / rate:.0f} s at {rate:.0f}/s")
-
-
-def pictures_of(run: Run) -> float:
-    """Pictures that a training is shown, about: with 2.86 edits a scene, 3.42 where scenes show several classes."""
-    edits = {"none": 0.0, "const": run.settings.get("share", 0.0) * (3.42 if run.part == "cooccur" else 2.86)}
-    return float(run.settings["steps"] * run.settings["batch"] * (1 + edits.get(run.settings["removal"], 1.0)))
-
-
-def speed(place: int, known: dict[str, Run], args: argparse.Namespace) -> None:
-    """Time the networks in this process, in step with the others."""
-    import torch
-
-    torch.set_float32_matmul_precision("high")
-    folder = args.out / "speed"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in TIMED:
-        for count in (1,) if name in TIMED[2:] else (1, args.jobs):
-            phase = f"{TIMED.index(name)}-{count}"
-            step = stepper(name, known, args) if place < count else None
-            for _ in range(8) if step else ():
-                step()  # type: ignore[misc]
-            meet(folder / f"{phase}-begin", place, args)
-            if step is not None:
-                seen, begun = 0, time.time()
-                while time.time() - begun < args.seconds:
-                    seen += step()
-                if torch.cuda.is_available():
-                    torch.cuda.synchronize()
-                rate = seen / (time.time() - begun)
-                word = "alone" if count == 1 else f"by {count} processes"
-                facts = {"name": name, "with": word, "rate": rate}
-                (folder / f"{phase}-{place}.json").write_text(json.dumps(facts))
-            meet(folder / f"{phase}-end", place, args)
-            step = None
-            gc.collect()
-
-
-def meet(folder: Path, place: int, args: argparse.Namespace) -> None:
-    """Wait until all processes are here."""
-    folder.mkdir(exist_ok=True)
-    (folder / str(place)).touch()
-    while len(list(folder.iterdir())) < args.jobs and left(args) > 0:
-        time.sleep(0.02)
-
-
-def stepper(name: str, known: dict[str, Run], args: argparse.Namespace) -> Any:
-    """A function that does one step of a training and tells how many pictures that were."""
-    import torch
-
-    from sightline.training.inpainter.task import InpainterPlan, InpainterTask
-    from sightline.training.learner import Learner
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name == PAINTER:
-        shrink = 1 if args.resolution is None else 4
-        plan = InpainterPlan(width=22, batch=64 // shrink, side=256 // shrink)
-        task: Any = InpainterTask(plan, RandomPairs((64 // shrink, 320 // shrink, 480 // shrink), device))
-    else:
-        task = task_of(known[name], args)
-    learner = Learner(task).to(device)
-    learner.mean = [mean.to(device) for mean in learner.mean]
-    optimizer = learner.configure_optimizers()
-    loader = iter(task.source.loader(0, 10**9))
-    done = 0
-
-    def step() -> int:
-        nonlocal done
-        with torch.autocast(device.type, torch.bfloat16, enabled=task.plan.precision == "bf16"):
-            loss, _ = task.loss(next(loader), done)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        done += 1
-        return int(task.counts(done - 1)["images"])
-
-    return step
-
-
-class RandomPairs:
-    """Pictures of noise in place of scenes with and without an object, to time the in-painter with."""
-
-    def __init__(self, shape: tuple[int, int, int], device: Any) -> None:
-        self.shape, self.device = shape, device
-
-    def loader(self, start: int, stop: int) -> Any:
-        """Numbers of steps."""
-        return range(start, stop)
-
-    def pairs(self, _: int) -> Any:
-        """Noise with a square in the middle."""
-        import torch
-
-        from sightline.training.inpainter.pairs import ScenePairs
-
-        before, after = (
-            torch.randint(0, 256, (*self.shape, 3), dtype=torch.uint8, device=self.device) for _ in range(2)
-        )
-        mask = torch.zeros(self.shape, dtype=torch.bool, device=self.device)
-        height, width = self.shape[1:]
-        mask[:, height // 3 : height // 2, width // 3 : width // 2] = True
-        return ScenePairs(before, after, mask)
+def banks_of(kind: str, chosen: list[str], known: dict[str, Run], args: argparse.Namespace) -> list[Bank]:
+    """Banks that trainings of a kind want which are not done, each once, in the order they are wanted."""
+    names = [name for name in chosen if name in known and known[name].kind == kind]
+    if args.what == "throughput":
+        return list(dict.fromkeys(known[name].bank for name in names))
+    wanted = [known[name] for name in names if not result_of(name, args).exists()]
+    return list(dict.fromkeys(bank for run in wanted for bank in run.banks))
 
 
 def main() -> None:
@@ -829,15 +372,6 @@ def main() -> None:
         for name in chosen:
             kind = known[name].kind
             conclude(name, known[name], args.out / name / f"{kind}.safetensors", {}, args)
-
-
-def banks_of(kind: str, chosen: list[str], known: dict[str, Run], args: argparse.Namespace) -> list[Bank]:
-    """Banks that trainings of a kind want which are not done, each once, in the order they are wanted."""
-    names = [name for name in chosen if name in known and known[name].kind == kind]
-    if args.what == "throughput":
-        return list(dict.fromkeys(known[name].bank for name in names))
-    wanted = [known[name] for name in names if not result_of(name, args).exists()]
-    return list(dict.fromkeys(bank for run in wanted for bank in run.banks))
 
 
 if __name__ == "__main__":

@@ -32,12 +32,10 @@ SUBSETS = {"full": 1, "cooccur": 2, "single": -1}
 """Pictures of a class, of two and more, of exactly one."""
 ROAD = ("road", "sidewalk")
 ORDER = (
-    *(f"street-{name}" for name in ("baseline", "random-ignore", "sizebased-ignore", "hardnegative-ignore")),
-    *(
-        f"street-{name}"
-        for name in ("sizebased-negative", "hardnegative-negative", "sizebased-kept", "sizebased-grey")
-    ),
-    *(f"three-{method}-{part}" for part in PARTS for method in ("baseline", "hardnegative-negative")),
+    *(f"street-{name}" for name in ("baseline", "longer", "random-ignore", "sizebased-ignore")),
+    *(f"street-{name}" for name in ("hardnegative-ignore", "sizebased-negative", "hardnegative-negative")),
+    *(f"street-{name}" for name in ("sizebased-kept", "sizebased-grey")),
+    *(f"three-{method}-{part}" for part in PARTS for method in ("baseline", "longer", "hardnegative-negative")),
 )
 """Segmenters as the paper's tables have them."""
 STREETS = ("full", "with_car", "without_car", "reversed")
@@ -69,7 +67,7 @@ def measured(folders: Sequence[Path]) -> dict[str, Any]:
             made["classifiers"][net] = classifiers(net, of, arrays)
     streets = {name: one for name, one in kinds["segmenter"].items() if name.startswith("street-")}
     three = {name: one for name, one in kinds["segmenter"].items() if name.startswith("three-")}
-    made["streets"] = segmenters(streets, arrays, "street-baseline") if streets else {}
+    made["streets"] = segmenters(streets, arrays) if streets else {}
     made["three"] = three_classes(three, arrays) if three else {}
     made["inpainter"] = {n: painter(n, one, arrays) for n, one in facts.items() if "held_out" in one}
     made["fills"] = under_fills(facts["fills"], arrays) if "fills" in facts else {}
@@ -218,15 +216,23 @@ def rounded(value: float, low: float, high: float, seeds: Floats) -> Figure:
     return round(value, 4), round(low, 4), round(high, 4), [round(float(one), 4) for one in seeds]
 
 
-def segmenters(facts: Mapping[str, Any], arrays: Arrays, base: str) -> dict[str, Any]:
-    """Tables 2, 3 and 7: every strategy's figures, and differences to the one without removal."""
+def segmenters(facts: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """Tables 2, 3 and 7: every strategy's figures, and differences to those without removal."""
     made: dict[str, Any] = {}
     for name in sorted(facts, key=list(ORDER).index):
-        one = facts[name]
-        made[name] = {**about(one), "figures": dict(street_figures([name], facts, arrays))}
-        if name != base and base in facts:
-            made[name]["paired"] = dict(street_figures([name, base], facts, arrays))
+        made[name] = {**about(facts[name]), "figures": dict(street_figures([name], facts, arrays))}
+        for word, base in bases_of(name, facts):
+            made[name][word] = dict(street_figures([name, base], facts, arrays))
     return made
+
+
+def bases_of(name: str, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a segmenter is held against: the networks without removal of its scenes that come before it."""
+    kind, part = name.partition("-")[0], facts[name]["part"]
+    for word, method in BASES.items():
+        base = f"street-{method}" if kind == "street" else f"{kind}-{method}-{part}"
+        if base in facts and ORDER.index(base) < ORDER.index(name):
+            yield word, base
 
 
 def street_figures(names: Sequence[str], facts: Mapping[str, Any], arrays: Arrays) -> Iterator[tuple[str, Any]]:
@@ -314,10 +320,9 @@ def three_classes(facts: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name in sorted(facts, key=list(ORDER).index):
         one = facts[name]
-        base = f"three-baseline-{one['part']}"
         made[name] = {**about(one), "part": one["part"], "figures": subsets([name], facts, arrays)}
-        if name != base and base in facts:
-            made[name]["paired"] = subsets([name, base], facts, arrays)
+        for word, base in bases_of(name, facts):
+            made[name][word] = subsets([name, base], facts, arrays)
     return made
 
 

@@ -72,6 +72,7 @@ recovery of Co-occur training on Single; random, size-based and hard-negative re
 Table 7; whether the paper's in-painting network beats Telea in the hole on held-out worlds; and all scores under
 that network as a fill."""
 LONGER = "; *longer* is the baseline with twice the steps, as many pictures as *rand* sees but none of them edited"
+LONGER_STREETS = "; *longer* is the baseline with twice the steps, as many pictures as those with removal"
 DIFFERS = """\
 What differs from the paper: scenes of {scenes} take the place of COCO and ADE20K, so figures compare by their
 differences and not by their height; removal is exact and not painted by a network; {nets}. All methods of the paper
@@ -186,8 +187,7 @@ def differences(compared: Mapping[str, Mapping[str, Any]], base: str) -> Iterato
     """Every figure of Table 1, less that of one method."""
     if not compared:
         return
-    of = "the baseline" if base == "baseline" else f"*{base}*"
-    yield f"Less {of} of the same seeds, points, paired by scene; in brackets after V^min each seed's:"
+    yield f"Less {base_name(base)} of the same seeds, points, paired by scene; in brackets after V^min each seed's:"
     yield ""
     cells = []
     for name, paired in compared.items():
@@ -204,6 +204,11 @@ def differences(compared: Mapping[str, Mapping[str, Any]], base: str) -> Iterato
         )
     heads = ("learned from", "method", "V^min", "V^mean", "mAP Full", "Co-occur", "Single", "unbiased", "reversed")
     yield from table(heads, cells, 2)
+
+
+def base_name(base: str) -> str:
+    """What methods are held against, in a sentence."""
+    return "the baseline" if base == "baseline" else f"*{base}*"
 
 
 def verdict(name: str, paired: Mapping[str, Any], base: Mapping[str, Any]) -> str:
@@ -253,27 +258,32 @@ def table_2(streets: Mapping[str, Any]) -> Iterator[str]:
     yield "IoU of road / sidewalk, per cent:"
     yield ""
     yield from table(("network", *words.values()), cells)
-    compared = {name: one["paired"] for name, one in streets.items() if "paired" in one}
-    if compared:
-        yield "Without a car, less the baseline, points, paired by scene:"
-        yield ""
-        keys = [f"iou {of}, without_car" for of in PAPER_AR]
-        cells = [
-            (short(name), *(per_cent(paired.get(key), signed=True) for key in keys))
-            for name, paired in compared.items()
-        ]
-        yield from table(("network", "road", "sidewalk"), [*cells, ("*paper*", "*+4*", "*+6*")])
+    for word, base in BASES.items():
+        compared = {name: one[word] for name, one in streets.items() if word in one}
+        if compared:
+            yield f"Without a car, less {base_name(base)}, points, paired by scene:"
+            yield ""
+            keys = [f"iou {of}, without_car" for of in PAPER_AR]
+            cells = [
+                (short(name), *(per_cent(paired.get(key), signed=True) for key in keys))
+                for name, paired in compared.items()
+            ]
+            paper = [("*paper*", "*+4*", "*+6*")] if base == "baseline" else []
+            yield from table(("network", "road", "sidewalk"), [*cells, *paper])
 
 
 def table_3(streets: Mapping[str, Any]) -> Iterator[str]:
     """Strategies of removal, and the ablations of Table 7."""
     first = next(iter(streets.values()))
     plan, longest = first["plan"], max(one["train_seconds"] for one in streets.values())
+    held_out = ", ".join(f"{n:,} of *{world}*" for world, n in first["examined"].items())
     yield "### Tables 3 and 7: which class goes, and what becomes of its pixels"
     yield ""
     yield (
         f"{plan['steps']:,} steps of {plan['batch']} scenes, at most {longest:.0f} s a training, one seed. "
-        "*kept*: the label is ignored, the object stays; *grey*: removed, not filled (Table 7). "
+        "*kept*: the label is ignored, the object stays; *grey*: removed, not filled (Table 7)"
+        + (LONGER_STREETS if "street-longer" in streets else "")
+        + f". Learned from {first['scenes']:,} scenes; examined on scenes that nobody learned from: {held_out}. "
         "The largest AR are at α = 0.1."
     )
     yield ""
@@ -281,23 +291,23 @@ def table_3(streets: Mapping[str, Any]) -> Iterator[str]:
     cells = []
     for name, one in streets.items():
         cells.append((short(name), f"{one['images_seen']:,}", *(per_cent(one["figures"].get(key)) for key in keys)))
-        paper = PAPER_3[name]
-        most = int(name == "street-hardnegative-negative")
-        loud = [f"*{pair[most]}*" for pair in PAPER_AR.values()] if name in PAPER_2 else ["", ""]
-        cells.append(("*paper*", "", f"*{paper[0]}*", f"*{paper[1]}*", *loud, ""))
+        if name in PAPER_3:
+            paper = PAPER_3[name]
+            most = int(name == "street-hardnegative-negative")
+            loud = [f"*{pair[most]}*" for pair in PAPER_AR.values()] if name in PAPER_2 else ["", ""]
+            cells.append(("*paper*", "", f"*{paper[0]}*", f"*{paper[1]}*", *loud, ""))
     heads = ("network", "pictures seen", "mIoU", "pixel accuracy", "max AR road", "max AR sidewalk", "max AR, mean")
     yield from table(heads, cells)
-    compared = {name: one["paired"] for name, one in streets.items() if "paired" in one}
-    if compared:
-        yield "Less the baseline, points, paired by scene:"
-        yield ""
-        cells = [
-            (short(name), *(per_cent(paired.get(key), signed=True) for key in keys))
-            for name, paired in compared.items()
-        ]
-        yield from table(
-            ("network", "mIoU", "pixel accuracy", "max AR road", "max AR sidewalk", "max AR, mean"), cells
-        )
+    for word, base in BASES.items():
+        compared = {name: one[word] for name, one in streets.items() if word in one}
+        if compared:
+            yield f"Less {base_name(base)}, points, paired by scene:"
+            yield ""
+            cells = [
+                (short(name), *(per_cent(paired.get(key), signed=True) for key in keys))
+                for name, paired in compared.items()
+            ]
+            yield from table((heads[0], *heads[2:]), cells)
 
 
 def table_4(three: Mapping[str, Any]) -> Iterator[str]:
@@ -313,10 +323,12 @@ def table_4(three: Mapping[str, Any]) -> Iterator[str]:
         cells.append(
             (part_name(one["part"]), method, f"{one['images_seen']:,}", *(per_cent(value) for value in values))
         )
-        cells.append(("", "*paper*", "", *(f"*{value}*" for value in PAPER_4[name])))
-        if "paired" in one:
-            values = [one["paired"][word] for word in ("full", "cooccur", "single")]
-            cells.append(("", "less the baseline", "", *(per_cent(value, signed=True) for value in values)))
+        if name in PAPER_4:
+            cells.append(("", "*paper*", "", *(f"*{value}*" for value in PAPER_4[name])))
+        for word, base in BASES.items():
+            if word in one:
+                values = [one[word][subset] for subset in ("full", "cooccur", "single")]
+                cells.append(("", f"less {base_name(base)}", "", *(per_cent(v, signed=True) for v in values)))
     yield from table(("learned from", "network", "pictures seen", "Full", "Co-occur", "Single"), cells, 2)
 
 

@@ -345,7 +345,10 @@ def measure(what: str, asked: argparse.Namespace) -> None:
         pictures(asked.work / "worlds", asked.networks, OUT)
         return
     if what in TRAININGS:
-        found = card_measured(asked.card)
+        # Tables whose trainings the folders do not hold stay as they were measured.
+        file = OUT / f"{what}.json"
+        before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        found = before | {key: value for key, value in card_measured(asked.card).items() if value}
     elif what == "trained":
         found = instrument.trained(asked.networks)
     elif what == "photos":
