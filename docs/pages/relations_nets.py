@@ -227,7 +227,11 @@ def open_part(world: Path) -> Iterator[str]:
         own = [words for name, words in SHOWN.items() if not (NETS / f"{name}.json").exists()]
         if own:
             yield f"Not made on the real labels: {'; '.join(own)}."
-        yield "The programs, which go on where they were stopped:"
+        yield (
+            "The programs, which go on where they were stopped:"
+            if lacking or own
+            else "Every network of the tables above was taught to its end. The programs:"
+        )
     yield (
         "```console\n$ VIEWNET=src/sightline/models/weights/viewnet-tiny.safetensors\n"
         '$ CUES="--depth fastdepth.onnx --backbone $VIEWNET"\n'
