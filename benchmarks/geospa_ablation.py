@@ -2,9 +2,9 @@
 
 ``PYTHONPATH=src python benchmarks/geospa_ablation.py --out geospa-ablation`` trains small networks on a CUDA card,
 all with one view and the same number of images, two seeds each; GeoSpa's recipe besides once with the published
-network. Several trainings share the card. A training that is done is not done again: call it once more where it was
-interrupted. Prints a table and writes ``ablation.json``, from which ``docs/pages/geospa_page.py`` makes a part of
-docs/results/geospa.md.
+network, which ``--no-published`` leaves as it was measured before. Several trainings share the card. Finished ones
+are not done again: call it once more where it was interrupted. Prints a table and writes ``ablation.json``, from
+which ``docs/pages/geospa_page.py`` makes a part of docs/results/geospa.md.
 """
 
 from __future__ import annotations
@@ -95,6 +95,11 @@ def cases() -> list[tuple[str, int]]:
     return [(PUBLISHED, 0), *((n, s) for s in SEEDS for n in few), *((n, s) for s in SEEDS for n in more)]
 
 
+def asked(args: argparse.Namespace) -> list[tuple[str, int]]:
+    """Steps and seeds that this call trains."""
+    return [(name, seed) for name, seed in cases() if args.published or name != PUBLISHED]
+
+
 def plan_of(name: str, seed: int, images: int) -> Any:
     """The plan of a step: so many images, one view each."""
     from sightline.training.augmentation import Augmentation
@@ -146,7 +151,7 @@ def child(args: argparse.Namespace) -> None:
     torch.set_float32_matmul_precision("high")
     exams: dict[str, Drawn] = {}
     source, world = None, None
-    for name, seed in cases():
+    for name, seed in asked(args):
         file = file_of(args.out, name, seed)
         if file.exists() or time.time() > args.until:
             continue
@@ -296,6 +301,7 @@ def main() -> None:
     parser.add_argument(
         "--canonical", type=int, default=16, help="canonical views of each object of the first world"
     )
+    parser.add_argument("--no-published", dest="published", action="store_false", help="keep the row it has")
     parser.add_argument("--jobs", type=int, default=4, help="trainings that share the card")
     parser.add_argument("--workers", type=int, default=3, help="processes that place scenes, for each of them")
     parser.add_argument("--deadline", type=float, default=10**6, help="stop after so many seconds")
@@ -311,10 +317,13 @@ def main() -> None:
     words = [sys.executable, *sys.argv, "--until", str(time.time() + args.deadline)]
     running = [subprocess.Popen(words) for _ in range(args.jobs)]
     failed = [process.wait() for process in running]
+    results = args.results / "ablation.json"
     rows = collected(args.out)
-    (args.results / "ablation.json").write_text(json.dumps(rows, indent=1) + "\n")
+    if not args.published and results.exists():
+        rows = [row for row in json.loads(results.read_text()) if row["step"] == PUBLISHED] + rows
+    results.write_text(json.dumps(rows, indent=1) + "\n")
     print(table(rows), flush=True)
-    missing = [f"{name}, seed {seed}" for name, seed in cases() if not file_of(args.out, name, seed).exists()]
+    missing = [f"{name}, seed {seed}" for name, seed in asked(args) if not file_of(args.out, name, seed).exists()]
     if missing or any(failed):
         raise SystemExit(f"not done: {'; '.join(missing) or 'a process failed'}; call it again to go on")
 

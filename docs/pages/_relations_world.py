@@ -443,8 +443,9 @@ def speed_part(results: Results) -> Iterator[str]:
     yield (
         f"Each network alone on {device or 'the card'} in bfloat16, learning and answering, pictures of 224 × 224 "
         "pixels that lie on the card; beside it what the arithmetic allows: 989 TFLOPS of the data sheet over the "
-        "operations of its convolutions and matrix products (a learning step counts forward and backward). At one or "
-        "two hundredths of it nearly all of the time goes to other things: the layers are narrow, 32 to 256 channels."
+        "operations of its convolutions and matrix products (a learning step counts forward and backward). At one "
+        "or two hundredths of it nearly all of the time goes to other things: the layers are narrow, 32 to 256 "
+        "channels."
     )
     rows = {}
     for name, of in speeds.items():
