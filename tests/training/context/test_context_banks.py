@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -13,17 +14,14 @@ from coloured_scenes import coloured_scenes
 
 from sightline.training.context.scenes import EditedScenes
 
-FILE = Path(__file__).parents[3] / "benchmarks" / "_context_banks.py"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def banks() -> ModuleType:
-    spec = spec_from_file_location("_context_banks", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def banks() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        yield import_module("_context_banks")
 
 
 def without_edits(scenes: EditedScenes) -> EditedScenes:
