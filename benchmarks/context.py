@@ -104,12 +104,14 @@ def expected(name: str, known: dict[str, Run], args: argparse.Namespace) -> floa
 
 
 def paint(args: argparse.Namespace) -> None:
-    """Teach and measure the in-painter, in a process of its own."""
-    seconds = min(args.paint, left(args) - SAVE_S)
+    """Teach and measure the in-painter, in a process of its own; again where others slowed it down."""
     program = Path(__file__).with_name("inpainter.py")
-    words = ["train", "--name", "small", "--kept", str(round(9600 * args.scale)), "--deadline", f"{seconds:.0f}"]
+    words = ["train", "--name", "small", "--kept", str(round(9600 * args.scale))]
     folders = ["--out", str(args.out), "--results", str(args.out / "results"), "--workers", str(args.workers)]
-    subprocess.run([sys.executable, str(program), *words, *folders, *args.paint_with.split()], check=True)
+    while not result_of(PAINTER, args).exists() and left(args) > LEAST_S:
+        seconds = ["--deadline", f"{min(args.paint, left(args) - SAVE_S):.0f}"]
+        call = [sys.executable, str(program), *words, *seconds, *folders, *args.paint_with.split()]
+        subprocess.run(call, check=True)
 
 
 def ask_under_fills(known: dict[str, Run], args: argparse.Namespace) -> None:
@@ -149,7 +151,7 @@ def ask_under_fills(known: dict[str, Run], args: argparse.Namespace) -> None:
 def teach(name: str, run: Run, args: argparse.Namespace) -> None:
     """Teach one model and examine it."""
     from sightline.training.fit import fit
-    from sightline.training.folder import STATE
+    from sightline.training.folder import STATE, trained_seconds
 
     task, folder = task_of(run, args), args.out / name
 
@@ -164,7 +166,7 @@ def teach(name: str, run: Run, args: argparse.Namespace) -> None:
         say(name, f"{done.steps} of {done.planned} steps; goes on when the command is called again")
         return
     seen = sum(task.counts(step)["images"] for step in range(done.planned))
-    facts = {"images_seen": seen, "train_seconds": round(spent_in(folder / "log.csv"), 1)}
+    facts = {"images_seen": seen, "train_seconds": round(trained_seconds(folder), 1)}
     facts["whole_seconds"] = round(time.time() - begun, 1)
     conclude(name, run, folder / task.weights, facts, args)
     (folder / STATE).unlink(missing_ok=True)
@@ -257,14 +259,6 @@ def _figures(one: dict[str, Any]) -> Iterator[str]:
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
-
-
-def spent_in(log: Path) -> float:
-    """Seconds in the steps of a log, over all calls that wrote it: each begins to count anew."""
-    columns, *rows = log.read_text().splitlines()
-    place = columns.split(",").index("seconds")
-    counts = [float(row.split(",")[place]) for row in rows]
-    return sum(one for one, after in zip(counts, [*counts[1:], 0.0], strict=True) if after < one)
 
 
 def train(chosen: list[str], known: dict[str, Run], args: argparse.Namespace) -> None:

@@ -184,6 +184,7 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
     from sightline.plain import plain
     from sightline.training.augmentation import Augmentation
     from sightline.training.fit import fit
+    from sightline.training.folder import trained_seconds
     from sightline.training.sornet.plan import SornetPlan
     from sightline.training.sornet.task import SornetTask
 
@@ -214,7 +215,7 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
         torch.cuda.empty_cache()
     args.results.mkdir(parents=True, exist_ok=True)
     (args.results / f"{name}.csv").write_bytes((folder / "log.csv").read_bytes())
-    spent = trained_s(folder / "log.csv")
+    spent = trained_seconds(folder)
     say(f"{name}: {done.steps} steps, {spent:.0f} s of training")
     if done.steps < done.planned:
         say(name, "goes on when it is called again")
@@ -299,15 +300,6 @@ def affordable(plan: Any, source: Any, out: Path, until: float, more: float) -> 
     say(f"calibrated: {tried.last['images_per_s']:.0f} images/s")
     left = until - (time.time() - BEGUN) + more
     return max(50, int(left * tried.last["images_per_s"] / each / 50) * 50)
-
-
-def trained_s(log: Path) -> float:
-    """Seconds in the steps of a log, over all calls that wrote it: each begins to count anew."""
-    import csv
-
-    counts = [float(row["seconds"]) for row in csv.DictReader(log.read_text().splitlines())]
-    ends = [one for one, after in zip(counts, [*counts[1:], 0.0], strict=True) if after < one]
-    return sum(ends)
 
 
 def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: dict[str, Any]) -> None:

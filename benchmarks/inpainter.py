@@ -43,6 +43,7 @@ def train(args: argparse.Namespace) -> None:
     from sightline.models.nets.inpainter import WIDTHS, Inpainter
     from sightline.plain import plain
     from sightline.training.fit import fit
+    from sightline.training.folder import trained_seconds
     from sightline.training.inpainter.pairs import KeptPairs
     from sightline.training.inpainter.setup import WORLDS
     from sightline.training.inpainter.task import InpainterPlan, InpainterTask
@@ -88,7 +89,7 @@ def train(args: argparse.Namespace) -> None:
     if len(content) > LARGEST:
         say(f"{kept}: {len(content) / 1e6:.1f} MB, more than the {LARGEST / 1e6:.0f} MB that may ship")
     facts = {"plan": plain(plan), "source": source.facts(), "images_seen": steps * plan.batch}
-    facts["train_seconds"] = round(done.seconds, 1)
+    facts["train_seconds"] = round(trained_seconds(folder), 1)
     measure(net, args, facts | {"bytes": len(content), "images_per_s": done.last.get("images_per_s")})
 
 

@@ -109,6 +109,7 @@ def train(name: str, args: argparse.Namespace) -> None:
     from sightline.models.nets.viewpoint import ViewNet
     from sightline.plain import plain
     from sightline.training.fit import fit
+    from sightline.training.folder import trained_seconds
     from sightline.training.viewpoint.task import ViewNetTask
 
     device, folder = device_here(), args.out / name
@@ -131,7 +132,7 @@ def train(name: str, args: argparse.Namespace) -> None:
     done = fit(task, folder, log_every=100, save_every=10**9, seconds=seconds, progress=progress, device=device)[1]
     args.results.mkdir(parents=True, exist_ok=True)
     (args.results / f"{name}.csv").write_bytes((folder / "log.csv").read_bytes())
-    spent = trained_s(folder / "log.csv")
+    spent = trained_seconds(folder)
     say(f"{name}: {done.steps} of {done.planned} steps, {spent:.0f} s of training")
     if done.steps < done.planned:
         say(name, "goes on when it is called again")
@@ -153,14 +154,6 @@ def affordable(plan: Any, source: Any, args: argparse.Namespace) -> int:
     say(f"calibrated: {tried.last['images_per_s']:.0f} images/s")
     left = args.deadline - SCORE_S - (time.time() - BEGUN) + args.more
     return max(50, int(left * tried.last["images_per_s"] / plan.batch / 50) * 50)
-
-
-def trained_s(log: Path) -> float:
-    """Seconds in the steps of a log, over all calls that wrote it: each begins to count anew."""
-    import csv
-
-    counts = [float(row["seconds"]) for row in csv.DictReader(log.read_text().splitlines())]
-    return sum(one for one, after in zip(counts, [*counts[1:], 0.0], strict=True) if after < one)
 
 
 def score(net: Any, name: str, args: argparse.Namespace, facts: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from sightline.errors import ConfigError, DataError
 from sightline.training import log
 from sightline.training.fit import fit
-from sightline.training.folder import LOG, PLAN, STATE, columns_of
+from sightline.training.folder import LOG, PLAN, STATE, columns_of, trained_seconds
 from sightline.training.learner import Learner
 from sightline.training.plan import TrainingPlan
 
@@ -166,3 +166,17 @@ def test_it_says_where_a_training_diverged(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"diverged: loss (inf|nan) \(error\) at step \d+; try a lower rate"):
         fit(LineTask(plan(rate=1e30, warmup=0), Points()), tmp_path, log_every=1)
     assert {file.name for file in tmp_path.iterdir()} == {PLAN, LOG}
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds"),
+    [
+        ("1,2.0\n2,4.5\n", 4.5),  # one call
+        ("1,2.0\n2,4.5\n3,1.0\n4,3.0\n", 7.5),  # two, each counted anew
+        ("1,2.0\n2,4.5\n3,1.0\n4", 5.5),  # the last row cut short
+        ("", 0.0),  # nothing done yet
+    ],
+)
+def test_seconds_of_a_training_over_all_calls(tmp_path: Path, rows: str, seconds: float) -> None:
+    (tmp_path / LOG).write_text(f"step,seconds\n{rows}")
+    assert trained_seconds(tmp_path) == seconds

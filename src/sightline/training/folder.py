@@ -106,6 +106,13 @@ def last_row(folder: str | Path) -> dict[str, float]:
     return figures(rows[-1], _log_lines(Path(folder))[0]) if rows else {}
 
 
+def trained_seconds(folder: str | Path) -> float:
+    """Seconds in the steps of a training, over all calls that wrote its log: each begins to count anew."""
+    columns = _log_lines(Path(folder))[0]
+    counts = [figures(row, columns)["seconds"] for row in log_rows(Path(folder))]
+    return sum(one for one, after in zip(counts, [*counts[1:], 0.0], strict=True) if after < one)
+
+
 def figures(row: str, columns: str) -> dict[str, float]:
     """The figures of a row by their columns; none where it is not a whole one.
 

@@ -33,11 +33,6 @@ def test_every_plan_can_be_made(network: Any) -> None:
         assert plan.resolution_side % COARSE == 0
 
 
-def test_seconds_of_a_log_that_was_gone_on_with(network: Any, tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_text("step,seconds\n1,2.0\n2,4.5\n3,1.0\n4,3.0\n")
-    assert network.trained_s(tmp_path / "log.csv") == 7.5
-
-
 @pytest.mark.long
 def test_the_way_on_a_cpu(network: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["x", "train", "toy", "--steps", "2", "--workers", "0", "--scenes", "4", "--few", "--splits", "val"]
