@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import _context_instrument as instrument
+from _context_card import METHODS, ORDER, ROAD
 from _context_photos import FILLS
 from sightline.exams.context.counts import ContextRecords
 from sightline.exams.context.drawing import outlined
@@ -21,7 +22,7 @@ from sightline.exams.scoring import RunResult
 from sightline.show.curves import DrawnPoint, point_chart
 from sightline.show.raster import raster
 from sightline.show.svg import INK, MUTED, text_line
-from sightline.show.xy import Point, Series, by_part, xy_chart
+from sightline.show.xy import Kind, Point, Series, by_part, xy_chart
 from sightline.stats import Interval
 
 GAP, HEAD, FOOT = 8, 20, 24
@@ -29,13 +30,32 @@ GAP, HEAD, FOOT = 8, 20, 24
 LOUDEST = 3
 """Rows of pictures of violations."""
 
+TAUGHT: dict[tuple[str, str], tuple[str, Kind]] = {
+    ("light", "full"): ("MobileNet, Full", "baseline"),
+    ("light", "cooccur"): ("… Co-occur", "rival"),
+    ("vgg", "full"): ("VGG-19, Full", "model"),
+}
+"""Classifiers by network and what they learned from, as a chart calls and draws them."""
+SHORT = {
+    "street-baseline": "baseline",
+    "street-longer": "longer",
+    "street-random-ignore": "random",
+    "street-sizebased-ignore": "size",
+    "street-hardnegative-ignore": "loss",
+    "street-sizebased-negative": "size, N",
+    "street-hardnegative-negative": "loss, N",
+    "street-sizebased-kept": "kept",
+    "street-sizebased-grey": "grey",
+}
+"""Segmenters by how the class that goes is drawn; N for the negative loss."""
+
 Panel = tuple[str, NDArray[np.uint8], str]
 """Heading, picture and what stands below it."""
 
 
 def figures(name: str, facts: Mapping[str, Any]) -> dict[str, str]:
     """Charts of a measurement by file name."""
-    return {"photos": photo_charts, "worlds": world_charts}.get(name, lambda _: {})(facts)
+    return {"photos": photo_charts, "worlds": world_charts, "card": card_charts}.get(name, lambda _: {})(facts)
 
 
 def interval(value: Sequence[float | None] | None) -> Interval | None:
@@ -81,6 +101,33 @@ def world_charts(facts: Mapping[str, Any]) -> dict[str, str]:
         how: dict[str, Any] = {"y_unit": " %", "x_names": names, "joined": False, "spread": 24.0}
         title = f"V^min of every network by fill, {world}"
         charts[f"fills-{world.rpartition('/')[2]}"] = xy_chart(series, title=title, **how)
+    return charts
+
+
+def card_charts(facts: Mapping[str, Any]) -> dict[str, str]:
+    """V^min of classifiers by method, and IoU of segmenters on streets without a car."""
+    series = []
+    for (net, part), (label, kind) in TAUGHT.items():
+        rows = facts["classifiers"].get(net, {})
+        values = [
+            interval(rows[name]["figures"]["v_min, full"]["value"]) if name in rows else None
+            for name in (f"{method}-{part}" for method in METHODS)
+        ]
+        series.append(by_part(label, METHODS, values, kind))
+    how: dict[str, Any] = {"y_unit": " %", "joined": False, "spread": 24.0}
+    charts = {"methods-card": xy_chart(series, title="V^min by method", x_names=METHODS, **how)}
+    names = [name for name in ORDER if name in facts["streets"]]
+    roads = [
+        by_part(
+            of,
+            names,
+            [interval(facts["streets"][name]["figures"].get(f"iou {of}, without_car")) for name in names],
+            kind,  # type: ignore[arg-type]
+        )
+        for of, kind in zip(ROAD, ("model", "rival"), strict=True)
+    ]
+    how |= {"title": "IoU on streets without a car", "y_domain": (0.0, 1.0), "width": 760.0}
+    charts["streets-card"] = xy_chart(roads, x_names=[SHORT[name] for name in names], **how)
     return charts
 
 

@@ -71,13 +71,13 @@ def training_rows(name: str) -> Iterator[Row]:
                 what = f"{net}, {part}, {method}: {key.partition(',')[0]}{key[9:] if key[:3] == 'map' else ''}"
                 yield difference(what, ours - theirs, (row["difference"], row["low"], row["high"]))
     for name, one in facts["streets"].items():
-        if "paired" in one:
+        if "paired" in one and name in PAPER_3:
             before, after = PAPER_3["street-baseline"], PAPER_3[name]
             for place, key in enumerate(("miou, full", "accuracy, full")):
                 what = f"{name}: {key.partition(',')[0]}"
                 yield difference(what, after[place] - before[place], one["paired"][key])
     for name, one in facts["three"].items():
-        if "paired" in one:
+        if "paired" in one and name in PAPER_4:
             before = PAPER_4[f"three-baseline-{one['part']}"]
             for place, key in enumerate(("full", "cooccur", "single")):
                 yield difference(f"{name}: mIoU {key}", PAPER_4[name][place] - before[place], one["paired"][key])

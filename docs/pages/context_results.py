@@ -396,9 +396,12 @@ def main() -> None:
                 (OUT / f"{file}.md").write_text(text, encoding="utf-8")
             else:
                 print(text)
-        if asked.write:
-            for file, drawing in figures(name, facts).items():
-                (OUT / f"{file}.svg").write_text(drawing, encoding="utf-8")
+    if asked.write:
+        for name in (*PARTS, *TRAININGS):
+            file = OUT / f"{name}.json"
+            facts = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+            for chart, drawing in (figures(name, facts) if facts else {}).items():
+                (OUT / f"{chart}.svg").write_text(drawing, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def test_without_a_measurement_the_page_says_what_to_call(monkeypatch: pytest.Mo
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "pages"))
     from _context_card_page import asked_fall, card_page, cpu_page
 
-    assert "Not measured yet at this size" in "\n".join(card_page({}))
+    assert "Not measured yet." in "\n".join(card_page({}))
     assert "--measure cpu" in "\n".join(cpu_page({}))
     assert asked_fall(0.34) == 0.09
     assert asked_fall(0.2) == pytest.approx(0.052)
