@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,3 +44,22 @@ def contradictions(depth: dict[tuple[int, int], int]) -> list[str]:
                 if depth[a, b] == depth[b, c] == 3 and depth[a, c] in (1, 2):
                     found.append(f"{a} = {b} = {c}, yet {a} and {c} differ")
     return found
+
+
+def merges(first: Sequence[int], second: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """Every way to put the levels of two images in one row that keeps the order of each: their new levels."""
+    counts = max(first) + 1, max(second) + 1
+    for chosen in combinations(range(sum(counts)), counts[0]):
+        others = [place for place in range(sum(counts)) if place not in chosen]
+        yield [chosen[level] for level in first], [others[level] for level in second]
+
+
+def right_pairs(
+    first: Sequence[int], second: Sequence[int], closer: NDArray[np.float64], farther: NDArray[np.float64]
+) -> float:
+    """Expected number of right pairs across two images of given levels."""
+    total = 0.0
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            total += float(closer[i, j] if a < b else farther[i, j])
+    return total

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.preorder import contradictions, partitions, total_gain
-from sightline.models.relations.order import levels, order_across, order_within
+from reference.preorder import contradictions, merges, partitions, right_pairs, total_gain
+from sightline.models.relations.order import levels, merged_levels, order_within
 
 
 @given(st.integers(0, 10_000), st.integers(0, 7))
@@ -41,9 +41,23 @@ def test_sure_chances_are_followed() -> None:
     assert order_within(chances).level.tolist() == [2, 0, 0, 1]
 
 
-def test_two_images_in_one_row() -> None:
-    score_a, score_b = np.array([3.0, 0.0]), np.array([1.0, -1.0, 0.0])
-    a, b = order_across(score_a[:, None] - score_b[None])
-    assert a.level.tolist() == [0, 2]
-    assert b.level.tolist() == [1, 3, 2]  # the last one ties with the second of the other image
-    np.testing.assert_allclose(a.score[:, None] - b.score[None], score_a[:, None] - score_b[None])
+@given(st.integers(0, 10_000), st.integers(1, 5), st.integers(1, 5))
+def test_the_best_row_of_two_images(seed: int, n: int, m: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = (np.unique(rng.integers(0, 3, size), return_inverse=True)[1].astype(np.intp) for size in (n, m))
+    chances = rng.dirichlet(np.full(4, 0.4), size=(n, m))
+    closer, farther = chances[..., 1], chances[..., 2]
+    a, b = merged_levels(first, second, closer, farther)
+    best = max(right_pairs(x, y, closer, farther) for x, y in merges(first.tolist(), second.tolist()))
+    assert right_pairs(a.tolist(), b.tolist(), closer, farther) == pytest.approx(best)
+    assert not set(a.tolist()) & set(b.tolist())  # nothing is *same* across images
+    for level, own in ((a, first), (b, second)):  # each image keeps its order
+        assert (np.sign(level[:, None] - level[None]) == np.sign(own[:, None] - own[None])).all()
+
+
+def test_sure_chances_across_are_followed() -> None:
+    depth_a, depth_b = np.array([3.0, 0.0]), np.array([1.0, 4.0, -1.0])
+    closer = (depth_a[:, None] < depth_b[None]).astype(float)
+    a, b = merged_levels(np.array([1, 0]), np.array([1, 2, 0]), closer, 1.0 - closer)
+    assert a.tolist() == [3, 1]
+    assert b.tolist() == [2, 4, 0]

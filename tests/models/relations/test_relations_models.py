@@ -20,7 +20,7 @@ from sightline.models.registry import load
 from sightline.models.relations.model import OrderedModel, PairModel, likeliest_depth, likeliest_occlusion
 from sightline.models.relations.network import PairNetwork
 from sightline.scenes import View
-from sightline.skills import Judgements, RelationsSpec, skills_of
+from sightline.skills import Judgements, Pairs, RelationsSpec, skills_of
 
 REVERSE = np.array([0, 2, 1, 3, -1])
 
@@ -71,6 +71,26 @@ def test_no_contradiction_across_images_for_any_weights(seed: int, n: int, m: in
     order = np.argsort(closer.sum(axis=1))
     ranked = closer[order]  # of a total order every row holds all that the rows before it hold
     assert (ranked[1:] >= ranked[:-1]).all()
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 1000), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.0, 0.4]))
+def test_answers_across_images_contradict_none_within(seed: int, n: int, m: int, unsure: float) -> None:
+    model = OrderedModel(network(seed, unsure=unsure, unsure_across=unsure), name="x")
+    across = random_pairs(seed, n, "across_images", m=m)
+    i, j = (axis.ravel() for axis in np.meshgrid(np.arange(n), np.arange(n, n + m), indexing="ij"))
+    said = dict(zip(zip(i.tolist(), j.tolist(), strict=True), model.relate(across).depth.tolist(), strict=True))
+    said |= {pair[::-1]: int(REVERSE[code]) for pair, code in said.items()}
+    boxes = np.concatenate((across.boxes_a[::m], across.boxes_b[:m]))
+    names = (*across.categories_a[::m], *across.categories_b[:m])
+    for image in (range(n), range(n, n + m)):
+        pairs = [(k, other) for k in image for other in image if k != other]
+        if pairs:
+            a, b = (list(end) for end in zip(*pairs, strict=True))
+            ends = tuple(names[k] for k in a), tuple(names[k] for k in b)
+            within = Pairs("a", "within_image", across.view_a, across.view_a, boxes[a], boxes[b], *ends)
+            said |= dict(zip(pairs, model.relate(within).depth.tolist(), strict=True))
+    assert contradictions(said) == []
 
 
 def test_a_free_network_can_contradict_itself_where_an_ordered_one_cannot() -> None:

@@ -14,7 +14,7 @@ from sightline.models.relations.classes import LearnedClasses
 from sightline.models.relations.cues import checked_fractions
 from sightline.models.relations.network import Chances, ObjectPairs, PairNetwork, read_network
 from sightline.models.relations.objects import ObjectCues, object_cues
-from sightline.models.relations.order import DepthOrder, order_across, order_within
+from sightline.models.relations.order import DepthOrder, merged_levels, order_within
 from sightline.scenes import Depth
 from sightline.scenes.types import View
 from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
@@ -85,8 +85,9 @@ class PairModel:
 class OrderedModel(PairModel):
     """A PairNet whose answers follow a total preorder of the objects of an image, or of two.
 
-    All objects that a call names stand in the order, also those whose pair is not asked. *Unsure* is decided apart,
-    alike for both directions of a pair.
+    All objects that a call names stand in the order, also those whose pair is not asked. The order of two images
+    keeps that of each, so answers across them contradict none within where a call names the same objects. *Unsure*
+    is decided apart, alike for both directions of a pair.
     """
 
     def relate(self, pairs: Pairs) -> Judgements:
@@ -127,16 +128,18 @@ class OrderedModel(PairModel):
         if not len(a):
             return np.zeros(0, dtype=np.int8)
         first, second = np.unique(a), np.unique(b)
-        keys = [b"".join(column[rows].tobytes() for column in objects) for rows in (first, second)]
+        images = [tuple(column[rows] for column in objects) for rows in (first, second)]
+        keys = [b"".join(column.tobytes() for column in image) for image in images]
         if keys[0] > keys[1]:  # whichever image is named first, the order is worked out in one way
             return np.array([0, 2, 1], dtype=np.int8)[self._across(objects, b, a)]
-        i, j = (axis.ravel() for axis in np.meshgrid(first, second, indexing="ij"))
-        likely = self.network.chances(_paired(objects, i, j), across=True).depth.astype(np.float64)
-        lead = (np.log(likely[:, 1] + 1e-6) - np.log(likely[:, 2] + 1e-6)).reshape(len(first), len(second))
-        order_a, order_b = order_across(lead)
-        if keys[0] == keys[1]:
-            order_b = order_a  # twice the same objects
-        ahead = order_b.level[np.searchsorted(second, b)] - order_a.level[np.searchsorted(first, a)]
+        level_a = level_b = self._order_within(images[0]).level
+        if keys[0] != keys[1]:  # not twice the same objects
+            i, j = (axis.ravel() for axis in np.meshgrid(first, second, indexing="ij"))
+            likely = self.network.chances(_paired(objects, i, j), across=True).depth.astype(np.float64)
+            closer, farther = (likely[:, code].reshape(len(first), len(second)) for code in (1, 2))
+            level_b = self._order_within(images[1]).level
+            level_a, level_b = merged_levels(level_a, level_b, closer, farther)
+        ahead = level_b[np.searchsorted(second, b)] - level_a[np.searchsorted(first, a)]
         codes = np.where(ahead > 0, Depth.CLOSER, np.where(ahead < 0, Depth.FARTHER, Depth.UNSURE))
         return codes.astype(np.int8)
 
