@@ -88,6 +88,8 @@ def _solve(
     first, last = -1 if seeded else 0, starts + subsets + 1
     for attempt in range(first, last + (1 if squares else 3)):
         rounds, smooth = 12, 0.0
+        if attempt == last and not squares and cap == math.inf:
+            continue  # distances need no more than a start
         if attempt >= last:  # the best to its end; then distances, smoothed less and less
             weights.fill(1.0)
             _copy(best, state)
@@ -117,6 +119,8 @@ def _solve(
             if not _start(turn, sums, free, scale, x, state):
                 continue
         settled = 1e-3 if attempt < last else 1e-9
+        if attempt >= last and not squares:  # each is a start for the next
+            settled = 1e-7 if attempt == last + 2 else 1e-3
         _refine(x, u, weights, state, scale, free, smooth, cap, rounds, settled, work)
         cost = _total(x, u, state, scale, cap, squares)
         if attempt >= last:
@@ -281,7 +285,8 @@ def _total(x: Floats, u: Floats, state: Floats, scale: float, cap: float, square
         z = state[6] * x[i, 0] + state[7] * x[i, 1] + state[8] * x[i, 2] + state[9]
         if z <= 1e-6:
             return math.inf
-        gap = math.hypot(scale * a / z + state[10] - u[i, 0], scale * b / z + state[11] - u[i, 1])
+        across, down = scale * a / z + state[10] - u[i, 0], scale * b / z + state[11] - u[i, 1]
+        gap = math.sqrt(across * across + down * down)
         gap /= 1.0 + gap / cap
         total += gap * gap if squares else gap
     return total
@@ -308,7 +313,7 @@ def _refine(
     p = 6 if free else 4
     here, there, factor, trial = work[:7], work[7:14], work[14:21], work[21]
     _copy(state, trial)
-    cost, damping = math.inf, 1e-5 if smooth == 0.0 else 1e-2
+    cost, damping = math.inf, 1e-5 if smooth == 0.0 else 1e-3
     for _ in range(rounds + 1):
         new = _system(x, u, weights, trial, scale, p, smooth, cap, there, work[22:])
         if new < cost:
