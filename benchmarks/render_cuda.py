@@ -3,7 +3,8 @@
 ``python benchmarks/render_cuda.py --kernels --write FILE`` needs a card, numpy, numba with numba-cuda, and yaml;
 with ``PYTHONPATH=src`` where Sightline is not installed. Layouts are brought to the card first: what is timed is
 drawing. ``--kernels`` tells how long each kernel takes with a batch, too, one after the other. The file is written
-anew after every world: a run that is cut short leaves what it has measured.
+anew after every world: a run that is cut short leaves what it has measured. ``--settings`` times several settings
+in turn instead; ``benchmarks/likeness.py --settings`` tells how like Cycles their pictures are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,6 +53,48 @@ def scenes(world: str, distinct: int) -> Scenes:
     made = [arrange(spec, 0, i) for i in range(distinct)]
     frames = [cpu.frames(layout, ["original"])[0] for layout in made[:COMPARED]]
     return Scenes(world, made, np.stack([f.image for f in frames]), np.stack([f.ids for f in frames]))
+
+
+TRIED: tuple[dict[str, int], ...] = (
+    {},
+    {"objects_most": 16},
+    {"objects_most": 12},
+    {"edge_samples": 10},
+    {"edge_samples": 8},
+    {"edge_samples": 10, "objects_most": 12},
+    {"edge_samples": 8, "objects_most": 16},
+    {"edge_samples": 8, "objects_most": 12},
+    {"mirror_depth": 3},
+    {"mirror_rays": 1},
+)
+"""Settings that ``--settings`` compares, as they differ from the default."""
+ROUNDS = 4
+
+
+def settings_rows(worlds: Sequence[str], batch: int, distinct: int) -> list[dict[str, object]]:
+    """Views a second of every world: a row for each of the settings tried, all timed in turn, medians."""
+    from numba import cuda
+
+    rows: list[dict[str, object]] = [
+        {"settings": ", ".join(f"{name}={value}" for name, value in changed.items()) or "default"}
+        for changed in TRIED
+    ]
+    for world in worlds:
+        spec = load_world(world)
+        made = [arrange(spec, 0, i) for i in range(distinct)]
+        cards = [CudaRenderer(replace(Settings(), **changed)) for changed in TRIED]
+        views = [card.batch([made[i % distinct] for i in range(batch)]) for card in cards]
+        times: list[list[float]] = [[] for _ in cards]
+        for turn in range(ROUNDS + 1):
+            for card, view, taken in zip(cards, views, times, strict=True):
+                begun = time.perf_counter()
+                card.pictures(view)
+                cuda.synchronize()
+                if turn:  # the first compiles
+                    taken.append(time.perf_counter() - begun)
+        for row, taken in zip(rows, times, strict=True):
+            row[f"{world}, views/s"] = round(batch / float(np.median(taken)))
+    return rows
 
 
 def measure(card: CudaRenderer, shown: Scenes, views: Packed, repeats: int) -> dict[str, object]:
@@ -131,7 +175,14 @@ def main() -> None:
     parser.add_argument("--worlds", default="geospa/train,geospa/val_op,geospa/val_size,kitchen,street")
     parser.add_argument("--kernels", action="store_true", help="milliseconds of each kernel with a batch, too")
     parser.add_argument("--write", type=Path, help="docs/results/worlds/cuda.md")
+    parser.add_argument("--settings", action="store_true", help="compare several settings, and nothing else")
     args = parser.parse_args()
+    if args.settings:
+        text = table(settings_rows(args.worlds.split(","), args.batch, args.distinct))
+        print(text)
+        if args.write:
+            args.write.write_text(text, encoding="utf-8")
+        return
     rows: list[dict[str, object]] = []
     each: dict[str, dict[str, float]] = {}
     worlds, distinct = args.worlds.split(","), args.distinct

@@ -375,22 +375,18 @@ def edge_colour(
     red = green = blue = ZERO
     low, high = FAR, ZERO
     touched, count, taken = 0, inside.shape[0], 0
-    for i in range(count):
-        if 2 * i == count and high - low < _EVEN * high:
-            break
-        taken += 1
-        sx, sy = np.float32(x) + inside[i, 0], np.float32(y) + inside[i, 1]
-        dx, dy, dz, reach, part = camera_ray(env, cam, sx, sy)
-        t, k, look, behind, nx, ny, nz = met_surface(
-            nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
-        )
-        if k >= 0:
-            part = part_with(k, look)
-        elif reach == FAR:
-            nz = -ONE  # the sky is not like the ground
-        v, u = _likeliest(parts, depth, normals, y, x, sy - HALF, sx - HALF, part, t, nx, ny, nz)
-        flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
-        if not mirrors or k < 0 or parts[v, u] != part or flat or not _is_bare_mirror(bodies, k, look):
+    half = count // 2 if count % 2 == 0 else count
+    while taken < count and (taken == 0 or high - low >= _EVEN * high):
+        first, taken = taken, min(taken + half, count)
+        # Samples with a mirror image of their own wait: on a card the threads of a warp then work them out together.
+        waiting = START
+        for i in range(first, taken):
+            sample = _edge_sample(nodes, tris, bodies, env, cam, mask, inside, parts, depth, normals, y, x, i)
+            _, _, _, _, k, look, _, nx, ny, nz, part, v, u = sample
+            flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
+            if mirrors and k >= 0 and parts[v, u] == part and not flat and _is_bare_mirror(bodies, k, look):
+                waiting |= 1 << i
+                continue
             r, g, b = colour[v, u, 0], colour[v, u, 1], colour[v, u, 2]
             if part == 0 and nz > HALF and (light[v, u, 0] + light[v, u, 1] + light[v, u, 2]) * grounds < least:
                 r *= ground_red / (grounds * max(light[v, u, 0], _DARK))
@@ -398,44 +394,64 @@ def edge_colour(
                 b *= ground_blue / (grounds * max(light[v, u, 2], _DARK))
             red, green, blue = red + r, green + g, blue + b
             low, high = min(low, r + g + b), max(high, r + g + b)
-            continue
-        px = cam[col.EYE_X] + t * dx + OFFSET * nx
-        py = cam[col.EYE_Y] + t * dy + OFFSET * ny
-        pz = cam[col.EYE_Z] + t * dz + OFFSET * nz
-        place = (k, look, px, py, pz, nx, ny, nz, *eye_from(dx, dy, dz))
-        others = every & ~(1 << k) if behind else every
-        start = 11 * (i + 1) % lobe.shape[0]  # the same in every pixel: noise would show as dots along a rim
-        mr, mg, mb, met = mirrored(
-            nodes,
-            tris,
-            bodies,
-            env,
-            lit,
-            lit_by,
-            points,
-            lobe,
-            others,
-            place,
-            start,
-            SINGLE,
-            np.int64(i),
-            numbers[col.MIRROR_DEPTH],
-        )
-        touched |= met
-        turn, shown = np.int64(i), np.int64(4 * i)
-        alpha = bodies[k, look + col.LOBE]
-        gr, gg, gb, met = glint(
-            nodes, tris, bodies, env, points, others, place, alpha, shown, QUARTERS, turn, SINGLE
-        )
-        touched |= met
-        matte = (ONE - bodies[k, look + col.METAL]) * BY_PI
-        r = matte * light[v, u, 0] * bodies[k, look + col.RED] + mr + gr
-        g = matte * light[v, u, 1] * bodies[k, look + col.GREEN] + mg + gg
-        b = matte * light[v, u, 2] * bodies[k, look + col.BLUE] + mb + gb
-        red, green, blue = red + r, green + g, blue + b
-        low, high = min(low, r + g + b), max(high, r + g + b)
+        i = first
+        while waiting != 0:
+            while (waiting >> i) & 1 == 0:
+                i += 1
+            waiting &= waiting - 1
+            sample = _edge_sample(nodes, tris, bodies, env, cam, mask, inside, parts, depth, normals, y, x, i)
+            r, g, b, met = _mirrored_sample(
+                nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, every, light, sample, i
+            )
+            touched |= met
+            red, green, blue = red + r, green + g, blue + b
+            low, high = min(low, r + g + b), max(high, r + g + b)
     scale = ONE / np.float32(taken)
     return red * scale, green * scale, blue * scale, touched
+
+
+@device
+def _edge_sample(nodes, tris, bodies, env, cam, mask, inside, parts, depth, normals, y, x, i):
+    """What sample i of a pixel sees: (dx, dy, dz, t, body, look, whether it is all behind, nx, ny, nz, part, v, u).
+
+    The ray, what it meets, and the like-most pixel around.
+    """
+    sx, sy = np.float32(x) + inside[i, 0], np.float32(y) + inside[i, 1]
+    dx, dy, dz, reach, part = camera_ray(env, cam, sx, sy)
+    t, k, look, behind, nx, ny, nz = met_surface(
+        nodes, tris, bodies, mask, cam[col.EYE_X], cam[col.EYE_Y], cam[col.EYE_Z], dx, dy, dz, reach
+    )
+    if k >= 0:
+        part = part_with(k, look)
+    elif reach == FAR:
+        nz = -ONE  # the sky is not like the ground
+    v, u = _likeliest(parts, depth, normals, y, x, sy - HALF, sx - HALF, part, t, nx, ny, nz)
+    return dx, dy, dz, t, k, look, behind, nx, ny, nz, part, v, u
+
+
+@device
+def _mirrored_sample(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, every, light, sample, i):
+    """Colour of sample i of a pixel, with a mirror image of its own: (r, g, b, touched)."""
+    dx, dy, dz, t, k, look, behind, nx, ny, nz, _, v, u = sample
+    px = cam[col.EYE_X] + t * dx + OFFSET * nx
+    py = cam[col.EYE_Y] + t * dy + OFFSET * ny
+    pz = cam[col.EYE_Z] + t * dz + OFFSET * nz
+    place = (k, look, px, py, pz, nx, ny, nz, *eye_from(dx, dy, dz))
+    others = every & ~(1 << k) if behind else every
+    start = 11 * (i + 1) % lobe.shape[0]  # the same in every pixel: noise would show as dots along a rim
+    turn, shown, mirrors = np.int64(i), np.int64(4 * i), numbers[col.MIRROR_DEPTH]
+    mr, mg, mb, touched = mirrored(
+        nodes, tris, bodies, env, lit, lit_by, points, lobe, others, place, start, SINGLE, turn, mirrors
+    )
+    alpha = bodies[k, look + col.LOBE]
+    gr, gg, gb, met = glint(nodes, tris, bodies, env, points, others, place, alpha, shown, QUARTERS, turn, SINGLE)
+    matte = (ONE - bodies[k, look + col.METAL]) * BY_PI
+    return (
+        matte * light[v, u, 0] * bodies[k, look + col.RED] + mr + gr,
+        matte * light[v, u, 1] * bodies[k, look + col.GREEN] + mg + gg,
+        matte * light[v, u, 2] * bodies[k, look + col.BLUE] + mb + gb,
+        touched | met,
+    )
 
 
 @small
