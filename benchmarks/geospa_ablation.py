@@ -3,8 +3,9 @@
 ``PYTHONPATH=src python benchmarks/geospa_ablation.py --out geospa-ablation`` trains small networks on a CUDA card,
 all with one view and the same number of images, two seeds each; GeoSpa's recipe besides once with the published
 network, which ``--no-published`` leaves as it was measured before. Several trainings share the card. Finished ones
-are not done again: call it once more where it was interrupted. Prints a table and writes ``ablation.json``, from
-which ``docs/pages/geospa_page.py`` makes a part of docs/results/geospa.md.
+are not done again: call it once more where it was interrupted, on another machine too, for their counts are kept
+beside the results (``--anew`` forgets them). Prints a table and writes ``ablation.json``, from which
+``docs/pages/geospa_page.py`` makes a part of docs/results/geospa.md.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import copy
 import gc
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -301,6 +303,7 @@ def main() -> None:
     parser.add_argument(
         "--canonical", type=int, default=16, help="canonical views of each object of the first world"
     )
+    parser.add_argument("--anew", action="store_true", help="train everything again")
     parser.add_argument("--no-published", dest="published", action="store_false", help="keep the row it has")
     parser.add_argument("--jobs", type=int, default=4, help="trainings that share the card")
     parser.add_argument("--workers", type=int, default=3, help="processes that place scenes, for each of them")
@@ -311,7 +314,11 @@ def main() -> None:
         child(args)
         return
     args.out.mkdir(parents=True, exist_ok=True)
-    args.results.mkdir(parents=True, exist_ok=True)
+    counts = args.results / "ablation"
+    counts.mkdir(parents=True, exist_ok=True)
+    for file in () if args.anew else counts.glob("*.npz"):
+        if not (args.out / file.name).exists():
+            shutil.copy(file, args.out)
     for file in args.out.glob("*.begun"):
         file.unlink()
     words = [sys.executable, *sys.argv, "--until", str(time.time() + args.deadline)]
@@ -319,6 +326,8 @@ def main() -> None:
     failed = [process.wait() for process in running]
     results = args.results / "ablation.json"
     rows = collected(args.out)
+    for file in args.out.glob("*.npz"):
+        shutil.copy(file, counts)
     if not args.published and results.exists():
         rows = [row for row in json.loads(results.read_text()) if row["step"] == PUBLISHED] + rows
     results.write_text(json.dumps(rows, indent=1) + "\n")
