@@ -11,7 +11,7 @@ import pytest
 import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
-from pascal3d_cases import NOTHING, lay, save, thing, viewpoint
+from pascal3d_cases import HEADER, NOTHING, annotation, lay, save, save_npz, structs, thing, turn, viewpoint
 
 from sightline.errors import DataError
 from sightline.geometry.viewpoints import geodesic, rotations
@@ -19,8 +19,10 @@ from sightline.scenes import Scene, validate
 from sightline.store.check import check_tables
 from sightline.store.convert import scenes_from_tables
 from sightline.store.formats import detect, named
-from sightline.store.formats.pascal3d_records import folded
+from sightline.store.formats.pascal3d_records import SYMMETRIES, folded
 from sightline.store.tables import Tables
+from sightline.worlds.cad import SUBTYPES
+from sightline.worlds.shapes import solid
 
 
 def scenes(path: Path, name: str = "pascal3d", **options: Any) -> list[Scene]:
@@ -57,6 +59,34 @@ def test_every_field_of_an_object_is_kept(tmp_path: Path) -> None:
         ("right_back_wheel", None, None, "truncated"),
         ("left_front_light", None, None, "unknown"),
     ]
+
+
+def test_bottles_are_said_to_look_alike_from_all_sides(tmp_path: Path) -> None:
+    """In all formats; of a class whose own models differ, or are all different from all sides, nothing is said."""
+    things = [thing(**{"class": name}) for name in ("bottle", "car", "diningtable")]
+    row = "Images\\{0}_pascal\\{0}.jpg,3,80,447,219,0,54,355,356"
+    (tmp_path / "train.csv").write_text(HEADER + "\n".join(row.format(t["class"]) for t in things) + "\n")
+    turned = {"rotationData": structs([turn(**{"class": "bottle"}), turn(objectInd=2.0)])}
+    scipy.io.savemat(tmp_path / "turns.mat", turned)
+    save_npz(tmp_path / "n" / "a.npz", *(annotation(**{"class": t["class"]}) for t in things))
+    read = {
+        "pascal3d": save(tmp_path / "a.mat", *things),
+        "pascal3d-poses": tmp_path / "train.csv",
+        "imagenet3d": tmp_path / "n",
+    }
+    for name, path in read.items():
+        said = {o.category: o.attributes.get("symmetry") for s in scenes(path, name) for o in s.objects}
+        assert said == {"bottle": "0", "car": None, "diningtable": None}, name
+    (scene,) = scenes(tmp_path / "turns.mat", "pascal3d-poses")
+    assert [o.attributes.get("symmetry") for o in scene.objects] == ["0", None]
+
+
+def test_symmetries_of_classes_are_those_on_which_our_own_models_agree() -> None:
+    declared = {
+        name: {solid(f"cad/{name}/{subtype}:medium").symmetry for subtype in subtypes}
+        for name, subtypes in SUBTYPES.items()
+    }
+    assert {name: min(of) for name, of in declared.items() if len(of) == 1 and of != {1}} == SYMMETRIES
 
 
 def test_the_folders_of_all_classes_are_brought_together(tmp_path: Path) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.io
-from pascal3d_cases import HEADER, lay_poses, structs
+from pascal3d_cases import HEADER, lay_poses, structs, turn
 from test_pascal3d import scenes
 
 from sightline.errors import DataError
-from sightline.geometry.viewpoints import rotations
 from sightline.store.formats import detect, named
 from sightline.store.formats.pascal3d_poses import notes
 from sightline.store.tables import Tables
@@ -79,25 +78,6 @@ def test_a_wrong_row_is_named(tmp_path: Path, row: str, words: str) -> None:
     (tmp_path / "train.csv").write_text(f"{HEADER}{row}\n")
     with pytest.raises(DataError, match=words):
         scenes(tmp_path / "train.csv", "pascal3d-poses")
-
-
-def turn(**changes: Any) -> dict[str, Any]:
-    theta, elevation, azimuth = 0.1, -0.2, 3.0
-    rot = (np.diag((1.0, -1.0, -1.0)) @ rotations(*np.degrees((azimuth, elevation, theta)))).T
-    whole = {
-        "voc_image_id": "2008_1",
-        "imsize": np.array([[500.0, 375.0]]),
-        "bbox": np.array([[14.0, 148.0, 475.0, 288.0]]),
-        "class": "aeroplane",
-        "rot": rot,
-        "euler": np.array([[theta], [elevation], [azimuth]]),
-        "occluded": 1.0,
-        "truncated": 0.0,
-        "objectInd": 1.0,
-        "dataset": "pascal",
-        "subtype": 7.0,
-    }
-    return {**whole, **changes}
 
 
 def test_rotations_fix_the_angles(tmp_path: Path) -> None:

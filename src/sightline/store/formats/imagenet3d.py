@@ -28,7 +28,7 @@ from sightline.matlab import Struct
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.labelled import SCENES_A_PART
-from sightline.store.formats.pascal3d_records import outside, size_of, viewpoint_of
+from sightline.store.formats.pascal3d_records import outside, size_of, symmetry_of, viewpoint_of
 from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.schema import SPLIT_WORDS
@@ -112,7 +112,8 @@ def _object(record: Struct, object_id: str) -> Object:
     words = {name: record.text(name) for name in ("object_status", "dense") if name in record}
     if "cad_index" in record:
         words["cad_index"] = f"{record.number('cad_index'):g}"
-    return Object(object_id, record.text("class"), words)
+    category = record.text("class")
+    return Object(object_id, category, words | symmetry_of(category))
 
 
 def _sighting(record: Struct, object_id: str, size: tuple[int, int] | None) -> Sighting:

@@ -29,7 +29,7 @@ from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.labelled import SCENES_A_PART, text_lines
 from sightline.store.formats.pascal3d import SOURCES
-from sightline.store.formats.pascal3d_records import FLAGS, folded, outside
+from sightline.store.formats.pascal3d_records import FLAGS, folded, outside, symmetry_of
 from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.schema import SPLIT_WORDS
 from sightline.store.tables import Tables
@@ -132,7 +132,7 @@ def _of_row(file: Path, row: int, fields: list[str], split: str, photos: dict[st
     azimuth, elevation, theta = folded(*numbers[4:])
     flags = outside(box, None) | ({"outside"} if min(x0, y0) < 0.0 else set())
     seen = Sighting(VIEW, "1", box, flags=frozenset(flags), viewpoint=Viewpoint(azimuth, elevation, theta=theta))
-    thing = Object("1", category)
+    thing = Object("1", category, symmetry_of(category))
     view = View(VIEW, photos.get(place.stem))
     return Scene(f"{source}/{place.stem}", split, source, (view,), (thing,), (seen,))
 
@@ -177,7 +177,8 @@ def _size(record: Struct) -> tuple[int, int] | None:
 
 def _rotated_object(record: Struct) -> Object:
     facts = {"subtype": f"{record.number('subtype'):g}"} if "subtype" in record else {}
-    return Object(f"{record.number('objectInd'):g}", record.text("class"), facts)
+    category = record.text("class")
+    return Object(f"{record.number('objectInd'):g}", category, facts | symmetry_of(category))
 
 
 def _rotated_sighting(record: Struct, size: tuple[int, int] | None) -> Sighting:
