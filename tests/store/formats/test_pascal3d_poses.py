@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.io
-from pascal3d_cases import HEADER, lay_poses, structs, turn
+from pascal3d_cases import HEADER, lay_poses, save, structs, thing, turn
 from test_pascal3d import scenes
 
 from sightline.errors import DataError
@@ -63,6 +63,29 @@ def test_rows_become_photos_with_one_object(tmp_path: Path) -> None:
     assert [s.id for s in scenes(tmp_path, "pascal3d-poses", split="val")] == ["imagenet/c"]
 
 
+def test_what_else_lies_in_the_folder_is_named(tmp_path: Path) -> None:
+    """With how to import what can be; photos, and those that are taken along, are no matter."""
+    lay_poses(tmp_path)
+    save(tmp_path / "example.mat", thing())
+    scipy.io.savemat(tmp_path / "turns.mat", {"rotationData": structs([turn()])})
+    for folder, value in (("cad", {"vertices": np.zeros((3, 3)), "faces": np.ones((1, 3))}), ("boxes", np.ones(4))):
+        (tmp_path / folder).mkdir()
+        scipy.io.savemat(tmp_path / folder / "car.mat", {"car": value})
+    (tmp_path / "list.txt").write_text("a\n")
+    (tmp_path / "broken.mat").write_bytes(b"MATLAB 5")
+    (tmp_path / "a.jpg").touch()
+    (tmp_path / "Images").mkdir()
+    (tmp_path / "mine").mkdir()
+    _, others, unread = notes(tmp_path, images=tmp_path / "mine")
+    assert others == (
+        "only CSV files are read here: cad, example.mat, turns.mat left out; import each by itself, as "
+        f"`sightline import {tmp_path / 'cad'} --out ANOTHER`"
+    )
+    assert unread == "of no format that is imported, so not read: Images, boxes, broken.mat, list.txt"
+    assert notes(tmp_path)[2] == "of no format that is imported, so not read: boxes, broken.mat, list.txt, mine"
+    assert len(notes(tmp_path / "train.csv")) == 1  # a file by itself
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [
@@ -112,6 +135,14 @@ def test_the_real_rotations_are_read(real_data: Path) -> None:
     found = list(named("pascal3d-poses").read(real_data / "pascal3d" / "aeroplanetrue.mat"))
     assert sum(part.sightings.height for part in found) == 865  # each with rot and euler of one turn
     assert sum(part.views.height for part in found) == 670
+
+
+@pytest.mark.realdata
+def test_the_real_folder_has_more_than_poses(real_data: Path) -> None:
+    away, others, unread = notes(real_data / "pascal3d")
+    assert away.startswith("675 boxes")
+    assert "aeroplanetrue.mat, annotation_schema_example.mat, cad left out" in others
+    assert unread.endswith("not read: rcnn, voc2012_val_boxes.txt")
 
 
 @pytest.mark.realdata
