@@ -223,6 +223,28 @@ def test_files_without_a_record_are_refused(tmp_path: Path) -> None:
         assert detect(tmp_path / f"{name}.mat").name == "pascal3d"
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\0" * 600, "2007_1.mat: not a MATLAB file of version 5 to 7"),  # zeros, as after a crash
+        (b"", "2007_1.mat: not a MATLAB file"),  # empty
+        (b"MATLAB 5.0 MAT-file".ljust(126) + b"IM" + b"\xff" * 64, "2007_1.mat: damaged MATLAB file"),
+        (None, "2007_1.mat, record: field is missing"),
+    ],
+)
+def test_the_first_file_of_a_folder_is_named_when_it_is_wrong(
+    tmp_path: Path, content: bytes | None, words: str
+) -> None:
+    file = lay(tmp_path) / "Annotations" / "bus_pascal" / "2007_1.mat"
+    if content is None:
+        scipy.io.savemat(file, {"other": 1.0})
+    else:
+        file.write_bytes(content)
+    for path in (tmp_path, file.parent):
+        with pytest.raises(DataError, match=words):
+            list(detect(path).read(path))
+
+
 def test_a_photo_without_objects_is_a_scene(tmp_path: Path) -> None:
     (scene,) = scenes(save(tmp_path / "a.mat"))
     assert scene.objects == ()

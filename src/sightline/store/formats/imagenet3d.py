@@ -42,7 +42,10 @@ _BAD: Final = "status_bad"
 
 
 def detect(path: Path) -> bool:
-    """Whether the path is such a .npz file, or a folder with some in it or in its folders."""
+    """Whether the path is such a .npz file, or a folder with some in it or in its folders.
+
+    One that cannot be read counts, so that the import tells why.
+    """
     file = next(iter(_files(Path(path))), None)
     if file is None or file.suffix.lower() != ".npz":
         return False
@@ -50,7 +53,7 @@ def detect(path: Path) -> bool:
         with zipfile.ZipFile(BytesIO(read_bytes(file, most=_MOST_BYTES))) as archive:
             return f"{_MEMBER}.npy" in archive.namelist()
     except (*DAMAGED, DataError):
-        return False
+        return True
 
 
 def read(path: str | Path, *, images: str | Path | None = None, split: str = "") -> Iterator[Tables]:
