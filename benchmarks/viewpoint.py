@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from sightline.errors import SightlineError
 from sightline.files import atomic_write
 from sightline.geometry import azimuth_bins
 from sightline.models.dpm.detector import FilterBank
@@ -541,6 +542,8 @@ def main() -> None:
         run(args)
     except StoppedError:
         say("stopped at the deadline; the same command goes on")
+    except SightlineError as error:
+        parser.exit(2, f"error: {error}\n")
 
 
 if __name__ == "__main__":

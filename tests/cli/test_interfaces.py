@@ -271,7 +271,10 @@ def test_score_viewpoint(cli: Cli, tmp_path: Path) -> None:
     assert "AVP, 24 views" in printed
     assert "AVP, 20°" in printed
     assert "[" in printed
-    assert cli(*words, "--views", "4,x").code == cli(*words, "--views", "0").code == 2
+    for views in ("4,x", "0", ""):
+        refused = cli(*words, "--views", views, "--json")
+        assert (refused.code, refused.out) == (2, "")
+        assert "views" in refused.err
     (tmp_path / "d.json").write_text(json.dumps([said[0] | {"score": None}]))
     failed = cli(*words, "--json")
     assert (failed.code, failed.out) == (2, "")

@@ -164,6 +164,19 @@ def test_what_cannot_be_solved_is_told(act: Callable[[], object], message: str) 
         act()
 
 
-def test_landmarks_in_one_place_give_some_pose_and_no_breakdown() -> None:
-    fit = solve_viewpoint([(0.1, 0.0, 0.0)] * 4, [(10.0, 20.0)] * 4)
-    assert math.isfinite(fit.viewpoint.azimuth)
+@pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (0.1, 0.0, 0.0)])
+def test_landmarks_in_one_place_count_as_one(place: tuple[float, float, float]) -> None:
+    """Whatever is not given aside; their pixels do not matter."""
+    points = np.array([place, place, place, (math.nan, 0.0, 0.0), (0.3, 0.2, 0.1)])
+    for pixels in (np.zeros((5, 2)), np.arange(10.0).reshape(5, 2)):
+        pixels[4] = math.nan
+        with pytest.raises(DataError, match="all landmarks are at one place"):
+            solve_viewpoint(points, pixels, (1.0, 1.0))
+        fit = solve_viewpoint(points, pixels, (1.0, 1.0), coarse=(200.0, 5.0))
+        assert fit.viewpoint == Viewpoint(200.0, 5.0, 0.0, 0.0, (1.0, 1.0), coarse=(200.0, 5.0))
+        assert (math.isnan(fit.error), fit.landmarks) == (True, 3)
+
+
+def test_two_places_are_enough() -> None:
+    fit = solve_viewpoint([(0.1, 0.0, 0.0)] * 3 + [(0.1, 0.001, 0.0)], [(10.0, 20.0)] * 3 + [(11.0, 20.0)])
+    assert math.isfinite(fit.error)

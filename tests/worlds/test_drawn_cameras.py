@@ -14,6 +14,7 @@ from sightline.errors import DataError
 from sightline.geometry.cameras import orbit, project
 from sightline.render.canonical import canonical_views
 from sightline.worlds import Layout, World, arrange, load_world
+from sightline.worlds.cameras import distribution
 from sightline.worlds.shapes import solid
 
 DRAWN = """
@@ -93,6 +94,12 @@ def test_ranges_and_values_come_by_their_weights(layouts: list[Layout]) -> None:
         assert abs(len(part) / len(drawn) - share) < 4 * math.sqrt(share * (1 - share) / len(drawn))
     assert kstest(below, uniform(-40, 40).cdf).pvalue > 0.001
     assert kstest(above, uniform(50, 30).cdf).pvalue > 0.001
+
+
+def test_what_has_no_weight_is_never_drawn() -> None:
+    drawn = distribution({"values": [[-50, -40], 1, 2, [70, 80]], "weights": [0, 1, 1, 0]})
+    assert drawn.ends == (1.0, 2.0)
+    assert {drawn.at(u, 0.5) for u in (0.0, 0.25, 0.5, 0.75, 1.0 - 2.0**-53)} == {1.0, 2.0}
 
 
 def test_drawn_numbers_do_not_hang_together(layouts: list[Layout]) -> None:
@@ -216,6 +223,16 @@ WHERE = "azimuth: 0, elevation: 10, distance: 5, field_of_view: 40"
             "azimuth: {values: [1], weights: [0]}, elevation: 5, distance: 5, field_of_view: 40",
             ".azimuth",
             "weight",
+        ),
+        (
+            "azimuth: {values: [1, 2], weights: [1]}, elevation: 5, distance: 5, field_of_view: 40",
+            ".azimuth",
+            "each",
+        ),
+        (
+            "azimuth: {values: [1, 2], weights: [3, -1]}, elevation: 5, distance: 5, field_of_view: 40",
+            ".azimuth",
+            "0 or more",
         ),
         ("azimuth: 0, elevation: 5, distance: 0, field_of_view: 40", ".distance", "0.001"),
         ("azimuth: 0, elevation: 5, distance: 5", ".field_of_view", "missing"),

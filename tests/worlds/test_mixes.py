@@ -7,13 +7,15 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reference import placement_oracle as oracle
 from sightline.errors import DataError
 from sightline.generation import generate
+from sightline.geometry.cameras import centre
 from sightline.store import check_tables
-from sightline.worlds import Layout, World, arrange, load_world
+from sightline.worlds import Layout, World, arrange, load_world, world_from
 from sightline.worlds.labels import relations
 
 STREET = """
@@ -139,9 +141,55 @@ def test_thirty_objects_find_their_places(world: str, objects: int, tmp_path: Pa
         ("categories: {a: {weight: 1}}", "categories.a.shapes", "a list"),
         ("categories: {a: {shapes: [cube], odds: 1}}", "categories.a.odds", "unknown field"),
         ("categories: {a: {shapes: [cube]}}\nkinds: [2, 3]", "kinds", "only 1 different"),
+        ("categories: {a: {shapes: [cube], raised: -1}}", "categories.a.raised", "≥ 0"),
+        ("categories: {a: {shapes: [cube], cameras: {bird: {jitter: 0}}}}", "categories.a.cameras.bird", "unknown"),
+        ("categories: {a: {shapes: [cube], cameras: {top: null}}}", "categories.a.cameras.top", "not a camera"),
+        (
+            "categories: {a: {shapes: [cube], cameras: {top: {focal_mm: 0}}}}",
+            "categories.a.cameras.top.focal_mm",
+            "> 0",
+        ),
+        (
+            "categories: {a: {shapes: [cube], cameras: {top: {position: [0, 0, 0.1]}}}}",
+            "categories.a.cameras.top.position",
+            "under the table",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, text: str, field: str, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         written(tmp_path, f"shapes: [cube, can]\n{text}\n")
     assert caught.value.field == field
+
+
+HEIGHTS = """
+shapes: [cube, mug]
+objects: [1, 2]
+cameras:
+  original: {azimuth: [0, 360], elevation: [20, 40], distance: 9, field_of_view: 40, target: [0, 0, 0.3]}
+categories:
+  ground: {shapes: [mug]}
+  sky:
+    shapes: [cube]
+    raised: 8
+    cameras:
+      original: {elevation: [-40, -20], target: [0, 0, 8.3]}
+      side_1: {azimuth: 0, elevation: 0, distance: 5, field_of_view: 50, target: [0, 0, 8]}
+"""
+
+
+def test_a_kind_of_scene_has_cameras_and_a_height_of_its_own(tmp_path: Path) -> None:
+    world = written(tmp_path, HEIGHTS)
+    ground, sky = (world.of_category(kind) for kind in world.categories)
+    assert (ground.cameras, ground.raised) == (world.cameras, 0.0)
+    assert [camera.name for camera in sky.cameras] == [camera.name for camera in world.cameras]
+    assert sky.cameras[2:] == world.cameras[2:]  # what a kind does not name is the world's
+    assert world_from(world.name, world.settings) == world
+    seen = set()
+    for layout in (arrange(world, 0, index) for index in range(20)):
+        eye = centre(np.reshape(layout.shots[0].camera.world_to_camera, (3, 4)))
+        high, least = (8.3, -40.0) if layout.category == "sky" else (0.3, 20.0)
+        assert least <= math.degrees(math.asin((eye[2] - high) / 9.0)) <= least + 20.0
+        assert {o.position[2] for o in layout.objects if o.parent < 0} == {8.0 if layout.category == "sky" else 0.0}
+        seen.add(layout.category)
+    assert seen == {"ground", "sky"}

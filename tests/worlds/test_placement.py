@@ -27,8 +27,10 @@ def scenes() -> dict[str, list[Layout]]:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_nothing_overlaps_floats_or_tips(name: str, scenes: dict[str, list[Layout]]) -> None:
-    raised = load_world(name).raised
+    world = load_world(name)
+    kinds = {"": world} | {kind.name: world.of_category(kind) for kind in world.categories}
     for layout in scenes[name]:
+        raised = kinds[layout.category].raised
         lowered = [replace(o, position=(*o.position[:2], o.position[2] - raised)) for o in layout.objects]
         faults = oracle.faults(replace(layout, objects=tuple(lowered)))
         # what stands on nothing but an unseen stand, an aeroplane in flight say, is held by it

@@ -104,8 +104,11 @@ def viewpoint(
     from sightline.exams.viewpoint.files import score_view_files
     from sightline.stats.viewed_boxes import ViewRules
 
+    sections = _numbers("--views", views, int)
+    if not sections:
+        raise ConfigError(f"--views {views!r}: expected whole numbers ≥ 1 with commas between")
     rules = ViewRules(
-        _numbers("--views", views, int),
+        sections,
         _numbers("--within", within, float),
         _numbers("--rotation", rotation, float),
         difficult=difficult,

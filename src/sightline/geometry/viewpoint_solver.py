@@ -19,6 +19,8 @@ from sightline.geometry.viewpoints import VIEWPORT, Floats, Viewpoint, angles, r
 
 STARTS: Final = 3
 """Directions that are refined, the best of the grid first."""
+_APART: Final = 1e-9
+"""Diagonals by which landmarks differ that are not at one place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,10 @@ class ViewpointFit:
     """A viewpoint found from landmarks.
 
     Attributes:
-        viewpoint: With distance 0 and the coarse angles where there were fewer than two landmarks.
-        error: Mean distance in pixels between the landmarks and where this viewpoint sees them; NaN without any.
+        viewpoint: With distance 0 and the coarse angles where there were fewer than two landmarks, or all of them
+            at one place of the object.
+        error: Mean distance in pixels between the landmarks and where this viewpoint sees them; NaN with the coarse
+            angles.
         landmarks: Number of landmarks it was found from.
     """
 
@@ -94,7 +98,7 @@ def solve_viewpoint(
 ) -> ViewpointFit:
     """Find the viewpoint that an object is seen from, from landmarks; see `solve_viewpoints`.
 
-    A DataError with fewer than two landmarks and no coarse angles.
+    A DataError where fewer than two landmarks, or all at one place of the object, come without coarse angles.
 
     >>> from sightline.geometry.viewpoints import project
     >>> corners = [(0.3, 0.1, 0), (-0.2, 0.3, 0.1), (0, -0.3, 0.2), (0.1, 0.1, -0.3), (-0.3, 0, -0.1)]
@@ -115,8 +119,9 @@ def solve_viewpoint(
         starts=starts,
     )
     if np.isnan(fits.angles).any():
-        expected = "two landmarks, or coarse angles"
-        raise DataError("too few landmarks for a viewpoint", expected=expected, found=int(fits.landmarks[0]))
+        count = int(fits.landmarks[0])
+        problem = "too few landmarks for a viewpoint" if count < 2 else "all landmarks are at one place"
+        raise DataError(problem, expected="two landmarks at different places, or coarse angles", found=count)
     return fits[0]
 
 
@@ -139,7 +144,8 @@ def solve_viewpoints(
         points2d: (B, N, 2) pixels; NaN for a landmark that is not seen.
         principal: Where the middles of the objects are in the picture, (2,) or (B, 2); None: estimated too.
         coarse: Azimuth and elevation chosen by eye, (2,) or (B, 2) degrees, NaN where none: one more start, which
-            another must beat by a tenth; and the answer where there are fewer than two landmarks.
+            another must beat by a tenth; and the answer where there are fewer than two landmarks, or all of them
+            at one place of the object.
         robust: Pixels beyond which a landmark is taken to be misplaced: larger distances hardly count.
         squares: Minimise the sum of squares instead, the better choice where errors are known to be Gaussian.
         focal: In viewports.
@@ -159,11 +165,20 @@ def solve_viewpoints(
     seeded, cap = ~np.isnan(by_eye[:, 0]), math.inf if robust is None else float(robust)
     scale = float(focal * viewport)
     poses, errors, used = search(points, pixels, middle, seeds, seeded, GRID, scale, cap, squares, starts)
-    few = used < 2
+    few = (used < 2) | (_extent(points, pixels) < _APART)
     found = angles(poses[:, :9].reshape(-1, 3, 3))
     found[few] = np.column_stack((by_eye, np.where(np.isnan(by_eye[:, 0]), np.nan, 0.0)))[few]
     distance, centre = np.where(few, 0.0, poses[:, 9]), np.where(few[:, None], middle, poses[:, 10:])
     return ViewpointFits(found, distance, centre, np.where(few, np.nan, errors), used, by_eye, focal, viewport)
+
+
+def _extent(points: Floats, pixels: Floats) -> Floats:
+    """(B,) the longest side of the box around the landmarks that are given, in diagonals; 0 without any."""
+    known = np.isfinite(points.sum(axis=2) + pixels.sum(axis=2))[:, :, None]
+    low, high = (np.where(known, points, end) for end in (math.inf, -math.inf))
+    sides = high.max(axis=1, initial=-math.inf) - low.min(axis=1, initial=math.inf)
+    longest: Floats = np.maximum(sides.max(axis=1), 0.0)
+    return longest
 
 
 def _spread(values: ArrayLike, shape: tuple[int, ...], field: str) -> Floats:

@@ -57,23 +57,23 @@ def arrange(world: World, seed: int, index: int) -> Layout:
     (shaking,) = sequence.spawn(1)
     shake = np.random.default_rng(shaking)
     size = world.resolution
-    drawn = _drawn(world)
-    apart = _stream(sequence, _CAMERAS) if drawn else shake
-    stands = [c.stand(world.jitter, size, apart if i in drawn else shake) for i, c in enumerate(world.cameras)]
-    shots = tuple(
-        Shot(c.name, stand.held, size, _sensor(world.sensor, sequence, i))
-        for i, (c, stand) in enumerate(zip(world.cameras, stands, strict=True))
-    )
-    lights = tuple(_light(light, world.jitter, shake) for light in world.lights)
-    rules = _rules(world, stands)
     rng = np.random.default_rng(sequence)
     category, part = _part(world, rng)
+    drawn = _drawn(part)
+    apart = _stream(sequence, _CAMERAS) if drawn else shake
+    stands = [c.stand(world.jitter, size, apart if i in drawn else shake) for i, c in enumerate(part.cameras)]
+    shots = tuple(
+        Shot(c.name, stand.held, size, _sensor(world.sensor, sequence, i))
+        for i, (c, stand) in enumerate(zip(part.cameras, stands, strict=True))
+    )
+    lights = tuple(_light(light, world.jitter, shake) for light in world.lights)
+    rules = _rules(part, stands)
     hiding = _hiding(world, stands[0].held, sequence)
     try:
         objects = place(part, rng, rules, hiding)
     except ConfigError as error:
         raise ConfigError(f"scene {index} of seed {seed}: {error}") from None
-    for camera, stand in zip(world.cameras, stands, strict=True):
+    for camera, stand in zip(part.cameras, stands, strict=True):
         _check_outside(camera.name, stand.eye, objects, f"scene {index} of seed {seed}")
     left, behind = directions(stands[0].level)
     return Layout(

@@ -74,9 +74,13 @@ def distribution(said: Any) -> Distribution:
     if not isinstance(values, list | tuple) or not values or set(said) - {"values", "weights"}:
         raise Unfit("no list of values", _RANGE)
     weights = said.get("weights", [1.0] * len(values))
-    if not isinstance(weights, list | tuple) or len(weights) != len(values) or min(map(_number, weights)) <= 0.0:
-        raise Unfit("not a weight above 0 for each value", _RANGE)
-    return Distribution(tuple(map(_range, values)), tuple(np.cumsum(weights).tolist()))
+    if not isinstance(weights, list | tuple) or len(weights) != len(values):
+        raise Unfit("not a weight for each value", _RANGE)
+    if min(map(_number, weights)) < 0.0 or max(weights) == 0.0:
+        raise Unfit("not weights of 0 or more, one of them above 0", _RANGE)
+    ranges = zip(map(_range, values), weights, strict=True)
+    drawn, above = zip(*(pair for pair in ranges if pair[1] > 0.0), strict=True)
+    return Distribution(drawn, tuple(np.cumsum(above).tolist()))
 
 
 def _within(least: float, most: float) -> Callable[[Distribution], Distribution]:

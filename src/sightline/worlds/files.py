@@ -18,7 +18,7 @@ from sightline.worlds.world import filled
 
 _FOLDER: Final = Path(__file__).parent / "presets"
 _BASE: Final = "base"
-_CAMERA: Final = re.compile(r"cameras\.[^.]+")
+_CAMERA: Final = re.compile(r"(categories\.[^.]+\.)?cameras\.[^.]+")
 _SUFFIXES: Final = (".yaml", ".yml")
 _FILE: Final = re.compile(r"(meshes\..+|sky)\.file")
 
@@ -137,7 +137,7 @@ def is_drawn(camera: Mapping[Any, Any]) -> bool:
     return any(key in camera for key in ("azimuth", "elevation", "distance"))
 
 
-def _is_other(below: Mapping[Any, Any], layer: Mapping[Any, Any]) -> bool:
+def is_other(below: Mapping[Any, Any], layer: Mapping[Any, Any]) -> bool:
     """Whether a layer makes a fixed camera a drawn one, or the other way round."""
     return is_drawn(layer) if "position" in below else "position" in layer
 
@@ -157,7 +157,7 @@ def _lay_over(
         if _FILE.fullmatch(path) and isinstance(value, str):
             value = str((Path(file).parent / value).resolve())
         if isinstance(value, dict) and path.rpartition(".")[2] != "shapes":
-            if isinstance(below, dict) and _CAMERA.fullmatch(path) and _is_other(below, value):
+            if isinstance(below, dict) and _CAMERA.fullmatch(path) and is_other(below, value):
                 below = {}
             values[key] = dict(below) if isinstance(below, dict) else {}
             origins[path] = file

@@ -18,7 +18,7 @@ from sightline.typed import OneOf, Value
 from sightline.worlds.cad import CAD
 from sightline.worlds.cameras import CameraSpec, DrawnCameraSpec
 from sightline.worlds.company import MOST_SETS, too_many
-from sightline.worlds.files import Merged, gather, is_drawn
+from sightline.worlds.files import Merged, gather, is_drawn, is_other
 from sightline.worlds.layout import MOST_OBJECTS
 from sightline.worlds.sensor import read_sensor
 from sightline.worlds.shapes import SHAPES, register
@@ -35,6 +35,7 @@ from sightline.worlds.world import (
     SceneCategory,
     ShapeGroup,
     ShapeLooks,
+    Size,
     World,
     ZoneSpec,
     filled,
@@ -116,13 +117,10 @@ def _world(merged: Merged) -> World:
         settings={**merged.values, "split": merged.split, "stream": stream},
     )
     world = world.with_groups(groups)
-    for camera in world.cameras:
-        said = whole["cameras"][camera.name]
-        if isinstance(camera, DrawnCameraSpec):
-            _check_lowest(camera, said)
-        else:
-            _check_above("camera", camera, said, world.jitter)
-            _check_up(camera, said)
+    _check_cameras(world.cameras, whole["cameras"], world.jitter)
+    for category in world.categories:
+        if category.cameras:
+            _check_cameras(category.cameras, _own_cameras(whole["categories"][category.name], whole), world.jitter)
     for light in world.lights:
         _check_above("light", light, whole["lights"][light.name], world.jitter)
     for part in [world.of_category(category) for category in world.categories] or [world]:
@@ -258,13 +256,27 @@ def _groups(groups: Value, shapes: Sequence[str]) -> tuple[ShapeGroup, ...]:
 
 def _category(name: str, value: Value, shapes: Sequence[str], whole: Value) -> SceneCategory:
     """One kind of scene; its shapes are those of its groups where it says no others."""
-    value.only(("shapes", "weight", "groups", "ground"))
+    value.only(("shapes", "weight", "groups", "ground", "cameras", "raised"))
     weight = 1.0 if value["weight"].value is None else value["weight"].read(Length)
     groups = _groups(value["groups"], shapes)
     listed = dict(pair for group in groups for pair in group.shapes)
     own = tuple(listed.items()) if groups else _weights(value["shapes"], tuple(shapes))
     around = read_surroundings(value["ground"], whole["walls"], whole["sky"]) if value["ground"].value else None
-    return SceneCategory(name, own, weight, groups, around)
+    cameras = _cameras(_own_cameras(value, whole)) if value["cameras"].value is not None else ()
+    raised = None if value["raised"].value is None else value["raised"].read(Size)
+    return SceneCategory(name, own, weight, groups, around, cameras, raised)
+
+
+def _own_cameras(category: Value, whole: Value) -> Value:
+    """The cameras of a kind of scene: all of the world's, with the fields that the kind says itself."""
+    own = category["cameras"]
+    cameras = {name: camera.value for name, camera in _said(whole["cameras"]) if isinstance(camera.value, Mapping)}
+    for name, camera in own.only(cameras).items():
+        if not isinstance(camera.value, Mapping):
+            camera.fail("not a camera: all kinds of scenes have the same", "fields that differ")
+        below: Mapping[str, Any] = {} if is_other(cameras[name], camera.value) else cameras[name]
+        cameras[name] = {**below, **camera.value}
+    return Value(cameras, own.where, own.path)
 
 
 def _with_classes(
@@ -310,6 +322,15 @@ def _cameras(cameras: Value) -> tuple[CameraSpec | DrawnCameraSpec, ...]:
     if ORIGINAL not in [camera.name for camera in made]:
         cameras.fail("no camera 'original'", "it says what left, right, front and behind mean")
     return tuple(sorted(made, key=lambda camera: camera.name != ORIGINAL))
+
+
+def _check_cameras(cameras: Sequence[CameraSpec | DrawnCameraSpec], said: Value, jitter: float) -> None:
+    for camera in cameras:
+        if isinstance(camera, DrawnCameraSpec):
+            _check_lowest(camera, said[camera.name])
+        else:
+            _check_above("camera", camera, said[camera.name], jitter)
+            _check_up(camera, said[camera.name])
 
 
 def _is_drawn(camera: Value) -> bool:

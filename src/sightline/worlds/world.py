@@ -235,6 +235,8 @@ class SceneCategory:
     Attributes:
         groups: Its groups of objects; none where all are drawn from `shapes`.
         surroundings: Its own ground, below the world's walls and sky; None where it is the world's.
+        cameras: Its own cameras, all of them, of the same names; none where they are the world's.
+        raised: Height that its objects stand at, metres; None where it is the world's.
     """
 
     name: str
@@ -242,6 +244,8 @@ class SceneCategory:
     weight: Length = 1.0
     groups: tuple[ShapeGroup, ...] = ()
     surroundings: SurroundingsSpec | None = None
+    cameras: tuple[CameraSpec | DrawnCameraSpec, ...] = ()
+    raised: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +392,14 @@ class World:
     def of_category(self, category: SceneCategory) -> World:
         """The world that all scenes of one category come from."""
         around = self.surroundings if category.surroundings is None else category.surroundings
-        part = replace(self, shapes=category.shapes, categories=(), surroundings=around)
+        part = replace(
+            self,
+            shapes=category.shapes,
+            categories=(),
+            surroundings=around,
+            cameras=category.cameras or self.cameras,
+            raised=self.raised if category.raised is None else category.raised,
+        )
         return part.with_groups(category.groups)
 
     def with_groups(self, groups: tuple[ShapeGroup, ...]) -> World:

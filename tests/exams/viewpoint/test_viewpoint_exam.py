@@ -103,6 +103,15 @@ def test_flips_and_confusion_are_counted_apart(known):
     assert told.at("confusion_diagonal", "chair").value == pytest.approx(np.mean(shares))
 
 
+def test_symmetry_without_any_is_said_to_change_nothing(data, tmp_path):
+    bare = [replace(s, objects=tuple(replace(o, attributes={}) for o in s.objects)) for s in data.scenes()]
+    without = write_scenes(bare, tmp_path / "bare", source="made")
+    (note,) = ViewpointExam(symmetry=True).entrants([], without, baselines=True).notes
+    assert note == "no object has an attribute symmetry: --symmetry changes nothing"
+    assert ViewpointExam().entrants([], without, baselines=True).notes == ()
+    assert ViewpointExam(symmetry=True).entrants([], data, baselines=True).notes == ()
+
+
 def test_symmetry_forgives_what_looks_the_same(known):
     strict, lenient = scores(known[-1]), scores(known[-1], symmetry=True)
     assert lenient.at("flipped", "bus").value == lenient.at("flipped", "bottle").value == 0.0  # 2 turns, and any

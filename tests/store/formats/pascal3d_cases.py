@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.io
 
+from sightline.geometry.viewpoints import rotations
+
 NOTHING = np.zeros((0, 0))
 HEADER = (
     "imgPath,bboxTLX,bboxTLY,bboxBRX,bboxBRY,imgKeyptX,imgKeyptY,keyptClass,objClass,azimuthClass,elevationClass,"
@@ -109,6 +111,26 @@ def lay_poses(folder: Path) -> Path:
     (folder / "train.csv").write_text(HEADER + rows)
     (folder / "val.csv").write_text(HEADER + "Images\\car_imagenet\\c.JPEG,0,0,9,9,0,180,10,0\n")
     return folder
+
+
+def turn(**changes: Any) -> dict[str, Any]:
+    """An aeroplane of rotationData."""
+    theta, elevation, azimuth = 0.1, -0.2, 3.0
+    rot = (np.diag((1.0, -1.0, -1.0)) @ rotations(*np.degrees((azimuth, elevation, theta)))).T
+    whole = {
+        "voc_image_id": "2008_1",
+        "imsize": np.array([[500.0, 375.0]]),
+        "bbox": np.array([[14.0, 148.0, 475.0, 288.0]]),
+        "class": "aeroplane",
+        "rot": rot,
+        "euler": np.array([[theta], [elevation], [azimuth]]),
+        "occluded": 1.0,
+        "truncated": 0.0,
+        "objectInd": 1.0,
+        "dataset": "pascal",
+        "subtype": 7.0,
+    }
+    return {**whole, **changes}
 
 
 def annotation(**changes: Any) -> dict[str, Any]:

@@ -40,6 +40,16 @@ def test_objects_are_read_with_angles_in_radians(tmp_path: Path) -> None:
     assert scene.objects[0].attributes == words
 
 
+@pytest.mark.parametrize("where", ["", "car/"])
+def test_a_damaged_file_is_named_though_it_is_the_only_one(tmp_path: Path, where: str) -> None:
+    file = save_npz(tmp_path / f"{where}a.npz", annotation())
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(DataError, match=r"a\.npz: cannot be read as annotations"):
+        list(detect(tmp_path).read(tmp_path))
+    with pytest.raises(DataError, match=r"a\.npz: cannot be read as annotations"):
+        list(detect(file).read(file))
+
+
 def test_folders_of_classes_are_part_of_the_name(tmp_path: Path) -> None:
     for name in ("car", "bus"):
         save_npz(tmp_path / name / "n01_1.npz", annotation())

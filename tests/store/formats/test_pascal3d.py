@@ -11,7 +11,7 @@ import pytest
 import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
-from pascal3d_cases import NOTHING, lay, save, thing, viewpoint
+from pascal3d_cases import HEADER, NOTHING, annotation, lay, save, save_npz, structs, thing, turn, viewpoint
 
 from sightline.errors import DataError
 from sightline.geometry.viewpoints import geodesic, rotations
@@ -19,8 +19,10 @@ from sightline.scenes import Scene, validate
 from sightline.store.check import check_tables
 from sightline.store.convert import scenes_from_tables
 from sightline.store.formats import detect, named
-from sightline.store.formats.pascal3d_records import folded
+from sightline.store.formats.pascal3d_records import SYMMETRIES, folded
 from sightline.store.tables import Tables
+from sightline.worlds.cad import SUBTYPES
+from sightline.worlds.shapes import solid
 
 
 def scenes(path: Path, name: str = "pascal3d", **options: Any) -> list[Scene]:
@@ -57,6 +59,34 @@ def test_every_field_of_an_object_is_kept(tmp_path: Path) -> None:
         ("right_back_wheel", None, None, "truncated"),
         ("left_front_light", None, None, "unknown"),
     ]
+
+
+def test_bottles_are_said_to_look_alike_from_all_sides(tmp_path: Path) -> None:
+    """In all formats; of a class whose own models differ, or are all different from all sides, nothing is said."""
+    things = [thing(**{"class": name}) for name in ("bottle", "car", "diningtable")]
+    row = "Images\\{0}_pascal\\{0}.jpg,3,80,447,219,0,54,355,356"
+    (tmp_path / "train.csv").write_text(HEADER + "\n".join(row.format(t["class"]) for t in things) + "\n")
+    turned = {"rotationData": structs([turn(**{"class": "bottle"}), turn(objectInd=2.0)])}
+    scipy.io.savemat(tmp_path / "turns.mat", turned)
+    save_npz(tmp_path / "n" / "a.npz", *(annotation(**{"class": t["class"]}) for t in things))
+    read = {
+        "pascal3d": save(tmp_path / "a.mat", *things),
+        "pascal3d-poses": tmp_path / "train.csv",
+        "imagenet3d": tmp_path / "n",
+    }
+    for name, path in read.items():
+        said = {o.category: o.attributes.get("symmetry") for s in scenes(path, name) for o in s.objects}
+        assert said == {"bottle": "0", "car": None, "diningtable": None}, name
+    (scene,) = scenes(tmp_path / "turns.mat", "pascal3d-poses")
+    assert [o.attributes.get("symmetry") for o in scene.objects] == ["0", None]
+
+
+def test_symmetries_of_classes_are_those_on_which_our_own_models_agree() -> None:
+    declared = {
+        name: {solid(f"cad/{name}/{subtype}:medium").symmetry for subtype in subtypes}
+        for name, subtypes in SUBTYPES.items()
+    }
+    assert {name: min(of) for name, of in declared.items() if len(of) == 1 and of != {1}} == SYMMETRIES
 
 
 def test_the_folders_of_all_classes_are_brought_together(tmp_path: Path) -> None:
@@ -191,6 +221,28 @@ def test_files_without_a_record_are_refused(tmp_path: Path) -> None:
     (tmp_path / "d.mat").write_bytes(b"\x89HDF\r\n\x1a\n")
     for name in "cd":  # recognised, so that an import without --format tells why
         assert detect(tmp_path / f"{name}.mat").name == "pascal3d"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\0" * 600, "2007_1.mat: not a MATLAB file of version 5 to 7"),  # zeros, as after a crash
+        (b"", "2007_1.mat: not a MATLAB file"),  # empty
+        (b"MATLAB 5.0 MAT-file".ljust(126) + b"IM" + b"\xff" * 64, "2007_1.mat: damaged MATLAB file"),
+        (None, "2007_1.mat, record: field is missing"),
+    ],
+)
+def test_the_first_file_of_a_folder_is_named_when_it_is_wrong(
+    tmp_path: Path, content: bytes | None, words: str
+) -> None:
+    file = lay(tmp_path) / "Annotations" / "bus_pascal" / "2007_1.mat"
+    if content is None:
+        scipy.io.savemat(file, {"other": 1.0})
+    else:
+        file.write_bytes(content)
+    for path in (tmp_path, file.parent):
+        with pytest.raises(DataError, match=words):
+            list(detect(path).read(path))
 
 
 def test_a_photo_without_objects_is_a_scene(tmp_path: Path) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.io
-from pascal3d_cases import HEADER, lay_poses, structs
+from pascal3d_cases import HEADER, lay_poses, save, structs, thing, turn
 from test_pascal3d import scenes
 
 from sightline.errors import DataError
-from sightline.geometry.viewpoints import rotations
 from sightline.store.formats import detect, named
 from sightline.store.formats.pascal3d_poses import notes
 from sightline.store.tables import Tables
@@ -64,6 +63,29 @@ def test_rows_become_photos_with_one_object(tmp_path: Path) -> None:
     assert [s.id for s in scenes(tmp_path, "pascal3d-poses", split="val")] == ["imagenet/c"]
 
 
+def test_what_else_lies_in_the_folder_is_named(tmp_path: Path) -> None:
+    """With how to import what can be; photos, and those that are taken along, are no matter."""
+    lay_poses(tmp_path)
+    save(tmp_path / "example.mat", thing())
+    scipy.io.savemat(tmp_path / "turns.mat", {"rotationData": structs([turn()])})
+    for folder, value in (("cad", {"vertices": np.zeros((3, 3)), "faces": np.ones((1, 3))}), ("boxes", np.ones(4))):
+        (tmp_path / folder).mkdir()
+        scipy.io.savemat(tmp_path / folder / "car.mat", {"car": value})
+    (tmp_path / "list.txt").write_text("a\n")
+    (tmp_path / "broken.mat").write_bytes(b"MATLAB 5")
+    (tmp_path / "a.jpg").touch()
+    (tmp_path / "Images").mkdir()
+    (tmp_path / "mine").mkdir()
+    _, others, unread = notes(tmp_path, images=tmp_path / "mine")
+    assert others == (
+        "only CSV files are read here: cad, example.mat, turns.mat left out; import each by itself, as "
+        f"`sightline import {tmp_path / 'cad'} --out ANOTHER`"
+    )
+    assert unread == "of no format that is imported, so not read: Images, boxes, broken.mat, list.txt"
+    assert notes(tmp_path)[2] == "of no format that is imported, so not read: boxes, broken.mat, list.txt, mine"
+    assert len(notes(tmp_path / "train.csv")) == 1  # a file by itself
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [
@@ -79,25 +101,6 @@ def test_a_wrong_row_is_named(tmp_path: Path, row: str, words: str) -> None:
     (tmp_path / "train.csv").write_text(f"{HEADER}{row}\n")
     with pytest.raises(DataError, match=words):
         scenes(tmp_path / "train.csv", "pascal3d-poses")
-
-
-def turn(**changes: Any) -> dict[str, Any]:
-    theta, elevation, azimuth = 0.1, -0.2, 3.0
-    rot = (np.diag((1.0, -1.0, -1.0)) @ rotations(*np.degrees((azimuth, elevation, theta)))).T
-    whole = {
-        "voc_image_id": "2008_1",
-        "imsize": np.array([[500.0, 375.0]]),
-        "bbox": np.array([[14.0, 148.0, 475.0, 288.0]]),
-        "class": "aeroplane",
-        "rot": rot,
-        "euler": np.array([[theta], [elevation], [azimuth]]),
-        "occluded": 1.0,
-        "truncated": 0.0,
-        "objectInd": 1.0,
-        "dataset": "pascal",
-        "subtype": 7.0,
-    }
-    return {**whole, **changes}
 
 
 def test_rotations_fix_the_angles(tmp_path: Path) -> None:
@@ -132,6 +135,14 @@ def test_the_real_rotations_are_read(real_data: Path) -> None:
     found = list(named("pascal3d-poses").read(real_data / "pascal3d" / "aeroplanetrue.mat"))
     assert sum(part.sightings.height for part in found) == 865  # each with rot and euler of one turn
     assert sum(part.views.height for part in found) == 670
+
+
+@pytest.mark.realdata
+def test_the_real_folder_has_more_than_poses(real_data: Path) -> None:
+    away, others, unread = notes(real_data / "pascal3d")
+    assert away.startswith("675 boxes")
+    assert "aeroplanetrue.mat, annotation_schema_example.mat, cad left out" in others
+    assert unread.endswith("not read: rcnn, voc2012_val_boxes.txt")
 
 
 @pytest.mark.realdata

@@ -32,6 +32,16 @@ def test_an_unknown_class_is_refused(tmp_path):
 
 
 @pytest.mark.long
+def test_too_little_to_learn_from_is_told_without_a_traceback(tmp_path):
+    """Cars alone are shown: there is no picture without one."""
+    sizes = ("--images", 2, "--val", 1, "--size", "96x64", "--views", 4, "--interval", 3)
+    done = run(BENCHMARK, "--out", tmp_path / "t", "--classes", "car", "--no-dpm", *sizes)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: too little to learn from")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.long
 def test_table_2_is_made_in_two_goes_and_its_model_takes_the_exam(tmp_path):
     out = tmp_path / "table"
     first = run(BENCHMARK, "--out", out, *SMALL, "--deadline", 1)

@@ -142,6 +142,8 @@ class ViewpointExam(Exam[ViewpointItem]):
             priors = {name: f"{spec}+{self.detections}" for name, spec in priors.items()}
             if not models:
                 models = (str(self.detections),)
+        if self.symmetry and all((item.symmetry[item.asked] == 1).all() for item in self._every(data)):
+            notes += ("no object has an attribute symmetry: --symmetry changes nothing",)
         bare, total = data.pictureless
         if bare and models:
             notes += (f"{bare:,} of {total:,} images have no photo: a model that looks cannot answer there",)

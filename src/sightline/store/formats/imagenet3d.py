@@ -28,7 +28,7 @@ from sightline.matlab import Struct
 from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.labelled import SCENES_A_PART
-from sightline.store.formats.pascal3d_records import outside, size_of, viewpoint_of
+from sightline.store.formats.pascal3d_records import outside, size_of, symmetry_of, viewpoint_of
 from sightline.store.formats.photos import VIEW, find_photos
 from sightline.store.pictures import picture_size
 from sightline.store.schema import SPLIT_WORDS
@@ -42,7 +42,10 @@ _BAD: Final = "status_bad"
 
 
 def detect(path: Path) -> bool:
-    """Whether the path is such a .npz file, or a folder with some in it or in its folders."""
+    """Whether the path is such a .npz file, or a folder with some in it or in its folders.
+
+    One that cannot be read counts, so that the import tells why.
+    """
     file = next(iter(_files(Path(path))), None)
     if file is None or file.suffix.lower() != ".npz":
         return False
@@ -50,7 +53,7 @@ def detect(path: Path) -> bool:
         with zipfile.ZipFile(BytesIO(read_bytes(file, most=_MOST_BYTES))) as archive:
             return f"{_MEMBER}.npy" in archive.namelist()
     except (*DAMAGED, DataError):
-        return False
+        return True
 
 
 def read(path: str | Path, *, images: str | Path | None = None, split: str = "") -> Iterator[Tables]:
@@ -112,7 +115,8 @@ def _object(record: Struct, object_id: str) -> Object:
     words = {name: record.text(name) for name in ("object_status", "dense") if name in record}
     if "cad_index" in record:
         words["cad_index"] = f"{record.number('cad_index'):g}"
-    return Object(object_id, record.text("class"), words)
+    category = record.text("class")
+    return Object(object_id, category, words | symmetry_of(category))
 
 
 def _sighting(record: Struct, object_id: str, size: tuple[int, int] | None) -> Sighting:

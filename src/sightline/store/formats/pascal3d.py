@@ -36,9 +36,12 @@ _UNREAD: Final = ("polygon", "mask", "part", "point", "actions")
 def detect(path: Path) -> bool:
     """Whether the path is such a .mat file, or a folder with some in it, in ``Annotations`` or by class.
 
-    A .mat file that cannot be read counts, so that the import tells why: damaged, or MATLAB v7.3.
+    A .mat file that cannot be read counts, so that the import tells why: damaged, or MATLAB v7.3. So does any that
+    stands where annotations do.
     """
     file = next(iter(_files(Path(path))), None)
+    if file is not None and _source(file) and file.suffix.lower() == ".mat":
+        return True
     try:
         return file is not None and is_mat(file) and _RECORD in read_mat(file, skip=("objects",))
     except DataError:

@@ -29,11 +29,11 @@ from sightline.scenes import Object, Scene, Sighting, View
 from sightline.store.convert import tables_in_parts
 from sightline.store.formats.labelled import SCENES_A_PART, text_lines
 from sightline.store.formats.pascal3d import SOURCES
-from sightline.store.formats.pascal3d_records import FLAGS, folded, outside
-from sightline.store.formats.photos import VIEW, find_photos
+from sightline.store.formats.pascal3d_records import FLAGS, folded, outside, symmetry_of
+from sightline.store.formats.photos import VIEW, find_photos, is_photo
 from sightline.store.schema import SPLIT_WORDS
 from sightline.store.tables import Tables
-from sightline.text import counted
+from sightline.text import counted, printable
 
 _HEADER: Final = (
     "imgPath,bboxTLX,bboxTLY,bboxBRX,bboxBRY,imgKeyptX,imgKeyptY,keyptClass,objClass,azimuthClass,elevationClass,"
@@ -42,6 +42,7 @@ _HEADER: Final = (
 _FIELDS: Final = 9
 _ROTATIONS: Final = "rotationData"
 _UPRIGHT: Final = np.diag((1.0, -1.0, -1.0))
+_MOST_NAMES: Final = 8
 _TOLERANCE: Final = 0.5
 """Degrees by which the two tellings of a turn may differ."""
 
@@ -65,12 +66,48 @@ def _is_poses(file: Path) -> bool:
     return is_mat(file) and _ROTATIONS in read_mat(file, skip=("rot", "euler"))
 
 
-def notes(path: Path) -> list[str]:
-    """How many boxes leave their photo."""
+def notes(path: Path, *, images: str | Path | None = None) -> list[str]:
+    """How many boxes leave their photo, and what else lies in the folder, with how it is imported."""
     files = [file for file in _files(Path(path)) if file.suffix.lower() == ".csv"]
     corners = ((_number(file, row, i, fields[i]) for i in (1, 2)) for file in files for row, fields in _rows(file))
     away = sum(min(corner) < 0.0 for corner in corners)
-    return [f"{counted(away, 'box', 'boxes')} with negative coordinates kept, flagged outside"] if away else []
+    said = [f"{counted(away, 'box', 'boxes')} with negative coordinates kept, flagged outside"] if away else []
+    return said + (_passed_over(Path(path), files, images) if Path(path).is_dir() else [])
+
+
+def _passed_over(folder: Path, files: list[Path], images: str | Path | None) -> list[str]:
+    """What of a folder the import of its CSV files leaves out; photos aside."""
+    photos = Path(images or folder / "Images").resolve()
+    rest = [p for p in sorted(folder.iterdir()) if p not in files and p.name[0] != "." and not is_photo(p)]
+    others = [place for place in rest if _is_imported_alone(place)]
+    unread = [place for place in rest if place not in others and not photos.is_relative_to(place.resolve())]
+    said = []
+    if others:
+        how = f"import each by itself, as `sightline import {printable(str(others[0]))} --out ANOTHER`"
+        said.append(f"only CSV files are read here: {_names(others)} left out; {how}")
+    if unread:
+        said.append(f"of no format that is imported, so not read: {_names(unread)}")
+    return said
+
+
+def _names(places: list[Path]) -> str:
+    more = [f"{len(places) - _MOST_NAMES} more"] if len(places) > _MOST_NAMES else []
+    return ", ".join([printable(place.name) for place in places[:_MOST_NAMES]] + more)
+
+
+def _is_imported_alone(place: Path) -> bool:
+    """Whether a .mat file has annotations or rotations, or a folder CAD models."""
+    file = next(iter(sorted(place.glob("*.mat"))), None) if place.is_dir() else place
+    try:
+        if file is None or not is_mat(file):
+            return False
+        values = read_mat(file, skip=("rot", "euler", "objects", "visibility"))
+    except (OSError, DataError):
+        return False
+    if place.is_dir():
+        models = [one for value in values.values() for one in np.asarray(value, object).flat]
+        return bool(models) and all(isinstance(one, dict) and {"vertices", "faces"} <= one.keys() for one in models)
+    return bool(values.keys() & {_ROTATIONS, "record"})
 
 
 def read(path: str | Path, *, images: str | Path | None = None, split: str = "") -> Iterator[Tables]:
@@ -132,7 +169,7 @@ def _of_row(file: Path, row: int, fields: list[str], split: str, photos: dict[st
     azimuth, elevation, theta = folded(*numbers[4:])
     flags = outside(box, None) | ({"outside"} if min(x0, y0) < 0.0 else set())
     seen = Sighting(VIEW, "1", box, flags=frozenset(flags), viewpoint=Viewpoint(azimuth, elevation, theta=theta))
-    thing = Object("1", category)
+    thing = Object("1", category, symmetry_of(category))
     view = View(VIEW, photos.get(place.stem))
     return Scene(f"{source}/{place.stem}", split, source, (view,), (thing,), (seen,))
 
@@ -177,7 +214,8 @@ def _size(record: Struct) -> tuple[int, int] | None:
 
 def _rotated_object(record: Struct) -> Object:
     facts = {"subtype": f"{record.number('subtype'):g}"} if "subtype" in record else {}
-    return Object(f"{record.number('objectInd'):g}", record.text("class"), facts)
+    category = record.text("class")
+    return Object(f"{record.number('objectInd'):g}", category, facts | symmetry_of(category))
 
 
 def _rotated_sighting(record: Struct, size: tuple[int, int] | None) -> Sighting:

@@ -1,5 +1,8 @@
 """Objects with viewpoints and landmarks, as the records of PASCAL3D+ and of its successors have them.
 
+The attribute ``symmetry`` of an object is that of its class, where all things of the class have the same: a bottle
+looks the same after any turn about the vertical.
+
 Pixels of MATLAB files are counted from 1 and name the middle of a pixel: a box from 1 to 500, both ends included,
 is 0 to 500 here, and a point at 1 is at 0.5. With distance 0 (or none) there is no continuous pose: the angles are
 then those chosen by eye.
@@ -27,6 +30,8 @@ STATES: Final[Mapping[int, LandmarkState]] = {
     4: "truncated",
     5: "unknown",
 }
+SYMMETRIES: Final[Mapping[str, int]] = {"bottle": 0}
+"""Class → turns that look the same, 0 for any; of other classes some things have others (tables), or only one."""
 MIDDLE: Final = 0.5
 """Pixels from what MATLAB calls a place to what we call it."""
 
@@ -52,6 +57,15 @@ def folded(azimuth: float, elevation: float, theta: float) -> tuple[float, float
     return azimuth if azimuth < 360.0 else 0.0, elevation, 180.0 if theta == -180.0 else theta
 
 
+def symmetry_of(category: str) -> dict[str, str]:
+    """The attribute for the symmetry of a class; none where it is not certain.
+
+    >>> symmetry_of("bottle"), symmetry_of("diningtable")
+    ({'symmetry': '0'}, {})
+    """
+    return {"symmetry": str(SYMMETRIES[category])} if category in SYMMETRIES else {}
+
+
 def object_of(record: Struct, object_id: str) -> Object:
     """The thing of a record: its class, sub-type and CAD model, with what else the record says of it."""
     category = record.text("class")
@@ -59,6 +73,7 @@ def object_of(record: Struct, object_id: str) -> Object:
     attributes |= {name: f"{record.number(name):g}" for name in _NUMBERS if name in record}
     for viewpoint in record.structs("viewpoint"):
         attributes |= {name: f"{viewpoint.number(name):g}" for name in _OF_VIEWPOINT if name in viewpoint}
+    attributes |= symmetry_of(category)
     for value in (category, *attributes.values()):
         if not is_text(value):
             record.fail("class", "no control characters")

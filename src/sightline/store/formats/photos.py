@@ -30,14 +30,14 @@ def detect(path: Path) -> bool:
     """Whether the path is a photo, or a folder of photos and nothing else but texts, at any depth."""
     place = Path(path)
     if place.is_file():
-        return _is_photo(place)
+        return is_photo(place)
     has_photos = False
     for file in place.rglob("*"):
         if _is_hidden(file, place) or not file.is_file():
             continue
-        if not _is_photo(file) and file.suffix.lower() not in _TEXTS and file.name.lower() not in _JUNK:
+        if not is_photo(file) and file.suffix.lower() not in _TEXTS and file.name.lower() not in _JUNK:
             return False
-        has_photos |= _is_photo(file)
+        has_photos |= is_photo(file)
     return has_photos
 
 
@@ -72,11 +72,12 @@ def read(path: str | Path, *, split: str = "") -> Iterator[Tables]:
 def photo_files(folder: Path) -> list[Path]:
     """Photos of a folder at any depth, by path; hidden ones are passed over."""
     return sorted(
-        file for file in folder.rglob("*") if _is_photo(file) and file.is_file() and not _is_hidden(file, folder)
+        file for file in folder.rglob("*") if is_photo(file) and file.is_file() and not _is_hidden(file, folder)
     )
 
 
-def _is_photo(file: Path) -> bool:
+def is_photo(file: Path) -> bool:
+    """Whether a file is named as photos are."""
     return file.suffix.lower() in _SUFFIXES
 
 
@@ -99,7 +100,7 @@ def find_photos(folder: str | Path) -> dict[str, str]:
         file.stem: str(file)
         for pattern in ("*/*", "*")
         for file in sorted(root.glob(pattern))
-        if _is_photo(file) and file.is_file()
+        if is_photo(file) and file.is_file()
     }
     if not found:
         raise DataError(
