@@ -40,7 +40,8 @@ def context(
         Strategy | None,
         typer.Option(
             help="Which class is removed. Classifiers: none, rand (the default) or const; upernet: none, random, "
-            "sizebased, hardnegative, each also with the negative loss (by default hardnegative-negative)."
+            "sizebased, hardnegative, each also with the negative loss (by default hardnegative-negative; with "
+            "--fill kept sizebased)."
         ),
     ] = None,
     fill: Annotated[

@@ -26,7 +26,7 @@ class ContextOptions:
     Attributes:
         net: MobileNetV2 (light) or VGG-19 as classifiers, UperNet as a segmenter.
         removal: See `ClassifierPlan` and `SegmenterPlan`; ``-negative`` adds the negative loss. By default ``rand``
-            for classifiers and ``hardnegative-negative`` for UperNet.
+            for classifiers and ``hardnegative-negative`` for UperNet; of that ``sizebased`` with the fill ``kept``.
         worlds: Whose scenes; each gives the same share.
         scenes: Drawn once and shown epoch after epoch.
         fill: What holes are filled with, see `painters.PAINTERS`.
