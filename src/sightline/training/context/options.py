@@ -31,6 +31,8 @@ class ContextOptions:
         scenes: Drawn once and shown epoch after epoch.
         fill: What holes are filled with, see `painters.PAINTERS`.
         part: All scenes, or those of two classes and more.
+        classes: Of UperNet: what it learns to tell apart, the rest being `scenes.OTHER`; `part` counts these. All
+            by default, of which `part` counts things alone.
         size: Of UperNet: tiny, small (ResNet-18) or base (ResNet-50).
         start: ImageNet's weights for the light network, torchvision's file.
     """
@@ -41,6 +43,7 @@ class ContextOptions:
     scenes: int | None = None
     fill: str = "exact"
     part: Literal["full", "cooccur"] = "full"
+    classes: tuple[str, ...] = ()
     size: str | None = None
     start: str | None = None
     steps: int | None = None

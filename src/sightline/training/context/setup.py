@@ -61,6 +61,8 @@ def plan_of(options: ContextOptions, device: str) -> ClassifierPlan | SegmenterP
         )
     if options.start is not None and net != "light":
         raise ConfigError("ImageNet's weights (--start) are for the light network")
+    if options.classes and known:
+        raise ConfigError(f"--classes is for upernet; {net} learns every class of its worlds")
     if options.size is not None and (known or options.size not in SEGMENTER_SIZES):
         raise ConfigError(f"--size is for upernet: {', '.join(SEGMENTER_SIZES)}; not {options.size} for {net}")
     changes = {
@@ -97,11 +99,14 @@ def task_of(
         seed=plan.seed,
         painter=painter_of(options.fill),
         fill=options.fill,
+        classes=options.classes,
         size=None if segments else (SIDE, SIDE),
         labelled=segments,
         workers=options.workers,
         cuda=device == "cuda",
         on_drawn=progress,
     )
-    source = EditedSource(drawn, batch=plan.batch, seed=plan.seed, part=options.part)
+    if options.classes:
+        drawn = replace(drawn, facts={**drawn.facts, "classes": sorted(options.classes)})
+    source = EditedSource(drawn, batch=plan.batch, seed=plan.seed, part=options.part, among=options.classes)
     return SegmenterTask(plan, source) if isinstance(plan, SegmenterPlan) else ClassifierTask(plan, source)
