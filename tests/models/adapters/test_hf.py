@@ -128,6 +128,18 @@ def test_a_detector_and_a_depth_estimator_relate(
     assert results[0].records.rows.height
 
 
+@pytest.mark.parametrize("kind", ["semantic-segmentation", "panoptic-segmentation"])
+def test_a_segmenter_held_to_some_classes(kind: str, folders: dict[str, Path]) -> None:
+    model: Any = load(f"hf:{folders[kind]}")
+    free = model.segment([VIEW]).maps[0]
+    first = int(np.bincount(free[free >= 0]).argmax())
+    rest = tuple(name for place, name in enumerate(model.classes) if place != first)
+    held = LabelMaps.checked(model.segment_among([VIEW], rest), [(64, 48)], "it")
+    assert held.classes == model.classes
+    assert first not in held.maps[0]
+    np.testing.assert_array_equal(model.segment_among([VIEW], model.classes).maps[0], free)
+
+
 def test_class_scores_of_a_segmenter(folders: dict[str, Path]) -> None:
     alone: Any = load(f"hf:{folders['semantic-segmentation']}")
     joined: Any = load(f"pixel_share+hf:{folders['semantic-segmentation']}")
