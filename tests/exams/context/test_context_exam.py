@@ -23,6 +23,7 @@ from sightline.errors import ConfigError, DataError, ModelError, PictureError
 from sightline.exams.context.counts import ContextRecords
 from sightline.exams.context.exam import ContextExam
 from sightline.exams.context.items import Ahead, ContextItem, EditLoader, edits_of
+from sightline.exams.variants import KINDS, varied_model
 from sightline.generation import generate
 from sightline.geometry.masks import encode
 from sightline.scenes import View
@@ -129,6 +130,53 @@ def test_a_segmenter_that_needs_the_car_is_found_out(data: sl.Dataset, tmp_path:
     difference = sl.compare(results[0], results[1])
     row = next(row for row in difference.comparisons if row.name == "max AR, mean over classes")
     assert row.difference < 0
+
+
+class Doubts(Sees):
+    """Takes everything for a class of its own that the data does not have, unless it is held to the data's."""
+
+    classes = (*Sees.classes, "lawn")
+
+    def segment(self, views: Sequence[View]) -> sl.LabelMaps:
+        maps = super().segment(views).maps
+        return sl.LabelMaps(self.classes, tuple(np.full_like(one, self.classes.index("lawn")) for one in maps))
+
+    def segment_among(self, views: Sequence[View], classes: Sequence[str]) -> sl.LabelMaps:
+        assert set(classes) == set(Sees.classes)
+        return sl.LabelMaps(self.classes, super().segment(views).maps)
+
+
+def test_a_segmenter_is_held_to_the_classes_of_the_data(data: sl.Dataset, tmp_path: Path) -> None:
+    (held,) = sl.examine(Doubts(), data, TELEA, out=tmp_path / "held", baselines=False, limit=6)
+    (sees,) = sl.examine(Sees(), data, TELEA, out=tmp_path / "sees", baselines=False, limit=6)
+    assert held.records.rows.equals(sees.records.rows)
+    model: Any = varied_model(Doubts(), "mirror", KINDS["mirror"][0])
+    shown = [TELEA.items(data)[0].view]
+    mirrored = model.segment_among(shown, Sees.classes).maps[0]
+    assert np.array_equal(mirrored, Sees().segment(shown).maps[0])
+
+
+def test_rows_of_names_of_ones_own(data: sl.Dataset, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("same:\n  - [car, motorwagen]\n  - [sign, schild]\n")
+    model = Fixed(("motorwagen", "schild", "tree"))
+    exam = replace(TELEA, labels=file)
+    (own,) = sl.examine(model, data, exam, out=tmp_path / "runs", baselines=False, limit=6)
+    assert own.run.manifest["classes_not_known"] == ["bench"]
+    assert set(own.records.rows["category"]) == {"car", "sign", "tree"}
+    (built_in,) = sl.examine(model, data, TELEA, out=tmp_path / "runs", baselines=False, limit=6)
+    assert built_in.run.manifest["classes_not_known"] == ["bench", "car", "sign"]
+    file.write_text("same:\n  - [car, motorwagen]\n")  # other rows are another run
+    (fewer,) = sl.examine(model, data, exam, out=tmp_path / "runs", baselines=False, limit=6)
+    assert len({result.run.folder for result in (own, built_in, fewer)}) == 3
+    answers = sl.examine(Looks(), data, replace(exam, skill="answer"), out=tmp_path / "a", baselines=False, limit=2)
+    assert answers[0].records.rows.height  # asked by the data's own words
+    file.write_text("same:\n  - [car, motorwagen]\n  - [car, schild]\n")
+    with pytest.raises(DataError, match="class stands in two rows"):
+        sl.examine(model, data, exam, out=tmp_path / "refused", baselines=False)
+    words = ("exam", "context", "--data", data.path, "--model", "pixel_count", "--fill", "telea", "--limit", 2)
+    made = CliRunner().invoke(app, [*map(str, words), "--labels", "nowhere.yaml", "--out", str(tmp_path / "cli")])
+    assert made.exit_code, made.output
 
 
 def test_who_looks_understands_and_who_always_says_yes_is_stubborn(data: sl.Dataset, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
 import numpy as np
@@ -28,6 +29,7 @@ from sightline.exams.scoring import RunResult
 from sightline.hints import hint
 from sightline.skills import ContextSpec, ContextStudy, skills_of
 from sightline.store import Dataset
+from sightline.store.label_maps import Same, own_names, same_names
 from sightline.text import counted
 
 Skill = Literal["any", "classify", "segment", "answer"]
@@ -54,6 +56,8 @@ class ContextExam(Exam[ContextItem]):
         train_split: The split that blind baselines learn from; "" for none, None for a training split where there
             is one. Without one they learn from the other scenes of the examined split.
         skill: Which skill to examine, of a model that has several.
+        labels: YAML file with rows of names of one class, before the built-in ones (`store.label_maps.same_names`),
+            by which classifiers' and segmenters' classes are matched to the data's.
         radius: By how much the mask of what is removed grows, pixels.
         most: Largest share of a picture that may be removed.
         no_controls: Show no false edit and no empty region.
@@ -65,6 +69,9 @@ class ContextExam(Exam[ContextItem]):
     split: str | None = option(None, "Split to examine on; by default all scenes.", folder="")
     train_split: str | None = option(None, "Split to learn from; by default train where there is one, '' for none.")
     skill: Skill = option("any", "Skill to examine, of a model that has several.", folder="")
+    labels: Path | None = option(
+        None, "YAML file with rows of names of one class, before the built-in ones.", identity=False
+    )
     radius: int = option(5, "By how much masks of what is removed grow, pixels.", minimum=0)
     most: float = option(0.3, "Largest share of a picture that may be removed.")
     no_controls: bool = option(False, "Show no false edits and no empty regions.")
@@ -94,6 +101,11 @@ class ContextExam(Exam[ContextItem]):
         return Removal(self.radius, self.most)
 
     @property
+    def same(self) -> Same | None:
+        """Rows of names of one class, of the file given; None for the built-in ones."""
+        return None if self.labels is None else same_names(self.labels)
+
+    @property
     def skills(self) -> tuple[tuple[str, ...], ...]:
         """One of *classify*, *segment* and *answer*."""
         return tuple((name,) for name in ASK) if self.skill == "any" else ((self.skill,),)
@@ -104,9 +116,11 @@ class ContextExam(Exam[ContextItem]):
         return exam if exam.fill else replace(exam, fill="telea" if data.recipe is None else "exact")
 
     def identity(self, data: Dataset) -> dict[str, Any]:
-        """The options, and of a fill that is a file what it holds."""
+        """The options, of a fill that is a file what it holds, and rows of names of one's own."""
         fill = opened_fill(self.fill) if ":" in self.fill else None
         given = super().identity(data)
+        if self.labels is not None:
+            given["label_rows"] = [list(row) for row in own_names(self.labels)]
         return given if fill is None else given | {"fill_identity": getattr(fill, "identity", fill.name)}
 
     def items(self, data: Dataset) -> tuple[ContextItem, ...]:
@@ -156,7 +170,7 @@ class ContextExam(Exam[ContextItem]):
         if not known or isinstance(known, str) or self.skill_of(model) == "answer":
             return {"filled_by": fill.name}
         wanted = things if self.skill_of(model) == "classify" else (*things, *stuff)
-        match = matched(tuple(known), wanted, type(model).__name__)
+        match = matched(tuple(known), wanted, type(model).__name__, self.same)
         return {"filled_by": fill.name, "classes_not_known": sorted(set(wanted) - set(match.classes))}
 
     def study(self, model: Any, data: Dataset) -> ContextStudy | None:
@@ -188,18 +202,18 @@ class ContextExam(Exam[ContextItem]):
 
     def ask(self, model: Any, item: ContextItem) -> ItemRecords:
         """Ask about one picture and its edits, without making anything ahead; of its own classes."""
-        return ASK[self.skill_of(model)](model, self.edits(item), (*item.classes, *item.stuff))
+        return ASK[self.skill_of(model)](model, self.edits(item), (*item.classes, *item.stuff), self.same)
 
     def asker(self, model: Any, data: Dataset) -> Callable[[ContextItem], ItemRecords]:
         """Ask about one picture after another, while the edits of the next are made."""
         skill, (things, stuff) = self.skill_of(model), self.classes(data)
         at_once = getattr(model, "concurrency", 1) > 1  # other pictures are asked about meanwhile
         edits = self.edits if at_once else Ahead(self.edits, self.items(data)).edits
-        classes = (*things, *stuff) if skill == "segment" else things
+        classes, same = (*things, *stuff) if skill == "segment" else things, self.same
 
         def ask(item: ContextItem) -> ItemRecords:
             with naming(data.path):
-                return ASK[skill](model, edits(item), classes)
+                return ASK[skill](model, edits(item), classes, same)
 
         return ask
 
