@@ -23,6 +23,7 @@ from sightline.errors import ConfigError, DataError, ModelError, PictureError
 from sightline.exams.context.counts import ContextRecords
 from sightline.exams.context.exam import ContextExam
 from sightline.exams.context.items import Ahead, ContextItem, EditLoader, edits_of
+from sightline.exams.context.segmented import companions
 from sightline.exams.variants import KINDS, varied_model
 from sightline.generation import generate
 from sightline.geometry.masks import encode
@@ -199,6 +200,64 @@ def test_who_looks_understands_and_who_always_says_yes_is_stubborn(data: sl.Data
     fair = {"true_understanding": 0.25, "ignorance": 0.25, "stubborn_yes": 0.25, "stubborn_no": 0.25}
     for name, share in (fair | {"indecision": 0.5}).items():  # seeded by the picture too
         assert coin[name].low < share < coin[name].high, (name, str(coin[name]))
+
+
+def test_thin_figures_are_told(data: sl.Dataset, tmp_path: Path) -> None:
+    few = sl.examine(Sees(), data, TELEA, out=tmp_path / "few", baselines=False, limit=3)
+    facts = few[0].scores.facts
+    assert facts["ar"] is None
+    said = list(TELEA.remarks(few, {}))
+    pairs = facts["n_pairs"]
+    assert (
+        f"thin: {pairs} of {pairs} pairs of classes in fewer than 5 images, left out of AR, its maxima" in said[0]
+    )
+    assert said[1] == "no AR: no two classes, one of them removable, stand together in 5 images"
+    by_companion = facts["n_by_companion"]["road"]
+    assert sum(by_companion.values()) == 3
+    assert any(f"road with {facts['companions']['road']} ({by_companion['with']})" in line for line in said[2:])
+    printed = few[0].scores.figures
+    label = next(name.label for name in printed if name.path == ("iou_by_companion", "road", "with"))
+    assert label == f"road, with {facts['companions']['road']} ({by_companion['with']})"
+    exam = ContextExam(fill="telea", radius=1, skill="answer")
+    answers = sl.examine(Looks(), data, exam, out=tmp_path / "answers", baselines=False, limit=3)
+    removed = answers[0].scores.facts["n_removed_by_class"]
+    said = list(exam.remarks(answers, {}))
+    assert any(line.startswith(f"thin: {len(removed)} of {len(removed)} classes in fewer than 5") for line in said)
+    first = next(iter(removed))
+    names = {name.path: name for name in answers[0].scores.figures}
+    name = names["true_understanding", first]
+    assert (name.label, name.part) == (f"{first} ({removed[first]})", False)  # too few for anybody's weakest point
+    sl.report(few, tmp_path / "card.html", data, resamples=100, examples=1)
+    assert "No AR: no two classes" in (tmp_path / "card.html").read_text(encoding="utf-8")
+
+
+def test_the_companion_is_chosen(data: sl.Dataset, tmp_path: Path) -> None:
+    exam = replace(TELEA, companion="car")
+    (result,) = sl.examine(Sees(needs_car=True), data, exam, out=tmp_path, baselines=False, limit=20)
+    facts = result.scores.facts
+    assert set(facts["companions"].values()) == {"car"}
+    assert "car" not in facts["companions"]
+    counts = facts["n_by_companion"]["sidewalk"]
+    assert min(counts.values()) > 0
+    assert counts["with"] + counts["without"] == 20
+    ious = result.scores.below("iou_by_companion", "sidewalk")
+    assert ious["with"].value > 0.99 > ious["without"].value
+    with pytest.raises(ConfigError, match=r"--companion: .* has no class 'caar', did you mean 'car'\?"):
+        sl.examine(Sees(), data, replace(TELEA, companion="caar"), out=tmp_path / "refused", baselines=False)
+    alone = sl.examine(Sees(), data, exam, out=tmp_path / "alone", baselines=False, limit=0)
+    assert not alone[0].records.items.height
+
+
+def test_of_equally_common_companions_the_larger_counts() -> None:
+    scenes = [
+        made_item(made_scene(f"s{i}", [("sign", 0, 0, 1, 2), ("tree", 3, 1, 3, 4), ("car", 9, 0, 1, 1)]))
+        for i in range(2)
+    ]
+    scenes.append(made_item(made_scene("s2", [("car", 0, 0, 1, 2), ("tree", 3, 1, 3, 4), ("sign", 9, 0, 1, 1)])))
+    read = ContextRecords.of(records_of(scenes, Sees(), "segment", Removal(0, 0.5)))
+    assert read is not None
+    assert companions(read)["road"] == companions(read)["car"] == "tree"
+    assert companions(read)["tree"] == "sign"  # 5 pixels, the car has 4
 
 
 def test_edits_are_one_call_a_picture_and_their_pictures_are_made_ahead(data: sl.Dataset, tmp_path: Path) -> None:

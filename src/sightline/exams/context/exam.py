@@ -39,6 +39,8 @@ BASELINES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer": ("always_yes", "always_no", "coin"),
 }
 """Skill → the baselines that stand beside models examined in it; there is none for segmenters."""
+_NAMED: Final = 8
+"""Thin figures that are named in a line, at most."""
 FEWEST: Final = 5
 """Images behind a figure below which it is called thin."""
 EXACT: Final = ("exact", "exact-hole")
@@ -63,6 +65,8 @@ class ContextExam(Exam[ContextItem]):
         no_controls: Show no false edit and no empty region.
         alpha: Change of an IoU from which on a class is affected.
         fewest: Images behind a figure below which it is thin: given, but left out of maxima.
+        companion: Class with and without which a segmenter's IoU of every other class is given; by default the one
+            that each class stands with most often.
     """
 
     fill: str = option("", "telea, ns, exact, exact-hole, network:FILE or onnx:FILE; by default exact or telea.")
@@ -77,6 +81,7 @@ class ContextExam(Exam[ContextItem]):
     no_controls: bool = option(False, "Show no false edits and no empty regions.")
     alpha: float = option(ALPHA, "Change of an IoU from which on a class is affected.", scoring=True)
     fewest: int = option(FEWEST, "Images behind a figure below which it is thin.", scoring=True, minimum=1)
+    companion: str = option("", "Class that IoUs are given with and without; by default each's own.", scoring=True)
 
     name: ClassVar[str] = "context"
     title: ClassVar[str] = "Context"
@@ -167,6 +172,9 @@ class ContextExam(Exam[ContextItem]):
         super().check(model, data)
         known = getattr(model, "classes", None)
         things, stuff = self.classes(data)
+        if self.companion and self.companion not in (*things, *stuff):
+            near = hint(self.companion, (*things, *stuff))
+            raise ConfigError(f"--companion: {data.path} has no class {self.companion!r}{near}")
         if not known or isinstance(known, str) or self.skill_of(model) == "answer":
             return {"filled_by": fill.name}
         wanted = things if self.skill_of(model) == "classify" else (*things, *stuff)
@@ -260,6 +268,7 @@ class ContextExam(Exam[ContextItem]):
             thin = sum(n < self.fewest for n in facts["n_cases_by_class"].values())
             if thin:
                 yield f"thin: {counted(thin, 'class', 'classes')} with fewer than {counted(self.fewest, 'case')}"
+        yield from dict.fromkeys(line for r in results for line in thin_figures(r.scores.facts, self.fewest))
 
     def measures(
         self,
@@ -267,7 +276,8 @@ class ContextExam(Exam[ContextItem]):
         data: Callable[[], Dataset],  # noqa: ARG002 - a hook
     ) -> Sequence[Measures | RankedMeasures]:
         """V^min and V^mean, mAP; AR and mIoU; or BEAF's outcomes; and the controls, by image."""
-        return list(context_measures(records, alpha=self.alpha, fewest=self.fewest))
+        how = {"alpha": self.alpha, "fewest": self.fewest}
+        return list(context_measures(records, **how, companion=self.companion))  # type: ignore[arg-type]
 
 
 def not_removable(facts: Mapping[str, Any]) -> str:
@@ -275,6 +285,27 @@ def not_removable(facts: Mapping[str, Any]) -> str:
     reasons, every = facts["n_not_removable"], sum(facts["n_by_class"].values())
     listed = "; ".join(f"{why} ({n:,})" for why, n in reasons.items())
     return f"not removable: {sum(reasons.values()):,} of {counted(every, 'class', 'classes')} in images: {listed}"
+
+
+def thin_figures(facts: Mapping[str, Any], fewest: int) -> Iterator[str]:
+    """Which figures of segmenters and of models that answer rest on few images, and why there is no AR."""
+    few = f"in fewer than {counted(fewest, 'image')}"
+    if facts.get("n_thin_pairs"):
+        pairs = counted(facts["n_pairs"], "pair of classes", "pairs of classes")
+        yield f"thin: {facts['n_thin_pairs']:,} of {pairs} {few}, left out of AR, its maxima and heat maps"
+    if facts.get("skill") == "segment" and facts.get("ar") is None:
+        yield f"no AR: {facts['reasons']['ar']}"
+    beside = {
+        f"{name} {word} {facts['companions'][name]}": n
+        for name, by in facts.get("n_by_companion", {}).items()
+        for word, n in by.items()
+    }
+    removed = facts.get("n_removed_by_class", {})
+    for times, what, plural in ((beside, "IoU by companion", "IoUs by companion"), (removed, "class", "classes")):
+        thin = [f"{name} ({n})" for name, n in times.items() if n < fewest]
+        if thin:
+            listed = ", ".join([*thin[:_NAMED], *(["…"] if len(thin) > _NAMED else [])])
+            yield f"thin: {len(thin):,} of {counted(len(times), what, plural)} {few}: {listed}"
 
 
 @cache
