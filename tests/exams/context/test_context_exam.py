@@ -336,7 +336,13 @@ def test_edits_say_what_was_removed_and_what_could_not_be() -> None:
             ModelError,
             "the classes do not match: the model knows cat, dog; the data has",
         ),
-        (object(), TELEA, ModelError, "the exam needs the skill 'classify'"),  # a model without a skill
+        (
+            object(),
+            TELEA,
+            ModelError,
+            "the exam needs the skill 'classify', 'segment' or 'answer', i.e. a method classify(), segment() or ",
+        ),  # a model without a skill
+        (object(), replace(TELEA, skill="segment"), ModelError, "the exam needs the skill 'segment', i.e."),
         (
             Fixed(),
             ContextExam(fill="exact"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,17 @@ def test_a_detector_and_a_depth_estimator_relate(
     if boxes == "truth":  # in given boxes the detector has no say
         assert results[0].records.rows["answer"].to_list() == alone[0].records.rows["answer"].to_list()
     assert results[0].records.rows.height
+
+
+def test_a_folder_without_an_image_processor_is_refused_when_it_is_loaded(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "bare"
+    shutil.copytree(folders["upernet"], folder)
+    (folder / "preprocessor_config.json").unlink()
+    with pytest.raises(ModelError, match=r"no preprocessor_config\.json, .* segmenter:FOLDER"):
+        load(f"hf:{folder}")
+    assert load(f"segmenter:{folder}").segment([VIEW]).maps[0].shape == (48, 64)
 
 
 @pytest.mark.parametrize("kind", ["semantic-segmentation", "panoptic-segmentation"])

@@ -45,6 +45,7 @@ class HubNetwork:
     def __init__(self, files: HubFiles, name: str) -> None:
         self.files, self.name = files, name
         self.fingerprint = files.commit
+        files.check_processor()
 
     def facts(self) -> dict[str, Any]:
         """What it is and where it computes."""

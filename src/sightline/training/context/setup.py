@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from sightline.errors import ConfigError
+from sightline.text import one_of
 from sightline.training.context.options import ContextNet, ContextOptions
 from sightline.training.context.painters import painter_of
 from sightline.training.context.plan import ClassifierPlan, SegmenterPlan
@@ -57,7 +58,7 @@ def plan_of(options: ContextOptions, device: str) -> ClassifierPlan | SegmenterP
     if kept and removal.endswith("-negative"):
         raise ConfigError(
             f"the fill kept removes nothing, so the negative loss of {removal} would unlearn a class where it is "
-            f"there to be seen; --removal {', '.join(KEPT[:-1])} or {KEPT[-1]} leaves its label out"
+            f"there to be seen; --removal {one_of(KEPT)} leaves its label out"
         )
     if options.start is not None and net != "light":
         raise ConfigError("ImageNet's weights (--start) are for the light network")
