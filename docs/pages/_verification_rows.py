@@ -15,12 +15,13 @@ SHARED = Path(os.environ.get("SIGHTLINE_DATA", ROOT.parent / "shared" / "data"))
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table."""
+    """One line of a table; `command` where it is not the one of the others."""
 
     what: str
     theirs: str
     ours: str
     difference: str
+    command: str = ""
 
 
 def numbers(what: str, theirs: float, ours: float, digits: int = 1, unit: str = "") -> Row:

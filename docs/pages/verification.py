@@ -595,7 +595,9 @@ def sections(begin: str = "") -> dict[str, str]:
     for title, command, words, rows, *sides in SECTIONS:
         if not title.startswith(begin):
             continue
-        lines = [f"| {r.what} | {r.theirs} | {r.ours} | {r.difference} | `{command}` |" for r in rows()]
+        lines = [
+            f"| {r.what} | {r.theirs} | {r.ours} | {r.difference} | `{r.command or command}` |" for r in rows()
+        ]
         if lines:
             theirs, ours = sides[0] if sides else ("paper or peer", "ours")
             head = [f"| | {theirs} | {ours} | difference | command |", "|---|--:|--:|--:|---|"]

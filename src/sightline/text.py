@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 from urllib.parse import unquote_plus
@@ -32,6 +33,15 @@ def counted(n: int, thing: str, things: str = "") -> str:
     ('1 scene', '1,200 scenes', '2 classes')
     """
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {things or thing + 's'}"
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Words of which one will do.
+
+    >>> one_of(["a"]), one_of(["a", "b", "c"])
+    ('a', 'a, b or c')
+    """
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def without_reasoning(text: str) -> str:

@@ -694,6 +694,28 @@ def test_a_segmenter_with_objects_removed_to_the_exam(cli: Any, tmp_path: Path) 
     assert sat.json["skill"] == "segment"
 
 
+def test_a_segmenter_of_three_classes(cli: Any, tmp_path: Path) -> None:
+    given = ("train", "context", "--model", "upernet", "--size", "tiny", "--scenes", 12, "--steps", 1, "--batch", 2)
+    out = ("--device", "cpu", "--out", tmp_path / "t")
+    made = cli(*given, "--part", "cooccur", "--classes", "road,sidewalk, car", *out)
+    assert made.code == 0, made.err
+    from sightline.models.picture_nets import load_segmenter
+
+    model = load_segmenter(tmp_path / "t" / "segmenter.safetensors")
+    assert set(model.classes[:-1]) == {"car", "road", "sidewalk"}
+    assert model.classes[-1] == "other"
+    plan = json.loads((tmp_path / "t" / "plan.json").read_text())
+    assert plan["source"]["classes"] == ["car", "road", "sidewalk"]
+    assert 0 < plan["source"]["scenes"] < 12  # a strip alone is one of the three
+    for classes, problem in (
+        (("--classes", "raod"), "no such class in these worlds: raod; there are"),
+        (("--classes", "car,road"), "holds another training"),
+        (("--model", "light", "--classes", "road"), "--classes is for upernet; light learns every class"),
+    ):
+        refused = cli(*given, "--part", "cooccur", *classes, *out)
+        assert (refused.code, problem in refused.words) == (2, True), refused.err
+
+
 def test_a_classifier_with_objects_removed_learns_from_two_worlds(cli: Any, tmp_path: Path) -> None:
     given = ("train", "context", "--scenes", 4, "--steps", 1, "--batch", 2, "--device", "cpu", "--removal", "const")
     made = cli(*given, "--part", "cooccur", "--out", tmp_path / "t", "--json")

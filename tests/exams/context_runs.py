@@ -102,7 +102,7 @@ def records_of(
     for item in items:
         edits = edits_of(item, removal, Grey(), controls=controls)
         known = (*CLASSES, *STUFF) if skill == "segment" else CLASSES
-        marks = ASK[skill](model, edits, known)
+        marks = ASK[skill](model, edits, known, None)
         line = {"item": item.id, "scene_id": item.scene_id, "cluster_id": item.cluster_id, **marks.shared}
         lines.append(json.dumps(line | {"records": dict(marks.columns)}, allow_nan=False))
     text = "".join(f"{line}\n" for line in lines).encode()

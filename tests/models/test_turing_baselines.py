@@ -24,6 +24,7 @@ from sightline.models import load
 from sightline.models.adapters.answers import TuringAnswers
 from sightline.models.baselines.turing_features import features, instantiated
 from sightline.models.baselines.turing_regression import Fit, Rows, fitted
+from sightline.scenes import View
 from sightline.skills import Asked, TuringSpec
 from sightline.stats import Interval
 from sightline.store import Dataset
@@ -52,6 +53,22 @@ def test_constants_and_the_coin(exam: TuringExam, tmp_path: Path) -> None:
     assert first != [row["answer"] for row in replies(exam, load("coin:seed=1"), tmp_path / "other")]
     with pytest.raises(ConfigError, match="seed must not be negative"):
         load("coin:seed=-1")
+
+
+def test_a_coin_is_thrown_anew_for_another_picture() -> None:
+    coin: Any = load("coin")
+    pictures = [np.full((2, 3, 3), value, np.uint8) for value in range(64)]
+
+    def said(question: dict[str, Any], pixels: Any) -> bool:
+        view = View("v", size=(3, 2), load_image=None if pixels is None else lambda: pixels)
+        return bool(coin.answer(Asked("s", view, question, "Is there a mug?", "", None, {}, ())))
+
+    removal = {"type": "exist", "class": "mug"}
+    answers = [said(removal, pixels) for pixels in pictures]
+    assert 16 < sum(answers) < 48
+    assert answers == [said(removal, pixels) for pixels in pictures]
+    for question in ({"type": "exist", "object_type": "mug"}, {"type": "statement"}):  # as ever in other exams
+        assert {said(question, pixels) for pixels in pictures} == {said(removal, None)}
 
 
 def test_the_engine_says_what_its_estimate_says(exam: TuringExam, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from reference import bootstrap as oracle
 from sightline.errors import ConfigError
-from sightline.stats import bootstrap
+from sightline.stats import bootstrap, intervals, mean_known
 from sightline.stats.bootstrap import judgements_unmoved, linearise, resampled_totals
 
 
@@ -129,3 +129,28 @@ def test_judgements_do_not_depend_on_how_many_cells_are_moved_at_once():
     whole = judgements_unmoved(counts, three)
     assert np.array_equal(judgements_unmoved(counts, three, at_once=1), whole)
     assert whole[1] == pytest.approx([1.0, 1.5, 1.0], rel=1e-4)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+@pytest.mark.parametrize("at_once", [1, 10**6])
+def test_a_class_without_a_case_does_not_count_in_a_mean_that_is_0_or_1(value, at_once):
+    counts = np.ones((50, 3, 2))
+    counts[:, :, 1] = value
+
+    def mean_over_classes(totals):
+        return mean_known(totals[..., 1] / totals[..., 0])[:, None]
+
+    counts[:, 2] = 0  # stepping its number of cases would make it a third class with the value 0
+    clusters, judgements = judgements_unmoved(counts, mean_over_classes, at_once=at_once)
+    assert [clusters[0], judgements[0]] == [50, 50]
+    (ours,) = intervals(counts, mean_over_classes)
+    (without,) = intervals(counts[:, :2], mean_over_classes)
+    assert (ours.low, ours.high) == (without.low, without.high)
+    assert ours.high - ours.low < 0.06
+
+
+def test_a_hit_counts_also_where_no_class_has_one():
+    counts = np.zeros((40, 2, 2))
+    counts[:, 0, 0] = 1  # the other class has no case, and neither a hit
+    _, judgements = judgements_unmoved(counts, lambda t: mean_known(t[..., 1] / t[..., 0])[:, None])
+    assert judgements[0] == 40

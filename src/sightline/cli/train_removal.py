@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sightline.cli import completion
-from sightline.cli.console import Json
+from sightline.cli.console import Json, words_of
 from sightline.cli.train_run import SaveEvery, Seed, Steps, TensorBoard, To, TrainingRun, Where, Workers
 from sightline.training.context.options import ContextNet, Strategy
 
@@ -40,7 +40,8 @@ def context(
         Strategy | None,
         typer.Option(
             help="Which class is removed. Classifiers: none, rand (the default) or const; upernet: none, random, "
-            "sizebased, hardnegative, each also with the negative loss (by default hardnegative-negative)."
+            "sizebased, hardnegative, each also with the negative loss (by default hardnegative-negative; with "
+            "--fill kept sizebased)."
         ),
     ] = None,
     fill: Annotated[
@@ -50,6 +51,13 @@ def context(
         Literal["full", "cooccur"],
         typer.Option(help="Learn from all scenes, or from those of two classes and more alone."),
     ] = "full",
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of upernet: learn these alone, as in road,sidewalk,car, all else as one class; --part counts "
+            "these, without it only things."
+        ),
+    ] = None,
     start: Annotated[
         str | None, typer.Option(help="ImageNet's weights for light: torchvision's MobileNetV2 (.pth).")
     ] = None,
@@ -83,6 +91,7 @@ def context(
         scenes=scenes,
         fill=fill,
         part=part,
+        classes=tuple(dict.fromkeys(words_of(classes))),
         size=size,
         start=start,
         steps=steps,

@@ -25,6 +25,7 @@ from sightline.exams.run_schema import SAMPLES
 from sightline.plain import plain
 from sightline.skills import skills_of
 from sightline.store import Dataset
+from sightline.text import one_of
 
 Progress = Callable[[int, int], None]
 """Called with (items done, items in all)."""
@@ -32,19 +33,21 @@ Progress = Callable[[int, int], None]
 Ask = Callable[[Any], ItemRecords]
 
 
-def missing_skill(exam: Exam[Any], has: Collection[str]) -> str | None:
-    """The skill to ask for first of those a model lacks for an exam; None where it can take it."""
+def missing_skills(exam: Exam[Any], has: Collection[str]) -> tuple[str, ...]:
+    """The skills of which a model lacks one for an exam, any will do; none where it can take it."""
     lacking = [[skill for skill in group if skill not in has] for group in exam.skills]
-    return None if any(not skills for skills in lacking) else min(lacking, key=len)[0]
+    fewest = min(map(len, lacking))
+    return tuple(dict.fromkeys(skills[0] for skills in lacking if len(skills) == fewest)) if fewest else ()
 
 
 def require_skills(exam: Exam[Any], candidate: Candidate) -> None:
     """ModelError unless the candidate has the skills of the exam."""
     has = skills_of(candidate.model)
-    missing = missing_skill(exam, has)
-    if missing is not None:
+    missing = missing_skills(exam, has)
+    if missing:
+        names, methods = one_of([repr(name) for name in missing]), one_of([f"{name}()" for name in missing])
         raise ModelError(
-            f"{candidate.spec}: the exam needs the skill {missing!r}, i.e. a method {missing}(); "
+            f"{candidate.spec}: the exam needs the skill {names}, i.e. a method {methods}; "
             f"this model has {', '.join(has) or 'none'}"
         )
 

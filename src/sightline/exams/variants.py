@@ -421,6 +421,10 @@ class VariedModel:
         said = self._model.segment([self._variant.view(view) for view in views])
         return self._variant.maps(said) if isinstance(said, LabelMaps) else said
 
+    def _segment_among(self, views: Sequence[View], classes: Sequence[str]) -> Any:
+        said = self._model.segment_among([self._variant.view(view) for view in views], classes)
+        return self._variant.maps(said) if isinstance(said, LabelMaps) else said
+
     def _answer(self, asked: Asked) -> Any:
         return self._model.answer(self._variant.asked(asked))
 
@@ -435,7 +439,7 @@ def varied_model(model: Any, kind: str, variant: Variant) -> Any:
         return own
     methods: dict[str, Callable[..., Any]] = {
         name: getattr(VariedModel, f"_{name}")
-        for name in (*skills_of(model), "on_truth")
+        for name in (*skills_of(model), "on_truth", "segment_among")
         if callable(getattr(model, name, None)) and hasattr(VariedModel, f"_{name}")  # no exam asks for depth maps
     }
     made: Any = type(type(model).__name__, (VariedModel,), methods)

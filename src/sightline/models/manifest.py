@@ -114,7 +114,7 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ("answer", "baselines.turing"): [
         ("always_yes", "Always", "yes to every question", "blind", {"word": "yes"}),
         ("always_no", "Always", "no to every question", "blind", {"word": "no"}),
-        ("coin", "Coin", "a fair coin, seeded by question and history", "blind", {}),
+        ("coin", "Coin", "a fair coin, seeded by question and history, and by an edited picture", "blind", {}),
         ("turing_engine", "TuringEngine", "yes where the engine's own estimate says so", "blind learns", {}),
         ("turing_history", "TuringHistory", "learned from questions and true answers", "blind learns", {}),
     ],

@@ -24,6 +24,8 @@ from sightline.threads import computing, suitable_threads
 
 AT_ONCE: Final = 16
 """Pictures a network is shown together."""
+REST: Final = ("background", "other")
+"""Classes of a segmenter that stand for whatever is none of the others."""
 
 
 class _PictureNet:
@@ -104,6 +106,11 @@ class SegmenterModel(_PictureNet):
 
     def segment(self, views: Sequence[View]) -> LabelMaps:
         """The class with the highest logit at every pixel, logits being enlarged bilinearly to the picture."""
+        return self.segment_among(views, self.classes)
+
+    def segment_among(self, views: Sequence[View], classes: Sequence[str]) -> LabelMaps:
+        """The same of some classes alone, and of those that stand for all else (`REST`)."""
+        left_out = [place for place, name in enumerate(self.classes) if name not in {*classes, *REST}]
         pictures = [view.image() for view in views]
         maps = []
         with self._computing():
@@ -112,6 +119,7 @@ class SegmenterModel(_PictureNet):
             for pixels, one in zip(pictures, logits, strict=True):
                 size = pixels.shape[:2]
                 whole = functional.interpolate(one[None], size, mode="bilinear", align_corners=False)
+                whole[:, left_out] = -torch.inf
                 maps.append(whole[0].argmax(dim=0).to("cpu", torch.int32).numpy())
         return LabelMaps(self.classes, tuple(maps))
 

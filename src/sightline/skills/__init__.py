@@ -177,7 +177,12 @@ class Classify(Protocol):
 
 @runtime_checkable
 class Segment(Protocol):
-    """Skill *segment*: say which class every pixel of a picture shows."""
+    """Skill *segment*: say which class every pixel of a picture shows.
+
+    A model that scores every class may have ``segment_among(views, classes)`` too, and its classes as an attribute
+    ``classes``: the best of some of its classes at every pixel. An exam that knows not all of them calls that
+    instead. What stands for no class at all (background) stays an answer.
+    """
 
     def segment(self, views: Sequence[View]) -> LabelMaps:
         """A map of classes for every picture; the classes are the model's own, the same in every call."""

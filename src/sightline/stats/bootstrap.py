@@ -27,6 +27,7 @@ _DRAWS_KEPT = 16_000_000  # cluster draws kept for the next statistic over as ma
 _EXACT = 2**24  # below it single precision adds up whole numbers without rounding
 _STEP = 1e-3  # weight added to one cluster in the numeric derivative; relative error of order step²
 _CELL_STEP = 1e-5  # added to one cell in a derivative from one side, of order step
+_JUMP = 1.5  # a change that twice the step does not make so many times as large is a jump, not a slope
 _ROUNDING = 1e-12  # an influence below this is the noise of that derivative
 _NEARLY_ONE = 0.99  # a cluster of one judgement, by a numeric derivative
 _CELLS_AT_ONCE = 2_000_000  # totals held in memory while one cell after another is moved
@@ -172,15 +173,29 @@ def judgements_unmoved(
 
 
 def _largest_step(totals: Floats, statistic: Statistic, at_once: int) -> Floats:
-    """(M,) by how much one unit more in a cell moves the statistic, in the cell that moves it most."""
+    """(M,) by how much one unit more in a cell moves the statistic, in the cell that moves it most.
+
+    A cell that is 0 may decide whether a part of the statistic is defined: a class without a case is left out of a
+    mean over classes until its number of cases is stepped. Such a jump is the same for any step, so no slope, and
+    no resample meets it.
+    """
     value, flat = evaluate(statistic, totals), totals.ravel()
     largest = np.zeros(value.shape[1])
     rows = max(1, at_once // max(flat.size, 1))
+
+    def changes(cells: NDArray[np.intp], step: float) -> Floats:
+        moved = np.tile(flat, (len(cells), 1))
+        moved[np.arange(len(cells)), cells] += step
+        return np.abs(evaluate(statistic, moved.reshape(-1, *totals.shape[1:])) - value)
+
     for start in range(0, flat.size, rows):
-        moved = np.tile(flat, (min(rows, flat.size - start), 1))
-        moved[np.arange(len(moved)), start + np.arange(len(moved))] += _CELL_STEP
-        slope = np.abs(evaluate(statistic, moved.reshape(-1, *totals.shape[1:])) - value) / _CELL_STEP
-        largest = np.fmax(largest, np.fmax.reduce(slope, axis=0))
+        cells = np.arange(start, min(start + rows, flat.size))
+        change, empty = changes(cells, _CELL_STEP), flat[cells] == 0
+        if empty.any():
+            further = changes(cells[empty], 2 * _CELL_STEP)
+            change[empty] = np.where(further >= _JUMP * change[empty], change[empty], np.nan)
+        change[np.isinf(change)] = np.nan
+        largest = np.fmax(largest, np.fmax.reduce(change, axis=0) / _CELL_STEP)
     return largest
 
 

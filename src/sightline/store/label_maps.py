@@ -58,10 +58,15 @@ def same_names(file: str | Path | None = None) -> Same:
     built_in = _rows(_BUILT_IN)
     if file is None:
         return built_in
-    own = _rows(Path(file))
+    own = own_names(file)
     named = {name for row in own for name in row}
     rest = (tuple(name for name in row if name not in named) for row in built_in)
     return (*own, *(row for row in rest if len(row) > 1))
+
+
+def own_names(file: str | Path) -> Same:
+    """The rows of a file alone."""
+    return _rows(Path(file))
 
 
 def _rows(file: Path) -> Same:

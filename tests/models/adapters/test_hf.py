@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,29 @@ def test_a_detector_and_a_depth_estimator_relate(
     if boxes == "truth":  # in given boxes the detector has no say
         assert results[0].records.rows["answer"].to_list() == alone[0].records.rows["answer"].to_list()
     assert results[0].records.rows.height
+
+
+def test_a_folder_without_an_image_processor_is_refused_when_it_is_loaded(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "bare"
+    shutil.copytree(folders["upernet"], folder)
+    (folder / "preprocessor_config.json").unlink()
+    with pytest.raises(ModelError, match=r"no preprocessor_config\.json, .* segmenter:FOLDER"):
+        load(f"hf:{folder}")
+    assert load(f"segmenter:{folder}").segment([VIEW]).maps[0].shape == (48, 64)
+
+
+@pytest.mark.parametrize("kind", ["semantic-segmentation", "panoptic-segmentation"])
+def test_a_segmenter_held_to_some_classes(kind: str, folders: dict[str, Path]) -> None:
+    model: Any = load(f"hf:{folders[kind]}")
+    free = model.segment([VIEW]).maps[0]
+    first = int(np.bincount(free[free >= 0]).argmax())
+    rest = tuple(name for place, name in enumerate(model.classes) if place != first)
+    held = LabelMaps.checked(model.segment_among([VIEW], rest), [(64, 48)], "it")
+    assert held.classes == model.classes
+    assert first not in held.maps[0]
+    np.testing.assert_array_equal(model.segment_among([VIEW], model.classes).maps[0], free)
 
 
 def test_class_scores_of_a_segmenter(folders: dict[str, Path]) -> None:

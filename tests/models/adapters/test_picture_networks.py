@@ -101,6 +101,12 @@ def test_segmenter_maps(tmp_path: Path) -> None:
     said = LabelMaps.checked(model.segment([view_of(pixels)]), [(3, 2)], model.name)
     assert said.classes == ("green", "blue")
     assert said.maps[0].tolist() == [[-1, 0, -1], [-1, -1, 1]]
+    pixels[0, 1], pixels[1, 2] = (9, 200, 100), (9, 100, 200)
+    among = model.segment_among([view_of(pixels)], ("blue",))  # background stays, green goes
+    assert (among.classes, among.maps[0].tolist()) == (("green", "blue"), [[-1, 1, -1], [-1, -1, 1]])
+    (tmp_path / "net.onnx").write_bytes(colour_segmenter({"classes": "red\ngreen\nblue", "normalise": "unit"}))
+    named = load(f"onnx:{tmp_path / 'net.onnx'}")
+    assert named.segment_among([view_of(pixels)], ("green", "blue")).maps[0].tolist() == [[1, 1, 1], [1, 1, 2]]
 
 
 IDENTITY = node("Identity", ["picture"], "scores")

@@ -24,6 +24,7 @@ from sightline.models.nets.classifier import (
     standardised,
 )
 from sightline.models.nets.segmenter import SIZES, SegmenterConfig, Upernet
+from sightline.models.picture_nets import SegmenterModel
 from sightline.scenes import View
 from sightline.skills import ClassScores, LabelMaps
 
@@ -119,6 +120,24 @@ def test_segmenter_file(tmp_path: Path) -> None:
         small = resized(torch.from_numpy(views[0].image())[None], (32, 64))
         logits = nn.functional.interpolate(loaded(small), (40, 60), mode="bilinear")
     assert (said.maps[0] == (logits[0, 1] > logits[0, 0]).int().numpy()).mean() > 0.999
+
+
+def test_a_segmenter_held_to_some_classes() -> None:
+    class Colours(nn.Module):
+        """Logits (B, 4, H, W): red, green and blue, and 100 for what stands for all else."""
+
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            logits: torch.Tensor = images.permute(0, 3, 1, 2).float()
+            return torch.cat([logits, torch.full_like(logits[:, :1], 100.0)], dim=1)
+
+    pixels = np.array([[[250, 200, 10], [9, 80, 250]]], np.uint8).repeat(2, axis=0)
+    view = View("v", size=(2, 2), load_image=lambda: pixels)
+    model = SegmenterModel(Colours(), ("red", "green", "blue", "other"), (2, 2), device="cpu")
+    assert model.segment([view]).maps[0].tolist() == [[0, 2]] * 2
+    assert model.segment_among([view], ("green",)).maps[0].tolist() == [[1, 3]] * 2
+    bare = SegmenterModel(Colours(), ("red", "green", "blue", "sky"), (2, 2), device="cpu")
+    among = bare.segment_among([view], ("green", "blue"))
+    assert (among.classes, among.maps[0].tolist()) == (bare.classes, [[1, 2]] * 2)
 
 
 def test_upernet_r50_shape() -> None:

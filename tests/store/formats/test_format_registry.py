@@ -32,6 +32,19 @@ def test_unknown_things(tmp_path: Path) -> None:
         named("2.5vrd").read(tmp_path, split="test")
 
 
+def test_folders_of_known_formats_below_are_named(tmp_path: Path) -> None:
+    for name, files in (("second", VRD25), ("first", OPENIMAGES)):
+        (tmp_path / name).mkdir()
+        lay(tmp_path / name, files)
+    (tmp_path / "third").mkdir()
+    with pytest.raises(DataError, match="not of a known format") as caught:
+        detect(tmp_path)
+    first, second = (
+        f"{tmp_path / name} ({form})" for name, form in (("first", "openimages"), ("second", "2.5vrd"))
+    )
+    assert f"one of the folders in it: {first}, {second}" in str(caught.value)
+
+
 def test_what_each_can_do() -> None:
     assert {name for name, form in FORMATS.items() if form.write} == {"2.5vrd", "clevr", "coco", "voc", "yolo"}
     assert all(form.name == name and form.describe for name, form in FORMATS.items())

@@ -241,6 +241,8 @@ def test_bad_plans(plan: Any, changes: dict[str, Any], problem: str) -> None:
         ({"net": "vgg19"}, ClassifierPlan, {"removal": "rand", "backbone": "vgg19"}),
         ({"net": "upernet"}, SegmenterPlan, {"removal": "hardnegative", "negative": 1.0, "size": "tiny"}),
         ({"net": "upernet", "removal": "sizebased"}, SegmenterPlan, {"removal": "sizebased", "negative": 0.0}),
+        ({"net": "upernet", "fill": "kept"}, SegmenterPlan, {"removal": "sizebased", "negative": 0.0}),  # Table 7
+        ({"fill": "kept", "removal": "none"}, ClassifierPlan, {"removal": "none"}),
     ],
 )
 def test_options_make_plans(options: dict[str, Any], kind: type, settings_: dict[str, Any]) -> None:
@@ -253,6 +255,20 @@ def test_options_make_plans(options: dict[str, Any], kind: type, settings_: dict
             with suppress(ConfigError):
                 accepted.append(plan_of(ContextOptions(net=net, removal=strategy), "cpu"))
         assert len(accepted) == (2 if strategy == "none" else 1), strategy
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"net": "upernet", "removal": "hardnegative-negative"}, "--removal sizebased, random or hardnegative"),
+        ({"net": "upernet", "removal": "random-negative"}, "negative loss of random-negative would unlearn"),
+        ({"removal": "const"}, "const would teach that a class is absent"),
+        ({}, "rand would teach that a class is absent"),  # what classifiers do unless told otherwise
+    ],
+)
+def test_nothing_is_unlearned_that_is_there_to_be_seen(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=f"the fill kept removes nothing.*{problem}"):
+        plan_of(ContextOptions(**options, fill="kept"), "cpu")
 
 
 @settings(max_examples=25, deadline=None)

@@ -16,10 +16,10 @@ from sightline.exams.turing.conversation import NO, REPLIES, YES
 OUTCOMES: Final = ("true_understanding", "ignorance", "stubborn_yes", "stubborn_no", "unparsed")
 
 
-def answered(read: ContextRecords, alpha: float, fewest: int) -> Iterator[Measures]:  # noqa: ARG001
+def answered(read: ContextRecords, fewest: int) -> Iterator[Measures]:
     """BEAF's outcomes, what comes back, and shares of replies."""
     pairs = replies_after(read).filter(pl.col("edit") == "removal")
-    yield _outcomes(read, pairs)
+    yield _outcomes(read, pairs, fewest)
     own = pairs.filter((pl.col("gone") == pl.col("category")) & (pl.col("before") == YES))
     yield comes_back(
         read, own, pl.col("answer") == YES, "of removed classes with a yes before, those with a yes after"
@@ -33,7 +33,7 @@ def replies_after(read: ContextRecords) -> pl.DataFrame:
     return read.rows.filter(pl.col("edit") != "original").join(original, on=["item", "category"])
 
 
-def _outcomes(read: ContextRecords, pairs: pl.DataFrame) -> Measures:
+def _outcomes(read: ContextRecords, pairs: pl.DataFrame, fewest: int) -> Measures:
     """BEAF's outcomes of removed classes, by class too, and the indecision about all others."""
     before, after = pl.col("before"), pl.col("answer")
     own = pairs.filter(pl.col("gone") == pl.col("category"))
@@ -62,10 +62,12 @@ def _outcomes(read: ContextRecords, pairs: pl.DataFrame) -> Measures:
         Share(Name(("beaf", "indecision"), "indecision", "before and after", "", percent=True), 1, 0, [last])
     )
     title = "true understanding"
+    times = dict(zip(classes, counts[:, : len(classes), 0].sum(axis=0).astype(int).tolist(), strict=True))
     by_class = []
     for i, name in enumerate(classes):
-        shown = Name((title.replace(" ", "_"), name), name, f"{title} by class", title, f"  {name}", 1, part=True)
-        by_class.append(Share(replace(shown, percent=True), 1, 0, [i]))
+        label, table = f"{name} ({times[name]})", f"{title} by class (removals)"
+        shown = Name((title.replace(" ", "_"), name), label, table, title, f"  {name}", 1, percent=True)
+        by_class.append(Share(replace(shown, part=times[name] >= fewest), 1, 0, [i]))
 
     def statistic(totals: Floats) -> Floats:
         plain = [share.value(totals) for share in shares]
@@ -78,6 +80,7 @@ def _outcomes(read: ContextRecords, pairs: pl.DataFrame) -> Measures:
     f1 = Name(("beaf", "f1"), "F1", "before and after", "", headline=1, percent=True)
     names = (f1, *(share.name for share in (*shares, *by_class)))
     facts: dict[str, Any] = {"n_removed_asked": own.height, "n_others_asked": others.height}
+    facts["n_removed_by_class"] = times
     if not own.height:
         facts["reasons"] = {"beaf": "no class can be removed from an image"}
     return Measures(read.units, counts, statistic, names, facts)

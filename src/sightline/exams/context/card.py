@@ -14,7 +14,7 @@ from sightline.exams.base import Name
 from sightline.exams.card import CardContext
 from sightline.exams.context.counts import SUBSETS, ContextRecords, Floats, presence
 from sightline.exams.context.drawing import EXAMPLES
-from sightline.exams.context.exam import ContextExam, not_removable
+from sightline.exams.context.exam import ContextExam, not_removable, thin_figures
 from sightline.exams.context.items import ContextItem
 from sightline.exams.context.measures import CONTROLS
 from sightline.exams.runner import items_of
@@ -111,9 +111,8 @@ def cautions(card: CardContext) -> Iterator[str]:
         listed = f": {', '.join(thin)}" if len(thin) <= _NAMED else ""
         classes = counted(len(cases), "class", "classes")
         yield f"{len(thin)} of {classes} with fewer than {fewest} cases, so thin{listed}."
-    if facts.get("n_thin_pairs"):
-        pairs = counted(facts["n_thin_pairs"], "pair of classes", "pairs of classes")
-        yield f"{pairs} in fewer than {counted(fewest, 'image')}, left out of maxima and heat maps."
+    for said in thin_figures(facts, fewest):
+        yield f"{said[0].upper()}{said[1:]}."
     unknown = card.focus.run.manifest.get("classes_not_known")
     if unknown:
         yield f"{card.focus.name} does not know {', '.join(unknown)}; nothing is counted of them."
@@ -312,14 +311,18 @@ def _grid(values: dict[tuple[str, str], float], rows: Sequence[str], columns: Se
 
 def _class_rows(card: CardContext, runs: Sequence[RunResult]) -> Iterator[Table | FigureRow]:
     focus = card.focus.scores
-    companions = focus.facts.get("companions", {})
+    companions, images = focus.facts.get("companions", {}), focus.facts.get("n_by_companion", {})
     rows = []
     for name in focus.below("iou"):
         paths = (("iou", name), ("iou_by_companion", name, "with"), ("iou_by_companion", name, "without"))
         first, *cells = (shared(focus.at(*path)) for path in (*paths, ("ar", "max", name)))
-        rows.append(Row(name, (first, Cell(companions.get(name, "–")), *cells)))
-    columns = ("class", "IoU", "companion", "IoU with it", "IoU without it", "max AR")
-    note = "Companion: the removable class that most images with the class have too (the paper’s Table 2)."
+        times = (f"{images[name][word]:,}" if name in images else "–" for word in ("with", "without"))
+        by = [cell for pair in zip(map(Cell, times), cells[:2], strict=True) for cell in pair]
+        rows.append(Row(name, (first, Cell(companions.get(name, "–")), *by, *cells[2:])))
+    columns = ("class", "IoU", "companion", "with it", "IoU with it", "without it", "IoU without it", "max AR")
+    own = "the removable class that most images with the class have too, of equals the larger"
+    chosen = "as asked for" if _exam(card).companion else own
+    note = f"Companion (the paper’s Table 2): {chosen}; beside it the images with it, and without it."
     yield Table(card.focus.name, columns, tuple(rows), note=note, words=("companion",))
     figures = tuple(_before_after(card, runs, "ar", "iou", list(focus.below("ar", "max"))[1:]))
     if figures:
@@ -328,8 +331,9 @@ def _class_rows(card: CardContext, runs: Sequence[RunResult]) -> Iterator[Table 
 
 def _answered(card: CardContext) -> Iterator[Section]:
     by_class = card.focus.scores.below("true_understanding")
-    rows = [Row(name, (shared(value),)) for name, value in by_class.items()]
-    table = Table(card.focus.name, ("class", "true understanding"), tuple(rows))
+    times = card.focus.scores.facts["n_removed_by_class"]
+    rows = [Row(name, (Cell(f"{times[name]:,}"), shared(value))) for name, value in by_class.items()]
+    table = Table(card.focus.name, ("class", "removals", "true understanding"), tuple(rows))
     yield Section("classes", "Class by class", (), (table,))
 
 

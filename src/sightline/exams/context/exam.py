@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
 import numpy as np
@@ -28,6 +29,7 @@ from sightline.exams.scoring import RunResult
 from sightline.hints import hint
 from sightline.skills import ContextSpec, ContextStudy, skills_of
 from sightline.store import Dataset
+from sightline.store.label_maps import Same, own_names, same_names
 from sightline.text import counted
 
 Skill = Literal["any", "classify", "segment", "answer"]
@@ -37,6 +39,8 @@ BASELINES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer": ("always_yes", "always_no", "coin"),
 }
 """Skill → the baselines that stand beside models examined in it; there is none for segmenters."""
+_NAMED: Final = 8
+"""Thin figures that are named in a line, at most."""
 FEWEST: Final = 5
 """Images behind a figure below which it is called thin."""
 EXACT: Final = ("exact", "exact-hole")
@@ -54,22 +58,30 @@ class ContextExam(Exam[ContextItem]):
         train_split: The split that blind baselines learn from; "" for none, None for a training split where there
             is one. Without one they learn from the other scenes of the examined split.
         skill: Which skill to examine, of a model that has several.
+        labels: YAML file with rows of names of one class, before the built-in ones (`store.label_maps.same_names`),
+            by which classifiers' and segmenters' classes are matched to the data's.
         radius: By how much the mask of what is removed grows, pixels.
         most: Largest share of a picture that may be removed.
         no_controls: Show no false edit and no empty region.
         alpha: Change of an IoU from which on a class is affected.
         fewest: Images behind a figure below which it is thin: given, but left out of maxima.
+        companion: Class with and without which a segmenter's IoU of every other class is given; by default the one
+            that each class stands with most often.
     """
 
     fill: str = option("", "telea, ns, exact, exact-hole, network:FILE or onnx:FILE; by default exact or telea.")
     split: str | None = option(None, "Split to examine on; by default all scenes.", folder="")
     train_split: str | None = option(None, "Split to learn from; by default train where there is one, '' for none.")
     skill: Skill = option("any", "Skill to examine, of a model that has several.", folder="")
+    labels: Path | None = option(
+        None, "YAML file with rows of names of one class, before the built-in ones.", identity=False
+    )
     radius: int = option(5, "By how much masks of what is removed grow, pixels.", minimum=0)
     most: float = option(0.3, "Largest share of a picture that may be removed.")
     no_controls: bool = option(False, "Show no false edits and no empty regions.")
     alpha: float = option(ALPHA, "Change of an IoU from which on a class is affected.", scoring=True)
     fewest: int = option(FEWEST, "Images behind a figure below which it is thin.", scoring=True, minimum=1)
+    companion: str = option("", "Class that IoUs are given with and without; by default each's own.", scoring=True)
 
     name: ClassVar[str] = "context"
     title: ClassVar[str] = "Context"
@@ -94,6 +106,11 @@ class ContextExam(Exam[ContextItem]):
         return Removal(self.radius, self.most)
 
     @property
+    def same(self) -> Same | None:
+        """Rows of names of one class, of the file given; None for the built-in ones."""
+        return None if self.labels is None else same_names(self.labels)
+
+    @property
     def skills(self) -> tuple[tuple[str, ...], ...]:
         """One of *classify*, *segment* and *answer*."""
         return tuple((name,) for name in ASK) if self.skill == "any" else ((self.skill,),)
@@ -104,9 +121,11 @@ class ContextExam(Exam[ContextItem]):
         return exam if exam.fill else replace(exam, fill="telea" if data.recipe is None else "exact")
 
     def identity(self, data: Dataset) -> dict[str, Any]:
-        """The options, and of a fill that is a file what it holds."""
+        """The options, of a fill that is a file what it holds, and rows of names of one's own."""
         fill = opened_fill(self.fill) if ":" in self.fill else None
         given = super().identity(data)
+        if self.labels is not None:
+            given["label_rows"] = [list(row) for row in own_names(self.labels)]
         return given if fill is None else given | {"fill_identity": getattr(fill, "identity", fill.name)}
 
     def items(self, data: Dataset) -> tuple[ContextItem, ...]:
@@ -153,10 +172,13 @@ class ContextExam(Exam[ContextItem]):
         super().check(model, data)
         known = getattr(model, "classes", None)
         things, stuff = self.classes(data)
+        if self.companion and self.companion not in (*things, *stuff):
+            near = hint(self.companion, (*things, *stuff))
+            raise ConfigError(f"--companion: {data.path} has no class {self.companion!r}{near}")
         if not known or isinstance(known, str) or self.skill_of(model) == "answer":
             return {"filled_by": fill.name}
         wanted = things if self.skill_of(model) == "classify" else (*things, *stuff)
-        match = matched(tuple(known), wanted, type(model).__name__)
+        match = matched(tuple(known), wanted, type(model).__name__, self.same)
         return {"filled_by": fill.name, "classes_not_known": sorted(set(wanted) - set(match.classes))}
 
     def study(self, model: Any, data: Dataset) -> ContextStudy | None:
@@ -188,18 +210,18 @@ class ContextExam(Exam[ContextItem]):
 
     def ask(self, model: Any, item: ContextItem) -> ItemRecords:
         """Ask about one picture and its edits, without making anything ahead; of its own classes."""
-        return ASK[self.skill_of(model)](model, self.edits(item), (*item.classes, *item.stuff))
+        return ASK[self.skill_of(model)](model, self.edits(item), (*item.classes, *item.stuff), self.same)
 
     def asker(self, model: Any, data: Dataset) -> Callable[[ContextItem], ItemRecords]:
         """Ask about one picture after another, while the edits of the next are made."""
         skill, (things, stuff) = self.skill_of(model), self.classes(data)
         at_once = getattr(model, "concurrency", 1) > 1  # other pictures are asked about meanwhile
         edits = self.edits if at_once else Ahead(self.edits, self.items(data)).edits
-        classes = (*things, *stuff) if skill == "segment" else things
+        classes, same = (*things, *stuff) if skill == "segment" else things, self.same
 
         def ask(item: ContextItem) -> ItemRecords:
             with naming(data.path):
-                return ASK[skill](model, edits(item), classes)
+                return ASK[skill](model, edits(item), classes, same)
 
         return ask
 
@@ -246,6 +268,7 @@ class ContextExam(Exam[ContextItem]):
             thin = sum(n < self.fewest for n in facts["n_cases_by_class"].values())
             if thin:
                 yield f"thin: {counted(thin, 'class', 'classes')} with fewer than {counted(self.fewest, 'case')}"
+        yield from dict.fromkeys(line for r in results for line in thin_figures(r.scores.facts, self.fewest))
 
     def measures(
         self,
@@ -253,7 +276,8 @@ class ContextExam(Exam[ContextItem]):
         data: Callable[[], Dataset],  # noqa: ARG002 - a hook
     ) -> Sequence[Measures | RankedMeasures]:
         """V^min and V^mean, mAP; AR and mIoU; or BEAF's outcomes; and the controls, by image."""
-        return list(context_measures(records, alpha=self.alpha, fewest=self.fewest))
+        how = {"alpha": self.alpha, "fewest": self.fewest}
+        return list(context_measures(records, **how, companion=self.companion))  # type: ignore[arg-type]
 
 
 def not_removable(facts: Mapping[str, Any]) -> str:
@@ -261,6 +285,27 @@ def not_removable(facts: Mapping[str, Any]) -> str:
     reasons, every = facts["n_not_removable"], sum(facts["n_by_class"].values())
     listed = "; ".join(f"{why} ({n:,})" for why, n in reasons.items())
     return f"not removable: {sum(reasons.values()):,} of {counted(every, 'class', 'classes')} in images: {listed}"
+
+
+def thin_figures(facts: Mapping[str, Any], fewest: int) -> Iterator[str]:
+    """Which figures of segmenters and of models that answer rest on few images, and why there is no AR."""
+    few = f"in fewer than {counted(fewest, 'image')}"
+    if facts.get("n_thin_pairs"):
+        pairs = counted(facts["n_pairs"], "pair of classes", "pairs of classes")
+        yield f"thin: {facts['n_thin_pairs']:,} of {pairs} {few}, left out of AR, its maxima and heat maps"
+    if facts.get("skill") == "segment" and facts.get("ar") is None:
+        yield f"no AR: {facts['reasons']['ar']}"
+    beside = {
+        f"{name} {word} {facts['companions'][name]}": n
+        for name, by in facts.get("n_by_companion", {}).items()
+        for word, n in by.items()
+    }
+    removed = facts.get("n_removed_by_class", {})
+    for times, what, plural in ((beside, "IoU by companion", "IoUs by companion"), (removed, "class", "classes")):
+        thin = [f"{name} ({n})" for name, n in times.items() if n < fewest]
+        if thin:
+            listed = ", ".join([*thin[:_NAMED], *(["…"] if len(thin) > _NAMED else [])])
+            yield f"thin: {len(thin):,} of {counted(len(times), what, plural)} {few}: {listed}"
 
 
 @cache

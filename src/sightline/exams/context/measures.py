@@ -6,7 +6,7 @@ All by source image. A *case* is a class in an image that was removed and of whi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -35,13 +35,16 @@ _NEEDS: Final = {
 }
 
 
-def context_measures(records: RunRecords, *, alpha: float, fewest: int) -> Iterator[Measures | RankedMeasures]:
+def context_measures(
+    records: RunRecords, *, alpha: float, fewest: int, companion: str = ""
+) -> Iterator[Measures | RankedMeasures]:
     """Count the records of a run.
 
     Args:
         records: Of the run.
         alpha: Change of an IoU from which on a class is affected.
         fewest: Images behind an affected rate for it to enter maxima.
+        companion: Class with and without which segmenters' IoU is given; empty for that of each class's own.
     """
     read = ContextRecords.of(records)
     if read is None:
@@ -55,8 +58,12 @@ def context_measures(records: RunRecords, *, alpha: float, fewest: int) -> Itera
         if skill != read.skill
     }
     facts |= dict.fromkeys(reasons)
-    kinds = {"classify": _classified, "segment": segmented, "answer": answered}
-    for measures in kinds[read.skill](read, alpha, fewest):
+    kinds: dict[str, Callable[[], Iterator[Measures | RankedMeasures]]] = {
+        "classify": lambda: _classified(read, fewest),
+        "segment": lambda: segmented(read, alpha, fewest, companion),
+        "answer": lambda: answered(read, fewest),
+    }
+    for measures in kinds[read.skill]():
         yield measures
         reasons |= measures.facts.get("reasons", {})
     yield measured(read, np.zeros((len(read.units), 0, 0)), (), facts=facts | {"reasons": reasons})
@@ -76,7 +83,7 @@ def _not_removable(read: ContextRecords) -> dict[str, int]:
     return dict(Counter(reasons).most_common())
 
 
-def _classified(read: ContextRecords, alpha: float, fewest: int) -> Iterator[Measures | RankedMeasures]:  # noqa: ARG001
+def _classified(read: ContextRecords, fewest: int) -> Iterator[Measures | RankedMeasures]:
     yield _violations(read, fewest)
     yield _violations_left(read)
     yield _by_context(read)

@@ -23,7 +23,7 @@ from sightline.exams.run_schema import RecordColumn
 from sightline.exams.turing.conversation import NO, REPLIES, YES, more_than, read_reply
 from sightline.geometry.masks import encode
 from sightline.skills import Asked, ClassScores, LabelMaps
-from sightline.store.label_maps import LabelMap
+from sightline.store.label_maps import LabelMap, Same
 
 ALPHA: Final = 0.1
 """Change of an IoU from which on a class counts as affected, unless told otherwise."""
@@ -67,13 +67,13 @@ edit. ``pixels``, ``both``, ``either``: true pixels of a class in the original, 
 Row = dict[str, Any]
 
 
-def ask_classify(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecords:
+def ask_classify(model: Any, edits: Edits, classes: tuple[str, ...], same: Same | None = None) -> ItemRecords:
     """Ask for the logits of all pictures at once; records of the classes that model and data share."""
     views = edits.views
     with model_call(model, "classify"):
         given = model.classify(views)
     said = ClassScores.checked(given, len(views), type(model).__name__)
-    match = matched(said.classes, classes, type(model).__name__)
+    match = matched(said.classes, classes, type(model).__name__, same)
     scores, names = match.scores(said.scores), match.classes
     there, removable = set(edits.item.classes), set(edits.removable)
     rows: list[Row] = []
@@ -92,14 +92,23 @@ def ask_classify(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemReco
     return _records("classify", edits, rows, ("score", "left"))
 
 
-def ask_segment(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecords:
-    """Ask for the labels of all pictures at once; records of overlaps with the truth, outside the holes."""
-    views = edits.views
-    with model_call(model, "segment"):
-        given = model.segment(views)
+def ask_segment(model: Any, edits: Edits, classes: tuple[str, ...], same: Same | None = None) -> ItemRecords:
+    """Ask for the labels of all pictures at once; records of overlaps with the truth, outside the holes.
+
+    A model that can is held to those of its classes that stand for one of the data's.
+    """
+    views, who = edits.views, type(model).__name__
+    known, among = tuple(getattr(model, "classes", None) or ()), getattr(model, "segment_among", None)
+    if known and callable(among):
+        shared = [name for names in matched(known, classes, who, same).theirs.values() for name in names]
+        with model_call(model, "segment_among"):
+            given = among(views, tuple(shared))
+    else:
+        with model_call(model, "segment"):
+            given = model.segment(views)
     size = edits.item.view.require_size()
-    said = LabelMaps.checked(given, [size] * len(views), type(model).__name__)
-    match = matched(said.classes, classes, type(model).__name__)
+    said = LabelMaps.checked(given, [size] * len(views), who)
+    match = matched(said.classes, classes, who, same)
     maps, names = [match.labels(labels) for labels in said.maps], match.classes
     truth = edits.item.labels(names)
     rows: list[Row] = []
@@ -161,7 +170,7 @@ def _distance(changed: Flags, hole: Flags) -> float:
     return float(gaps.mean() / max(hole.shape))
 
 
-def ask_answer(model: Any, edits: Edits, classes: tuple[str, ...]) -> ItemRecords:
+def ask_answer(model: Any, edits: Edits, classes: tuple[str, ...], same: Same | None = None) -> ItemRecords:  # noqa: ARG001
     """Ask of every picture whether each class is there: those of the original, and a few that are nowhere."""
     item, rows = edits.item, list[Row]()
     absent = sorted(set(classes) - set(item.classes), key=lambda name: _order(item.id, name))[:ABSENT]
@@ -189,12 +198,12 @@ def question(category: str) -> str:
     return f"Is there {'an' if words[:1].lower() in 'aeiou' else 'a'} {words}?"
 
 
-ASK: Final[Mapping[str, Callable[[Any, Edits, tuple[str, ...]], ItemRecords]]] = {
+ASK: Final[Mapping[str, Callable[[Any, Edits, tuple[str, ...], Same | None], ItemRecords]]] = {
     "classify": ask_classify,
     "segment": ask_segment,
     "answer": ask_answer,
 }
-"""Skill → asks a model about a picture and its edits."""
+"""Skill → asks a model about a picture and its edits, by the data's classes and rows of names of one class."""
 
 
 def presence_judgements(rows: pl.DataFrame) -> pl.DataFrame:
@@ -224,9 +233,9 @@ def _order(item: str, name: str) -> bytes:
 
 
 @lru_cache(maxsize=16)
-def matched(said: tuple[str, ...], classes: tuple[str, ...], model: str) -> LabelMap:
+def matched(said: tuple[str, ...], classes: tuple[str, ...], model: str, same: Same | None = None) -> LabelMap:
     """Which of a model's classes stand for each of the data's; a ModelError where none does."""
-    match = LabelMap.between(classes, said)
+    match = LabelMap.between(classes, said, same)
     if not match.classes:
         ours, theirs = (", ".join(sorted(of)[:5]) + (", …" if len(of) > 5 else "") for of in (said, classes))
         raise ModelError(

@@ -17,11 +17,11 @@ SWEEP: Final = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Changes of an IoU that the affected rate is also given for."""
 
 
-def segmented(read: ContextRecords, alpha: float, fewest: int) -> Iterator[Measures]:
+def segmented(read: ContextRecords, alpha: float, fewest: int, companion: str = "") -> Iterator[Measures]:
     """MIoU and accuracy, affected rates, IoU by companion, and what comes back."""
     yield _overlap(read)
     yield from _affected(read, alpha, fewest)
-    yield _companions(read)
+    yield _companions(read, companion)
     own = read.rows.filter(pl.col("found").is_not_null())
     yield comes_back(read, own, pl.col("found"), "share of a removed class's pixels still given that class")
 
@@ -127,36 +127,45 @@ def _turned(read: ContextRecords) -> dict[str, Any]:
 
 
 def companions(read: ContextRecords) -> dict[str, str]:
-    """Class → the removable class that most images with it have as well; of equals the first by name."""
-    seen: dict[str, dict[str, int]] = {}
-    for labelled, removable in read.items.select("labelled", "removable").iter_rows():
+    """Class → the removable class that most images with it have as well; of equals the one with the most pixels."""
+    original = read.rows.filter(pl.col("edit") == "original").select("item", "category", "pixels")
+    pixels = {(item, name): n or 0 for item, name, n in original.iter_rows()}
+    seen: dict[str, dict[str, tuple[int, int]]] = {}
+    for item, labelled, removable in read.items.select("item", "labelled", "removable").iter_rows():
         for name in labelled or ():
             for other in removable or ():
                 if other != name:
-                    seen.setdefault(name, {}).setdefault(other, 0)
-                    seen[name][other] += 1
-    return {name: min(of, key=lambda other: (-of[other], other)) for name, of in sorted(seen.items())}
+                    times, area = seen.setdefault(name, {}).get(other, (0, 0))
+                    seen[name][other] = times + 1, area + pixels.get((item, other), 0)
+    # The most first; the last resort is the name, so that every run says the same.
+    return {name: min(of, key=lambda o: (-of[o][0], -of[o][1], o)) for name, of in sorted(seen.items())}
 
 
-def _companions(read: ContextRecords) -> Measures:
-    """IoU of each class in images with its commonest companion and in those without (the paper's Table 2)."""
+def _companions(read: ContextRecords, companion: str) -> Measures:
+    """IoU of each class in images with its companion and in those without (the paper's Table 2)."""
     rows = read.rows.filter(pl.col("edit") == "original").join(
-        read.items.select("item", present="classes"), on="item"
+        read.items.select("item", present=pl.concat_list("classes", "labelled")), on="item"
     )
-    pairs = companions(read)
-    classes = [name for name in pairs if name in set(rows["category"])]
-    fields = {name: pl.col(name) for name in ("both", "either")}
+    known = set(rows.filter(pl.col("pixels") > 0)["category"])
+    pairs = dict.fromkeys(sorted(known - {companion}), companion) if companion else companions(read)
+    classes = [name for name in pairs if name in known]
+    fields = {name: pl.col(name) for name in ("both", "either")} | {"n": pl.col("pixels") > 0}
     rows = rows.filter(pl.col("category").is_in(classes))
-    companion = rows["category"].replace_strict(pairs, return_dtype=pl.String) if classes else rows["category"]
-    beside = rows.with_columns(companion=companion).select(pl.col("present").list.contains(pl.col("companion")))
+    of_class = rows["category"].replace_strict(pairs, return_dtype=pl.String) if classes else rows["category"]
+    beside = rows.with_columns(companion=of_class).select(pl.col("present").list.contains(pl.col("companion")))
     with_it = beside.to_series()
     parts, shares = [], []
+    images: dict[str, dict[str, int]] = {name: {} for name in classes}
     for s, (word, where) in enumerate((("with", with_it), ("without", ~with_it))):
         parts.append(read.counted(rows.filter(where), classes, "category", fields))
         for i, name in enumerate(classes):
             label, family = f"{name}, {word} {pairs[name]}", "with and without"
+            n = images[name][word] = int(parts[s][:, i, 2].sum())
+            table, said = "IoU with and without a companion (images with the class)", f"{label} ({n})"
             path = ("iou_by_companion", name, word)
-            shown = Name(path, label, "IoU with and without a companion", family, f"  {label}", 2, percent=True)
+            shown = Name(path, said, table, family, f"  {label}", 2, percent=True)
             shares.append(Share(shown, 0, 1, [s * len(classes) + i]))
-    facts = {"companions": {name: pairs[name] for name in classes}}
+    facts: dict[str, Any] = {"companions": {name: pairs[name] for name in classes}, "n_by_companion": images}
+    if companion and not any(of["with"] for of in images.values()):
+        facts["reasons"] = {"iou_by_companion": f"no image has {companion} beside another class"}
     return measured(read, np.concatenate(parts, axis=1), shares, facts=facts, proportion=False, bounds=(0.0, 1.0))

@@ -45,6 +45,7 @@ class HubNetwork:
     def __init__(self, files: HubFiles, name: str) -> None:
         self.files, self.name = files, name
         self.fingerprint = files.commit
+        files.check_processor()
 
     def facts(self) -> dict[str, Any]:
         """What it is and where it computes."""
@@ -245,10 +246,25 @@ class HubSegmenter(HubNetwork):
 
     def segment(self, views: Sequence[View]) -> LabelMaps:
         """The class of every pixel, scores being enlarged to the picture."""
-        return LabelMaps(self.classes, tuple(self._map(Image.fromarray(view.image())) for view in views))
+        return self.segment_among(views, self.classes)
 
-    def _map(self, picture: Image.Image) -> NDArray[np.int32]:
+    def segment_among(self, views: Sequence[View], classes: Sequence[str]) -> LabelMaps:
+        """The same of some classes alone, and of labels that are no class (background, no object)."""
+        left_out = [i for i, code in enumerate(self._places) if code >= 0 and self.classes[code] not in classes]
+        return LabelMaps(self.classes, tuple(self._map(Image.fromarray(v.image()), left_out) for v in views))
+
+    def _map(self, picture: Image.Image, left_out: Sequence[int]) -> NDArray[np.int32]:
         outputs, _ = self._run(picture)
+        for name in ("logits", "class_queries_logits"):  # of pixels (1, C, H, W), of queries (1, Q, C)
+            logits = getattr(outputs, name, None)
+            if logits is not None and left_out:
+                low = self.files.torch.finfo(logits.dtype).min / 4  # finite: it is interpolated
+                logits = logits.clone()
+                if logits.ndim == 4:
+                    logits[:, left_out] = low
+                else:
+                    logits[..., left_out] = low
+                outputs[name] = logits
         (labels,) = self._processor.post_process_semantic_segmentation(outputs, target_sizes=[picture.size[::-1]])
         codes = np.asarray(labels.cpu().numpy(), dtype=np.int64)
         known = (codes >= 0) & (codes < len(self._places))

@@ -148,9 +148,14 @@ class PictureSegmenter:
 
     def segment(self, views: Sequence[View]) -> LabelMaps:
         """The class with the highest score at every pixel, scores being enlarged bilinearly to the picture."""
-        return LabelMaps(self.classes, tuple(self._map(view.image()) for view in views))
+        return self.segment_among(views, self.classes)
 
-    def _map(self, pixels: NDArray[np.uint8]) -> NDArray[np.int32]:
+    def segment_among(self, views: Sequence[View], classes: Sequence[str]) -> LabelMaps:
+        """The same of some classes alone, and of the channels that are no class."""
+        kept = {place for place, code in enumerate(self._places) if code < 0 or self.classes[code] in classes}
+        return LabelMaps(self.classes, tuple(self._map(view.image(), kept) for view in views))
+
+    def _map(self, pixels: NDArray[np.uint8], kept: set[int]) -> NDArray[np.int32]:
         scores = np.asarray(self._run(self._entry.prepared(pixels))[0], np.float32)[0]
         scores = scores.transpose(2, 0, 1) if self._last else scores
         if len(scores) != len(self._places):
@@ -158,9 +163,11 @@ class PictureSegmenter:
         size = pixels.shape[1::-1]
         best, label = None, np.zeros(size[::-1], np.int32)
         for place, channel in enumerate(scores):
+            if place not in kept:
+                continue
             whole = np.asarray(Image.fromarray(channel).resize(size, Image.Resampling.BILINEAR))
             if best is None:
-                best = whole
+                best, label[:] = whole, place
                 continue
             higher = whole > best
             label[higher], best = place, np.maximum(best, whole)

@@ -13,6 +13,8 @@ from typing import Any, Final, Self
 from sightline.errors import ConfigError, MissingExtraError, ModelError
 
 _DTYPES: Final = ("auto", "float32", "bfloat16", "float16")
+_PROCESSORS: Final = ("preprocessor_config.json", "processor_config.json")
+"""Files that say how a network wants a picture."""
 
 
 @dataclass
@@ -72,6 +74,16 @@ class HubFiles:
         """For a run's manifest."""
         versions = {"transformers": self.library.__version__}
         return {"device": self.device, "dtype": self.dtype, "commit": self.commit or None, **versions}
+
+    def check_processor(self) -> None:
+        """ModelError where a folder does not say how its network wants a picture; of the hub, loading tells."""
+        folder = Path(self.where)
+        named = getattr(self.config, "image_processor_type", None)
+        if self.is_local and not named and not any((folder / file).is_file() for file in _PROCESSORS):
+            raise ModelError(
+                f"{self.where}: it has no {_PROCESSORS[0]}, which says how the network wants a picture: save its "
+                "image processor there; a semantic segmenter with ImageNet's mean and spread is segmenter:FOLDER"
+            )
 
     def loaded(self, kind: str, **options: Any) -> Any:
         """One part, by the class of transformers that loads it; ModelError where that fails."""

@@ -7,6 +7,7 @@ every competitor may have, and follow a stream as the engine does.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any, Literal
 from zlib import crc32
 
@@ -42,6 +43,9 @@ class Always:
 class Coin:
     """A fair coin, the same for the same question at the same step of the same image.
 
+    Where a question is asked of one picture after another, before and after a removal (the context exam's, about a
+    ``class``), the pixels count too: the same picture gets the same answer, another one a throw of its own.
+
     Args:
         seed: Seeds it.
     """
@@ -54,6 +58,9 @@ class Coin:
     def answer(self, asked: Asked) -> bool:
         """Heads."""
         lines = [asked.scene_id, str(len(asked.history)), asked.text, *(text for _, text, _ in asked.history)]
+        if "class" in asked.question and asked.view.load_image is not None:
+            pixels = np.ascontiguousarray(asked.view.image())
+            lines.append(blake2b(pixels.tobytes(), digest_size=8).hexdigest())
         return bool(np.random.default_rng([self.seed, crc32("\n".join(lines).encode())]).random() < 0.5)
 
 

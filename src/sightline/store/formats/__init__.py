@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +24,10 @@ from sightline.store.blobs import PREFIX
 from sightline.store.tables import Tables
 
 __all__ = ["EXPORTS", "FORMATS", "Format", "detect", "named", "pick"]
+
+
+_LOOKED_INTO: Final = 50
+"""Folders below one of no known format that are looked into for a hint, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +134,24 @@ def detect(path: str | Path) -> Format:
     for candidate in FORMATS.values():
         if candidate.detect(place):
             return candidate
+    inside = _known_folders(place)
+    if inside:
+        folders = ", ".join(f"{folder} ({known.name})" for folder, known in inside)
+        raise DataError(_why_unknown(place), file=place, expected=f"one of the folders in it: {folders}")
     known = "one of" + "".join(f"\n  {f.name}: {f.describe}" for f in FORMATS.values()) + "\n"
     raise DataError(_why_unknown(place), file=place, expected=known)
+
+
+def _known_folders(place: Path) -> list[tuple[Path, Format]]:
+    """Folders right below one that look like a format, by name."""
+    if not place.is_dir() or (place / "dataset.json").exists():
+        return []
+    folders = islice(sorted(child for child in place.iterdir() if child.is_dir()), _LOOKED_INTO)
+    found = []
+    for folder in folders:
+        with suppress(OSError, DataError):  # a folder that cannot be read is no hint
+            found += [(folder, known) for known in FORMATS.values() if known.detect(folder)][:1]
+    return found
 
 
 def _why_unknown(place: Path) -> str:

@@ -26,11 +26,13 @@ class ContextOptions:
     Attributes:
         net: MobileNetV2 (light) or VGG-19 as classifiers, UperNet as a segmenter.
         removal: See `ClassifierPlan` and `SegmenterPlan`; ``-negative`` adds the negative loss. By default ``rand``
-            for classifiers and ``hardnegative-negative`` for UperNet.
+            for classifiers and ``hardnegative-negative`` for UperNet; of that ``sizebased`` with the fill ``kept``.
         worlds: Whose scenes; each gives the same share.
         scenes: Drawn once and shown epoch after epoch.
         fill: What holes are filled with, see `painters.PAINTERS`.
         part: All scenes, or those of two classes and more.
+        classes: Of UperNet: what it learns to tell apart, the rest being `scenes.OTHER`; `part` counts these. All
+            by default, of which `part` counts things alone.
         size: Of UperNet: tiny, small (ResNet-18) or base (ResNet-50).
         start: ImageNet's weights for the light network, torchvision's file.
     """
@@ -41,6 +43,7 @@ class ContextOptions:
     scenes: int | None = None
     fill: str = "exact"
     part: Literal["full", "cooccur"] = "full"
+    classes: tuple[str, ...] = ()
     size: str | None = None
     start: str | None = None
     steps: int | None = None

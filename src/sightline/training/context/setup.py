@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from sightline.errors import ConfigError
+from sightline.text import one_of
 from sightline.training.context.options import ContextNet, ContextOptions
 from sightline.training.context.painters import painter_of
 from sightline.training.context.plan import ClassifierPlan, SegmenterPlan
@@ -19,6 +20,8 @@ WORLDS: Final = {"upernet": ("context/street/train",)}
 CLASSES: Final = ("context/train", "context/single")
 REMOVALS: Final = {"light": ("none", "rand", "const"), "vgg19": ("none", "rand", "const")}
 """Strategies of classifiers; UperNet has the others."""
+KEPT: Final = ("sizebased", "random", "hardnegative")
+"""Strategies of segmenters that leave labels out and need nothing to be gone; the first is the paper's Table 7."""
 USUAL: Final[dict[ContextNet, dict[str, Any]]] = {
     "light": {"backbone": "mobilenet_v2", "width": 256, "batch": 64, "steps": 500, "rate": 1e-3},
     "vgg19": {"backbone": "vgg19", "width": 512, "batch": 64, "steps": 900, "rate": 6e-4},
@@ -35,19 +38,32 @@ def plan_of(options: ContextOptions, device: str) -> ClassifierPlan | SegmenterP
     """Make the plan.
 
     Raises:
-        ConfigError: A strategy, size or start of another network.
+        ConfigError: A strategy, size or start of another network, or one that learns that an object is gone that
+            the fill keeps.
     """
-    net = options.net
+    net, kept = options.net, options.fill == "kept"
     known = REMOVALS.get(net)
-    removal = options.removal or ("rand" if known else "hardnegative-negative")
+    removal = options.removal or ("rand" if known else KEPT[0] if kept else "hardnegative-negative")
     if known and removal not in known:
         raise ConfigError(f"a classifier's removal is {', '.join(known)}, not {removal}")
     if not known and removal in ("rand", "const"):
         raise ConfigError(
             f"{removal} is for classifiers; UperNet takes random, sizebased, hardnegative, …-negative"
         )
+    if kept and known and removal != "none":
+        raise ConfigError(
+            f"the fill kept removes nothing, so {removal} would teach that a class is absent which is there to be "
+            "seen; it is for upernet, which leaves the labels of those pixels out"
+        )
+    if kept and removal.endswith("-negative"):
+        raise ConfigError(
+            f"the fill kept removes nothing, so the negative loss of {removal} would unlearn a class where it is "
+            f"there to be seen; --removal {one_of(KEPT)} leaves its label out"
+        )
     if options.start is not None and net != "light":
         raise ConfigError("ImageNet's weights (--start) are for the light network")
+    if options.classes and known:
+        raise ConfigError(f"--classes is for upernet; {net} learns every class of its worlds")
     if options.size is not None and (known or options.size not in SEGMENTER_SIZES):
         raise ConfigError(f"--size is for upernet: {', '.join(SEGMENTER_SIZES)}; not {options.size} for {net}")
     changes = {
@@ -84,11 +100,14 @@ def task_of(
         seed=plan.seed,
         painter=painter_of(options.fill),
         fill=options.fill,
+        classes=options.classes,
         size=None if segments else (SIDE, SIDE),
         labelled=segments,
         workers=options.workers,
         cuda=device == "cuda",
         on_drawn=progress,
     )
-    source = EditedSource(drawn, batch=plan.batch, seed=plan.seed, part=options.part)
+    if options.classes:
+        drawn = replace(drawn, facts={**drawn.facts, "classes": sorted(options.classes)})
+    source = EditedSource(drawn, batch=plan.batch, seed=plan.seed, part=options.part, among=options.classes)
     return SegmenterTask(plan, source) if isinstance(plan, SegmenterPlan) else ClassifierTask(plan, source)
