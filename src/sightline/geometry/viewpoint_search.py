@@ -31,6 +31,7 @@ _EXACT: Final = 1e-7  # pixels: mean distance below which nothing better is look
 _ROUND: Final = 0.01  # pixels around a landmark in which distance is smoothed, for it has no slope there
 _FARTHEST: Final = 1e5  # diagonals
 _BEATEN: Final = 0.9  # share of the coarse start's cost that another must be below
+_APART: Final = 1e-9  # diagonals by which landmarks differ that are not at one place
 
 
 @kernel
@@ -46,21 +47,26 @@ def search(
     squares: bool,
     starts: int,
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Poses (B, 12: rotation, distance, principal point), mean distances (B,) and landmarks used (B,)."""
+    """Poses (B, 12: rotation, distance, principal point), mean distances (B,) and landmarks used (B,).
+
+    The distance is NaN where landmarks tell no pose: fewer than two, or all at one place of the object.
+    """
     b, n = pixels.shape[:2]
-    poses, errors, used = np.zeros((b, 12)), np.zeros(b), np.zeros(b, np.int64)
+    poses, errors, used = np.zeros((b, 12)), np.full(b, np.nan), np.zeros(b, np.int64)
     x, u = np.empty((n, 3)), np.empty((n, 2))
     for i in range(b):
-        m = 0
+        m, spread = 0, 0.0
         for j in range(n):
             for k in range(3):
                 x[m, k] = points[i, j, k]
             u[m, 0], u[m, 1] = pixels[i, j, 0], pixels[i, j, 1]
             if math.isfinite(x[m, 0] + x[m, 1] + x[m, 2] + u[m, 0] + u[m, 1]):
+                for k in range(3):
+                    spread = max(spread, abs(x[m, k] - x[0, k]))
                 m += 1
         used[i] = m
         poses[i, 0] = poses[i, 4] = poses[i, 8] = 1.0
-        if m >= 2:
+        if spread >= _APART:
             _solve(x[:m], u[:m], principals[i], seeds[i], seeded[i], grid, scale, cap, squares, starts, poses[i])
             errors[i] = _total(x[:m], u[:m], poses[i], scale, math.inf, False) / m
     return poses, errors, used

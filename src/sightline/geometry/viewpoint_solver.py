@@ -19,8 +19,6 @@ from sightline.geometry.viewpoints import VIEWPORT, Floats, Viewpoint, angles, r
 
 STARTS: Final = 3
 """Directions that are refined, the best of the grid first."""
-_APART: Final = 1e-9
-"""Diagonals by which landmarks differ that are not at one place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +163,11 @@ def solve_viewpoints(
     seeded, cap = ~np.isnan(by_eye[:, 0]), math.inf if robust is None else float(robust)
     scale = float(focal * viewport)
     poses, errors, used = search(points, pixels, middle, seeds, seeded, GRID, scale, cap, squares, starts)
-    few = (used < 2) | (_extent(points, pixels) < _APART)
+    few = np.isnan(errors)
     found = angles(poses[:, :9].reshape(-1, 3, 3))
     found[few] = np.column_stack((by_eye, np.where(np.isnan(by_eye[:, 0]), np.nan, 0.0)))[few]
     distance, centre = np.where(few, 0.0, poses[:, 9]), np.where(few[:, None], middle, poses[:, 10:])
     return ViewpointFits(found, distance, centre, np.where(few, np.nan, errors), used, by_eye, focal, viewport)
-
-
-def _extent(points: Floats, pixels: Floats) -> Floats:
-    """(B,) the longest side of the box around the landmarks that are given, in diagonals; 0 without any."""
-    known = np.isfinite(points.sum(axis=2) + pixels.sum(axis=2))[:, :, None]
-    low, high = (np.where(known, points, end) for end in (math.inf, -math.inf))
-    sides = high.max(axis=1, initial=-math.inf) - low.min(axis=1, initial=math.inf)
-    longest: Floats = np.maximum(sides.max(axis=1), 0.0)
-    return longest
 
 
 def _spread(values: ArrayLike, shape: tuple[int, ...], field: str) -> Floats:
