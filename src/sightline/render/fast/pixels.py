@@ -378,7 +378,7 @@ def edge_colour(
     half = count // 2 if count % 2 == 0 else count
     while taken < count and (taken == 0 or high - low >= _EVEN * high):
         first, taken = taken, min(taken + half, count)
-        # Samples with a mirror image of their own wait: on a card the threads of a warp then work on theirs at once.
+        # Samples with an image of their own wait: on a card the threads of a warp then work on theirs together.
         waiting = START
         for i in range(first, taken):
             sample = _edge_sample(nodes, tris, bodies, env, cam, mask, inside, parts, depth, normals, y, x, i)
