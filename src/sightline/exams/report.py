@@ -336,7 +336,9 @@ def _against(model: RunResult | None, rule: RunResult) -> str:
     """How the best blind baseline stands to the best model."""
     if model is None or not model.scores.headline or not rule.scores.headline:
         return ""
-    (name, ours), (_, blind) = model.scores.headline, rule.scores.headline
+    (name, ours), (other, blind) = model.scores.headline, rule.scores.headline
+    if name.path != other.path:
+        return ", which is another figure"
     if not math.isfinite(blind.low + ours.low):
         return ", without an interval to tell them apart"
     if blind.low > ours.high:
@@ -367,8 +369,8 @@ def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
     named, weak = result.scores.headline, result.scores.weakest
     yield cell(named[1], named[0]) if named else Cell("–")
     yield Cell(result.exam.words(named[0]) if named else "")
-    beside = rule.scores.headline if rule is not None and rule is not result else None
-    yield Cell(f"{rule.name} {cell(beside[1], beside[0]).text}") if rule and beside else Cell("–")
+    beside = rule.scores.at(*named[0].path) if named and rule is not None and rule is not result else None
+    yield Cell(f"{rule.name} {cell(beside, named[0]).text}") if named and rule and beside else Cell("–")
     yield Cell(f"{result.exam.words(weak[0])}: {cell(weak[1], weak[0]).text}") if weak else Cell("–")
 
 
