@@ -351,7 +351,7 @@ class RelationsExam(Exam[RelationsItem]):
         yield from not_scored(results)
 
     def notes(self, result: RunResult) -> Iterator[str]:
-        """Say what a run was not asked about, and why."""
+        """Say what a run was not asked about, and where a file has no answer."""
         yield from notes_of(result)
 
     def unvaried(self, kind: str) -> str:  # noqa: ARG002 - a hook
@@ -375,11 +375,14 @@ def _unable(model: Any) -> Mapping[Setting, str]:
 
 
 def notes_of(result: RunResult) -> Iterator[str]:
-    """Say what a run was not asked about, and why."""
+    """Say what a run was not asked about, and where a file has no answer."""
     not_asked = result.run.manifest.get("not_asked") or {}
+    unmatched = (result.run.manifest.get("model") or {}).get("unmatched_settings")
     for setting, words in SETTING_WORDS.items():
         if setting in not_asked:
             yield f"{result.name} was not asked about pairs {words}: {not_asked[setting]}"
+        if isinstance(unmatched, list) and setting in unmatched:
+            yield f"{result.name} has no row for any pair {words}: all of them count as unanswered"
 
 
 def not_scored(results: Sequence[RunResult]) -> Iterator[str]:
