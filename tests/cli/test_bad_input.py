@@ -303,6 +303,40 @@ def test_filters_that_know_classes_need_a_hierarchy(cli: Cli, small: Path, tmp_p
     assert_refused(cli(*words, "--hierarchy", tree, "--out", tmp_path / "c"), "--descriptions")
 
 
+def test_detectors_that_name_classes_in_words_pass_the_same_filters(cli: Cli, small: Path, tmp_path: Path) -> None:
+    objects = pl.read_csv(small / OBJECTS, infer_schema=False)
+    kinds = objects["entity"].unique().sort().to_list()
+    words = {kind: f"Thing {k}" for k, kind in enumerate(kinds[:-1])}  # of the last one nobody has a name
+    tree, names = tmp_path / "tree.json", tmp_path / "names.csv"
+    thing = {"LabelName": kinds[0], "Part": [{"LabelName": kind} for kind in kinds[1:-1]]}
+    people = [{"LabelName": "p"}, {"LabelName": "c"}]
+    tree.write_text(json.dumps({"LabelName": "all", "Subcategory": [thing, *people]}))
+    names.write_text("p,Person\nc,Clothing\n" + "".join(f"{kind},{name}\n" for kind, name in words.items()))
+    given = (
+        "exam",
+        "relations",
+        "--data",
+        small,
+        "--boxes",
+        "perfect",
+        "--hierarchy",
+        tree,
+        "--descriptions",
+        names,
+    )
+    scores = []
+    for name, called in (("mids", {}), ("words", {kind: name.upper() for kind, name in words.items()})):
+        path = tmp_path / f"{name}.csv"
+        found = objects.drop("object_id").with_columns(pl.col("entity").replace(called), score=pl.lit("0.5"))
+        found.write_csv(path)
+        done = cli(*given, "--detections", path, "--json", "--out", tmp_path / name)
+        scores.append(done.json["subtasks"]["within_image/depth"])
+        assert done.json["scores"]["unfiltered_classes"] == [kinds[-1]]
+        assert "1 class of its boxes not found in the descriptions" in done.words
+    assert scores[0] == scores[1]
+    assert scores[0]["micro"]["all"]["recall"]["value"] < 1.0  # a thing and its part are not paired
+
+
 def test_detections_in_no_image_of_the_data_are_refused(cli: Cli, small: Path, tmp_path: Path) -> None:
     path = tmp_path / "found.csv"
     frame = pl.read_csv(small / OBJECTS, infer_schema=False).drop("object_id")

@@ -45,6 +45,7 @@ from sightline.scenes import View
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
 from sightline.store.formats.hierarchy import Hierarchy
+from sightline.text import counted
 from sightline.variations import VARIATIONS
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ _UNFILTERED: Final = (
     "detected body parts, clothing and parts of things were not filtered, as the dataset's were: give Open Images' "
     "--hierarchy and --descriptions"
 )
+_NAMED: Final = 6  # classes in a sentence
 _WITHOUT_TRUTH: Final = ("no_truth", "objects", "changes", "seed")
 _CARD_WITHOUT_TRUTH: Final = "sightline.exams.relations.consistency_card"
 
@@ -179,9 +181,9 @@ class RelationsExam(Exam[RelationsItem]):
     def identity(self, data: Dataset) -> dict[str, Any]:
         """All that changes items or records; what goes with an exam without truth only there."""
         identity = super().identity(data)
-        if self.hierarchy is not None:
-            digest = hashlib.sha256(self.hierarchy.read_bytes()).hexdigest()[:16]
-            identity["class_rules"] = digest
+        if self.hierarchy is not None and self.descriptions is not None:
+            files = self.hierarchy.read_bytes() + self.descriptions.read_bytes()
+            identity["class_rules"] = hashlib.sha256(files).hexdigest()[:16]
         return identity if self.no_truth else {k: v for k, v in identity.items() if k not in _WITHOUT_TRUTH}
 
     def compared_options(self) -> frozenset[str]:
@@ -327,7 +329,8 @@ class RelationsExam(Exam[RelationsItem]):
         protocol = Protocol(self.protocol)
         boxes_matter = protocol is Protocol.OFFICIAL and "outcome" not in records.rows.columns
         tables = self.tables(data()) if boxes_matter else None
-        return tuple(relations_measures(mark_pairs(records.rows, tables, protocol=protocol), protocol))
+        marks = mark_pairs(records.rows, tables, protocol=protocol)
+        return tuple(relations_measures(marks, protocol, unfiltered_classes(records.items)))
 
     def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
         """The items both runs have; without truth also only the changed pictures that both were shown."""
@@ -351,7 +354,7 @@ class RelationsExam(Exam[RelationsItem]):
         yield from not_scored(results)
 
     def notes(self, result: RunResult) -> Iterator[str]:
-        """Say what a run was not asked about, and where a file has no answer."""
+        """Say what a run was not asked about, where a file has no answer, which classes passed all filters."""
         yield from notes_of(result)
 
     def unvaried(self, kind: str) -> str:  # noqa: ARG002 - a hook
@@ -375,7 +378,7 @@ def _unable(model: Any) -> Mapping[Setting, str]:
 
 
 def notes_of(result: RunResult) -> Iterator[str]:
-    """Say what a run was not asked about, and where a file has no answer."""
+    """Say what a run was not asked about, where a file has no answer, which classes passed all filters."""
     not_asked = result.run.manifest.get("not_asked") or {}
     unmatched = (result.run.manifest.get("model") or {}).get("unmatched_settings")
     for setting, words in SETTING_WORDS.items():
@@ -383,6 +386,11 @@ def notes_of(result: RunResult) -> Iterator[str]:
             yield f"{result.name} was not asked about pairs {words}: {not_asked[setting]}"
         if isinstance(unmatched, list) and setting in unmatched:
             yield f"{result.name} has no row for any pair {words}: all of them count as unanswered"
+    if names := result.scores.facts.get("unfiltered_classes"):
+        those = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
+        many = counted(len(names), "class", "classes")
+        where = "in the descriptions, neither by MID nor by name, and not filtered"
+        yield f"{result.name}: {many} of its boxes not found {where}: {those}"
 
 
 def not_scored(results: Sequence[RunResult]) -> Iterator[str]:
@@ -413,6 +421,14 @@ class TrainingViews:
     def __call__(self, scene: str) -> View:
         """The view of a scene, without truth."""
         return self._views[scene]
+
+
+def unfiltered_classes(items: pl.DataFrame) -> dict[str, list[str]]:
+    """Classes of detected boxes that the filters did not know, as the records of items name them; {} for none."""
+    if not isinstance(items.schema.get("unfiltered"), pl.List):
+        return {}
+    names = items["unfiltered"].explode().drop_nulls().cast(pl.String).unique().sort().to_list()
+    return {"unfiltered_classes": names} if names else {}
 
 
 def _is_25vrd(data: Dataset) -> bool:

@@ -6,7 +6,7 @@ pairs together (micro), then as the mean over clusters (macro).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -34,7 +34,9 @@ _PREDICATE: Final = "  "  # sets a predicate's row of a comparison in under its 
 _TITLES: Final = {"micro": "all pairs together (micro)", "macro": "mean over scenes (macro)"}
 
 
-def relations_measures(marks: Marks, protocol: Protocol) -> Iterator[Measures]:
+def relations_measures(
+    marks: Marks, protocol: Protocol, more: Mapping[str, Any] | None = None
+) -> Iterator[Measures]:
     """Everything that is counted of marked judgements.
 
     Facts of each sub-task: ``pairs``, the judgements: ordered pairs asked, and on detected boxes the predicted
@@ -45,9 +47,10 @@ def relations_measures(marks: Marks, protocol: Protocol) -> Iterator[Measures]:
     Args:
         marks: Judgements by sub-task, lined up as the protocol does it (see `marks.mark_pairs`).
         protocol: How to count.
+        more: Further facts for the JSON.
     """
     pairs = {task_name(*task): {"pairs": marked.judgements} for task, marked in marks.items()}
-    facts: dict[str, Any] = {"protocol": protocol.value, "subtasks": pairs, "average": None}
+    facts: dict[str, Any] = {"protocol": protocol.value, "subtasks": pairs, "average": None} | dict(more or {})
     if missing := [task_name(*task) for task in SUBTASKS if task not in marks]:
         facts["not_scored"] = missing
     yield Measures((), np.zeros((0, 1)), lambda totals: totals, (), facts)
