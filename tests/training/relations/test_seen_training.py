@@ -75,6 +75,15 @@ def test_a_turned_pair_has_a_turned_target(data: Dataset) -> None:
     torch.testing.assert_close(depth[~straight], truth[~straight][:, [0, 2, 1, 3]])
 
 
+def test_pairs_without_a_depth_label_are_not_counted_as_right(data: Dataset) -> None:
+    plan = SeenPlan(**TOY)
+    task = SeenTask(plan, source(data, plan, across=True))
+    task.modules()
+    task.source.examples.depth_label[:] = -1
+    _, metrics = task.loss(next(iter(task.source.loader(0, 1))), 0)
+    assert metrics["right"].isnan()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_toy_training_answers(data: Dataset, tmp_path: Path, architecture: str) -> None:
