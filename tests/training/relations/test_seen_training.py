@@ -120,6 +120,12 @@ def test_a_box_around_both_is_within_an_image(data: Dataset) -> None:
         RelationsOptions(data=Path("x"), model="drnet", cues="bca")
 
 
+def test_too_few_scenes_are_asked_for() -> None:
+    options = RelationsOptions(world="room", scenes=1, study="across")
+    with pytest.raises(ConfigError, match="too few scenes: there is no pair across two images in 1 scene of room"):
+        source_of(options, plan_of(options))
+
+
 def test_from_options(data: Dataset) -> None:
     options = RelationsOptions(data=data.path, model="drnet", steps=5, batch=2)
     plan = seen_plan(options, "cpu")
