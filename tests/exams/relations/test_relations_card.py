@@ -86,6 +86,10 @@ def test_what_a_model_was_not_asked_is_said(data: Dataset, tmp_path: Path) -> No
     rows = {row.head: [cell.text for cell in row.cells] for row in table.rows}
     assert rows["near"][2:] == ["–", "–"]
     assert "–" not in rows["bottom_edge"]
+    blind = max(["bottom_edge", "majority"], key=lambda name: float(rows[name][0]))
+    assert f"Without a look at any picture, {blind} reaches {rows[blind][0]} (" in text  # the model's own figure
+    [line] = [row for row in page.summary.rows if row.cells[0].text == "near"]
+    assert line.cells[3].text.startswith(f"{blind} {rows[blind][0]}")
     check_same_words(page)
 
 
