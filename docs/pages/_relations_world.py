@@ -62,6 +62,8 @@ LOOKING = (
     *("boxes-appearance", "all-cues", "all-cues-within", "ordered-all-cues", "paper-all-cues"),
 )
 """Networks that are given more of a picture than boxes, classes and a depth map of it."""
+ORDERED = (("ordered", "boxes-classes"), ("ordered-all-cues", "all-cues"))
+"""Networks whose answers follow an order, with the free ones of the same cues."""
 WITHIN_ONLY = ("vipcnn", "pprfcn")
 
 
@@ -229,7 +231,33 @@ def score_part(results: Results) -> Iterator[str]:
             cells = [_difference(found.get(name)) for name in PAIRED_TASKS]
             made[f"{named(one)} minus {named(other)}, {results.places[place]}"] = cells
     yield grid(("", *TASKS.values()), made)
+    yield from _order_sentence(results, paired["on"])
     yield from _looking_sentences(results, paired["on"])
+
+
+def _order_sentence(results: Results, paired: Mapping[str, Any]) -> Iterator[str]:
+    """Where networks whose answers follow an order are below the free ones, by p of paired differences."""
+    asked, lost = 0, []
+    for both, places in paired.items():
+        one, other = both.split(" minus ")
+        if (one, other) not in ORDERED:
+            continue
+        for place, found in places.items():
+            rows = {words: found.get(task) for task, words in zip(PAIRED_TASKS, TASKS.values(), strict=True)}
+            asked += sum(row is not None for row in rows.values())
+            lost += [
+                f"{named(one)}, {words} in the {results.places[place]} "
+                f"({row['difference']:+.3f}, p {row['p_value']:.3f})"
+                for words, row in rows.items()
+                if row is not None and (row["difference"] or 0.0) < 0 and row["p_value"] < 0.05
+            ]
+    if asked and not lost:
+        yield f"In none of {asked} comparisons does an order lose F1 at p < 0.05."
+    elif lost:
+        yield (
+            f"An order costs little, but not always nothing: of {asked} comparisons it loses at p < 0.05, not "
+            f"corrected for how many there are, in {len(lost)}: {'; '.join(lost)}."
+        )
 
 
 def _looking_sentences(results: Results, paired: Mapping[str, Any]) -> Iterator[str]:

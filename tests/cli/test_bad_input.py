@@ -217,6 +217,15 @@ def test_predictions_that_fit_no_pair_say_why(
         assert re.search(told, done.err.replace("\n", " ")), done.err
 
 
+def test_predictions_without_a_row_are_no_score(cli: Cli, tmp_path: Path) -> None:
+    files = write_case(tmp_path)
+    header, *_ = files["prediction.csv"].read_text().splitlines()
+    files["prediction.csv"].write_text(f"{header}\n")
+    done = cli(*score(files), "--json")
+    assert_refused(done, files["prediction.csv"], "no prediction at all")
+    assert done.out == ""
+
+
 @pytest.mark.parametrize("iou", ["1", "-0.1", "nan"])
 def test_an_overlap_that_is_none_is_refused(cli: Cli, tmp_path: Path, iou: str) -> None:
     assert_refused(cli(*score(write_case(tmp_path)), "--iou", iou), "at least 0 and below 1")
@@ -245,7 +254,7 @@ def test_a_window_for_each_box(cli: Cli, tmp_path: Path) -> None:
         (lambda f: f.with_columns(image_id_1="image_id_1"), ""),  # as it is
         (lambda f: f.with_columns(image_id_1=pl.lit("?"), image_id_2=pl.lit("?")), "found .*'\\?'"),  # other ids
         (lambda f: f.with_columns(pl.col("^[xy]m.._[12]$").cast(pl.Float64) / 9), "IoU 0.*at best"),  # other boxes
-        (lambda f: f.clear(), ""),  # a model that said nothing is silent, and no mistake
+        (lambda f: f.clear(), "no prediction at all.*a row for each pair"),  # a header alone
     ],
 )
 def test_answers_that_fit_no_pair_take_no_exam(
@@ -263,8 +272,11 @@ def test_answers_that_fit_no_pair_take_no_exam(
         assert_refused(done, path)
         assert re.search(told, done.err.replace("\n", " ")), done.err
         assert not (tmp_path / "runs").exists()
-    else:
+    else:  # these rows are about pairs of one image
         assert done.code == 0, done.err
+        note = "answers.csv has no row for any pair across two images: all of them count as unanswered"
+        assert note in done.words
+        assert "pair within an image" not in done.words
 
 
 def test_filters_that_know_classes_need_a_hierarchy(cli: Cli, small: Path, tmp_path: Path) -> None:
@@ -289,6 +301,40 @@ def test_filters_that_know_classes_need_a_hierarchy(cli: Cli, small: Path, tmp_p
     assert recall[0] == 1.0
     assert 0 < recall[1] < 1.0  # pairs of the first kind and a part of it are not predicted
     assert_refused(cli(*words, "--hierarchy", tree, "--out", tmp_path / "c"), "--descriptions")
+
+
+def test_detectors_that_name_classes_in_words_pass_the_same_filters(cli: Cli, small: Path, tmp_path: Path) -> None:
+    objects = pl.read_csv(small / OBJECTS, infer_schema=False)
+    kinds = objects["entity"].unique().sort().to_list()
+    words = {kind: f"Thing {k}" for k, kind in enumerate(kinds[:-1])}  # of the last one nobody has a name
+    tree, names = tmp_path / "tree.json", tmp_path / "names.csv"
+    thing = {"LabelName": kinds[0], "Part": [{"LabelName": kind} for kind in kinds[1:-1]]}
+    people = [{"LabelName": "p"}, {"LabelName": "c"}]
+    tree.write_text(json.dumps({"LabelName": "all", "Subcategory": [thing, *people]}))
+    names.write_text("p,Person\nc,Clothing\n" + "".join(f"{kind},{name}\n" for kind, name in words.items()))
+    given = (
+        "exam",
+        "relations",
+        "--data",
+        small,
+        "--boxes",
+        "perfect",
+        "--hierarchy",
+        tree,
+        "--descriptions",
+        names,
+    )
+    scores = []
+    for name, called in (("mids", {}), ("words", {kind: name.upper() for kind, name in words.items()})):
+        path = tmp_path / f"{name}.csv"
+        found = objects.drop("object_id").with_columns(pl.col("entity").replace(called), score=pl.lit("0.5"))
+        found.write_csv(path)
+        done = cli(*given, "--detections", path, "--json", "--out", tmp_path / name)
+        scores.append(done.json["subtasks"]["within_image/depth"])
+        assert done.json["scores"]["unfiltered_classes"] == [kinds[-1]]
+        assert "1 class of its boxes not found in the descriptions" in done.words
+    assert scores[0] == scores[1]
+    assert scores[0]["micro"]["all"]["recall"]["value"] < 1.0  # a thing and its part are not paired
 
 
 def test_detections_in_no_image_of_the_data_are_refused(cli: Cli, small: Path, tmp_path: Path) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from sightline.scenes.labels import PREDICATES
 
@@ -229,6 +232,60 @@ def test_canonical_views_that_the_data_lacks_are_drawn(cli: Cli, own: Path, tmp_
     )
     assert bare["items_asked"] == 2
     assert bare["scores"] == whole["scores"]  # the views are those that would have been stored
+
+
+CLEVR = {
+    "info": {"split": "test"},
+    "scenes": [
+        {
+            "image_index": 0,
+            "objects": [
+                {"shape": shape, **look, "3d_coords": [0, 0, z], "rotation": 0}
+                for shape, z in (("tray", 0.02), ("mug", 0.09))
+                for look in ({"size": "large", "color": "white", "material": "clay"},)
+            ],
+            "relationships": {
+                **{name: [[], []] for name in PREDICATES},
+                **{name: [[1], []] for name in ("supports", "can_support")},
+            },
+            "sightline": {
+                "id": "tray",
+                "views": [{"id": "0", "image": "desk.png", "size": [80, 60]}],
+                "objects": [
+                    {"id": str(i), "category": name, "pose": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, z, 0, 0, 0, 1]}
+                    for i, (name, z) in enumerate((("tray", 0.02), ("mug", 0.09)))
+                ],
+                "sightings": [
+                    {"view": "0", "object": i, "box": box}
+                    for i, box in enumerate(([8, 30, 52, 54], [14, 18, 28, 36]))
+                ],
+            },
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("form", ["coco", "clevr"])
+def test_photos_of_the_how_to_are_asked_about(cli: Cli, own: Path, tmp_path: Path, form: str) -> None:
+    """The page's own file and commands; and the same kind of labels in a file of CLEVR's form."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "predicates.md").read_text(encoding="utf-8")
+    [written] = re.findall(r"^```json\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    labels, photos = tmp_path / "desk.json", tmp_path / "photos"
+    labels.write_text(written if form == "coco" else json.dumps(CLEVR))
+    photos.mkdir()
+    Image.fromarray(np.full((60, 80, 3), 90, dtype=np.uint8)).save(photos / "desk.png")
+    assert (
+        "$ sightline import desk.json --images photos --out desk\n$ sightline exam predicates --data desk" in page
+    )
+    done = cli("import", labels, "--images", photos, "--out", tmp_path / "desk")
+    assert done.code == 0, done.err
+    words = ("exam", "predicates", "--data", tmp_path / "desk", "--model", f"{own}:Never", "--out", tmp_path / "r")
+    taken = cli(*words, "--no-baselines", "--json")
+    assert taken.code == 0, taken.err
+    assert taken.json["patches"] == "cut from the photos"
+    true = {"supports", "can_support"} | ({"left", "right"} if form == "coco" else set())
+    right = {name: taken.json["scores"]["scene_accuracy"][name]["value"] for name in PREDICATES}
+    assert {name for name, share in right.items() if share < 1.0} == true  # the model says never
 
 
 def test_start_up_imports_no_more_than_it_needs(generated: Path, tmp_path: Path) -> None:

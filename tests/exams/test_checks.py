@@ -192,6 +192,9 @@ def test_answers_of_a_file_cannot_be_varied_and_say_so(generated: Path, tmp_path
     lines = ["image_id_1,entity_1,xmin_1,ymin_1,xmax_1,ymax_1,image_id_2,entity_2,xmin_2,ymin_2,xmax_2,ymax_2"]
     assert exam.items(data)
     lines[0] += ",occlusion,distance"
+    asked = exam.items(data)[0].pairs
+    image, edges = exam.items(data)[0].scene_id, [",".join(map(str, b[0])) for b in (asked.boxes_a, asked.boxes_b)]
+    lines.append(f"{image},x,{edges[0]},{image},x,{edges[1]},0,1")
     answers.write_text("\n".join(lines) + "\n")
     done = CliRunner().invoke(
         app,

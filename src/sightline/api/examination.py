@@ -357,7 +357,7 @@ def _exam_results(
     used = (
         note
         for key, result in results.items()
-        for note in (*_class_notes(result), *_usage_notes(result, kinds[key]))
+        for note in (*exam.notes(result), *_class_notes(result), *_usage_notes(result, kinds[key]))
     )
     unvaried = variation_notes({result.name: result.varied for result in chosen})
     baselines = {name: results[key] for name, key in entered.rivals.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -184,7 +185,8 @@ def one_of(worlds: list[_T] | None, what: str) -> _T | None:
 
 def _words(row: Mapping[str, float], loss: str) -> str:
     """The loss of a row of the log and, where the network says something right or wrong, the share of the right."""
-    return f"loss {row[loss]:.3f}" + (f", right {row['right']:.1%}" if "right" in row else "")
+    right = row.get("right", math.nan)  # of a batch without a label nothing is known
+    return f"loss {row[loss]:.3f}" + ("" if math.isnan(right) else f", right {right:.1%}")
 
 
 @contextmanager

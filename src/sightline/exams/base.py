@@ -314,6 +314,10 @@ class Exam(ABC, Generic[ItemT]):
         """The same exam for several processes, which may share files in a folder."""
         return self
 
+    def asked_of(self, model: Any, items: Sequence[ItemT]) -> Sequence[ItemT]:  # noqa: ARG002 - a hook
+        """The items that a model is asked: all, or those of a kind that it can answer."""
+        return items
+
     def limited(self, items: Sequence[ItemT], limit: int) -> Sequence[ItemT]:
         """The first so many items."""
         return items[:limit]
@@ -350,6 +354,10 @@ class Exam(ABC, Generic[ItemT]):
 
     def remarks(self, results: Sequence[RunResult], shared: Mapping[str, Any]) -> Iterable[str | Table]:  # noqa: ARG002
         """Lines and tables printed after the scores; `shared` is what `across` gave."""
+        return ()
+
+    def notes(self, result: RunResult) -> Iterable[str]:  # noqa: ARG002 - a hook
+        """What the user should know of a run beside its figures, such as questions that were not asked."""
         return ()
 
     # Checks of single judgements, for every exam alike: see `exams.variants` and `exams.checks`.

@@ -34,6 +34,7 @@ from sightline.plain import plain
 from sightline.show.chart import SMALL, WIDTH, DotRow, dot_domain, dot_intervals
 from sightline.show.page import ExamPart, Example, Figure, FigureRow, Page, Section
 from sightline.show.table import Cell, Row, Table, figure, known
+from sightline.stats import Interval
 from sightline.store import Dataset
 from sightline.text import counted
 
@@ -304,7 +305,8 @@ def best(results: Sequence[RunResult], *, blind: bool) -> RunResult | None:
 
 def headline(context: CardContext) -> list[str]:
     """What the scores mean, in a few sentences: the best model, the best that never looks, the weakest point."""
-    model, rule = best(context.main, blind=False), best(context.main, blind=True)
+    model = best(context.main, blind=False)
+    rule = _best_beside(context.main, model)
     models = [r for r in context.main if r.finished and not r.blind and r.scores.headline]
     sentences = []
     if model is not None and model.scores.headline:
@@ -315,10 +317,13 @@ def headline(context: CardContext) -> list[str]:
     if rule is not None and rule.scores.headline:
         lead = "Without a look at any picture," if model else "Only blind baselines took the exam; the best,"
         name, value = rule.scores.headline
-        alike = [r.name for r in context.main if r.finished and r.blind and r.rank == rule.rank]
+        if model is not None and model.scores.headline:
+            name = model.scores.headline[0]
+            value = rule.scores.at(*name.path) or value
+        alike = [r.name for r in context.main if r.finished and r.blind and _value_at(r, name) == value.value]
         who = f"{', '.join(alike[:-1])} and {alike[-1]} alike" if len(alike) > 1 else rule.name
         reach = f"{'' if model else ','} {'reach' if len(alike) > 1 else 'reaches'}"
-        sentences.append(f"{lead} {who}{reach} {value_words(value, name)}{_against(model, rule)}.")
+        sentences.append(f"{lead} {who}{reach} {value_words(value, name)}{_against(model, value)}.")
     if (shown := model or rule) is not None:
         details = context.exam.details(context, shown)
         sentences += _weakest(shown) if details is None else details
@@ -332,11 +337,26 @@ def _weakest(result: RunResult) -> Iterator[str]:
         yield f"{result.name} is weakest in “{result.exam.words(name)}” ({words})."
 
 
-def _against(model: RunResult | None, rule: RunResult) -> str:
-    """How the best blind baseline stands to the best model."""
-    if model is None or not model.scores.headline or not rule.scores.headline:
+def _best_beside(results: Sequence[RunResult], model: RunResult | None) -> RunResult | None:
+    """The best finished blind run by the headline of a model, or by its own where there is no model."""
+    if model is None or model.scores.headline is None:
+        return best(results, blind=True)
+    name = model.scores.headline[0]
+    known = [r for r in results if r.finished and r.blind and math.isfinite(_value_at(r, name))]
+    return max(known, key=lambda r: (_value_at(r, name), r.rank), default=None)
+
+
+def _value_at(result: RunResult, name: Name) -> float:
+    """A figure of a run; NaN where it has none."""
+    found = result.scores.at(*name.path)
+    return math.nan if found is None else found.value
+
+
+def _against(model: RunResult | None, blind: Interval) -> str:
+    """How the best blind baseline stands to the best model, in the figure that is the model's headline."""
+    if model is None or model.scores.headline is None:
         return ""
-    (name, ours), (_, blind) = model.scores.headline, rule.scores.headline
+    name, ours = model.scores.headline
     if not math.isfinite(blind.low + ours.low):
         return ", without an interval to tell them apart"
     if blind.low > ours.high:
@@ -358,7 +378,10 @@ def summary_table(parts: Sequence[tuple[str, Sequence[RunResult]]]) -> Table:
         rule = best(results, blind=True)
         models = [r for r in results if not r.blind] or ([rule] if rule else list(results)[:1])
         ranked = sorted(models, key=lambda r: r.rank, reverse=True)
-        rows += [Row(title, (Cell(r.name), *_summary(r, rule)), "blind" if r.blind else "") for r in ranked]
+        rows += [
+            Row(title, (Cell(r.name), *_summary(r, _best_beside(results, r))), "blind" if r.blind else "")
+            for r in ranked
+        ]
     columns = ("exam", "model", "headline", "what it is", "best without looking", "weakest point")
     return Table("", columns, tuple(rows), words=columns[1:2] + columns[3:])
 
@@ -367,8 +390,8 @@ def _summary(result: RunResult, rule: RunResult | None) -> Iterator[Cell]:
     named, weak = result.scores.headline, result.scores.weakest
     yield cell(named[1], named[0]) if named else Cell("–")
     yield Cell(result.exam.words(named[0]) if named else "")
-    beside = rule.scores.headline if rule is not None and rule is not result else None
-    yield Cell(f"{rule.name} {cell(beside[1], beside[0]).text}") if rule and beside else Cell("–")
+    beside = rule.scores.at(*named[0].path) if named and rule is not None and rule is not result else None
+    yield Cell(f"{rule.name} {cell(beside, named[0]).text}") if named and rule and beside else Cell("–")
     yield Cell(f"{result.exam.words(weak[0])}: {cell(weak[1], weak[0]).text}") if weak else Cell("–")
 
 

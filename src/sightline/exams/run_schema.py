@@ -65,6 +65,7 @@ class _ManifestFields:
     budget: str = ""
     broken: Mapping[str, str] = field(default_factory=dict)
     checked: tuple[str, ...] = ()
+    not_asked: Mapping[str, str] = field(default_factory=dict)
     resumed: tuple[Mapping[str, Any], ...] = ()
 
 

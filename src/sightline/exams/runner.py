@@ -116,7 +116,7 @@ def run_exam(
     )
     # Before the folder is made: data without items, or a model that cannot take part, leaves nothing behind.
     checked = exam.check(candidate.model, data)
-    items = items_of(exam, data)
+    items = exam.asked_of(candidate.model, items_of(exam, data))
     start = partial(Run.start, Path(folder), identity, data_path=data.path)
     with start(resume=resume, overwrite=overwrite) as run:
         due = items if limit is None else exam.limited(items, limit)

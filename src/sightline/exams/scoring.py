@@ -127,10 +127,13 @@ class RunResult:
         return self.run.status == "finished" or self.limited
 
     @property
-    def rank(self) -> tuple[bool, float]:
-        """What puts one run before another: every item answered, then its headline figure."""
+    def rank(self) -> tuple[bool, float, float]:
+        """What puts one run before another: every item answered, which figure is its headline, then its value."""
         headline = self.scores.headline
-        return self.run.status == "finished", headline[1].value if headline else -math.inf
+        finished = self.run.status == "finished"
+        return (
+            (finished, -headline[0].headline, headline[1].value) if headline else (finished, -math.inf, -math.inf)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """What the JSON of ``sightline exam`` tells of a model."""
@@ -145,6 +148,8 @@ class RunResult:
             document["items_asked"], document["items_kept"] = self.asking.asked, self.asking.kept
             document["kept_from"] = self.asking.kept_from
         document |= self.varied.to_dict() if self.varied.kinds else {}
+        if not_asked := self.run.manifest.get("not_asked"):
+            document["not_asked"] = dict(not_asked)
         return document | ({"broken": dict(self.run.broken)} if self.run.broken else {})
 
     def __str__(self) -> str:

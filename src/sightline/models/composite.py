@@ -29,7 +29,16 @@ from sightline.skills import (
     skills_of,
 )
 
-_HOOKS: Final = ("usage", "rehearsal", "begin_sample", "concurrency", "stored_answers", "views", "any_views")
+_HOOKS: Final = (
+    "usage",
+    "rehearsal",
+    "begin_sample",
+    "concurrency",
+    "stored_answers",
+    "views",
+    "any_views",
+    "unable",
+)
 """Hooks of the first part that the whole has too."""
 
 

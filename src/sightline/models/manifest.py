@@ -76,7 +76,7 @@ _BUILT_IN: Final[dict[tuple[str, str], list[tuple[str, str, str, str, dict[str, 
     ],
     ("relate, estimate_depth", "baselines.depth"): [
         ("depth", "depth", "the smaller mean depth is closer; folder=PATH or onnx=PATH", "", {}),
-        ("depth_tuned", "depth", "depth, Δ tuned; folder=PATH", "learns", _TUNED),
+        ("depth_tuned", "depth", "depth, Δ tuned; folder=PATH or onnx=PATH", "learns", _TUNED),
         ("onnx_depth", "onnx_depth", "depth rule on an ONNX depth network; path=PATH", "", {}),
     ],
     ("relate", "relations.model"): [

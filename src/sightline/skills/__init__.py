@@ -22,7 +22,8 @@ Hooks of single exams: ``views`` and ``any_views`` (predicates: ids of the views
 data has will do), ``sees_truth`` (predicates, context: a baseline that is handed the truth as its study),
 ``cross_fits`` (relations, statements, viewpoint, context: its study has the labels of what is to come, and it
 promises never to use a cluster's own labels to answer about it), ``stored_answers`` (its answers, or
-what they rest on, are read from files, so that it is not asked about changed pictures), ``attention(queries)``
+what they rest on, are read from files, so that it is not asked about changed pictures), ``unable`` (relations: a
+mapping of the settings that it has no answer for to why; it is not asked about their pairs), ``attention(queries)``
 (predicates: where it looks, for the report), ``varied(kind)`` (of a model that makes its prompts itself: the same
 model with other words, ``paraphrase``, or options in another order, ``circular``; None for any other kind; see
 `exams.variants`), ``on_truth(asked, truth)`` (Turing: the true answer after each

@@ -30,6 +30,9 @@ FIRST_STATE: Final = 60.0
 STATE_SECONDS: Final = 600.0
 """Most seconds between states, a step longer; more often by steps."""
 
+RIGHT: Final = "right"
+"""Metric that may be NaN: the share of the right, in a batch where nothing is right or wrong."""
+
 _UNREADABLE: Final = (RuntimeError, UnpicklingError, EOFError, LookupError, ValueError, TypeError)
 """What torch raises over a damaged file."""
 
@@ -175,5 +178,5 @@ class TrainingLog(Callback):
         if self._progress is not None:
             self._progress(step, self._plan.steps, self.last)
         for name, value in values.items():
-            if not math.isfinite(value):
+            if not math.isfinite(value) and name != RIGHT:
                 self._diverged(trainer, f"loss {value} ({name})")

@@ -206,6 +206,9 @@ def test_vocabulary_from_the_hierarchy(tmp_path: Path):
     assert words.body_parts_and_clothing == {"/x/arm", "/x/hand", "/x/clothing", "/x/hat"}
     assert {("/x/wheel", "/x/car"), ("/x/hand", "/x/man"), ("/x/hand", "/x/arm")} < words.part_of
     assert ("/x/car", "/x/wheel") not in words.part_of
+    known = {"/x/man": "/x/man", "Man": "/x/man", "PERSON": "/x/person", "/x/wheel": "/x/wheel", "cow": "cow"}
+    assert {name: words.class_of(name) for name in known} == known
+    assert words.unknown(known) == ["cow"]
     with pytest.raises(ConfigError, match=r"0 classes .* called 'Persons', did you mean 'Person'"):
         c.ClassRules.from_hierarchy(hierarchy, person="Persons")
 
@@ -270,9 +273,12 @@ RULES = c.ClassRules(
     ],
 )
 def test_detected_parts_of_people_go_where_a_person_is_kept(categories, keep, rows):
+    named = replace(RULES, mids={name: name for name in ("man", "arm", "boot", "car")})
     boxes = [[0.3 * k, 0.0, 0.3 * k + 0.25, 0.5] for k in range(3)]
     how = {"keep": keep, "categories": categories}
     assert c.filter_detections(boxes, [0.9, 0.8, 0.7], [], **how, classes=RULES).tolist() == rows
+    in_words = {"keep": keep, "categories": [name.upper() for name in categories]}
+    assert c.filter_detections(boxes, [0.9, 0.8, 0.7], [], **in_words, classes=named).tolist() == rows
     assert c.filter_detections(boxes, [0.9, 0.8, 0.7], [], **how).tolist() == [0, 1, 2][:keep]  # nobody knows
 
 

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from reference import official
+from sightline.api.examination import run_models
 from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Candidate, exam_of, run_name
 from sightline.exams.relations import Protocol, RelationsExam, mark_pairs
@@ -19,7 +20,7 @@ from sightline.exams.relations.marks import SUBTASKS, MarkedPairs
 from sightline.exams.relations.pairs import PairTable, concat_pairs
 from sightline.exams.run import RunRecords
 from sightline.exams.runner import items_of, run_exam
-from sightline.exams.scoring import Scores, score_records
+from sightline.exams.scoring import Scores, compare_runs, score_records
 from sightline.models import candidate, needs_training
 from sightline.scenes import Object, Relation, Scene, Sighting, View
 from sightline.skills import SILENT, Detections, Judgements, Pairs, RelationsSpec, RelationsStudy
@@ -413,6 +414,60 @@ def test_a_model_is_told_what_is_to_come(data: Dataset, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="too many"):
         run_exam(RelationsExam(), Candidate("c", "c", Choosy()), data, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+class WithinOnly(Oracle):
+    """Knows everything, but has no answer across images."""
+
+    unable = {"across_images": "it looks at one image"}  # noqa: RUF012
+
+    def relate(self, pairs: Pairs) -> Judgements:
+        assert pairs.setting == "within_image"
+        return super().relate(pairs)
+
+
+def test_a_model_is_not_asked_what_it_has_no_answer_for(data: Dataset, tmp_path: Path) -> None:
+    results = run_models(RelationsExam(), [WithinOnly(data), "bottom_edge"], data, tmp_path, baselines=False)
+    partly, whole = results.models
+    assert partly.finished
+    assert "m was not" not in str(results.notes)
+    assert results.notes[0].endswith("was not asked about pairs across two images: it looks at one image")
+    assert partly.scores.at("average") is None
+    assert partly.scores.facts["average"] is None
+    assert partly.scores.facts["not_scored"] == ["across_images/depth"]
+    assert partly.to_dict()["not_asked"] == {"across_images": "it looks at one image"}
+    assert results.to_dict()["not_asked"] == {"across_images": "it looks at one image"}
+    assert figures(partly.scores) == [1.0, 1.0]
+    assert "Not scored" not in str(results)  # the data has these labels
+    assert whole.rank > partly.rank  # an average is no figure of one sub-task
+    table = str(results.tables()[0])
+    assert table.count("–") == 2  # across images, and the average
+    compared = compare_runs(RelationsExam(), partly.run, whole.run, lambda: data, resamples=50)
+    assert {row.name.strip() for row in compared.comparisons} >= {"within_image depth", "within_image occlusion"}
+    assert not any("across" in row.name for row in compared.comparisons)
+    again = run_models(RelationsExam(), [WithinOnly(data)], data, tmp_path, baselines=False)
+    assert again.notes == results.notes[:1]  # also of a run that is there already
+
+
+def test_a_model_without_an_answer_to_anything_is_refused(data: Dataset, tmp_path: Path) -> None:
+    exam = RelationsExam(settings=("across_images",))
+    with pytest.raises(ModelError, match="it looks at one image; the data has no other pairs"):
+        run_exam(exam, Candidate("w", "w", WithinOnly(data)), data, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_truth_a_model_is_asked_what_it_can_answer(data: Dataset, tmp_path: Path) -> None:
+    exam = RelationsExam(no_truth=True, changes=())
+
+    class Closer(WithinOnly):
+        def relate(self, pairs: Pairs) -> Judgements:
+            assert pairs.setting == "within_image"
+            return Judgements(np.ones(len(pairs), np.int8), np.zeros(len(pairs), np.int8))
+
+    results = run_models(exam, [Closer(data), "bottom_edge"], data, tmp_path, baselines=False)
+    assert "was not asked about pairs across two images" in results.notes[0]
+    assert results.models[0].scores.at("contradictions", "across_images/depth", "symmetry", "share") is None
+    assert str(results)
 
 
 def test_records_of_a_setting_the_run_did_not_ask_are_refused() -> None:

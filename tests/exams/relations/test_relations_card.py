@@ -74,6 +74,25 @@ def test_page_is_sound_and_has_all_sections(page: Page) -> None:
     assert [tag for tag, _ in parsed.elements].count("svg") > 20
 
 
+def test_what_a_model_was_not_asked_is_said(data: Dataset, tmp_path: Path) -> None:
+    class Near(Contrary):
+        unable = {"across_images": "it looks at one image"}  # noqa: RUF012
+
+    page = card(runs(data, tmp_path, ("bottom_edge", "majority"), Near("near")), data)
+    text = words_of(page)
+    assert "near was not asked about pairs across two images: it looks at one image." in text
+    assert "data has no such labels" not in text
+    table = next(t for s in page.parts[0].sections for t in s.tables if t.title == "F1, all pairs together")
+    rows = {row.head: [cell.text for cell in row.cells] for row in table.rows}
+    assert rows["near"][2:] == ["–", "–"]
+    assert "–" not in rows["bottom_edge"]
+    blind = max(["bottom_edge", "majority"], key=lambda name: float(rows[name][0]))
+    assert f"Without a look at any picture, {blind} reaches {rows[blind][0]} (" in text  # the model's own figure
+    [line] = [row for row in page.summary.rows if row.cells[0].text == "near"]
+    assert line.cells[3].text.startswith(f"{blind} {rows[blind][0]}")
+    check_same_words(page)
+
+
 def test_hostile_names_are_words(page: Page) -> None:
     check_hostile(page)
 

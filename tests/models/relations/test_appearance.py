@@ -12,6 +12,7 @@ from relations_made import random_net, saved
 from sightline.errors import ModelError
 from sightline.models.nets.checkpoints import dump_checkpoint
 from sightline.models.nets.classifier import Classifier, ClassifierConfig
+from sightline.models.nets.pairs import PaperMlp, PaperMlpConfig
 from sightline.models.nets.viewpoint import ViewNet, ViewNetConfig
 from sightline.models.registry import load
 from sightline.models.relations.appearance import AppearanceCues
@@ -59,6 +60,28 @@ def test_a_network_with_appearance_is_asked(backbone: Path, tmp_path: Path) -> N
     pairs = Pairs("photo", "within_image", view(), view(), BOXES[:2], BOXES[1::-1], ("cat", "dog"), ("dog", "cat"))
     said = Judgements.checked(model.relate(pairs), 2, "looks")  # type: ignore[attr-defined]
     assert said.depth[0] == [0, 2, 1, 3][said.depth[1]]
+
+
+@pytest.mark.parametrize("cues", ["bca", "bcda"])
+def test_a_backbone_of_another_width(backbone: Path, tmp_path: Path, cues: str) -> None:
+    maps = 8 if "d" in cues else 0
+    file = saved(random_net(cues=cues, objects=2 * 1280 + maps), tmp_path / "looks.safetensors")
+    paper = PaperMlp(PaperMlpConfig(("cat",), cues=cues, hidden=8, objects=2 * 1280 + maps))
+    found = AppearanceCues(backbone).size // 2
+    for trained in (file, saved(paper, tmp_path / "paper.safetensors")):
+        given = f"backbone={backbone}" + (f",depth={tmp_path}" if maps else "")
+        with pytest.raises(ModelError, match=f"expected 1280 features for cue a, found {found}") as refused:
+            load(f"{trained}:{given}")
+        assert str(refused.value).startswith(str(backbone))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("net.onnx", "an ONNX file"), ("net.tflite", "a TensorFlow Lite file")]
+)
+def test_a_file_of_another_runtime_is_no_backbone(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / name).write_bytes(b"\x08\x08\x12\x07pytorch")
+    with pytest.raises(ModelError, match=f"a detector or classifier trained here.*MobileNetV2.*; found {words}"):
+        AppearanceCues(tmp_path / name)
 
 
 def test_what_is_no_backbone(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from sightline.training.relations.options import RelationsOptions, plan_of
 from sightline.training.relations.plan import RelationsPlan, paper_plan
 from sightline.training.relations.setup import source_of, training_split
 from sightline.training.relations.tables import examples_of
-from sightline.training.relations.task import RelationsTask
+from sightline.training.relations.task import RelationsTask, share_right
 
 SMALL = {"steps": 40, "batch": 32, "hidden": 8, "members": 2, "warmup": 4}
 
@@ -73,6 +73,23 @@ def test_targets_are_votes_labels_and_smoothing(data: Dataset) -> None:
             one = np.eye(4)[label] if label >= 0 else share
             expected = (1 - smoothing) * (votes * share + (1 - votes) * one) + smoothing / 4
             np.testing.assert_allclose(task._columns["depth"][row].numpy(), expected, atol=1e-6)
+
+
+def test_the_share_of_the_right_is_of_labelled_pairs() -> None:
+    unsure = torch.eye(4)[[0, 0, 1, 0]]
+    targets = torch.tensor([[1.0, 0, 0, 0], [0, 0, 0, 0], [1.0, 0, 0, 0], [0, 0, 0, 0]])
+    labelled = torch.tensor([True, False, True, False])
+    assert float(share_right(unsure, targets, labelled)) == 0.5  # 0.75 with pairs that nobody was asked about
+    assert share_right(unsure, targets, torch.zeros(4, dtype=torch.bool)).isnan()
+
+
+def test_pairs_without_a_depth_label_are_neither_right_nor_wrong(data: Dataset, tmp_path: Path) -> None:
+    plan = RelationsPlan(**{**SMALL, "steps": 2})
+    task = RelationsTask(plan, source(data, plan))
+    task._columns["depth_label"][:] = -1
+    _, fitted = fit(task, tmp_path / "net", device="cpu")  # a share that is not known ends no training
+    assert np.isnan(fitted.last["right"])
+    assert np.isfinite(fitted.last["loss"])
 
 
 def test_turned_pairs_have_turned_targets(data: Dataset) -> None:

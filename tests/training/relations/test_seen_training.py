@@ -75,6 +75,15 @@ def test_a_turned_pair_has_a_turned_target(data: Dataset) -> None:
     torch.testing.assert_close(depth[~straight], truth[~straight][:, [0, 2, 1, 3]])
 
 
+def test_pairs_without_a_depth_label_are_not_counted_as_right(data: Dataset) -> None:
+    plan = SeenPlan(**TOY)
+    task = SeenTask(plan, source(data, plan, across=True))
+    task.modules()
+    task.source.examples.depth_label[:] = -1
+    _, metrics = task.loss(next(iter(task.source.loader(0, 1))), 0)
+    assert metrics["right"].isnan()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_toy_training_answers(data: Dataset, tmp_path: Path, architecture: str) -> None:
@@ -88,14 +97,9 @@ def test_a_toy_training_answers(data: Dataset, tmp_path: Path, architecture: str
     boxes = np.array([[0.1, 0.1, 0.5, 0.6], [0.3, 0.2, 0.9, 0.9]])
     pairs = Pairs("a", "within_image", view, view, boxes, boxes[::-1], ("cube", "zebra"), ("zebra", "cube"))
     assert Judgements.checked(model.relate(pairs), 2, architecture).depth.shape == (2,)
-    table = tables_of(data, training_split(data, None))["across_images"]
-    spec = RelationsSpec(("a",), ("zebra",), pairs={"across_images": table})
-    if across:
-        model.check_relations(spec)
-        assert model.facts()["unknown_classes"] == 1
-    else:
-        with pytest.raises(ModelError, match="has no answer across images"):
-            model.check_relations(spec)
+    model.check_relations(RelationsSpec(("a",), ("zebra",)))
+    assert model.facts()["unknown_classes"] == 1
+    assert bool(model.unable) == (not across)
     blind = View("b", units="normalised")
     with pytest.raises(ModelError, match="there is no picture"):
         model.relate(Pairs("b", "within_image", blind, blind, boxes, boxes, ("cube",) * 2, ("cube",) * 2))
@@ -114,6 +118,12 @@ def test_a_box_around_both_is_within_an_image(data: Dataset) -> None:
         RelationsOptions(data=Path("x"), model="pprfcn")
     with pytest.raises(ConfigError, match="it looks itself"):
         RelationsOptions(data=Path("x"), model="drnet", cues="bca")
+
+
+def test_too_few_scenes_are_asked_for() -> None:
+    options = RelationsOptions(world="room", scenes=1, study="across")
+    with pytest.raises(ConfigError, match="too few scenes: there is no pair across two images in 1 scene of room"):
+        source_of(options, plan_of(options))
 
 
 def test_from_options(data: Dataset) -> None:

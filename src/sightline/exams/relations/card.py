@@ -24,11 +24,12 @@ from sightline.exams.relations.analyses import (
     grids,
     silence,
 )
-from sightline.exams.relations.data_card import SETTING_WORDS, DataFacts, data_content, data_facts
+from sightline.exams.relations.data_card import DataFacts, data_content, data_facts
 from sightline.exams.relations.drawing import worst_examples
-from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam, not_scored
+from sightline.exams.relations.exam import BOXES_WORDS, RelationsExam, not_scored, notes_of
 from sightline.exams.relations.marks import SUBTASKS, Marks, mark_pairs, of_setting
 from sightline.exams.relations.measures import SUBTASK_TITLES, task_name
+from sightline.exams.relations.pairs import SETTING_WORDS
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.scoring import RunResult
 from sightline.plain import plain
@@ -237,8 +238,9 @@ def card_facts(card: CardContext) -> Iterator[tuple[str, str]]:
 
 
 def cautions(card: CardContext) -> Iterator[str]:
-    """Which sub-tasks the data has no labels of."""
+    """Which sub-tasks were not scored, what answers of files fit no pair, which classes passed all filters."""
     yield from not_scored(card.results)
+    yield from (f"{note}." for result in card.results for note in notes_of(result))
 
 
 def scores(card: CardContext) -> Iterator[Table]:

@@ -9,8 +9,8 @@ depends only on the seed and that image, so it can be redone alone; which images
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -43,11 +43,26 @@ class ClassRules:
         person: Classes of whole people.
         body_parts_and_clothing: What is dropped where a person is boxed.
         part_of: (part, whole) pairs of classes.
+        mids: What a class may be called → its MID: the MID itself, and its name in lower case. Empty where the
+            sets above hold the only names there are.
     """
 
     person: frozenset[str] = frozenset()
     body_parts_and_clothing: frozenset[str] = frozenset()
     part_of: frozenset[tuple[str, str]] = frozenset()
+    mids: Mapping[str, str] = field(default_factory=dict)
+
+    def class_of(self, name: str) -> str:
+        """The class that a name stands for, as the sets have it; the name itself where it is not known.
+
+        >>> ClassRules(mids={"/m/01g317": "/m/01g317", "person": "/m/01g317"}).class_of("Person")
+        '/m/01g317'
+        """
+        return self.mids.get(name) or self.mids.get(name.casefold(), name)
+
+    def unknown(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that stand for no class, sorted; none where names are not translated."""
+        return sorted({name for name in names if self.class_of(name) not in self.mids}) if self.mids else []
 
     @classmethod
     def from_hierarchy(
@@ -69,6 +84,12 @@ class ClassRules:
             person=frozenset({someone}) | hierarchy.descendants(someone),
             body_parts_and_clothing=hierarchy.parts_of(someone) | {worn} | hierarchy.descendants(worn),
             part_of=frozenset((part, mid) for mid in mids for part in hierarchy.parts_of(mid)),
+            # Of two classes of one name the one that stands in the hierarchy is meant.
+            mids={
+                called.casefold(): mid
+                for mid, called in sorted(hierarchy.names.items(), key=lambda c: c[0] in mids)
+            }
+            | {mid: mid for mid in (*hierarchy.names, *mids)},
         )
 
 
@@ -232,7 +253,7 @@ def filter_detections(
         scores: (n,) higher is surer; among equals the earlier wins.
         groups: (n,) True for a box around several things; may be empty for none.
         keep: How many at most.
-        categories: n classes.
+        categories: n classes, by MID or by name.
         classes: Which of them are people, and what goes beside them; None where nobody knows.
 
     >>> filter_detections([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.49], [0, 0, 0.1, 0.1]], [0.8, 0.9, 1.0], [], keep=5)
@@ -241,8 +262,10 @@ def filter_detections(
     b, s, g = np.asarray(boxes, dtype=np.float64).reshape(-1, 4), np.asarray(scores), np.asarray(groups, dtype=bool)
     usable = np.flatnonzero(_right_size(b) & ~(g if g.size else np.zeros(len(b), dtype=bool)))
     left: NDArray[np.intp] = usable[np.argsort(-s[usable], kind="stable")]
-    if classes is not None and any(categories[row] in classes.person for row in left[: max(keep, 0)]):
-        left = left[[categories[row] not in classes.body_parts_and_clothing for row in left]]
+    if classes is not None:
+        kinds = [classes.class_of(categories[row]) for row in left]
+        if any(kind in classes.person for kind in kinds[: max(keep, 0)]):
+            left = left[[kind not in classes.body_parts_and_clothing for kind in kinds]]
     return left[: max(keep, 0)]
 
 

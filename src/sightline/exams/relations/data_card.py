@@ -20,7 +20,7 @@ from sightline.exams.relations.distributions import (
     labels_by_class_pair,
 )
 from sightline.exams.relations.measures import SUBTASK_TITLES
-from sightline.exams.relations.pairs import tables_by_split
+from sightline.exams.relations.pairs import SETTING_WORDS, tables_by_split
 from sightline.exams.relations.protocols import Protocol
 from sightline.show.chart import DotRow, bars, dot_intervals, stacked_bars
 from sightline.show.page import Figure, FigureRow
@@ -28,8 +28,6 @@ from sightline.show.table import Cell, Row, Table, percent, scored
 from sightline.skills import Setting
 from sightline.stats import Interval
 from sightline.store import Dataset
-
-SETTING_WORDS: Final[dict[Setting, str]] = {"within_image": "within an image", "across_images": "across two images"}
 
 _SHOWN: Final = 25
 """Classes and class pairs in a frequency chart."""

@@ -2,8 +2,8 @@
 
 Detections pass the filters the dataset was collected with, then as many are kept as the image has annotated
 objects (the paper's leak, §3.2); pairs of one thing boxed twice, and of a thing and its part, go too. Those filters
-that know what classes mean need class rules. Matching ignores classes. Records tell failures apart: an object not
-found, both found but the predicate wrong, a pair that is not there.
+that know what classes mean need class rules, and know a class by its MID or its name. Matching ignores classes.
+Records tell failures apart: an object not found, both found but the predicate wrong, a pair that is not there.
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ def detected_records(
             made["confidence"] = confidences(judgements, aspect, rows)
         for name, values in made.items():
             columns.setdefault(name, []).extend(values)
-    return ItemRecords({"setting": item.pairs.setting, "other_scene": item.other_scene}, columns)
+    shared: dict[str, Any] = {"setting": item.pairs.setting, "other_scene": item.other_scene}
+    if classes is not None:
+        shared["unfiltered"] = classes.unknown((*objects_a.categories, *objects_b.categories))
+    return ItemRecords(shared, columns)
 
 
 def all_pairs(asked: Pairs, a: Detections, b: Detections, classes: ClassRules | None = None) -> Pairs:
@@ -79,8 +82,10 @@ def all_pairs(asked: Pairs, a: Detections, b: Detections, classes: ClassRules | 
     """
     i, j = np.indices((len(a.boxes), len(b.boxes))).reshape(2, -1)
     if asked.setting == "within_image":
-        part_of = classes.part_of if classes is not None else frozenset()
-        kinds = [(a.categories[k], b.categories[m]) for k, m in zip(i, j, strict=True)]
+        rules = classes or ClassRules()
+        ends = [[rules.class_of(name) for name in found.categories] for found in (a, b)]
+        kinds = [(ends[0][k], ends[1][m]) for k, m in zip(i, j, strict=True)]
+        part_of = rules.part_of
         apart = np.array([pair not in part_of and pair[::-1] not in part_of for pair in kinds], dtype=bool)
         apart &= (i != j) & (iou(a.boxes[i], b.boxes[j]) <= OVERLAP)
         i, j = i[apart], j[apart]

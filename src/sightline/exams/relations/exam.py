@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
-from sightline.errors import ConfigError, DataError
+from sightline.errors import ConfigError, DataError, ModelError
 from sightline.exams.base import Entrants, Exam, Measures, check_split, option, split_named
 from sightline.exams.hooks import model_call
 from sightline.exams.relations.agreement import agreement_tables, consistency_document, left_out_sentences
@@ -28,7 +28,15 @@ from sightline.exams.relations.consistency import (
 from sightline.exams.relations.items import RelationsItem, relations_items, views_of
 from sightline.exams.relations.marks import RECORDS, answer_words, confidences, mark_pairs, rightness
 from sightline.exams.relations.measures import SUBTASK_TITLES, relations_measures
-from sightline.exams.relations.pairs import SETTINGS, PairTable, concat_pairs, has_pairs, no_pairs, tables_of
+from sightline.exams.relations.pairs import (
+    SETTING_WORDS,
+    SETTINGS,
+    PairTable,
+    concat_pairs,
+    has_pairs,
+    no_pairs,
+    tables_of,
+)
 from sightline.exams.relations.protocols import Protocol
 from sightline.exams.run import ItemRecords, RunRecords
 from sightline.exams.run_schema import RecordColumn
@@ -37,6 +45,7 @@ from sightline.scenes import View
 from sightline.skills import Detections, Judgements, RelationsSpec, RelationsStudy, Setting
 from sightline.store import Dataset
 from sightline.store.formats.hierarchy import Hierarchy
+from sightline.text import counted
 from sightline.variations import VARIATIONS
 
 if TYPE_CHECKING:
@@ -72,6 +81,7 @@ _UNFILTERED: Final = (
     "detected body parts, clothing and parts of things were not filtered, as the dataset's were: give Open Images' "
     "--hierarchy and --descriptions"
 )
+_NAMED: Final = 6  # classes in a sentence
 _WITHOUT_TRUTH: Final = ("no_truth", "objects", "changes", "seed")
 _CARD_WITHOUT_TRUTH: Final = "sightline.exams.relations.consistency_card"
 
@@ -171,9 +181,9 @@ class RelationsExam(Exam[RelationsItem]):
     def identity(self, data: Dataset) -> dict[str, Any]:
         """All that changes items or records; what goes with an exam without truth only there."""
         identity = super().identity(data)
-        if self.hierarchy is not None:
-            digest = hashlib.sha256(self.hierarchy.read_bytes()).hexdigest()[:16]
-            identity["class_rules"] = digest
+        if self.hierarchy is not None and self.descriptions is not None:
+            files = self.hierarchy.read_bytes() + self.descriptions.read_bytes()
+            identity["class_rules"] = hashlib.sha256(files).hexdigest()[:16]
         return identity if self.no_truth else {k: v for k, v in identity.items() if k not in _WITHOUT_TRUTH}
 
     def compared_options(self) -> frozenset[str]:
@@ -263,6 +273,23 @@ class RelationsExam(Exam[RelationsItem]):
         pairs = {s: t.unlabelled() for s, t in tables.items()} if self.boxes == "truth" else {}
         return RelationsSpec(tuple(sorted(scenes)), tuple(sorted(categories)), tuple(sorted(pictures)), pairs)
 
+    def check(self, model: Any, data: Dataset) -> dict[str, Any]:
+        """Refuse a model that cannot answer over this data; the settings that it is not asked about, with why."""
+        facts = dict(super().check(model, data))
+        unable = _unable(model)
+        if not unable:
+            return facts
+        asked = self.tables(data)
+        not_asked = {setting: why for setting, why in unable.items() if setting in asked}
+        if not_asked and len(not_asked) == len(asked):
+            raise ModelError(f"{next(iter(not_asked.values()))}; the data has no other pairs")
+        return facts | ({"not_asked": not_asked} if not_asked else {})
+
+    def asked_of(self, model: Any, items: Sequence[RelationsItem]) -> Sequence[RelationsItem]:
+        """The items of the settings that the model has an answer for."""
+        unable = _unable(model)
+        return [item for item in items if item.pairs.setting not in unable] if unable else items
+
     def study(self, model: Any, data: Dataset) -> RelationsStudy:
         """The training pairs as the study plan deals them out, and the pairs to come, by default without labels."""
         test = self.tables(data)
@@ -302,7 +329,8 @@ class RelationsExam(Exam[RelationsItem]):
         protocol = Protocol(self.protocol)
         boxes_matter = protocol is Protocol.OFFICIAL and "outcome" not in records.rows.columns
         tables = self.tables(data()) if boxes_matter else None
-        return tuple(relations_measures(mark_pairs(records.rows, tables, protocol=protocol), protocol))
+        marks = mark_pairs(records.rows, tables, protocol=protocol)
+        return tuple(relations_measures(marks, protocol, unfiltered_classes(records.items)))
 
     def comparable(self, a: RunRecords, b: RunRecords) -> tuple[RunRecords, RunRecords]:
         """The items both runs have; without truth also only the changed pictures that both were shown."""
@@ -325,6 +353,10 @@ class RelationsExam(Exam[RelationsItem]):
             return
         yield from not_scored(results)
 
+    def notes(self, result: RunResult) -> Iterator[str]:
+        """Say what a run was not asked about, where a file has no answer, which classes passed all filters."""
+        yield from notes_of(result)
+
     def unvaried(self, kind: str) -> str:  # noqa: ARG002 - a hook
         """Without truth the exam changes pictures itself."""
         return "without truth the exam changes pictures itself: see --changes" if self.no_truth else ""
@@ -340,9 +372,34 @@ class RelationsExam(Exam[RelationsItem]):
         return [word for word in (BOXES_WORDS.get(options.get("boxes", "truth")), learned) if word]
 
 
+def _unable(model: Any) -> Mapping[Setting, str]:
+    """The settings that a model says it has no answer for, with why."""
+    return getattr(model, "unable", None) or {}
+
+
+def notes_of(result: RunResult) -> Iterator[str]:
+    """Say what a run was not asked about, where a file has no answer, which classes passed all filters."""
+    not_asked = result.run.manifest.get("not_asked") or {}
+    unmatched = (result.run.manifest.get("model") or {}).get("unmatched_settings")
+    for setting, words in SETTING_WORDS.items():
+        if setting in not_asked:
+            yield f"{result.name} was not asked about pairs {words}: {not_asked[setting]}"
+        if isinstance(unmatched, list) and setting in unmatched:
+            yield f"{result.name} has no row for any pair {words}: all of them count as unanswered"
+    if names := result.scores.facts.get("unfiltered_classes"):
+        those = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
+        many = counted(len(names), "class", "classes")
+        where = "in the descriptions, neither by MID nor by name, and not filtered"
+        yield f"{result.name}: {many} of its boxes not found {where}: {those}"
+
+
 def not_scored(results: Sequence[RunResult]) -> Iterator[str]:
     """Name the sub-tasks that runs could not be scored in, and say why; nothing for none."""
-    missing = list(dict.fromkeys(task for r in results for task in r.scores.facts.get("not_scored", ())))
+    missing: dict[str, None] = {}
+    for result in results:
+        not_asked = result.run.manifest.get("not_asked") or {}
+        tasks = result.scores.facts.get("not_scored", ())
+        missing |= dict.fromkeys(task for task in tasks if task.partition("/")[0] not in not_asked)
     if missing and any(r.records.rows.height for r in results):
         named = ", ".join(SUBTASK_TITLES[task].lower() for task in missing)
         whole = all(r.run.status == "finished" and (r.asking is None or r.asking.items is None) for r in results)
@@ -364,6 +421,14 @@ class TrainingViews:
     def __call__(self, scene: str) -> View:
         """The view of a scene, without truth."""
         return self._views[scene]
+
+
+def unfiltered_classes(items: pl.DataFrame) -> dict[str, list[str]]:
+    """Classes of detected boxes that the filters did not know, as the records of items name them; {} for none."""
+    if not isinstance(items.schema.get("unfiltered"), pl.List):
+        return {}
+    names = items["unfiltered"].explode().drop_nulls().cast(pl.String).unique().sort().to_list()
+    return {"unfiltered_classes": names} if names else {}
 
 
 def _is_25vrd(data: Dataset) -> bool:

@@ -13,7 +13,7 @@ from sightline.errors import ConfigError
 from sightline.exams.relations.boxed import BoxedPairs, BoxWindow, boxed_blocks, group_by_images
 from sightline.exams.relations.matching import BoxedCounts, count_boxed
 from sightline.exams.relations.protocols import Aspect, Protocol, lenient, rates, rules
-from sightline.exams.relations.unmatched import other_boxes, other_classes, other_images, other_pairs
+from sightline.exams.relations.unmatched import no_rows, other_boxes, other_classes, other_images, other_pairs
 from sightline.plain import plain
 from sightline.scenes import words
 from sightline.stats import Interval, intervals, macro_intervals
@@ -99,7 +99,7 @@ def score_files(
     Args:
         objects: 2.5VRD's objects file.
         truth: Its labels.
-        predictions: The file to score; DataError where none of its rows fits any pair, which says why.
+        predictions: The file to score; DataError where it has no row, or none that fits a pair, which says why.
         protocol: How to count.
         iou: Overlap that both boxes must exceed.
         classes: Both classes must be right too.
@@ -112,12 +112,14 @@ def score_files(
     blocks = scoring_truth_blocks(objects, truth, entities=classes), prediction_blocks(predictions)
     pairs = boxed_blocks(*blocks, classes=classes)
     give_back()
+    if not len(pairs[1]):
+        raise no_rows(predictions)
     nothing = window.nothing_left(pairs[0]) if window is not None else ""
     match: dict[str, Any] = {"threshold": iou, "classes": classes, "window": window}
     occlusion = count_boxed(*pairs, protocol, "occlusion", **match)
     give_back()
     depth = count_boxed(*pairs, protocol, "depth", **match, explain=True)
-    if not depth.n_paired and len(pairs[1]):
+    if not depth.n_paired:
         _refuse_unmatched(*pairs, protocol, match, predictions)
     del pairs  # before the intervals, which need room of their own
     how: dict[str, Any] = {"protocol": protocol, "resamples": resamples, "seed": seed}

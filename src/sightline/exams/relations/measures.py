@@ -6,7 +6,7 @@ pairs together (micro), then as the mean over clusters (macro).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -34,7 +34,9 @@ _PREDICATE: Final = "  "  # sets a predicate's row of a comparison in under its 
 _TITLES: Final = {"micro": "all pairs together (micro)", "macro": "mean over scenes (macro)"}
 
 
-def relations_measures(marks: Marks, protocol: Protocol) -> Iterator[Measures]:
+def relations_measures(
+    marks: Marks, protocol: Protocol, more: Mapping[str, Any] | None = None
+) -> Iterator[Measures]:
     """Everything that is counted of marked judgements.
 
     Facts of each sub-task: ``pairs``, the judgements: ordered pairs asked, and on detected boxes the predicted
@@ -45,18 +47,19 @@ def relations_measures(marks: Marks, protocol: Protocol) -> Iterator[Measures]:
     Args:
         marks: Judgements by sub-task, lined up as the protocol does it (see `marks.mark_pairs`).
         protocol: How to count.
+        more: Further facts for the JSON.
     """
     pairs = {task_name(*task): {"pairs": marked.judgements} for task, marked in marks.items()}
-    facts: dict[str, Any] = {"protocol": protocol.value, "subtasks": pairs, "average": None}
+    facts: dict[str, Any] = {"protocol": protocol.value, "subtasks": pairs, "average": None} | dict(more or {})
     if missing := [task_name(*task) for task in SUBTASKS if task not in marks]:
         facts["not_scored"] = missing
     yield Measures((), np.zeros((0, 1)), lambda totals: totals, (), facts)
-    whole, first = set(marks) == set(SUBTASKS), next((task for task in SUBTASKS if task in marks), None)
+    first = next((task for task in SUBTASKS if task in marks), None)
     for setting in SETTINGS:
         by_aspect = of_setting(marks, setting)
         if by_aspect:
-            yield from _of_setting(setting, list(by_aspect.values()), protocol, lead=None if whole else first)
-    if whole:
+            yield from _of_setting(setting, list(by_aspect.values()), protocol, lead=first)
+    if set(marks) == set(SUBTASKS):
         yield _average(marks, protocol)
 
 
@@ -68,7 +71,7 @@ def task_name(setting: Setting, aspect: Aspect) -> str:
 def _of_setting(
     setting: Setting, marked: list[MarkedPairs], protocol: Protocol, *, lead: Subtask | None
 ) -> tuple[Measures, Measures]:
-    """Micro and macro figures of a setting; `lead` is the sub-task that stands for the exam."""
+    """Micro and macro figures of a setting; `lead` is the sub-task that stands for the exam without an average."""
     aspects = [one.aspect for one in marked]
     units = np.unique(np.concatenate([one.clusters for one in marked]))
     flat = np.zeros((len(units), 12 * len(aspects) + 2 * ("depth" in aspects)), dtype=np.int64)
@@ -135,7 +138,7 @@ def _names(
                     family="" if micro else None,
                     compared=f"{setting} {aspect}",
                     rank=2 * place,
-                    headline=micro and lead == (setting, aspect),
+                    headline=2 * (micro and lead == (setting, aspect)),
                     part=micro,
                 )
             else:
@@ -146,5 +149,5 @@ def _names(
 def _average(marks: Marks, protocol: Protocol) -> Measures:
     joint = joint_counts(marks, protocol)
     title = f"F1, {protocol.value} protocol, {_TITLES['micro']}"
-    name = Name(("average",), "average", table=title, family="", rank=2 * len(SUBTASKS), headline=True)
+    name = Name(("average",), "average", table=title, family="", rank=2 * len(SUBTASKS), headline=1)
     return Measures(joint.units, joint.counts, lambda totals: joint.f1(totals).mean(axis=1)[:, 0, None], (name,))

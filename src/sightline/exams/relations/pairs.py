@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,8 @@ from sightline.store.tables import Tables
 from sightline.text import counted
 
 SETTINGS: tuple[Setting, ...] = ("within_image", "across_images")
+SETTING_WORDS: Final[dict[Setting, str]] = {"within_image": "within an image", "across_images": "across two images"}
+"""How a reader is told of each setting, in the order of every table."""
 ASPECTS: tuple[Aspect, ...] = ("depth", "occlusion")
 
 NO_VOTES = -1

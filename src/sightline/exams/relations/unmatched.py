@@ -18,6 +18,11 @@ _NAMED: Final = 3
 """Ids that an error names."""
 
 
+def no_rows(path: Path) -> DataError:
+    """The file has a header and nothing below it."""
+    return DataError("no prediction at all, so none answers any pair", file=path, expected="a row for each pair")
+
+
 def other_images(path: Path, expected: Iterable[str], found: Iterable[str]) -> DataError:
     """No prediction is about an image that is asked about."""
     return DataError(

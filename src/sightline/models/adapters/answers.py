@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sightline.documents import read_json_lines
 from sightline.errors import DataError, ModelError
-from sightline.exams.relations.unmatched import other_boxes, other_images, other_pairs
+from sightline.exams.relations.unmatched import no_rows, other_boxes, other_images, other_pairs
 from sightline.exams.turing.conversation import LATE, RecordedReply
 from sightline.geometry import iou_matrix
 from sightline.hints import did_you_mean
@@ -47,6 +47,7 @@ from sightline.skills import (
     Queries,
     QuerySpec,
     RelationsSpec,
+    Setting,
     TuringSpec,
     Verdicts,
     ViewAngles,
@@ -87,19 +88,21 @@ class Predictions:
         self._occlusion = frame["occlusion"].to_numpy().astype(np.int8)
         self._rows = rows_by_key(frame.select("image_a", "image_b"))
         self._images = {image for pair in self._rows for image in pair}
+        self._unmatched: tuple[Setting, ...] = ()
 
     def check_relations(self, spec: RelationsSpec) -> None:
-        """DataError that says why, where no row of the file answers any pair to come; an empty file is silent."""
+        """DataError that says why, where no row of the file answers any pair to come."""
+        self._unmatched = ()
         if not len(self._depth):
-            return
+            raise no_rows(self.path)
         known = {scene: image for scene in spec.scenes if (image := self._image(scene)) is not None}
         if not known:
             raise other_images(
                 self.path, dict.fromkeys(image_ids(scene)[-1] for scene in spec.scenes), self._images
             )
         asked: dict[tuple[str, str], None] = {}
-        nearest = None
-        for table in spec.pairs.values():
+        nearest, matched = None, set[Setting]()
+        for setting, table in spec.pairs.items():
             ordered, rows_of = table.ordered(), defaultdict[tuple[str | None, str | None], list[int]](list)
             ends = [ordered.scenes[ordered.object_scene[end]] for end in (ordered.first, ordered.second)]
             for row, (a, b) in enumerate(zip(*ends, strict=True)):
@@ -114,12 +117,20 @@ class Predictions:
                 pairs, found = ordered.take(np.array(rows)), (self._a[said], self._b[said])
                 boxes = (pairs.boxes_b, pairs.boxes_a) if turned else (pairs.boxes_a, pairs.boxes_b)
                 if (np.minimum(iou_matrix(boxes[0], found[0]), iou_matrix(boxes[1], found[1])) > 0.5).any():
-                    return
+                    matched.add(setting)
+                    break
                 nearest = nearest or (boxes, found)
+        if matched:
+            self._unmatched = tuple(setting for setting in spec.pairs if setting not in matched)
+            return
         if nearest is not None:
             raise other_boxes(self.path, *nearest, 0.5)
         if spec.pairs:
             raise other_pairs(self.path, asked, self._rows)
+
+    def facts(self) -> dict[str, Any]:
+        """The settings of which the file answers no pair; nothing where there is none such."""
+        return {"unmatched_settings": list(self._unmatched)} if self._unmatched else {}
 
     def relate(self, pairs: Pairs) -> Judgements:
         """What the file says about these pairs."""

@@ -19,6 +19,10 @@ from sightline.scenes.types import View
 
 _CELLS: Final = 3  # of a box, along each side, before they are averaged
 _SIDE: Final = 224
+_FOREIGN: Final = {".onnx": "an ONNX file", ".tflite": "a TensorFlow Lite file"}
+_KINDS: Final = (
+    "the checkpoint of a detector or classifier trained here (.safetensors) or torchvision's MobileNetV2 (.pth)"
+)
 
 
 class AppearanceCues:
@@ -33,6 +37,10 @@ class AppearanceCues:
     def __init__(self, path: Path, device: str = "cpu") -> None:
         if not path.is_file():
             raise ModelError(f"{path}: no such file")
+        if path.suffix.lower() in _FOREIGN:
+            raise ModelError(
+                f"{path}: expected a backbone for cue a, {_KINDS}; found {_FOREIGN[path.suffix.lower()]}"
+            )
         self._side, self._device = (_SIDE, _SIDE), torch.device(device)
         if path.suffix == ".pth":
             self._net: torch.nn.Module = MobileNetV2()

@@ -65,5 +65,5 @@ def load_file(
     """A checkpoint as a model; `depth` and `backbone` as for `models.relations.model.load_file`."""
     net, facts = load_checkpoint(path, PaperMlp)
     model = PaperMlpModel(net, name=named_by(path, "relations"), about=facts, device=device)
-    model.cues = object_cues(net.config.cues, depth, backbone, str(path))
+    model.cues = object_cues(net.config.cues, depth, backbone, str(path), size=net.config.objects)
     return model

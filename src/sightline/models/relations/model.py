@@ -218,7 +218,8 @@ def load_file(path: str | Path, /, depth: Path | None = None, backbone: Path | N
     from sightline.models.network import named_by  # needs torch, as whoever found the kind of this file did
 
     network = read_network(path)
-    return model_of(network, named_by(path, "relations"), object_cues(network.cues, depth, backbone, str(path)))
+    cues = object_cues(network.cues, depth, backbone, str(path), size=network.objects)
+    return model_of(network, named_by(path, "relations"), cues)
 
 
 def model_of(network: PairNetwork, name: str, cues: ObjectCues | None = None) -> PairModel:

@@ -190,10 +190,11 @@ def _chosen(which: NDArray[np.bool_], yes: NDArray[Any], no: NDArray[Any]) -> ND
 
 def _softmax(even: Floats, odd: Floats) -> Floats:
     """Chances of the codes 0…3 from (n, 3) logits of 0, ordered and 3, and (n,) how far the first leads."""
-    logits = np.stack((even[:, 0], even[:, 1] + odd, even[:, 1] - odd, even[:, 2]), axis=1)
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    chances: Floats = raised / raised.sum(axis=1, keepdims=True)
-    return chances
+    logits = (even[:, 0], even[:, 1] + odd, even[:, 1] - odd, even[:, 2])
+    top = np.maximum(np.maximum(logits[0], logits[1]), np.maximum(logits[2], logits[3]))
+    raised = [np.exp(of - top) for of in logits]  # column by column: sums along rows of four are slow
+    total = raised[0] + raised[1] + raised[2] + raised[3]
+    return np.stack([of / total for of in raised], axis=1)
 
 
 def read_network(path: str | Path) -> PairNetwork:

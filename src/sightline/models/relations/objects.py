@@ -90,7 +90,13 @@ class JoinedCues:
 
 
 def object_cues(
-    cues: str, depth: Path | None, backbone: Path | None, who: str, *, given: str = "{who}:{option}=PATH"
+    cues: str,
+    depth: Path | None,
+    backbone: Path | None,
+    who: str,
+    *,
+    size: int | None = None,
+    given: str = "{who}:{option}=PATH",
 ) -> ObjectCues | None:
     """Open what makes the numbers of cues d and a; None for a network without them.
 
@@ -99,10 +105,12 @@ def object_cues(
         depth: Folder of depth maps, or an ONNX depth network.
         backbone: Checkpoint of a detector or classifier, whose features are pooled.
         who: Named in errors.
+        size: Numbers of an object that the network was trained on; None for one that is still to be.
         given: How one writes what is missing.
 
     Raises:
         ConfigError: Something is missing, or not needed.
+        ModelError: A backbone with more or fewer features than the network was trained on.
     """
     for cue, path, option in (("d", depth, "depth"), ("a", backbone, "backbone")):
         if cue in cues and path is None:
@@ -117,5 +125,10 @@ def object_cues(
     if backbone is not None:
         from sightline.models.relations.appearance import AppearanceCues  # needs torch
 
-        parts.append(AppearanceCues(backbone))
+        appearance = AppearanceCues(backbone)
+        expected = appearance.size if size is None else size - sum(part.size for part in parts)
+        if appearance.size != expected:
+            widths = f"expected {expected // 2} features for cue a, found {appearance.size // 2}"
+            raise ModelError(f"{backbone}: not the backbone that {who} was trained on: {widths}")
+        parts.append(appearance)
     return JoinedCues(parts) if parts else None

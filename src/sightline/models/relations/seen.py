@@ -19,7 +19,7 @@ from sightline.models.relations.classes import LearnedClasses
 from sightline.models.relations.cues import checked_fractions
 from sightline.models.viewnet import fitted_all
 from sightline.scenes.types import View
-from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec
+from sightline.skills import SILENT, Judgements, Pairs, RelationsSpec, Setting
 
 
 class SeenModel(NetworkModel[VrdNet]):
@@ -29,13 +29,15 @@ class SeenModel(NetworkModel[VrdNet]):
     def _classes(self) -> LearnedClasses:
         return LearnedClasses(self._net.config.classes)
 
+    @property
+    def unable(self) -> dict[Setting, str]:
+        """Pairs across images, where the network needs a box around both objects."""
+        architecture = self._net.config.architecture
+        why = f"{architecture} looks at the box around both objects, and across images there is none"
+        return {"across_images": why} if self._net.within_only else {}
+
     def check_relations(self, spec: RelationsSpec) -> None:
-        """Refuse pairs across images where the network needs a box around both; count unknown classes."""
-        if self._net.within_only and len(spec.pairs.get("across_images", ())):
-            raise ModelError(
-                f"{self._net.config.architecture} looks at the box around both objects: it has no answer across "
-                "images, and the data has such pairs"
-            )
+        """Count unknown classes."""
         self._classes.count(spec.categories)
 
     def facts(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from sightline.training.augmentation import Augmentation, changed, draw_changes
 from sightline.training.batches import shuffled
 from sightline.training.plan import TrainingPlan
 from sightline.training.relations.examples import PairExamples
-from sightline.training.relations.task import WEIGHTS, cross_entropy, jittered, turned_where
+from sightline.training.relations.task import WEIGHTS, cross_entropy, jittered, share_right, turned_where
 
 MOST_PAIRS: Final = 8
 """Pairs of an image, or of two, that are learned from in a step; others when its turn comes again."""
@@ -211,7 +211,8 @@ class SeenTask:
         logits = self.net(pairs)
         parts = [cross_entropy(*pair) for pair in zip(logits, targets, strict=True)]
         loss = torch.stack(parts).sum()
-        right = (logits.depth.argmax(-1) == targets[0].argmax(-1)).float().mean()
+        labelled = self._columns["depth_label"][torch.from_numpy(loaded.rows).to(logits.depth.device)] >= 0
+        right = share_right(logits.depth, targets[0], labelled)
         return loss, dict(zip(self.metrics, (loss, *parts, right), strict=True))
 
     def prepared(self, loaded: SeenBatch, device: torch.device) -> tuple[SeenPairs, tuple[Tensor, Tensor]]:
@@ -244,7 +245,7 @@ class SeenTask:
     def _on(self, device: torch.device) -> dict[str, Tensor]:
         """The pairs' columns on a device, brought there once."""
         if not self._columns or self._columns["boxes"].device != device:
-            names = ("boxes", "category", "first", "second", "depth", "occlusion")
+            names = ("boxes", "category", "first", "second", "depth", "occlusion", "depth_label")
             self._columns = {n: torch.from_numpy(getattr(self.source.examples, n)).to(device) for n in names}
         return self._columns
 

@@ -13,6 +13,7 @@ from sightline.generation import generate
 from sightline.generation.open import open_any
 from sightline.models.relations.objects import object_cues
 from sightline.store import Dataset
+from sightline.text import counted
 from sightline.training.relations.examples import RelationSource
 from sightline.training.relations.options import STUDIES, RelationsOptions
 from sightline.training.relations.plan import RelationsPlan
@@ -59,6 +60,10 @@ def _labelled(
     split = training_split(data, options.split)
     tables = tables_of(data, split)
     used = [tables[setting] for setting in STUDIES[options.study] if len(tables[setting])]
+    if not used and options.world is not None:
+        where = "across two images" if options.study == "across" else "within an image"
+        scenes = counted(_scene_count(options), "scene")
+        raise ConfigError(f"too few scenes: there is no pair {where} in {scenes} of {options.world}; see --scenes")
     if not used:
         raise no_pairs(data, split)
     return data, split, used
@@ -86,6 +91,11 @@ def training_split(data: Dataset, asked: str | None) -> str:
     return data.splits[0] if data.splits else ""
 
 
+def _scene_count(options: RelationsOptions) -> int:
+    """How many scenes of a world are generated."""
+    return SCENES if options.scenes is None else options.scenes
+
+
 def _data(options: RelationsOptions, progress: Callable[[int, int], None] | None) -> Dataset:
     if options.data is not None:
         return open_any(options.data)
@@ -93,7 +103,7 @@ def _data(options: RelationsOptions, progress: Callable[[int, int], None] | None
     looks = options.looks or bool(set(options.cues) & {"d", "a"})
     return generate(
         options.world,
-        scenes=SCENES if options.scenes is None else options.scenes,
+        scenes=_scene_count(options),
         seed=options.seed,
         image_format="jpeg:92" if looks else None,
         depth="png" if looks else None,

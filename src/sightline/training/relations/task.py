@@ -88,7 +88,7 @@ class RelationsTask:
         logits: PairLogits = self.net(pairs, self.plan.dropout)
         parts = [cross_entropy(*pair) for pair in zip(logits, targets, strict=True)]
         loss = torch.stack(parts).sum()
-        right = (logits.depth.argmax(-1) == targets[0].argmax(-1)).float().mean()
+        right = share_right(logits.depth, targets[0], self._columns["depth_label"][rows] >= 0)
         members = self.plan.members
         return loss, dict(zip(self.metrics, (loss / members, *(p / members for p in parts), right), strict=True))
 
@@ -135,6 +135,18 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """Mean over pairs, summed over members in front; a target of all 0 costs nothing."""
     cost = -(targets * logits.log_softmax(-1)).sum(-1)
     return cost.mean(-1).sum()
+
+
+def share_right(logits: Tensor, targets: Tensor, labelled: Tensor) -> Tensor:
+    """Share of labelled pairs whose likeliest code is the target's; NaN where none is labelled.
+
+    Args:
+        logits: (…, 4).
+        targets: (…, 4).
+        labelled: (…) whether a pair has a label: of one nobody was asked about the target is all 0.
+    """
+    right = (logits.argmax(-1) == targets.argmax(-1)) & labelled
+    return right.sum() / labelled.sum()  # a selection would wait for the card
 
 
 def turned_where(which: Tensor, targets: Tensor) -> Tensor:
