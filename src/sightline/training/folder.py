@@ -110,7 +110,7 @@ def trained_seconds(folder: str | Path) -> float:
     """Seconds in the steps of a training, over all calls that wrote its log: each begins to count anew."""
     columns = _log_lines(Path(folder))[0]
     counts = [figures(row, columns)["seconds"] for row in log_rows(Path(folder))]
-    return sum(one for one, after in zip(counts, [*counts[1:], 0.0], strict=True) if after < one)
+    return sum(one for one, after in zip(counts, (*counts[1:], 0.0), strict=False) if after < one)
 
 
 def figures(row: str, columns: str) -> dict[str, float]:
