@@ -77,7 +77,7 @@ PAIRED = (
     ("paper-all-cues", "paper"),
 )
 """Compared on the same scenes: an order against free answers of the same cues; looking against not looking."""
-GRIDDED = ("all-cues", "drnet", "bottom_edge")
+GRIDDED = ("all-cues", "boxes-classes", "drnet", "bottom_edge")
 """Whose *closer* is told by size and place, as in the paper's Figures 6 and 11."""
 APART = ("far apart", "between", "close together")
 """Thirds of the pairs with a clear order, by the ratio of their depths: generated scenes have no raters."""
@@ -217,7 +217,8 @@ def labels(wanted: argparse.Namespace, began: float) -> None:
         if fitted.steps < fitted.planned:
             print(f"{name}: {fitted.steps:,} of {fitted.planned:,} steps; the same command goes on")
             return
-        found = scored(str(fitted.weights), sightline.open(DATA), RelationsExam(), wanted.out / f"run-{name}")
+        folder = wanted.out / f"run-{name}"
+        found = scored(str(fitted.weights), sightline.open(DATA), RelationsExam(), folder, gridded=name in GRIDDED)
         speed = {key: value for key, value in fitted.last.items() if key.endswith("_per_s")}
         seconds = fitted.last.get("seconds", fitted.seconds)  # of all calls
         how = plain({key: getattr(options, key) for key in ("model", "paper", "cues", "study")})

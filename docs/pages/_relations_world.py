@@ -62,6 +62,16 @@ LOOKING = (
     *("boxes-appearance", "all-cues", "all-cues-within", "ordered-all-cues", "paper-all-cues"),
 )
 """Networks that are given more of a picture than boxes, classes and a depth map of it."""
+LAWS = {
+    "symmetry": "closer both ways",
+    "transitivity": "transitivity",
+    "transitivity_strict": "… strict",
+    "transitivity_all": "… of all triples",
+}
+DENOMINATORS = (
+    "Transitivity of the triples whose premises both hold, of those whose premises are no *same*, and of all "
+    "ordered triples that were asked."
+)
 ORDERED = (("ordered", "boxes-classes"), ("ordered-all-cues", "all-cues"))
 """Networks whose answers follow an order, with the free ones of the same cues."""
 WITHIN_ONLY = ("vipcnn", "pprfcn")
@@ -375,9 +385,10 @@ def law_part(results: Results) -> Iterator[str]:
     yield "### Contradictions on generated scenes"
     yield (
         "Share of cases within an image; the paper's MLP with all cues has 8.9 % (symmetry) and 1.7 % "
-        "(transitivity). A PairNet cannot break symmetry; an ordered one breaks neither, for any weights."
+        "(transitivity). A PairNet cannot break symmetry; an ordered one breaks neither, for any weights. "
+        f"{DENOMINATORS}"
     )
-    laws = {"symmetry": "closer both ways", "transitivity": "transitivity", "symmetry_occlusion": "occlusion"}
+    laws = LAWS | {"symmetry_occlusion": "occlusion both ways"}
     heads = [f"{words}: {law}" for words in results.places.values() for law in laws.values()]
     rows = {}
     for name in NETWORKS:
@@ -427,6 +438,20 @@ def detector_part(results: Results) -> Iterator[str]:
             f"Taught later, when the weights of that detector were not at hand, and so not asked in its boxes: "
             f"{'; '.join(later)}."
         )
+    others = [named(n) for n in NETWORKS if results[n] is not None and named(n) not in (*rows, *later)]
+    if others:
+        yield f"Not asked in detected boxes: {'; '.join(others)}."
+
+
+def size_or_place(made: Mapping[str, Any], title: str) -> Iterator[str]:
+    """F1 of *closer* by the bins of both objects, with the pairs of each cell."""
+    bins = [f"{low}–{high}" for low, high in pairwise(f"{100 * edge:.3g}" for edge in made["edges"])]
+    rows = {
+        name: [f"{'–' if f1 is None else figure(f1, 2)} ({n:,})" for f1, n in zip(scores, counts, strict=True)]
+        for name, scores, counts in zip(bins, made["f1"], made["pairs"], strict=True)
+    }
+    yield f"*{title}*"
+    yield grid(("", *bins), rows)
 
 
 def grid_part(results: Results) -> Iterator[str]:
@@ -449,17 +474,7 @@ def grid_part(results: Results) -> Iterator[str]:
                         name != "all-cues" and (attribute != "vertical" or setting != "within_image")
                     ):
                         continue
-                    edges = [f"{100 * edge:.3g}" for edge in made["edges"]]
-                    bins = [f"{low}–{high}" for low, high in pairwise(edges)]
-                    rows = {
-                        bins[i]: [
-                            f"{'–' if f1 is None else figure(f1, 2)} ({n:,})"
-                            for f1, n in zip(made["f1"][i], made["pairs"][i], strict=True)
-                        ]
-                        for i in range(len(bins))
-                    }
-                    yield f"*{words}, {called}, {how}, {unit}*"
-                    yield grid(("", *bins), rows)
+                    yield from size_or_place(made, f"{words}, {called}, {how}, {unit}")
 
 
 def speed_part(results: Results) -> Iterator[str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from _relations_tables import LABELS, TASKS, grid, interval, value
-from _relations_world import NETWORKS, world_parts
+from _relations_world import ATTRIBUTES, DENOMINATORS, LAWS, NETWORKS, size_or_place, world_parts
 from sightline.models.relations.model import SHIPPED
 from sightline.models.relations.network import read_network
 from sightline.show.table import figure, percent
@@ -180,18 +180,31 @@ def law_part(rows: Mapping[str, Any]) -> Iterator[str]:
         "(symmetry) and 1.7 % (transitivity) for its MLP with all cues. A PairNet cannot break symmetry, whatever "
         "its weights; `consistent` cannot break transitivity either ({doc}`relations` has its row)."
     )
-    laws = {
-        "symmetry": "closer both ways",
-        "transitivity": "transitivity",
-        "transitivity_strict": "transitivity, strict",
-    }
+    yield DENOMINATORS
     yield grid(
-        ("network", *laws.values()),
+        ("network", *LAWS.values()),
         {
-            SHOWN[name]: [percent(row["laws"][law]["value"], 2) if law in row["laws"] else "–" for law in laws]
+            SHOWN[name]: [percent(row["laws"][law]["value"], 2) if law in row["laws"] else "–" for law in LAWS]
             for name, row in rows.items()
         },
     )
+
+
+def grid_part(rows: Mapping[str, Any]) -> Iterator[str]:
+    there = {name: row["grids"] for name, row in rows.items() if "grids" in row}
+    if not there:
+        return
+    yield "## Size and place"
+    yield (
+        "F1 of *closer* by the size of both objects and by where their centres are (the paper's Figures 6 and "
+        "11), on the test labels: rows are the first object, columns the second, four bins with equally many "
+        "objects; in brackets the ordered pairs of a cell."
+    )
+    for name, made in there.items():
+        for setting, how in (("within_image", "within"), ("across_images", "across")):
+            for attribute, unit in ATTRIBUTES.items():
+                if attribute in made.get(setting, {}):
+                    yield from size_or_place(made[setting][attribute], f"{SHOWN[name]}, {how}, {unit}")
 
 
 def detector_part() -> Iterator[str]:
@@ -295,7 +308,12 @@ def page(world: Path) -> str:
     )
     parts = [head, tuple(fold_part(folds))]
     if rows:
-        parts += [tuple(score_part(rows)), tuple(transfer_part(rows)), tuple(law_part(rows))]
+        parts += [
+            tuple(score_part(rows)),
+            tuple(transfer_part(rows)),
+            tuple(law_part(rows)),
+            tuple(grid_part(rows)),
+        ]
     speed = [tuple(speed_part(json.loads(SPEED.read_text(encoding="utf-8"))))] if SPEED.exists() else []
     parts += [tuple(detector_part()), *speed, tuple(world_parts(world)), tuple(open_part(world))]
     return "\n\n".join(block.strip() for part in parts for block in part) + "\n"
