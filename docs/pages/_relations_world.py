@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from _relations_tables import LABELS, TASKS, grid, interval, value
+from _relations_tables import ATTRIBUTES, DENOMINATORS, LABELS, LAWS, TASKS, grid, interval, size_or_place, value
 from sightline.show.table import figure, percent
 
 PLACES = {"room": "room", "context/street/train": "street"}
@@ -47,11 +46,6 @@ STUDIES = {
 }
 """Networks that learned within, across and both, for the shape of Table 8."""
 GRIDS = {"all-cues": "PairNet with all cues", "drnet": "DRNet", "bottom_edge": "bottom_edge"}
-ATTRIBUTES = {
-    "size": "share of the image, %",
-    "vertical": "centre from the top, %",
-    "horizontal": "from the left, %",
-}
 AGAIN = "boxes-classes-again"
 """B + C once more, its scenes drawn where those of the networks with cue A were."""
 HOW = ("within", "across")
@@ -62,16 +56,6 @@ LOOKING = (
     *("boxes-appearance", "all-cues", "all-cues-within", "ordered-all-cues", "paper-all-cues"),
 )
 """Networks that are given more of a picture than boxes, classes and a depth map of it."""
-LAWS = {
-    "symmetry": "closer both ways",
-    "transitivity": "transitivity",
-    "transitivity_strict": "… strict",
-    "transitivity_all": "… of all triples",
-}
-DENOMINATORS = (
-    "Transitivity of the triples whose premises both hold, of those whose premises are no *same*, and of all "
-    "ordered triples that were asked."
-)
 ORDERED = (("ordered", "boxes-classes"), ("ordered-all-cues", "all-cues"))
 """Networks whose answers follow an order, with the free ones of the same cues."""
 WITHIN_ONLY = ("vipcnn", "pprfcn")
@@ -441,17 +425,6 @@ def detector_part(results: Results) -> Iterator[str]:
     others = [named(n) for n in NETWORKS if results[n] is not None and named(n) not in (*rows, *later)]
     if others:
         yield f"Not asked in detected boxes: {'; '.join(others)}."
-
-
-def size_or_place(made: Mapping[str, Any], title: str) -> Iterator[str]:
-    """F1 of *closer* by the bins of both objects, with the pairs of each cell."""
-    bins = [f"{low}–{high}" for low, high in pairwise(f"{100 * edge:.3g}" for edge in made["edges"])]
-    rows = {
-        name: [f"{'–' if f1 is None else figure(f1, 2)} ({n:,})" for f1, n in zip(scores, counts, strict=True)]
-        for name, scores, counts in zip(bins, made["f1"], made["pairs"], strict=True)
-    }
-    yield f"*{title}*"
-    yield grid(("", *bins), rows)
 
 
 def grid_part(results: Results) -> Iterator[str]:

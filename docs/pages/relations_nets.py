@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from _relations_tables import LABELS, TASKS, grid, interval, value
-from _relations_world import ATTRIBUTES, DENOMINATORS, LAWS, NETWORKS, size_or_place, world_parts
+from _relations_tables import ATTRIBUTES, DENOMINATORS, LABELS, LAWS, TASKS, grid, interval, size_or_place, value
+from _relations_world import NETWORKS, world_parts
 from sightline.models.relations.model import SHIPPED
 from sightline.models.relations.network import read_network
 from sightline.show.table import figure, percent
