@@ -4,7 +4,7 @@
 all with one view and the same number of images, two seeds each; GeoSpa's recipe besides once with the published
 network, which ``--no-published`` leaves as it was measured before. Several trainings share the card. Finished ones
 are not done again: call it once more where it was interrupted, on another machine too, for their counts are kept
-beside the results (``--anew`` forgets them). Prints a table and writes ``ablation.json``, from which
+beside the results (``--anew`` does not take them up). Prints a table and writes ``ablation.json``, from which
 ``docs/pages/geospa_page.py`` makes a part of docs/results/geospa.md.
 """
 
@@ -18,9 +18,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from geospa import source_of
 
@@ -182,7 +185,6 @@ def _source(plan: Any, step: Step, args: argparse.Namespace) -> Any:
 
 def train_and_examine(name: str, plan: Any, source: Any, exams: Any, file: Path, args: argparse.Namespace) -> None:
     """One training; counts a scene go into a file, with what is to be said of it."""
-    import numpy as np
     import torch
 
     from sightline.exams.predicates.counts import tally_many
@@ -230,10 +232,29 @@ def _each_scene(counts: Any, first: int = 0) -> Any:
     return (part[:, :, [TP, TN]].sum(axis=2) / part.sum(axis=2)).mean(axis=1)
 
 
+def finished(folder: Path, args: argparse.Namespace) -> Iterator[Path]:
+    """Counts in a folder that are of the plans, scenes and splits of this call."""
+    from sightline.plain import plain
+
+    for name, seed in cases():
+        file = file_of(folder, name, seed)
+        if not file.exists():
+            continue
+        with np.load(file) as content:
+            told = json.loads(str(content["told"]))
+            scenes = len(content[f"{SPLITS[0]}|1"])
+        if (told["plan"], told["kept"], scenes) == (
+            plain(plan_of(name, seed, args.images)),
+            args.kept,
+            args.scenes,
+        ):
+            yield file
+        else:
+            print(f"{file}: of other settings, so {name}, seed {seed}, is trained again", flush=True)
+
+
 def collected(out: Path) -> list[dict[str, Any]]:
     """A row a step: figures of every seed, their mean, and the gain over the step before, paired by scene."""
-    import numpy as np
-
     found: dict[str, dict[int, dict[str, Any]]] = {}
     told: dict[str, dict[str, Any]] = {}
     for name, seed in cases():
@@ -273,8 +294,6 @@ def collected(out: Path) -> list[dict[str, Any]]:
 
 def _gain(each: Any) -> list[float]:
     """Mean of differences by scene with the ends of its 95 % interval."""
-    import numpy as np
-
     spread = 1.96 * each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else float("nan")
     return [round(float(v), 2) for v in (each.mean(), each.mean() - spread, each.mean() + spread)]
 
@@ -303,7 +322,7 @@ def main() -> None:
     parser.add_argument(
         "--canonical", type=int, default=16, help="canonical views of each object of the first world"
     )
-    parser.add_argument("--anew", action="store_true", help="train everything again")
+    parser.add_argument("--anew", action="store_true", help="take up no counts that lie beside the results")
     parser.add_argument("--no-published", dest="published", action="store_false", help="keep the row it has")
     parser.add_argument("--jobs", type=int, default=4, help="trainings that share the card")
     parser.add_argument("--workers", type=int, default=3, help="processes that place scenes, for each of them")
@@ -316,7 +335,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     counts = args.results / "ablation"
     counts.mkdir(parents=True, exist_ok=True)
-    for file in () if args.anew else counts.glob("*.npz"):
+    for file in () if args.anew else finished(counts, args):
         if not (args.out / file.name).exists():
             shutil.copy(file, args.out)
     for file in args.out.glob("*.begun"):
