@@ -49,7 +49,7 @@ COMMANDS = """\
 ```console
 $ python benchmarks/context.py train inpainter table1-full table3 table4 table7 table1-cooccur longer \\
     longer-streets vgg-baseline-full-0 vgg-rand-full-0 vgg-const-full-0 fills --jobs 4 --mps --workers 5 \\
-    --paint 250 --start mobilenet_v2-b0353104.pth --out runs/context --deadline 1100 --pack packed
+    --paint 200 --start mobilenet_v2-b0353104.pth --out runs/context --deadline 1100 --pack packed
 $ python docs/pages/context_results.py --measure card --card packed --write
 ```"""
 CPU_COMMANDS = """\
