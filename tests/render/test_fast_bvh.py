@@ -82,6 +82,19 @@ def test_trees_of_anything(soup: np.ndarray) -> None:
     check_tree(build(soup.reshape(-1, 3), faces), soup.reshape(-1, 3), faces)
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_rows_of_boxes_reach_around_them(name: str) -> None:
+    """Middle and half sides, as kernels read them: no corner is left out, and none is added that would cost rays."""
+    shape = solid(name)
+    pool = Pool(solid)
+    pool.know([name])
+    rows, bounds = pool.meshes.nodes.astype(float), build(shape.vertices, shape.faces).bounds.astype(float)
+    low, high = rows[:, :3] - rows[:, 3:6], rows[:, :3] + rows[:, 3:6]
+    assert (low <= bounds[:, :3] - 1e-6).all()
+    assert (high >= bounds[:, 3:] + 1e-6).all()
+    assert max(abs(low - bounds[:, :3]).max(), abs(high - bounds[:, 3:]).max()) < 1e-5
+
+
 @pytest.mark.parametrize("name", ["cube_container", "teapot", "hexa_bulge", "donut"])
 def test_all_behind_against_every_vertex(name: str) -> None:
     made = solid(name)

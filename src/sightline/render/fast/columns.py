@@ -73,7 +73,7 @@ ENV_COLUMNS = 32
 # cam: 1/fx, 1/fy, cx, cy, the rows of R, and where it stands.
 EYE_X, EYE_Y, EYE_Z = 13, 14, 15
 
-# nodes: low and high corner of the box, then
+# nodes: middle of the box and half its sides, then
 SKIP = 6  # node to go on with where a ray misses the box
 LEAF = 7  # eight times the first triangle, plus how many there are (0: inner node)
 

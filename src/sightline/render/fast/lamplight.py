@@ -73,13 +73,14 @@ def seen_share(nodes, tris, bodies, mask, env, i, points, turn, first, most, px,
             between |= 1 << k
     if between == 0:
         return ONE, 0
+    at = turn % points.shape[0]
     for j in range(most):
         # What hides all corners hides the lamp, but two bodies may leave a gap between them.
         gap = first >= _CORNERS and touched & (touched - 1) != 0
         if j == first and (free == tried or (free == 0 and not gap)):
             break
-        at = (turn + j) % points.shape[0]
         su, sv = points[at, 0], points[at, 1]
+        at = at + 1 if at + 1 < points.shape[0] else 0
         dx, dy, dz = to_lamp(env, i, px, py, pz, su, sv)
         if nx * dx + ny * dy + nz * dz <= ZERO:
             continue

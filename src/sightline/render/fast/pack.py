@@ -263,7 +263,7 @@ def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
     skip, first, count = (tree.links + np.array((start[0], start[2], 0), np.int32)).T
     links = np.column_stack((skip, np.where(count > 0, 8 * first + count, 0)))
     return Meshes(
-        np.concatenate((tree.bounds, links.astype(np.float32)), axis=1),
+        np.column_stack((*_middles(tree.bounds), links)).astype(np.float32),
         np.column_stack(
             (
                 edges.reshape(-1, 9),
@@ -277,6 +277,14 @@ def _part(solid: Solid, start: tuple[int, int, int]) -> Meshes:
         (np.zeros((len(faces), 6)) if solid.uv is None else solid.uv[tree.order].reshape(-1, 6)).astype(np.float32),
         np.zeros((0, 3), np.uint16),
     )
+
+
+def _middles(bounds: F32) -> tuple[F32, F32]:
+    """Middles of boxes and half their sides, wide enough for rays that are worked out with seven digits."""
+    low, high = bounds[:, :3], bounds[:, 3:]
+    middle = (low + high) * np.float32(0.5)
+    half = np.maximum(high - middle, middle - low)
+    return middle, half * np.float32(1 + 1e-6) + np.float32(2e-6)
 
 
 def _row(o: Placed, entry: _Entry) -> tuple[float, ...]:

@@ -31,6 +31,7 @@ OFFSET = np.float32(2e-3)
 FAINT = np.float32(2e-3)
 """Light of a lamp in a mirror that does not count."""
 
+_NO_LEAF, _NEXT, _EIGHTH, _COUNT = np.uint32(0), np.uint32(1), np.uint32(3), np.uint32(7)
 _SLIVER = np.float32(1e-3)
 _TINY = np.float32(1e-12)
 _HUGE = np.float32(1e12)
@@ -224,32 +225,42 @@ def nearest(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
 
 @small
 def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
-    """One body's hierarchy: (t, face, u, v) of the nearest meeting, or of any but clear glass; t = reach: none."""
+    """One body's hierarchy: (t, face, u, v) of the nearest meeting, or of any but clear glass; t = reach: none.
+
+    On a card the threads of a warp look for a leaf each, and then all try the triangles of theirs. Indices are
+    unsigned and of 32 bits: to work out an address from others takes as long as to test the box there.
+    """
     ox, oy, oz, dx, dy = _turned(bodies, k, ox, oy, oz, dx, dy)
     ix, iy, iz = inverse(dx), inverse(dy), inverse(dz)
-    best, face = reach, -1
+    x, y, z, ax, ay, az = ox * ix, oy * iy, oz * iz, abs(ix), abs(iy), abs(iz)
+    best, face = reach, NONE
     bu = bv = ZERO
-    node, end = int(bodies[k, col.FIRST_NODE]), int(bodies[k, col.END_NODE])
+    node, end = np.uint32(bodies[k, col.FIRST_NODE]), np.uint32(bodies[k, col.END_NODE])
     while node < end:
-        x0, x1 = (nodes[node, 0] - ox) * ix, (nodes[node, 3] - ox) * ix
-        y0, y1 = (nodes[node, 1] - oy) * iy, (nodes[node, 4] - oy) * iy
-        z0, z1 = (nodes[node, 2] - oz) * iz, (nodes[node, 5] - oz) * iz
-        enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), ZERO))
-        leave = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), best))
-        if enter > leave:
-            node = int(nodes[node, col.SKIP])
-            continue
-        leaf = int(nodes[node, col.LEAF])
-        for f in range(leaf >> 3, (leaf >> 3) + (leaf & 7)):
+        leaf = _NO_LEAF
+        while node < end and leaf == _NO_LEAF:
+            # From the middle of the box by half its sides: this takes half the comparisons of two corners.
+            mx, my, mz = nodes[node, 0] * ix - x, nodes[node, 1] * iy - y, nodes[node, 2] * iz - z
+            hx, hy, hz = nodes[node, 3] * ax, nodes[node, 4] * ay, nodes[node, 5] * az
+            enter = max(max(mx - hx, my - hy), max(mz - hz, ZERO))
+            leave = min(min(mx + hx, my + hy), min(mz + hz, best))
+            if enter <= leave:
+                leaf = np.uint32(nodes[node, col.LEAF])
+                node = np.uint32(node + _NEXT)
+            else:
+                node = np.uint32(nodes[node, col.SKIP])
+        f = np.uint32(leaf >> _EIGHTH)
+        after = np.uint32(f + (leaf & _COUNT))
+        while f < after:
             t, u, v = _meet(tris, f, ox, oy, oz, dx, dy, dz)
             if ZERO < t < best:
                 if any_will_do:
                     look = look_at(tris, f)
-                    if bodies[k, look + col.GLASS] * bodies[k, look + col.GREEN] > HALF:
-                        continue
-                    return t, f, u, v
-                best, face, bu, bv = t, f, u, v
-        node += 1
+                    if bodies[k, look + col.GLASS] * bodies[k, look + col.GREEN] <= HALF:
+                        return t, np.int64(f), u, v
+                else:
+                    best, face, bu, bv = t, np.int64(f), u, v
+            f = np.uint32(f + _NEXT)
     return best, face, bu, bv
 
 
