@@ -425,6 +425,7 @@ def test_a_wall_passes_into_the_ground() -> None:
         {"dome": 1},
         {"table_dome": 1},
         {"edge_samples": 1},
+        {"edge_samples": 31},
         {"shadow_first": 1, "shadow_most": 1},
         {"table_first": 1, "table_most": 1},
         {"glint_rays": 1, "glint_points": 1},
@@ -451,6 +452,12 @@ def test_the_lattice_costs_little(preset: str) -> None:
 
 
 # Errors
+
+
+@pytest.mark.parametrize("samples", [0, 32])
+def test_samples_that_cannot_be(samples: int) -> None:
+    with pytest.raises(ConfigError, match=f"edge_samples: expected 1 to 31, found {samples}"):
+        Settings(edge_samples=samples)
 
 
 def test_views_by_name() -> None:

@@ -38,10 +38,10 @@ from sightline.render.fast.pixels import (
     arriving,
     body_of,
     composed,
-    edge_colour,
+    edge_samples,
     look_of,
+    mirrored_samples,
     mirroring,
-    mirrors_around,
     on_edge,
     sparkling,
     surface_at,
@@ -61,14 +61,17 @@ THREADS = 128
 TILE_WIDE, TILE_HIGH = 8, 4
 """Pixels of a warp: neighbours both ways, whose rays meet the same things."""
 
-BLOCKS = 4096
-"""Blocks of the kernels that walk a list; each thread takes every so many-th entry."""
+BLOCKS = 16384
+"""Blocks of the kernels that walk a list; each thread takes every so many-th entry, few each: all end together."""
 
 OBJECTS, GROUND = 0, 1
 """The two lists of points whose light is worked out: on the ground it takes fewer kinds of rays."""
 
-PLAIN, MIRRORS = 0, 1
-"""The two lists of pixels on edges."""
+SHINY = 2
+"""The list of pixels that mirror shapes."""
+
+EDGES, WAITING, SAMPLES = 0, 1, 2
+"""The list of pixels on edges; of those, the pixels with samples that wait for mirror images; and their bits."""
 
 WALKS: dict[str, Any] = {} if config.ENABLE_CUDASIM else {"fastmath": True, "max_registers": 64, "cache": True}
 """How the kernels are compiled: the last bits of a quotient do not matter on the card, and rays wait for memory, so
@@ -120,6 +123,8 @@ class CudaRenderer:
         self._meshes: tuple[Any, Any, Any, Any] | None = None
         self._known = -1
         self._room: dict[tuple[int, ...], dict[str, Any]] = {}
+        # They wait for what was launched before without a stream, and what is launched without one waits for them.
+        self._streams = (cuda.stream(), cuda.stream())
 
     def batch(self, layouts: Sequence[Layout], view: str = "original") -> Packed:
         """Bring layouts to the card, all seen by the view of that name; a DataError for a camera that sees nothing.
@@ -169,34 +174,35 @@ class CudaRenderer:
         seen = (room["parts"], room["depth"], room["normals"])
         faced = (room["parts"], room["faces"], room["depth"], room["normals"])
         _geometry[everywhere](*scene, batch.env, batch.cams, *faced, room["ids"], room["stuff"], room["how"])
+        one, other = self._streams  # the work on one fills the card while that on the other comes to an end
         step, level, first = self.settings.lattice, 0, True
+        rays = (plan.points, plan.dome, plan.numbers, batch.cams)
         while first or step > 1:
             stride = step if first else step // 2
-            _choose[_tiled(count, -(-height // stride), -(-width // stride))](
+            _choose[(*_tiled(count, -(-height // stride), -(-width // stride)), one)](
                 batch.bodies, *seen, room["light"], room["how"], plan.tolerance, step, first, *listed, level
             )
-            rays = (plan.points, plan.dome, plan.numbers, batch.cams)
-            for row in (OBJECTS, GROUND):
-                _light[BLOCKS, THREADS](*scene, batch.env, *lit, *rays, *faced, room["light"], *listed, row, level)
+            _light[2 * BLOCKS, THREADS, one](*scene, batch.env, *lit, *rays, *faced, room["light"], *listed, level)
             step, first, level = (step if first else step // 2), False, level + 1
-        _metal[everywhere](batch.bodies, room["parts"], *listed, level)
-        _glints[BLOCKS, THREADS](
-            *scene, batch.env, plan.points, plan.numbers, batch.cams, *faced, room["glints"], *listed, level
+        _metal[(*everywhere, other)](batch.bodies, room["parts"], *listed)
+        _glints[BLOCKS, THREADS, other](
+            *scene, batch.env, plan.points, plan.numbers, batch.cams, *faced, room["glints"], *listed
         )
         rays = (plan.points, plan.lobe, plan.numbers, batch.cams)
-        _mirrors[BLOCKS, THREADS](*scene, batch.env, *lit, *rays, *faced, room["mirror"], *listed, level)
+        _mirrors[BLOCKS, THREADS, other](*scene, batch.env, *lit, *rays, *faced, room["mirror"], *listed)
         lights, drawn = (
             (room["light"], room["mirror"], room["glints"]),
             (room["colour"], self._tones, room["image"]),
         )
         views = (batch.bodies, batch.env, batch.cams, batch.skies, room["faces"])
-        _compose[everywhere](tris, *textured, *views, *seen, *lights, *drawn, *listed, level + 1)
+        _compose[everywhere](tris, *textured, *views, *seen, *lights, *drawn, *listed, level)
         if batch.glass:
             _glass[everywhere](*scene, batch.env, *lit, plan.points, plan.numbers, batch.cams, *seen, *drawn)
         samples = (plan.points, plan.lobe, plan.inside, plan.numbers, batch.cams)
-        shown = (*seen, room["light"])
-        _edges[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *drawn, *listed, level + 1)
-        _mirror_edges[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *drawn, *listed, level + 1)
+        shown, sums = (*seen, room["light"]), room["glints"]  # which are in the picture by now
+        written = (sums, self._tones, room["image"], *listed, level)
+        _edges[BLOCKS, THREADS](*scene, batch.env, plan.inside, batch.cams, *shown, room["colour"], *written)
+        _edge_mirrors[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *written)
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"], room["stuff"])
 
     def images(self, layouts: Sequence[Layout], view: str = "original") -> NDArray[np.uint8]:
@@ -223,8 +229,8 @@ class CudaRenderer:
                 "depth": (shape, np.float32),
                 **dict.fromkeys(("how", "stuff"), (shape, np.uint8)),
                 "image": ((*shape, 3), np.uint8),
-                "work": ((2, math.prod(shape)), np.int32),
-                "counts": ((2, 16), np.int32),
+                "work": ((3, math.prod(shape)), np.int32),
+                "counts": ((3, 16), np.int32),
                 **dict.fromkeys(("raw", "lit"), ((shape[0], cells, cells, 6), np.float32)),
                 **dict.fromkeys(("raw_by", "lit_by"), ((shape[0], cells, cells), np.int64)),
             }
@@ -316,8 +322,11 @@ def _choose(bodies, parts, depth, normals, light, how, tolerance, step, first, w
     if math.isnan(depth[view, y, x]) or (k >= 0 and bodies[view, k, look + col.METAL] >= ONE):
         light[view, y, x, 0] = light[view, y, x, 1] = light[view, y, x, 2] = ZERO
         return
-    row = OBJECTS if k >= 0 else GROUND
-    work[row, cuda.atomic.add(counts, (row, level), 1)] = (view * height + y) * width + x
+    at = (view * height + y) * width + x
+    if k >= 0:  # one counter a branch: the compiler then adds for all threads of a warp at once
+        work[OBJECTS, cuda.atomic.add(counts, (OBJECTS, level), 1)] = at
+    else:
+        work[GROUND, cuda.atomic.add(counts, (GROUND, level), 1)] = at
 
 
 @_walk
@@ -339,11 +348,13 @@ def _light(
     light,
     work,
     counts,
-    row,
     level,
 ):
+    """Work out the light of the points listed: half of the blocks on objects, then half on the ground."""
     height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[row, level], cuda.gridsize(1)):
+    half = cuda.gridsize(1) // 2
+    row = OBJECTS if cuda.grid(1) < half else GROUND
+    for i in range(cuda.grid(1) - row * half, counts[row, level], half):
         at = work[row, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
@@ -356,7 +367,7 @@ def _light(
 
 
 @_walk
-def _metal(bodies, parts, work, counts, level):
+def _metal(bodies, parts, work, counts):
     """List the pixels that mirror shapes."""
     view, y, x = _place(*parts.shape)
     if view < 0:
@@ -364,16 +375,14 @@ def _metal(bodies, parts, work, counts, level):
     part = parts[view, y, x]
     k = body_of(part)
     if k >= 0 and is_shiny(bodies[view], k, look_of(part)):
-        work[0, cuda.atomic.add(counts, (0, level), 1)] = (view * parts.shape[1] + y) * parts.shape[2] + x
+        work[SHINY, cuda.atomic.add(counts, (SHINY, 0), 1)] = (view * parts.shape[1] + y) * parts.shape[2] + x
 
 
 @_walk
-def _glints(
-    nodes, tris, bodies, env, points, numbers, cams, parts, faces, depth, normals, glints, work, counts, level
-):
+def _glints(nodes, tris, bodies, env, points, numbers, cams, parts, faces, depth, normals, glints, work, counts):
     height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[0, level], cuda.gridsize(1)):
-        at = work[0, i]
+    for i in range(cuda.grid(1), counts[SHINY, 0], cuda.gridsize(1)):
+        at = work[SHINY, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
@@ -401,11 +410,10 @@ def _mirrors(
     mirror,
     work,
     counts,
-    level,
 ):
     height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[0, level], cuda.gridsize(1)):
-        at = work[0, i]
+    for i in range(cuda.grid(1), counts[SHINY, 0], cuda.gridsize(1)):
+        at = work[SHINY, i]
         view, y, x = at // (height * width), at // width % height, at % width
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
@@ -439,7 +447,7 @@ def _compose(
     counts,
     level,
 ):
-    """Colour every pixel, and list those on an edge, those where there are mirrors by themselves."""
+    """Colour every pixel, and list those on an edge."""
     view, y, x = _place(*parts.shape)
     if view < 0:
         return
@@ -455,9 +463,8 @@ def _compose(
         r, g, b = r + tr, g + tg, b + tb
     colour[view, y, x, 0], colour[view, y, x, 1], colour[view, y, x, 2] = r, g, b
     if on_edge(parts[view], depth[view], normals[view], mine, y, x):
-        row = MIRRORS if mirrors_around(parts[view], mine, y, x) else PLAIN
         at = (view * parts.shape[1] + y) * parts.shape[2] + x
-        work[row, cuda.atomic.add(counts, (row, level), 1)] = at
+        work[EDGES, cuda.atomic.add(counts, (EDGES, level), 1)] = at
     else:
         _write(image, tones, view, y, x, r, g, b)
 
@@ -489,39 +496,40 @@ def _edges(
     tris,
     bodies,
     env,
-    lit,
-    lit_by,
-    points,
-    lobe,
     inside,
-    numbers,
     cams,
     parts,
     depth,
     normals,
     light,
     colour,
+    sums,
     tones,
     image,
     work,
     counts,
     level,
 ):
-    """Colour the pixels on edges where there is no mirror."""
+    """Colour the pixels on edges; where samples wait for mirror images, list the pixel and keep the sum."""
     height, width = parts.shape[1], parts.shape[2]
-    plan = (points, lobe, inside, numbers)
-    for i in range(cuda.grid(1), counts[PLAIN, level], cuda.gridsize(1)):
-        at = work[PLAIN, i]
+    for i in range(cuda.grid(1), counts[EDGES, level], cuda.gridsize(1)):
+        at = work[EDGES, i]
         view, y, x = at // (height * width), at // width % height, at % width
-        mine, cam = bodies[view], cams[view]
-        scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
         shown = (parts[view], depth[view], normals[view], light[view], colour[view])
-        r, g, b, _ = edge_colour(*scene, *ground, plan, cam, everything(mine), *shown, y, x, False)
-        _write(image, tones, view, y, x, r, g, b)
+        r, g, b, taken, waiting = edge_samples(
+            nodes, tris, bodies[view], env[view], inside, cams[view], *shown, y, x
+        )
+        if waiting == 0:
+            scale = ONE / np.float32(taken)
+            _write(image, tones, view, y, x, r * scale, g * scale, b * scale)
+        else:
+            place = cuda.atomic.add(counts, (WAITING, level), 1)
+            work[WAITING, place], work[SAMPLES, place] = at, waiting
+            sums[view, y, x, 0], sums[view, y, x, 1], sums[view, y, x, 2] = r, g, b
 
 
 @_walk
-def _mirror_edges(
+def _edge_mirrors(
     nodes,
     tris,
     bodies,
@@ -537,24 +545,26 @@ def _mirror_edges(
     depth,
     normals,
     light,
-    colour,
+    sums,
     tones,
     image,
     work,
     counts,
     level,
 ):
-    """Colour the pixels on edges where there are mirrors."""
+    """Colour the pixels on edges that wait for mirror images of samples."""
     height, width = parts.shape[1], parts.shape[2]
     plan = (points, lobe, inside, numbers)
-    for i in range(cuda.grid(1), counts[MIRRORS, level], cuda.gridsize(1)):
-        at = work[MIRRORS, i]
+    scale = ONE / np.float32(inside.shape[0])
+    for i in range(cuda.grid(1), counts[WAITING, level], cuda.gridsize(1)):
+        at, waiting = work[WAITING, i], np.int64(work[SAMPLES, i])
         view, y, x = at // (height * width), at // width % height, at % width
         mine, cam = bodies[view], cams[view]
         scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
-        shown = (parts[view], depth[view], normals[view], light[view], colour[view])
-        r, g, b, _ = edge_colour(*scene, *ground, plan, cam, everything(mine), *shown, y, x, True)
-        _write(image, tones, view, y, x, r, g, b)
+        shown = (parts[view], depth[view], normals[view], light[view])
+        r, g, b, _ = mirrored_samples(*scene, *ground, plan, cam, everything(mine), *shown, y, x, waiting)
+        r, g, b = r + sums[view, y, x, 0], g + sums[view, y, x, 1], b + sums[view, y, x, 2]
+        _write(image, tones, view, y, x, r * scale, g * scale, b * scale)
 
 
 @cuda.jit(device=True)

@@ -332,18 +332,6 @@ def on_edge(parts, depth, normals, bodies, y, x):
 
 
 @small
-def mirrors_around(parts, bodies, y, x):
-    """Whether a bare mirror is seen in a pixel or one of the eight around it."""
-    height, width = parts.shape
-    for v in range(max(0, y - 1), min(height, y + 2)):
-        for u in range(max(0, x - 1), min(width, x + 2)):
-            part = parts[v, u]
-            if part >= col.SLOTS and _is_bare_mirror(bodies, body_of(part), look_of(part)):
-                return True
-    return False
-
-
-@small
 def _is_bare_mirror(bodies, k, look):
     """Whether a look mirrors shapes and shows nothing that is laid over it pixel by pixel."""
     laid = bodies[k, look + col.TEXTURE] > ZERO or bodies[k, look + col.GLASS] > ZERO
@@ -352,62 +340,98 @@ def _is_bare_mirror(bodies, k, look):
 
 @device
 def edge_colour(
-    nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, depth, normals, light, colour, y, x, mirrors
+    nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, depth, normals, light, colour, y, x
 ):
-    """Look again at several positions of a pixel: (r, g, b, touched).
+    """Look again at several positions of a pixel: (r, g, b, touched)."""
+    scene, shown = (nodes, tris, bodies, env), (parts, depth, normals, light)
+    _, _, inside, _ = plan
+    red, green, blue, taken, waiting = edge_samples(*scene, inside, cam, *shown, colour, y, x)
+    touched = 0
+    if waiting != 0:
+        r, g, b, touched = mirrored_samples(*scene, lit, lit_by, plan, cam, every, *shown, y, x, waiting)
+        red, green, blue = red + r, green + g, blue + b
+    scale = ONE / np.float32(taken)
+    return red * scale, green * scale, blue * scale, touched
 
-    Each is given the colour of the like-most pixel around it, but where there are `mirrors`, on shiny surfaces that
-    are bent much, a mirror image of its own. Ground that is lit much less than the ground around is given the mean
-    of their light: what a pixel's middle sees under a round foot is narrower than the pixel and would be a dot.
+
+@device
+def edge_samples(nodes, tris, bodies, env, inside, cam, parts, depth, normals, light, colour, y, x):
+    """The sum over samples of a pixel: (r, g, b, samples taken, bits of those left to `mirrored_samples`).
+
+    Each is given the colour of the like-most pixel around it, but on shiny surfaces that are bent much it needs a
+    mirror image of its own. Half of the samples will do where none does and they agree. Ground that is lit much
+    less than the ground around is given the mean of their light: what a pixel's middle sees under a round foot is
+    narrower than the pixel and would be a dot.
     """
-    points, lobe, inside, numbers = plan
     height, width = parts.shape
-    mask = START
+    mask = _bodies_around(parts, y, x)
     ground_red = ground_green = ground_blue = grounds = ZERO
     for v in range(max(0, y - 1), min(height, y + 2)):
         for u in range(max(0, x - 1), min(width, x + 2)):
-            if parts[v, u] >= col.SLOTS:
-                mask |= 1 << body_of(parts[v, u])
-            elif parts[v, u] == 0 and normals[v, u, 2] > HALF:
+            if parts[v, u] == 0 and normals[v, u, 2] > HALF:
                 ground_red, ground_green = ground_red + light[v, u, 0], ground_green + light[v, u, 1]
                 ground_blue, grounds = ground_blue + light[v, u, 2], grounds + ONE
     least = HALF * (ground_red + ground_green + ground_blue)
     red = green = blue = ZERO
     low, high = FAR, ZERO
-    touched, count, taken = 0, inside.shape[0], 0
-    half = count // 2 if count % 2 == 0 else count
-    while taken < count and (taken == 0 or high - low >= _EVEN * high):
-        first, taken = taken, min(taken + half, count)
-        # Samples with an image of their own wait: on a card the threads of a warp then work on theirs together.
-        waiting = START
-        for i in range(first, taken):
-            sample = _edge_sample(nodes, tris, bodies, env, cam, mask, inside, parts, depth, normals, y, x, i)
-            _, _, _, _, k, look, _, nx, ny, nz, part, v, u = sample
-            flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
-            if mirrors and k >= 0 and parts[v, u] == part and not flat and _is_bare_mirror(bodies, k, look):
-                waiting |= 1 << i
-                continue
-            r, g, b = colour[v, u, 0], colour[v, u, 1], colour[v, u, 2]
-            if part == 0 and nz > HALF and (light[v, u, 0] + light[v, u, 1] + light[v, u, 2]) * grounds < least:
-                r *= ground_red / (grounds * max(light[v, u, 0], _DARK))
-                g *= ground_green / (grounds * max(light[v, u, 1], _DARK))
-                b *= ground_blue / (grounds * max(light[v, u, 2], _DARK))
-            red, green, blue = red + r, green + g, blue + b
-            low, high = min(low, r + g + b), max(high, r + g + b)
-        i = first
-        while waiting != 0:
-            while (waiting >> i) & 1 == 0:
-                i += 1
-            waiting &= waiting - 1
-            sample = _edge_sample(nodes, tris, bodies, env, cam, mask, inside, parts, depth, normals, y, x, i)
-            r, g, b, met = _mirrored_sample(
-                nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, every, light, sample, i
-            )
-            touched |= met
-            red, green, blue = red + r, green + g, blue + b
-            low, high = min(low, r + g + b), max(high, r + g + b)
-    scale = ONE / np.float32(taken)
-    return red * scale, green * scale, blue * scale, touched
+    count, taken, waiting = inside.shape[0], 0, START
+    for i in range(count):
+        if 2 * i == count and waiting == 0 and high - low < _EVEN * high:
+            break
+        taken += 1
+        sample = _edge_sample(nodes, tris, bodies, env, cam, mask, inside, parts, depth, normals, y, x, i)
+        _, _, _, _, k, look, _, nx, ny, nz, part, v, u = sample
+        flat = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2] > _FLAT
+        if k >= 0 and parts[v, u] == part and not flat and _is_bare_mirror(bodies, k, look):
+            waiting |= 1 << i
+            continue
+        r, g, b = colour[v, u, 0], colour[v, u, 1], colour[v, u, 2]
+        if part == 0 and nz > HALF and (light[v, u, 0] + light[v, u, 1] + light[v, u, 2]) * grounds < least:
+            r *= ground_red / (grounds * max(light[v, u, 0], _DARK))
+            g *= ground_green / (grounds * max(light[v, u, 1], _DARK))
+            b *= ground_blue / (grounds * max(light[v, u, 2], _DARK))
+        red, green, blue = red + r, green + g, blue + b
+        low, high = min(low, r + g + b), max(high, r + g + b)
+    return red, green, blue, taken, waiting
+
+
+@device
+def mirrored_samples(
+    nodes, tris, bodies, env, lit, lit_by, plan, cam, every, parts, depth, normals, light, y, x, waiting
+):
+    """The sum over the samples of a pixel that need a mirror image, told by their bits: (r, g, b, touched).
+
+    A card leaves them to a kernel of their own: only few samples wait for so many rays.
+    """
+    points, lobe, inside, numbers = plan
+    mask = _bodies_around(parts, y, x)
+    red = green = blue = ZERO
+    touched = 0
+    i = START
+    while waiting != 0:
+        while waiting & 1 == 0:
+            waiting >>= 1
+            i += 1
+        sample = _edge_sample(nodes, tris, bodies, env, cam, mask, inside, parts, depth, normals, y, x, i)
+        r, g, b, met = _mirrored_sample(
+            nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam, every, light, sample, i
+        )
+        red, green, blue, touched = red + r, green + g, blue + b, touched | met
+        waiting >>= 1
+        i += 1
+    return red, green, blue, touched
+
+
+@small
+def _bodies_around(parts, y, x):
+    """The mask of the bodies seen in a pixel and the eight around it."""
+    height, width = parts.shape
+    mask = START
+    for v in range(max(0, y - 1), min(height, y + 2)):
+        for u in range(max(0, x - 1), min(width, x + 2)):
+            if parts[v, u] >= col.SLOTS:
+                mask |= 1 << body_of(parts[v, u])
+    return mask
 
 
 @device

@@ -9,10 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.errors import ConfigError
+
 F32 = NDArray[np.float32]
 
 PATTERN = 3
 """Mirror rays differ from pixel to pixel in squares of this side and are averaged over nearly twice that."""
+
+MOST_SAMPLES = 31
+"""Samples of a pixel are told apart by the bits of a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class Settings:
         glint_points: Points of a lamp that make up its image.
         lattice: Pixels between the points where light is always worked out; a power of two.
         tolerance: Relative difference up to which light between such points is interpolated.
-        edge_samples: Samples of a pixel on an edge; half of them where those agree.
+        edge_samples: Samples of a pixel on an edge, 31 at most; half of them where those agree and mirror nothing.
         map_cells: Cells along a side of the lit map of the table; `map_half` its half side, metres.
     """
 
@@ -52,6 +57,10 @@ class Settings:
     edge_samples: int = 12
     map_cells: int = 40
     map_half: float = 4.5
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.edge_samples <= MOST_SAMPLES:
+            raise ConfigError(f"edge_samples: expected 1 to {MOST_SAMPLES}, found {self.edge_samples}")
 
     def plan(self) -> RenderPlan:
         """The fixed directions and points of all rays."""

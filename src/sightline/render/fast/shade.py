@@ -345,7 +345,7 @@ def _smooth_edges(scene, env, ground, plan, cam, view, same, state, old, bits):
                 final_by[y, x] = old_by[y, x]
             else:
                 final[y, x, 0], final[y, x, 1], final[y, x, 2], final_by[y, x] = edge_colour(
-                    *(nodes, tris, bodies, env, lit, lit_by, rays, cam, every), *shown, y, x, True
+                    *(nodes, tris, bodies, env, lit, lit_by, rays, cam, every), *shown, y, x
                 )
 
 
