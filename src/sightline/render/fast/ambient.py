@@ -15,8 +15,21 @@ import numpy as np
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, ggx, glance, hidden_share, lamp_factor, mirrored_share
-from sightline.render.fast.rays import FAR, HALF, OFFSET, ONE, PI, START, TWO, ZERO, met_surface, nearest, normal_at
-from sightline.render.fast.surroundings import ground_colour, lamps_end, sky_radiance
+from sightline.render.fast.rays import (
+    FAR,
+    HALF,
+    NEXT,
+    OFFSET,
+    ONE,
+    PI,
+    START,
+    TWO,
+    ZERO,
+    met_surface,
+    nearest,
+    normal_at,
+)
+from sightline.render.fast.surroundings import FIRST_LAMP, ground_colour, lamps_end, sky_radiance
 
 _APART2 = np.float32(0.0144)
 _BOUNCED = np.int64(3)  # channel of the lit map
@@ -54,7 +67,9 @@ def table_light(lit, lit_by, env, x, y):
     if known:
         return red, green, blue, touched
     red, green, blue = (env[0, col.SKY_RED] * PI, env[0, col.SKY_GREEN] * PI, env[0, col.SKY_BLUE] * PI)
-    for i in range(1, lamps_end(env)):
+    after, end = FIRST_LAMP, lamps_end(env)
+    while after < end:
+        i, after = after, np.uint32(after + NEXT)
         amount = lamp_factor(env, i, x, y, ZERO, ZERO, ZERO, ONE, ZERO, ZERO) * env[i, col.AREA]
         red += amount * env[i, col.LAMP_RED]
         green += amount * env[i, col.LAMP_GREEN]

@@ -239,36 +239,45 @@ class CudaRenderer:
 
 
 @cuda.jit(device=True)
+def _divided(number, by):
+    """Whole part and rest of a division of unsigned numbers of 32 bits: of 64 bits it takes four times as long."""
+    whole = np.uint32(np.uint32(number) // np.uint32(by))
+    return whole, np.uint32(np.uint32(number) - np.uint32(whole * np.uint32(by)))
+
+
+@cuda.jit(device=True)
 def _place(views, rows, columns):
     """View, row and column of this thread, those of a warp in one tile; view −1 beside the picture."""
-    across, down = (columns + TILE_WIDE - 1) // TILE_WIDE, (rows + TILE_HIGH - 1) // TILE_HIGH
-    tile, inside = cuda.grid(1) // (TILE_WIDE * TILE_HIGH), cuda.grid(1) % (TILE_WIDE * TILE_HIGH)
-    view = tile // (across * down)
-    y = tile // across % down * TILE_HIGH + inside // TILE_WIDE
-    x = tile % across * TILE_WIDE + inside % TILE_WIDE
-    if view >= views or y >= rows or x >= columns:
-        view = -1
-    return view, y, x
+    tile, inside = _divided(cuda.grid(1), TILE_WIDE * TILE_HIGH)
+    rest, column = _divided(tile, (columns + TILE_WIDE - 1) // TILE_WIDE)
+    view, row = _divided(rest, (rows + TILE_HIGH - 1) // TILE_HIGH)
+    down, right = _divided(inside, TILE_WIDE)
+    y, x = np.int64(row) * TILE_HIGH + np.int64(down), np.int64(column) * TILE_WIDE + np.int64(right)
+    return (np.int64(view) if view < views and y < rows and x < columns else -1), y, x
+
+
+@cuda.jit(device=True)
+def _listed(at, pixels):
+    """View, row and column of a pixel, or cell, by its number."""
+    rest, x = _divided(at, pixels.shape[2])
+    view, y = _divided(rest, pixels.shape[1])
+    return np.int64(view), np.int64(y), np.int64(x)
 
 
 @_walk
 def _light_table(nodes, tris, bodies, env, points, wide, numbers, lit, lit_by):
-    at = cuda.grid(1)
-    cells = lit.shape[1]
-    if at >= lit.shape[0] * cells * cells:
+    view, i, j = _listed(cuda.grid(1), lit)
+    if view >= lit.shape[0]:
         return
-    view, i, j = at // (cells * cells), at // cells % cells, at % cells
     mine = bodies[view]
     table_cell(nodes, tris, mine, env[view], lit[view], lit_by[view], points, wide, numbers, everything(mine), i, j)
 
 
 @_walk
 def _smooth_table(raw, raw_by, lit, lit_by):
-    at = cuda.grid(1)
-    cells = lit.shape[1]
-    if at < lit.shape[0] * cells * cells:
-        view = at // (cells * cells)
-        smooth_cell(raw[view], raw_by[view], lit[view], lit_by[view], at // cells % cells, at % cells)
+    view, i, j = _listed(cuda.grid(1), lit)
+    if view < lit.shape[0]:
+        smooth_cell(raw[view], raw_by[view], lit[view], lit_by[view], i, j)
 
 
 @_walk
@@ -302,14 +311,16 @@ def _choose(bodies, parts, depth, normals, light, how, tolerance, step, first, w
     half = step // 2
     stride = step if first else half
     height, width = parts.shape[1], parts.shape[2]
-    view, y, x = _place(parts.shape[0], (height + stride - 1) // stride, (width + stride - 1) // stride)
+    view, y, x = _place(
+        parts.shape[0], _divided(height + stride - 1, stride)[0], _divided(width + stride - 1, stride)[0]
+    )
     if view < 0:
         return
     y, x = y * stride, x * stride
     if how[view, y, x] != UNKNOWN:
         return
     if not first:
-        dy, dx = half if y % step else 0, half if x % step else 0
+        dy, dx = half if y & (step - 1) else 0, half if x & (step - 1) else 0
         fits, r, g, b = agreed(
             parts[view], depth[view], normals[view], light[view], how[view], tolerance[0], y, x, dy, dx
         )
@@ -351,12 +362,12 @@ def _light(
     level,
 ):
     """Work out the light of the points listed: half of the blocks on objects, then half on the ground."""
-    height, width = parts.shape[1], parts.shape[2]
     half = cuda.gridsize(1) // 2
     row = OBJECTS if cuda.grid(1) < half else GROUND
-    for i in range(cuda.grid(1) - row * half, counts[row, level], half):
-        at = work[row, i]
-        view, y, x = at // (height * width), at // width % height, at % width
+    i, end = np.uint32(cuda.grid(1) - row * half), np.uint32(counts[row, level])
+    while i < end:
+        at, i = work[row, i], np.uint32(i + np.uint32(half))
+        view, y, x = _listed(at, parts)
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
@@ -380,10 +391,10 @@ def _metal(bodies, parts, work, counts):
 
 @_walk
 def _glints(nodes, tris, bodies, env, points, numbers, cams, parts, faces, depth, normals, glints, work, counts):
-    height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[SHINY, 0], cuda.gridsize(1)):
-        at = work[SHINY, i]
-        view, y, x = at // (height * width), at // width % height, at % width
+    i, end = np.uint32(cuda.grid(1)), np.uint32(counts[SHINY, 0])
+    while i < end:
+        at, i = work[SHINY, i], np.uint32(i + np.uint32(cuda.gridsize(1)))
+        view, y, x = _listed(at, parts)
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
@@ -411,10 +422,10 @@ def _mirrors(
     work,
     counts,
 ):
-    height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[SHINY, 0], cuda.gridsize(1)):
-        at = work[SHINY, i]
-        view, y, x = at // (height * width), at // width % height, at % width
+    i, end = np.uint32(cuda.grid(1)), np.uint32(counts[SHINY, 0])
+    while i < end:
+        at, i = work[SHINY, i], np.uint32(i + np.uint32(cuda.gridsize(1)))
+        view, y, x = _listed(at, parts)
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
@@ -511,10 +522,10 @@ def _edges(
     level,
 ):
     """Colour the pixels on edges; where samples wait for mirror images, list the pixel and keep the sum."""
-    height, width = parts.shape[1], parts.shape[2]
-    for i in range(cuda.grid(1), counts[EDGES, level], cuda.gridsize(1)):
-        at = work[EDGES, i]
-        view, y, x = at // (height * width), at // width % height, at % width
+    i, end = np.uint32(cuda.grid(1)), np.uint32(counts[EDGES, level])
+    while i < end:
+        at, i = work[EDGES, i], np.uint32(i + np.uint32(cuda.gridsize(1)))
+        view, y, x = _listed(at, parts)
         shown = (parts[view], depth[view], normals[view], light[view], colour[view])
         r, g, b, taken, waiting = edge_samples(
             nodes, tris, bodies[view], env[view], inside, cams[view], *shown, y, x
@@ -553,12 +564,12 @@ def _edge_mirrors(
     level,
 ):
     """Colour the pixels on edges that wait for mirror images of samples."""
-    height, width = parts.shape[1], parts.shape[2]
     plan = (points, lobe, inside, numbers)
     scale = ONE / np.float32(inside.shape[0])
-    for i in range(cuda.grid(1), counts[WAITING, level], cuda.gridsize(1)):
-        at, waiting = work[WAITING, i], np.int64(work[SAMPLES, i])
-        view, y, x = at // (height * width), at // width % height, at % width
+    i, end = np.uint32(cuda.grid(1)), np.uint32(counts[WAITING, level])
+    while i < end:
+        at, waiting, i = work[WAITING, i], np.int64(work[SAMPLES, i]), np.uint32(i + np.uint32(cuda.gridsize(1)))
+        view, y, x = _listed(at, parts)
         mine, cam = bodies[view], cams[view]
         scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
         shown = (parts[view], depth[view], normals[view], light[view])

@@ -15,8 +15,8 @@ import numpy as np
 
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.rays import FAINT, HALF, NONE, ONE, PI, QUARTERS, START, ZERO, blocker
-from sightline.render.fast.surroundings import lamps_end
+from sightline.render.fast.rays import FAINT, FIRST, HALF, NEXT, NONE, ONE, PI, QUARTERS, START, ZERO, blocker
+from sightline.render.fast.surroundings import FIRST_LAMP, lamps_end
 
 _QUARTER = np.float32(0.25)
 _SLACK = np.float32(1.05)
@@ -67,29 +67,32 @@ def seen_share(nodes, tris, bodies, mask, env, i, points, turn, first, most, px,
 
     `turn` tells where in the list of the lamp's points to begin.
     """
-    touched, free, tried, between = 0, 0, 0, START
-    for k in range(bodies.shape[0]):
+    touched, between, free, tried = START, START, FIRST, FIRST
+    k, count = FIRST, np.uint32(bodies.shape[0])
+    while k < count:
         if (mask >> k) & 1 and in_shaft(bodies, k, px, py, pz, env, i):
-            between |= 1 << k
+            between |= 1 << np.int64(k)
+        k = np.uint32(k + NEXT)
     if between == 0:
-        return ONE, 0
-    at = turn % points.shape[0]
+        return ONE, START
+    size = np.uint32(points.shape[0])
+    at = np.uint32(np.uint32(turn) % size)
     for j in range(most):
         # What hides all corners hides the lamp, but two bodies may leave a gap between them.
         gap = first >= _CORNERS and touched & (touched - 1) != 0
         if j == first and (free == tried or (free == 0 and not gap)):
             break
         su, sv = points[at, 0], points[at, 1]
-        at = at + 1 if at + 1 < points.shape[0] else 0
+        at = np.uint32(at + NEXT) if np.uint32(at + NEXT) < size else FIRST
         dx, dy, dz = to_lamp(env, i, px, py, pz, su, sv)
         if nx * dx + ny * dy + nz * dz <= ZERO:
             continue
-        tried += 1
-        k = blocker(nodes, tris, bodies, between, px, py, pz, dx, dy, dz, ONE)
-        if k < 0:
-            free += 1
+        tried = np.uint32(tried + NEXT)
+        hider = blocker(nodes, tris, bodies, between, px, py, pz, dx, dy, dz, ONE)
+        if hider < 0:
+            free = np.uint32(free + NEXT)
         else:
-            touched |= 1 << k
+            touched |= 1 << hider
     if free == tried:
         return ONE, touched
     return np.float32(free) / np.float32(tried), touched
@@ -196,7 +199,9 @@ def direct_coated(
     red = green = blue = ZERO
     shiny_red = shiny_green = shiny_blue = ZERO
     touched = 0
-    for i in range(1, lamps_end(env)):
+    after, end = FIRST_LAMP, lamps_end(env)
+    while after < end:
+        i, after = after, np.uint32(after + NEXT)
         factor = _QUARTER * (
             lamp_factor(env, i, px, py, pz, nx, ny, nz, -HALF, -HALF)
             + lamp_factor(env, i, px, py, pz, nx, ny, nz, HALF, -HALF)
@@ -237,7 +242,9 @@ def glance(nodes, tris, bodies, env, mask, px, py, pz, nx, ny, nz):
     """Irradiance from the lamps with one shadow ray each: for light that arrives after a bounce."""
     red = green = blue = ZERO
     touched = 0
-    for i in range(1, lamps_end(env)):
+    after, end = FIRST_LAMP, lamps_end(env)
+    while after < end:
+        i, after = after, np.uint32(after + NEXT)
         factor = lamp_factor(env, i, px, py, pz, nx, ny, nz, ZERO, ZERO)
         if factor <= ZERO:
             continue

@@ -19,6 +19,7 @@ from sightline.render.fast.rays import (
     FAINT,
     FAR,
     HALF,
+    NEXT,
     NONE,
     OFFSET,
     ONE,
@@ -29,7 +30,14 @@ from sightline.render.fast.rays import (
     ZERO,
     met_surface,
 )
-from sightline.render.fast.surroundings import before_wall, ground_colour, lamps_end, sky_radiance, wall_of
+from sightline.render.fast.surroundings import (
+    FIRST_LAMP,
+    before_wall,
+    ground_colour,
+    lamps_end,
+    sky_radiance,
+    wall_of,
+)
 
 _SOFT = np.float32(0.15)
 _DIM = np.float32(0.02)
@@ -67,7 +75,9 @@ def glint(nodes, tris, bodies, env, points, mask, place, alpha, shown, count, tu
     f0, f1, f2 = reflectance(bodies, k, look)
     red = green = blue = ZERO
     touched = 0
-    for i in range(1, lamps_end(env)):
+    after, end = FIRST_LAMP, lamps_end(env)
+    while after < end:
+        i, after = after, np.uint32(after + NEXT)
         total, edge = sheen(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
         if total * env[i, col.LAMP_RED] < FAINT:
             continue

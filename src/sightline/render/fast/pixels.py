@@ -2,6 +2,9 @@
 
 `seen` arrays come from the raster: parts, depth, normals of the pixels. A part is one painted part of one body as
 one number; below `col.SLOTS` it is the ground or the sky. `cam` is `pack.camera_row`.
+
+Pixels around are addressed by unsigned numbers: a signed one may count from an array's end, and to find that out
+takes a card longer than to read the pixel.
 """
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
@@ -21,6 +24,7 @@ from sightline.render.fast.rays import (
     BY_PI,
     FAR,
     HALF,
+    NEXT,
     OFFSET,
     ONE,
     PI,
@@ -167,10 +171,16 @@ def mirroring(nodes, tris, bodies, env, lit, lit_by, points, lobe, numbers, cam,
 
 
 @small
-def _cosine(normals, y, x, v, u):
-    """Of the angle between the normals of two pixels."""
-    across = normals[y, x, 0] * normals[v, u, 0] + normals[y, x, 1] * normals[v, u, 1]
-    return across + normals[y, x, 2] * normals[v, u, 2]
+def _normal(normals, y, x):
+    """The normal of a pixel: (nx, ny, nz)."""
+    return normals[y, x, 0], normals[y, x, 1], normals[y, x, 2]
+
+
+@small
+def _cosine(normal, normals, v, u):
+    """Of the angle between a normal and that of a pixel."""
+    nx, ny, nz = normal
+    return nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2]
 
 
 @small
@@ -186,18 +196,16 @@ def agreed(parts, depth, normals, light, how, tolerance, y, x, dy, dx):
     four = dx != 0 and dy != 0
     count = 4 if four else 2
     part = parts[y, x]
-    body = body_of(part)
+    body, normal = body_of(part), _normal(normals, y, x)
     red = green = blue = inverse = ZERO
     low, high = FAR, ZERO
     for i in range(count):
-        v = y - dy if i % 2 == 0 else y + dy
-        u = x - dx if i % 2 == 0 else x + dx
-        if i >= 2:
-            u = 2 * x - u
+        v = np.uint32(y - dy if i % 2 == 0 else y + dy)
+        u = np.uint32(x - dx if i == 0 or i == 3 else x + dx)
         if how[v, u] == UNKNOWN or parts[v, u] != part:
             return False, ZERO, ZERO, ZERO
         if body >= 0:
-            if _cosine(normals, y, x, v, u) < _ALIKE:
+            if _cosine(normal, normals, v, u) < _ALIKE:
                 return False, ZERO, ZERO, ZERO
             inverse += ONE / depth[v, u]
         r, g, b = light[v, u, 0], light[v, u, 1], light[v, u, 2]
@@ -269,17 +277,20 @@ def _around_mirror(parts, normals, mirror, y, x, reach, limit):
     of neighbours in a row.
     """
     height, width = parts.shape
+    part, normal = parts[y, x], _normal(normals, y, x)
     red = green = blue = weight = high = grain = both = ZERO
     low = FAR
-    for v in range(max(0, y - reach), min(height, y + reach + 1)):
-        before = -ONE
-        for u in range(max(0, x - reach), min(width, x + reach + 1)):
-            if parts[v, u] != parts[y, x] or _cosine(normals, y, x, v, u) < _ALIKE:
+    v, below = np.uint32(max(0, y - reach)), np.uint32(min(height, y + reach + 1))
+    left, end = np.uint32(max(0, x - reach)), np.uint32(min(width, x + reach + 1))
+    while v < below:
+        before, row = -ONE, _bell(reach, np.float32(v) - np.float32(y))
+        u = left
+        while u < end:
+            if parts[v, u] != part or _cosine(normal, normals, v, u) < _ALIKE:
                 before = -ONE
+                u = np.uint32(u + NEXT)
                 continue
-            w = np.float32((PATTERN - abs(v - y)) * (PATTERN - abs(u - x)))
-            if reach >= PATTERN:
-                w = _bell(reach, v - y) * _bell(reach, u - x)
+            w = row * _bell(reach, np.float32(u) - np.float32(x))
             r, g, b = mirror[v, u, 0], mirror[v, u, 1], mirror[v, u, 2]
             bright = r + g + b
             weight += w
@@ -290,19 +301,23 @@ def _around_mirror(parts, normals, mirror, y, x, reach, limit):
             if before >= ZERO:
                 grain, both = grain + abs(bright - before), both + bright + before
             before = bright
+            u = np.uint32(u + NEXT)
+        v = np.uint32(v + NEXT)
     span = (high - low) / max(high, _DARK)
     return red / weight, green / weight, blue / weight, span, grain / max(both, _DARK)
 
 
 @small
 def _bell(reach, away):
-    """Weight of a pixel so far away along a row or column.
+    """Weight of a pixel so many pixels away along a row or column.
 
-    As far as PATTERN what three means over PATTERN pixels, one after the other, come to.
+    As far as PATTERN what three means over PATTERN pixels, one after the other, come to; nearer, what two do.
     """
+    if reach < PATTERN:
+        return np.float32(PATTERN) - abs(away)
     if reach == PATTERN:
-        return np.float32(7 - away * away) if abs(away) < PATTERN else ONE
-    share = np.float32(away) / np.float32(reach + 1)
+        return np.float32(7.0) - away * away if abs(away) < np.float32(PATTERN) else ONE
+    share = away / np.float32(reach + 1)
     rest = ONE - share * share
     return rest * rest
 
@@ -314,17 +329,17 @@ def on_edge(parts, depth, normals, bodies, y, x):
     A mirror image turns twice as fast as the normal, so a shiny surface is bent sooner.
     """
     height, width = parts.shape
-    part = parts[y, x]
+    part, normal = parts[y, x], _normal(normals, y, x)
     crease = _CREASE
     if part >= col.SLOTS and is_shiny(bodies, body_of(part), look_of(part)):
         crease = _ALIKE
     for i in range(4):
-        v = min(max(y + (i == 0) - (i == 1), 0), height - 1)
-        u = min(max(x + (i == 2) - (i == 3), 0), width - 1)
+        v = np.uint32(min(max(y + (i == 0) - (i == 1), 0), height - 1))
+        u = np.uint32(min(max(x + (i == 2) - (i == 3), 0), width - 1))
         if parts[v, u] != part or math.isnan(depth[v, u]) != math.isnan(depth[y, x]):
             return True
         if part >= col.SLOTS:
-            if _cosine(normals, y, x, v, u) < crease:
+            if _cosine(normal, normals, v, u) < crease:
                 return True
             if abs(depth[v, u] - depth[y, x]) > _STEP:
                 return True
@@ -366,8 +381,9 @@ def edge_samples(nodes, tris, bodies, env, inside, cam, parts, depth, normals, l
     height, width = parts.shape
     mask = _bodies_around(parts, y, x)
     ground_red = ground_green = ground_blue = grounds = ZERO
-    for v in range(max(0, y - 1), min(height, y + 2)):
-        for u in range(max(0, x - 1), min(width, x + 2)):
+    for row in range(max(0, y - 1), min(height, y + 2)):
+        for column in range(max(0, x - 1), min(width, x + 2)):
+            v, u = np.uint32(row), np.uint32(column)
             if parts[v, u] == 0 and normals[v, u, 2] > HALF:
                 ground_red, ground_green = ground_red + light[v, u, 0], ground_green + light[v, u, 1]
                 ground_blue, grounds = ground_blue + light[v, u, 2], grounds + ONE
@@ -427,10 +443,11 @@ def _bodies_around(parts, y, x):
     """The mask of the bodies seen in a pixel and the eight around it."""
     height, width = parts.shape
     mask = START
-    for v in range(max(0, y - 1), min(height, y + 2)):
-        for u in range(max(0, x - 1), min(width, x + 2)):
-            if parts[v, u] >= col.SLOTS:
-                mask |= 1 << body_of(parts[v, u])
+    for row in range(max(0, y - 1), min(height, y + 2)):
+        for column in range(max(0, x - 1), min(width, x + 2)):
+            part = parts[np.uint32(row), np.uint32(column)]
+            if part >= col.SLOTS:
+                mask |= 1 << body_of(part)
     return mask
 
 
@@ -485,9 +502,10 @@ def _likeliest(parts, depth, normals, y, x, sy, sx, part, t, nx, ny, nz):
     Of an object also by depth: the rim of a box and its floor look the same way.
     """
     height, width = parts.shape
-    best, by, bx = -FAR, y, x
-    for v in range(max(0, y - 1), min(height, y + 2)):
-        for u in range(max(0, x - 1), min(width, x + 2)):
+    best, by, bx = -FAR, np.uint32(y), np.uint32(x)
+    for row in range(max(0, y - 1), min(height, y + 2)):
+        for column in range(max(0, x - 1), min(width, x + 2)):
+            v, u = np.uint32(row), np.uint32(column)
             if parts[v, u] == part:
                 dy, dx = np.float32(v) - sy, np.float32(u) - sx
                 turn = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2]

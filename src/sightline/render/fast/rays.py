@@ -31,7 +31,10 @@ OFFSET = np.float32(2e-3)
 FAINT = np.float32(2e-3)
 """Light of a lamp in a mirror that does not count."""
 
-_NO_LEAF, _NEXT, _EIGHTH, _COUNT = np.uint32(0), np.uint32(1), np.uint32(3), np.uint32(7)
+FIRST, NEXT = np.uint32(0), np.uint32(1)
+"""Hot loops count in unsigned numbers of 32 bits, by `while`: on a card a range keeps three numbers of 64 bits."""
+
+_NO_LEAF, _EIGHTH, _COUNT = np.uint32(0), np.uint32(3), np.uint32(7)
 _SLIVER = np.float32(1e-3)
 _TINY = np.float32(1e-12)
 _HUGE = np.float32(1e12)
@@ -172,19 +175,21 @@ def met_surface(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
     round, and their edges sharp.
     """
     length2 = dx * dx + dy * dy + dz * dz
-    best, body, face, behind = reach, -1, -1, False
+    best, body, face, behind = reach, NONE, NONE, False
     bu = bv = nx = ny = ZERO
     nz = ONE
-    for k in range(bodies.shape[0]):
+    after, count = FIRST, np.uint32(bodies.shape[0])
+    while after < count:
+        k, after = after, np.uint32(after + NEXT)
         if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
             if bodies[k, col.PRISM] != ZERO:
                 t, outside, ax, ay, az = _meet_prism(bodies, k, ox, oy, oz, dx, dy, dz, best)
                 if t < best:
-                    best, body, face, behind, nx, ny, nz = t, k, -1, outside, ax, ay, az
+                    best, body, face, behind, nx, ny, nz = t, np.int64(k), NONE, outside, ax, ay, az
                 continue
             t, f, u, v = walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, best, False)
             if t < best:
-                best, body, face, bu, bv = t, k, f, u, v
+                best, body, face, bu, bv = t, np.int64(k), f, u, v
     if face < 0:
         return best, body, col.LOOKS, behind, nx, ny, nz
     nx, ny, nz = normal_at(tris, bodies, body, face, bu, bv, dx, dy, dz)
@@ -195,31 +200,35 @@ def met_surface(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
 def blocker(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
     """The first body by number that the ray meets at 0 < t < reach, or −1."""
     length2 = dx * dx + dy * dy + dz * dz
-    for k in range(bodies.shape[0]):
+    after, count = FIRST, np.uint32(bodies.shape[0])
+    while after < count:
+        k, after = after, np.uint32(after + NEXT)
         if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
             if bodies[k, col.PRISM] != ZERO:
                 if meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, reach):
-                    return k
+                    return np.int64(k)
                 continue
             t, _, _, _ = walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, True)
             if t < reach:
-                return k
-    return -1
+                return np.int64(k)
+    return NONE
 
 
 @device
 def nearest(nodes, tris, bodies, mask, ox, oy, oz, dx, dy, dz, reach):
     """The nearest meeting: (t, body, face, u, v); body −1 and t = reach where there is none."""
     length2 = dx * dx + dy * dy + dz * dz
-    best, body, face = reach, -1, -1
+    best, body, face = reach, NONE, NONE
     bu = bv = ZERO
-    for k in range(bodies.shape[0]):
+    after, count = FIRST, np.uint32(bodies.shape[0])
+    while after < count:
+        k, after = after, np.uint32(after + NEXT)
         if (mask >> k) & 1 and near_line(bodies, k, ox, oy, oz, dx, dy, dz, length2):
             if bodies[k, col.PRISM] != ZERO and not meets_prism(bodies, k, ox, oy, oz, dx, dy, dz, best):
                 continue
             t, f, u, v = walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, best, False)
             if t < best:
-                best, body, face, bu, bv = t, k, f, u, v
+                best, body, face, bu, bv = t, np.int64(k), f, u, v
     return best, body, face, bu, bv
 
 
@@ -246,7 +255,7 @@ def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
             leave = min(min(mx + hx, my + hy), min(mz + hz, best))
             if enter <= leave:
                 leaf = np.uint32(nodes[node, col.LEAF])
-                node = np.uint32(node + _NEXT)
+                node = np.uint32(node + NEXT)
             else:
                 node = np.uint32(nodes[node, col.SKIP])
         f = np.uint32(leaf >> _EIGHTH)
@@ -260,7 +269,7 @@ def walk(nodes, tris, bodies, k, ox, oy, oz, dx, dy, dz, reach, any_will_do):
                         return t, np.int64(f), u, v
                 else:
                     best, face, bu, bv = t, np.int64(f), u, v
-            f = np.uint32(f + _NEXT)
+            f = np.uint32(f + NEXT)
     return best, face, bu, bv
 
 

@@ -19,6 +19,9 @@ from sightline.render.fast.rays import BY_PI, FAR, HALF, ONE, ZERO
 
 F32 = NDArray[np.float32]
 
+FIRST_LAMP = np.uint32(1)
+"""The row of the first lamp."""
+
 SKY_CLASS = 1
 """Number of the sky in stuff maps."""
 
@@ -36,8 +39,8 @@ def ray(cam, x, y):
 
 @small
 def lamps_end(env):
-    """The row after the last lamp's; the first lamp's is 1."""
-    return int(env[0, col.LAMPS_END])
+    """The row after the last lamp's."""
+    return np.uint32(env[0, col.LAMPS_END])
 
 
 @small
