@@ -110,9 +110,21 @@ class Pictures(NamedTuple):
 
 
 class CudaRenderer:
-    """Draws batches of layouts on the first CUDA card."""
+    """Draws batches of layouts on the first CUDA card.
 
-    def __init__(self, settings: Settings | None = None, solid: Callable[[str], Solid] = built_in) -> None:
+    Args:
+        settings: How much work goes into a picture.
+        solid: Where solids come from, by name.
+        streams: Handles of two CUDA streams of others: all kernels are launched on the first, or on the second in
+            between; by default on the default stream, and on one of its own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        solid: Callable[[str], Solid] = built_in,
+        streams: tuple[int, int] | None = None,
+    ) -> None:
         if not cuda.is_available():
             raise ConfigError("no CUDA card here: use FastRenderer, which gives the same pictures on the CPU")
         self.settings = settings or Settings()
@@ -123,8 +135,8 @@ class CudaRenderer:
         self._meshes: tuple[Any, Any, Any, Any] | None = None
         self._known = -1
         self._room: dict[tuple[int, ...], dict[str, Any]] = {}
-        # They wait for what was launched before without a stream, and what is launched without one waits for them.
-        self._streams = (cuda.stream(), cuda.stream())
+        self._streams = tuple(map(cuda.external_stream, streams)) if streams else (0, cuda.stream())
+        self._seen, self._mirrored = cuda.event(), cuda.event()
 
     def batch(self, layouts: Sequence[Layout], view: str = "original") -> Packed:
         """Bring layouts to the card, all seen by the view of that name; a DataError for a camera that sees nothing.
@@ -145,13 +157,15 @@ class CudaRenderer:
         """A pool that packs views for this renderer, without the meshes: light enough for other processes."""
         return self._pool.rows_alone()
 
-    def upload(self, views: Packed) -> Packed:
-        """Bring packed views to the card; a ConfigError for those of a pool that begins with other solids."""
+    def upload(self, views: Packed, there: Callable[[NDArray[Any]], Any] = cuda.to_device) -> Packed:
+        """Bring packed views to the card; a ConfigError for those of a pool that begins with other solids.
+
+        `there` brings one array to the card, and answers what it is there.
+        """
         known = self._pool.shapes[: len(views.shapes)]
         if known != views.shapes:
             odd = next((a for a, b in zip(views.shapes, known, strict=False) if a != b), views.shapes[-1])
             raise ConfigError(f"views were packed with other solids than this renderer knows, such as {odd!r}")
-        there = cuda.to_device
         return views._replace(
             bodies=there(views.bodies), env=there(views.env), cams=there(views.cams), skies=there(views.skies)
         )
@@ -165,16 +179,18 @@ class CudaRenderer:
         scene = (nodes, tris, batch.bodies)
         lit, listed = (room["lit"], room["lit_by"]), (room["work"], room["counts"])
         count = batch.bodies.shape[0]
-        everywhere = _tiled(count, height, width)
-        cells_each = (_blocks(count * cells * cells), THREADS)
-        room["counts"][:] = 0
+        one, other = self._streams  # the work on one fills the card while that on the other comes to an end
+        everywhere = (*_tiled(count, height, width), one)
+        cells_each = (_blocks(count * cells * cells), THREADS, one)
+        _forget[1, THREADS, one](room["counts"])
         raw = (room["raw"], room["raw_by"])
         _light_table[cells_each](*scene, batch.env, plan.points, plan.wide, plan.numbers, *raw)
         _smooth_table[cells_each](*raw, *lit)
         seen = (room["parts"], room["depth"], room["normals"])
         faced = (room["parts"], room["faces"], room["depth"], room["normals"])
         _geometry[everywhere](*scene, batch.env, batch.cams, *faced, room["ids"], room["stuff"], room["how"])
-        one, other = self._streams  # the work on one fills the card while that on the other comes to an end
+        self._seen.record(one)
+        self._seen.wait(other)
         step, level, first = self.settings.lattice, 0, True
         rays = (plan.points, plan.dome, plan.numbers, batch.cams)
         while first or step > 1:
@@ -184,12 +200,14 @@ class CudaRenderer:
             )
             _light[2 * BLOCKS, THREADS, one](*scene, batch.env, *lit, *rays, *faced, room["light"], *listed, level)
             step, first, level = (step if first else step // 2), False, level + 1
-        _metal[(*everywhere, other)](batch.bodies, room["parts"], *listed)
+        _metal[(*everywhere[:2], other)](batch.bodies, room["parts"], *listed)
         _glints[BLOCKS, THREADS, other](
             *scene, batch.env, plan.points, plan.numbers, batch.cams, *faced, room["glints"], *listed
         )
         rays = (plan.points, plan.lobe, plan.numbers, batch.cams)
         _mirrors[BLOCKS, THREADS, other](*scene, batch.env, *lit, *rays, *faced, room["mirror"], *listed)
+        self._mirrored.record(other)
+        self._mirrored.wait(one)
         lights, drawn = (
             (room["light"], room["mirror"], room["glints"]),
             (room["colour"], self._tones, room["image"]),
@@ -201,8 +219,8 @@ class CudaRenderer:
         samples = (plan.points, plan.lobe, plan.inside, plan.numbers, batch.cams)
         shown, sums = (*seen, room["light"]), room["glints"]  # which are in the picture by now
         written = (sums, self._tones, room["image"], *listed, level)
-        _edges[BLOCKS, THREADS](*scene, batch.env, plan.inside, batch.cams, *shown, room["colour"], *written)
-        _edge_mirrors[BLOCKS, THREADS](*scene, batch.env, *lit, *samples, *shown, *written)
+        _edges[BLOCKS, THREADS, one](*scene, batch.env, plan.inside, batch.cams, *shown, room["colour"], *written)
+        _edge_mirrors[BLOCKS, THREADS, one](*scene, batch.env, *lit, *samples, *shown, *written)
         return Pictures(room["image"], room["ids"], room["depth"], room["normals"], room["stuff"])
 
     def images(self, layouts: Sequence[Layout], view: str = "original") -> NDArray[np.uint8]:
@@ -262,6 +280,13 @@ def _listed(at, pixels):
     rest, x = _divided(at, pixels.shape[2])
     view, y = _divided(rest, pixels.shape[1])
     return np.int64(view), np.int64(y), np.int64(x)
+
+
+@_walk
+def _forget(counts):
+    """Empty the lists."""
+    for i in range(cuda.grid(1), counts.shape[0] * counts.shape[1], cuda.gridsize(1)):
+        counts[i // counts.shape[1], i % counts.shape[1]] = 0
 
 
 @_walk

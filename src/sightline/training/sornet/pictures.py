@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,37 +77,65 @@ class SceneRenderer(ABC):
 
     def scenes(self, batch: PlacedBatch, views: Tensor, ids: Tensor) -> SceneBatch:
         """Join rendered views and id maps with patches, labels and facts of a placed batch."""
-
-        def sent(array: NDArray[Any]) -> Tensor:
-            return torch.from_numpy(array).to(self.device, non_blocking=True)
-
-        identities, present = sent(batch.identities), sent(batch.present)
+        parts = (batch.identities, batch.present, batch.labels, batch.facts)
+        identities, present, labels, facts = (sent(part, self.device) for part in parts)
         patches, outlines = chosen_patches(self.bank, identities, present, self.outlines)
-        labels, facts, sizes = sent(batch.labels), sent(batch.facts), self._sizes[identities]
+        sizes = self._sizes[identities]
         return SceneBatch(views, patches, present, labels, facts, identities, ids, sizes, outlines)
 
 
 class CudaSceneRenderer(SceneRenderer):
-    """Scenes of a world drawn on the card, in batches."""
+    """Scenes of a world drawn on the card, in batches.
+
+    On streams of their own: a batch may be drawn while the step before it still trains, and nothing waits for the
+    host.
+    """
 
     def __init__(
         self, world: World, *, canonical: int, seed: int, workers: int = 0, on_bank: OnBank | None = None
     ) -> None:
         from sightline.render.fast.cuda import CudaRenderer
 
-        self._card = CudaRenderer()
+        self._streams: Any = tuple(torch.cuda.Stream() for _ in range(2))  # type: ignore[no-untyped-call]
+        self._card = CudaRenderer(streams=(self._streams[0].cuda_stream, self._streams[1].cuda_stream))
         self._card.know(world.solids())
-        bank = canonical_bank(world, self._card, count=canonical, seed=seed, workers=workers, on_bank=on_bank)
-        super().__init__(world, bank, "cuda")
+        with torch.cuda.stream(self._streams[0]):
+            bank = canonical_bank(world, self._card, count=canonical, seed=seed, workers=workers, on_bank=on_bank)
+            super().__init__(world, bank, "cuda")
+        torch.cuda.synchronize()  # from now on any stream may read them
 
     def draw(self, batch: PlacedBatch, views: Sequence[int]) -> SceneBatch:
         """The scenes by some of their views, each query by one of its canonical views chosen at random."""
+        reader, writer = torch.cuda.current_stream(), self._streams[0]
         seen, ids = [], []
-        for view in views:
-            pictures = self._card.pictures(self._card.upload(batch.views[view]))
-            seen.append(torch.as_tensor(pictures.image, device="cuda").clone())
-            ids.append(coarse(torch.as_tensor(pictures.ids, device="cuda")))
-        return self.scenes(batch, torch.stack(seen, dim=1), torch.stack(ids, dim=1))
+        with torch.cuda.stream(writer):
+            for view in views:
+                pictures = self._card.pictures(self._card.upload(batch.views[view], _on_card))
+                seen.append(torch.as_tensor(pictures.image, device="cuda").clone())
+                ids.append(coarse(torch.as_tensor(pictures.ids, device="cuda")))
+            made = self.scenes(batch, torch.stack(seen, dim=1), torch.stack(ids, dim=1))
+        reader.wait_stream(writer)
+        for part in (getattr(made, field.name) for field in fields(made)):
+            if part is not None:
+                part.record_stream(reader)  # or its memory would be drawn into while it is read
+        return made
+
+
+def _on_card(array: NDArray[Any]) -> Any:
+    """An array on the card, for numba's kernels, by torch's current stream: no step that runs is waited for."""
+    from numba import cuda
+
+    if not array.size:  # torch's has no address
+        return _empty(array.shape, array.dtype)
+    return cuda.as_cuda_array(sent(array, torch.device("cuda")))  # type: ignore[no-untyped-call]
+
+
+@lru_cache(maxsize=8)
+def _empty(shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+    """Nothing on the card; made once, since to give memory back there waits for all that runs."""
+    from numba import cuda
+
+    return cuda.device_array(shape, kind)
 
 
 class CpuSceneRenderer(SceneRenderer):
@@ -129,6 +158,12 @@ class CpuSceneRenderer(SceneRenderer):
         return self.scenes(
             batch, torch.from_numpy(pixels).to(self.device), coarse(torch.from_numpy(ids).to(self.device))
         )
+
+
+def sent(array: NDArray[Any], device: torch.device) -> Tensor:
+    """Numbers on a device; from pinned memory, so that a card's steps before this one need not be waited for."""
+    rows = torch.from_numpy(array)
+    return rows.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else rows.to(device)
 
 
 def coarse(ids: Tensor) -> Tensor:

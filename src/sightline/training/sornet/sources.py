@@ -24,6 +24,7 @@ from sightline.training.sornet.pictures import (
     SceneBatch,
     SceneRenderer,
     chosen_patches,
+    sent,
 )
 
 
@@ -155,7 +156,7 @@ class FewScenes:
             assert self._base is not None
             self._draw(self._base, *incoming)
         device = self._tensors["views"].device
-        rows, places = _sent(numbers, device), _sent(numbers[:, None] * self._shown + np.array(views), device)
+        rows, places = sent(numbers, device), sent(numbers[:, None] * self._shown + np.array(views), device)
         parts = {  # of pictures one copy, of these views alone
             name: tensor.flatten(0, 1)[places] if name in ("views", "ids") else tensor[rows]
             for name, tensor in self._tensors.items()
@@ -206,12 +207,6 @@ class FewScenes:
             rows = tensor[at * self._size : (at + 1) * self._size]
             rows.copy_(parts[name][: len(rows)])
         self._numbers[at] = number
-
-
-def _sent(numbers: NDArray[np.int64], device: torch.device) -> Tensor:
-    """Numbers on a device; from pinned memory, so that a card's steps before this one need not be waited for."""
-    rows = torch.from_numpy(numbers)
-    return rows.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else rows.to(device)
 
 
 class MixedSource:
