@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from fast_layouts import LIGHTS, layout_of, shot, thing
+from numba import cuda
 from radiance_files import write_radiance
 
 import sightline.render.fast.cuda as card
@@ -101,10 +102,14 @@ def packed_elsewhere(layout: Layout, image: Any, rows: Any) -> dict[str, bool]:
     pool.know(shapes)
     renderer.know(shapes)
     [views] = pickle.loads(pickle.dumps(packed(pool, [layout], ["original"], SETTINGS.map_half)))
+    brought: list[Any] = []
     drawn = renderer.pictures(renderer.upload(views)).image.copy_to_host()
+    again = renderer.upload(views, lambda array: brought.append(array.shape) or cuda.to_device(array))
     own = renderer.batch([layout]).bodies.copy_to_host()
     return {
         "image": bool((drawn == image).all()),
+        "brought otherwise": brought == [part.shape for part in (views.bodies, views.env, views.cams, views.skies)],
+        "the same image": bool((renderer.pictures(again).image.copy_to_host() == image).all()),
         "own rows": bool((own == views.bodies).all()),
         "other rows": bool((rows[0, :, 8:10] != views.bodies[0, :, 8:10]).all()),
     }

@@ -84,7 +84,7 @@ def test_trees_of_anything(soup: np.ndarray) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_rows_of_boxes_reach_around_them(name: str) -> None:
-    """Middle and half sides, as kernels read them: no corner is left out, and none is added that would cost rays."""
+    """Middle and half sides, as kernels read them: no corner is left out, and none added that would cost rays."""
     shape = solid(name)
     pool = Pool(solid)
     pool.know([name])
