@@ -17,6 +17,7 @@ from sightline.render.fast.jit import device, small
 from sightline.render.fast.lamplight import direct, ggx, glance, hidden_share, lamp_factor, mirrored_share
 from sightline.render.fast.rays import (
     FAR,
+    FIRST,
     HALF,
     NEXT,
     OFFSET,
@@ -117,14 +118,15 @@ def bounced(nodes, tris, bodies, env, lit, lit_by, dome, c, s, mask, place, coat
     surfaces (caustics) is left out, as in the reference.
     """
     px, py, pz, nx, ny, nz, vx, vy, vz = place
-    near = START
-    for k in range(bodies.shape[0]):
+    near, k, end = START, FIRST, np.uint32(bodies.shape[0])
+    while k < end:
         if (mask >> k) & 1:
             cx, cy, cz = bodies[k, col.X] - px, bodies[k, col.Y] - py, bodies[k, col.MIDDLE_Z] - pz
             r = bodies[k, col.RADIUS]
             # Too small a part of the sky to matter: decided body by body, so others may come and go.
             if r * r >= _APART2 * (cx * cx + cy * cy + cz * cz) and (nx * cx + ny * cy + nz * cz > -r):
-                near |= 1 << k
+                near |= 1 << np.int64(k)
+        k = np.uint32(k + NEXT)
     level = nz > np.float32(0.999) and coat <= ZERO
     if near == 0 and level:
         sky = (env[0, col.SKY_RED] * PI, env[0, col.SKY_GREEN] * PI, env[0, col.SKY_BLUE] * PI)
@@ -133,8 +135,10 @@ def bounced(nodes, tris, bodies, env, lit, lit_by, dome, c, s, mask, place, coat
     red = green = blue = shiny_red = shiny_green = shiny_blue = weight = ZERO
     tx, ty, tz, bx, by, bz = frame_of(nx, ny, nz)
     # Without what is near a level surface has the mean of the sky, to which few directions only come close.
-    touched, count = near if level and env[0, col.SKY_KIND] != ZERO else START, dome.shape[0]
-    for i in range(count):
+    touched, count = near if level and env[0, col.SKY_KIND] != ZERO else START, np.uint32(dome.shape[0])
+    after = FIRST
+    while after < count:
+        i, after = after, np.uint32(after + NEXT)
         a, b, up = c * dome[i, 0] - s * dome[i, 1], s * dome[i, 0] + c * dome[i, 1], dome[i, 2]
         dx, dy, dz = a * tx + b * bx + up * nx, a * ty + b * by + up * ny, a * tz + b * bz + up * nz
         r, g, bl, met = matte_radiance(nodes, tris, bodies, env, lit, lit_by, near, mask, px, py, pz, dx, dy, dz)

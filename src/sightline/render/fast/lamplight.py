@@ -77,11 +77,13 @@ def seen_share(nodes, tris, bodies, mask, env, i, points, turn, first, most, px,
         return ONE, START
     size = np.uint32(points.shape[0])
     at = np.uint32(np.uint32(turn) % size)
-    for j in range(most):
+    j, end = FIRST, np.uint32(most)
+    while j < end:
         # What hides all corners hides the lamp, but two bodies may leave a gap between them.
         gap = first >= _CORNERS and touched & (touched - 1) != 0
         if j == first and (free == tried or (free == 0 and not gap)):
             break
+        j = np.uint32(j + NEXT)
         su, sv = points[at, 0], points[at, 1]
         at = np.uint32(at + NEXT) if np.uint32(at + NEXT) < size else FIRST
         dx, dy, dz = to_lamp(env, i, px, py, pz, su, sv)

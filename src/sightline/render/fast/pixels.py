@@ -378,15 +378,17 @@ def edge_samples(nodes, tris, bodies, env, inside, cam, parts, depth, normals, l
     less than the ground around is given the mean of their light: what a pixel's middle sees under a round foot is
     narrower than the pixel and would be a dot.
     """
-    height, width = parts.shape
     mask = _bodies_around(parts, y, x)
     ground_red = ground_green = ground_blue = grounds = ZERO
-    for row in range(max(0, y - 1), min(height, y + 2)):
-        for column in range(max(0, x - 1), min(width, x + 2)):
-            v, u = np.uint32(row), np.uint32(column)
+    v, left, below, right = _around(parts, y, x)
+    while v < below:
+        u = left
+        while u < right:
             if parts[v, u] == 0 and normals[v, u, 2] > HALF:
                 ground_red, ground_green = ground_red + light[v, u, 0], ground_green + light[v, u, 1]
                 ground_blue, grounds = ground_blue + light[v, u, 2], grounds + ONE
+            u = np.uint32(u + NEXT)
+        v = np.uint32(v + NEXT)
     least = HALF * (ground_red + ground_green + ground_blue)
     red = green = blue = ZERO
     low, high = FAR, ZERO
@@ -439,15 +441,29 @@ def mirrored_samples(
 
 
 @small
+def _around(parts, y, x):
+    """The pixels around one and itself: (first row, first column, row after the last, column after the last)."""
+    height, width = parts.shape
+    return (
+        np.uint32(max(y - 1, 0)),
+        np.uint32(max(x - 1, 0)),
+        np.uint32(min(y + 2, height)),
+        np.uint32(min(x + 2, width)),
+    )
+
+
+@small
 def _bodies_around(parts, y, x):
     """The mask of the bodies seen in a pixel and the eight around it."""
-    height, width = parts.shape
+    v, left, below, right = _around(parts, y, x)
     mask = START
-    for row in range(max(0, y - 1), min(height, y + 2)):
-        for column in range(max(0, x - 1), min(width, x + 2)):
-            part = parts[np.uint32(row), np.uint32(column)]
-            if part >= col.SLOTS:
-                mask |= 1 << body_of(part)
+    while v < below:
+        u = left
+        while u < right:
+            if parts[v, u] >= col.SLOTS:
+                mask |= 1 << body_of(parts[v, u])
+            u = np.uint32(u + NEXT)
+        v = np.uint32(v + NEXT)
     return mask
 
 
@@ -501,11 +517,11 @@ def _likeliest(parts, depth, normals, y, x, sy, sx, part, t, nx, ny, nz):
 
     Of an object also by depth: the rim of a box and its floor look the same way.
     """
-    height, width = parts.shape
+    v, left, below, right = _around(parts, y, x)
     best, by, bx = -FAR, np.uint32(y), np.uint32(x)
-    for row in range(max(0, y - 1), min(height, y + 2)):
-        for column in range(max(0, x - 1), min(width, x + 2)):
-            v, u = np.uint32(row), np.uint32(column)
+    while v < below:
+        u = left
+        while u < right:
             if parts[v, u] == part:
                 dy, dx = np.float32(v) - sy, np.float32(u) - sx
                 turn = nx * normals[v, u, 0] + ny * normals[v, u, 1] + nz * normals[v, u, 2]
@@ -514,6 +530,8 @@ def _likeliest(parts, depth, normals, y, x, sy, sx, part, t, nx, ny, nz):
                     score -= abs(depth[v, u] - t)
                 if score > best:
                     best, by, bx = score, v, u
+            u = np.uint32(u + NEXT)
+        v = np.uint32(v + NEXT)
     return by, bx
 
 

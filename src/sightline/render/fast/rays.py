@@ -43,10 +43,11 @@ _HUGE = np.float32(1e12)
 @device
 def everything(bodies):
     """The mask of all bodies that are there."""
-    mask = 0
-    for k in range(bodies.shape[0]):
+    mask, k, count = START, FIRST, np.uint32(bodies.shape[0])
+    while k < count:
         if bodies[k, col.PRESENT] != ZERO:
-            mask |= 1 << k
+            mask |= 1 << np.int64(k)
+        k = np.uint32(k + NEXT)
     return mask
 
 
