@@ -50,7 +50,7 @@ TRIED: tuple[dict[str, int], ...] = (
     *CARD_TRIED,
     {"edge_samples": 6},
     {"mirror_rays": 8},
-    {"edge_samples": 24, "mirror_rays": 8, "dome": 16, "shadow_most": 20, "objects_first": 3, "objects_most": 20},
+    {"edge_samples": 24, "mirror_rays": 8, "dome": 16, "shadow_most": 48, "objects_most": 48},
 )
 """Settings that ``--settings`` compares, as they differ from the default; the first are timed on a card too."""
 

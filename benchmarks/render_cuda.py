@@ -57,13 +57,12 @@ def scenes(world: str, distinct: int) -> Scenes:
 
 TRIED: tuple[dict[str, int], ...] = (
     {},
-    {"objects_most": 16},
-    {"objects_most": 12},
+    {"shadow_most": 12, "objects_most": 12},
+    {"shadow_most": 24, "objects_most": 24},
+    {"shadow_most": 48, "objects_most": 48},
     {"edge_samples": 10},
     {"edge_samples": 8},
-    {"edge_samples": 10, "objects_most": 12},
-    {"edge_samples": 8, "objects_most": 16},
-    {"edge_samples": 8, "objects_most": 12},
+    {"edge_samples": 8, "shadow_most": 24, "objects_most": 24},
     {"mirror_depth": 3},
     {"mirror_rays": 1},
 )

@@ -44,6 +44,24 @@ def test_points_of_a_lamp_leave_no_row_or_column_empty(most: int) -> None:
         assert gaps.max() < 5.0 / most
 
 
+@pytest.mark.parametrize(
+    ("world", "seed", "index", "most", "rare"),
+    [
+        ("geospa/val_size", 301, 2, 5, 10),  # twelve points of every lamp left steps of 7, and 12
+        ("geospa/val_op", 1234, 2, 5, 8),
+        ("kitchen", 1234, 8, 2, 5),
+    ],
+)
+def test_soft_shadows_on_the_ground_have_no_steps(world: str, seed: int, index: int, most: int, rare: int) -> None:
+    """Beside a picture with so many points of a lamp that none is seen, in 8-bit values."""
+    layout = arrange(load_world(world), seed, index)
+    finer = FastRenderer(Settings(shadow_first=16, shadow_most=192)).frames(layout, ["original"])[0]
+    frame = FastRenderer().frames(layout, ["original"])[0]
+    off = np.abs(pixels(frame) - pixels(finer)).max(axis=2)[frame.ids == 0]
+    assert np.percentile(off, 99) <= most
+    assert np.percentile(off, 99.9) <= rare
+
+
 def test_the_ground_is_not_dark_where_the_flat_sides_of_a_cylinder_leave_it_bare() -> None:
     # Shadows are thrown by the round cylinder, of which the drawn sides are chords.
     frame = drawn("geospa/val_op", 1234, 4)

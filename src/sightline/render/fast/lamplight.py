@@ -15,12 +15,14 @@ import numpy as np
 
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.rays import FAINT, FIRST, HALF, NEXT, NONE, ONE, PI, QUARTERS, START, ZERO, blocker
+from sightline.render.fast.rays import FAINT, FIRST, HALF, NEXT, NONE, ONE, PI, QUARTERS, START, TWO, ZERO, blocker
 from sightline.render.fast.surroundings import FIRST_LAMP, lamps_end
 
 _QUARTER = np.float32(0.25)
 _SLACK = np.float32(1.05)
 _UNEVEN = np.float32(2.0)
+_DARKEST = np.float32(1e-9)
+_FEWEST = np.uint32(8)  # rays to a lamp of which something is hidden
 _CORNERS = 4  # the first points of a lamp are its corners
 
 BROAD = np.float32(0.25)
@@ -193,6 +195,23 @@ def _image(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, 
     return total * weight, edge * weight, low, high
 
 
+@small
+def _unhidden(env, i, px, py, pz, nx, ny, nz):
+    """Irradiance from a lamp of radiance 1 of which nothing is hidden: by the middles of its quarters."""
+    return (_QUARTER * env[i, col.AREA]) * (
+        lamp_factor(env, i, px, py, pz, nx, ny, nz, -HALF, -HALF)
+        + lamp_factor(env, i, px, py, pz, nx, ny, nz, HALF, -HALF)
+        + lamp_factor(env, i, px, py, pz, nx, ny, nz, -HALF, HALF)
+        + lamp_factor(env, i, px, py, pz, nx, ny, nz, HALF, HALF)
+    )
+
+
+@small
+def _luminance(env, i):
+    """Radiance of a lamp, its three channels added."""
+    return env[i, col.LAMP_RED] + env[i, col.LAMP_GREEN] + env[i, col.LAMP_BLUE]
+
+
 @device
 def direct_coated(
     nodes, tris, bodies, env, points, mask, px, py, pz, nx, ny, nz, vx, vy, vz, coat, alpha, first, most
@@ -201,22 +220,26 @@ def direct_coated(
     red = green = blue = ZERO
     shiny_red = shiny_green = shiny_blue = ZERO
     touched = 0
-    after, end = FIRST_LAMP, lamps_end(env)
+    end = lamps_end(env)
+    bright = _DARKEST + PI * (env[0, col.SKY_RED] + env[0, col.SKY_GREEN] + env[0, col.SKY_BLUE])
+    after = FIRST_LAMP
+    while after < end:
+        bright += _unhidden(env, after, px, py, pz, nx, ny, nz) * _luminance(env, after)
+        after = np.uint32(after + NEXT)
+    after = FIRST_LAMP
     while after < end:
         i, after = after, np.uint32(after + NEXT)
-        factor = _QUARTER * (
-            lamp_factor(env, i, px, py, pz, nx, ny, nz, -HALF, -HALF)
-            + lamp_factor(env, i, px, py, pz, nx, ny, nz, HALF, -HALF)
-            + lamp_factor(env, i, px, py, pz, nx, ny, nz, -HALF, HALF)
-            + lamp_factor(env, i, px, py, pz, nx, ny, nz, HALF, HALF)
-        )
-        if factor <= ZERO:
+        whole = _unhidden(env, i, px, py, pz, nx, ny, nz)
+        if whole <= ZERO:
             continue
+        # Equal steps in soft shadows: the brighter a lamp, the more of its points are tried.
+        rays = np.uint32(TWO * np.float32(most) * whole * _luminance(env, i) / bright)
+        rays = min(max(rays, _FEWEST), np.uint32(most))
         share, met = seen_share(
-            nodes, tris, bodies, mask, env, i, points, START, first, most, px, py, pz, nx, ny, nz
+            nodes, tris, bodies, mask, env, i, points, START, first, rays, px, py, pz, nx, ny, nz
         )
         touched |= met
-        amount = factor * env[i, col.AREA] * share
+        amount = whole * share
         red += amount * env[i, col.LAMP_RED]
         green += amount * env[i, col.LAMP_GREEN]
         blue += amount * env[i, col.LAMP_BLUE]

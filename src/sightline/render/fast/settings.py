@@ -26,8 +26,10 @@ class Settings:
 
     Attributes:
         shadow_first: Rays from the table to a lamp before its share is believed where they agree; `shadow_most`
-            where they do not.
-        objects_first: The same from an object, where the edge of a shadow shows less; `objects_most`.
+            where they do not, if the lamp gives half of the light there. Other lamps get more or fewer of them, as
+            they give more or less, but no more than `shadow_most` and no fewer than 8: so the steps in which light
+            falls off in a soft shadow are about as high for all.
+        objects_first: The same from an object; `objects_most`.
         table_first: The same for the lit map of the table; `table_most` where they do not agree.
         dome: Directions of indirect light on an object; `table_dome` on the table.
         mirror_rays: Mirror rays a pixel; those of the pixels around it count too.
@@ -40,10 +42,10 @@ class Settings:
         map_cells: Cells along a side of the lit map of the table; `map_half` its half side, metres.
     """
 
-    shadow_first: int = 4
-    shadow_most: int = 12
+    shadow_first: int = 5
+    shadow_most: int = 32
     objects_first: int = 3
-    objects_most: int = 24
+    objects_most: int = 32
     table_first: int = 5
     table_most: int = 12
     dome: int = 10
@@ -69,9 +71,9 @@ class Settings:
         lobe = _spread(count).reshape(self.mirror_rays, PATTERN * PATTERN, 2).swapaxes(0, 1).reshape(count, 2)
         shadows = (self.shadow_first, self.shadow_most, self.table_first, self.table_most)
         metal = (self.mirror_rays, self.mirror_depth, self.glint_rays, self.lattice, self.glint_points)
-        most = max(self.shadow_most, self.table_most, self.glint_points, 5)
-        points = 2.0 * _lamp_points(max(most, self.objects_most)) - 1.0
-        # Further points for objects come last: the image of a lamp and the table's shadows keep theirs.
+        most = max(self.table_most, self.glint_points, 5)
+        points = 2.0 * _lamp_points(max(most, self.shadow_most, self.objects_most)) - 1.0
+        # Further points for shadows come last: the image of a lamp keeps its own.
         return RenderPlan(
             points=np.concatenate((_corners_first(points[:most]), points[most:])).astype(np.float32),
             dome=_dome(_spread(self.dome)).astype(np.float32),
