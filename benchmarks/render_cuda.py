@@ -58,11 +58,11 @@ def scenes(world: str, distinct: int) -> Scenes:
 TRIED: tuple[dict[str, int], ...] = (
     {},
     {"shadow_most": 12, "objects_most": 12},
-    {"shadow_most": 24, "objects_most": 24},
+    {"shadow_most": 32, "objects_most": 32},
     {"shadow_most": 48, "objects_most": 48},
     {"edge_samples": 10},
     {"edge_samples": 8},
-    {"edge_samples": 8, "shadow_most": 24, "objects_most": 24},
+    {"edge_samples": 8, "shadow_most": 12, "objects_most": 12},
     {"mirror_depth": 3},
     {"mirror_rays": 1},
 )

@@ -36,12 +36,36 @@ def test_a_flat_side_shows_no_squares_of_mirror_rays() -> None:
         assert step[inner & np.roll(inner, 1, axis)].max() <= 5
 
 
-@pytest.mark.parametrize("most", [12, 16, 20])
-def test_points_of_a_lamp_leave_no_row_or_column_empty(most: int) -> None:
-    points = Settings(shadow_most=most, table_most=12, glint_points=12).plan().points
-    for along in points.T:
-        gaps = np.diff(np.sort(np.append(along, (-1.0, 1.0))))
-        assert gaps.max() < 5.0 / most
+@pytest.mark.parametrize(
+    ("points", "typical", "worst"),
+    [
+        (8, 0.08, 0.25),
+        (12, 0.08, 0.30),
+        (16, 0.045, 0.15),
+        (20, 0.04, 0.15),
+        (24, 0.035, 0.14),  # each time the first ones: a lamp is tried with as many as it is bright
+    ],
+)
+def test_points_of_a_lamp_tell_how_much_an_edge_hides(points: int, typical: float, worst: float) -> None:
+    """Straight edges at random, against a fine lattice of points."""
+    random = np.random.default_rng(0)
+    turns, away = random.uniform(0.0, 2.0 * math.pi, 2000), random.uniform(-1.3, 1.3, 2000)
+    edges = np.stack((np.cos(turns), np.sin(turns)))
+    side = (np.arange(60) + 0.5) / 30.0 - 1.0
+    fine = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    truth = (fine @ edges < away).mean(axis=0)
+    told = (Settings().plan().points[:points] @ edges < away).mean(axis=0)
+    off = np.abs(told - truth)[(truth > 0.02) & (truth < 0.98)]
+    assert math.sqrt((off**2).mean()) < typical
+    assert off.max() < worst
+
+
+@pytest.mark.parametrize("count", [12, 13, 200, 201, 300])
+def test_a_lamp_has_as_many_points_as_asked(count: int) -> None:
+    points = Settings(shadow_most=count, objects_most=1).plan().points
+    assert points.shape == (count, 2)
+    assert len(np.unique(points, axis=0)) == count
+    assert np.abs(points).max() <= 1.0
 
 
 @pytest.mark.parametrize(

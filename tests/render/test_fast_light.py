@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from sightline.render.fast.lamplight import (
     glance,
     in_shaft,
     kept_again,
+    lamp_factor,
     mirrored_share,
     seen_share,
     sheen,
@@ -200,6 +203,52 @@ def test_umbra_penumbra_and_free() -> None:
     every, turned = ([shadow(x, turn=t, first=count, most=count) for x in np.linspace(0, 2.6, 66)] for t in (0, 11))
     assert turned == every  # where the points begin does not matter once all are tried
     assert (np.diff(found) >= -0.1).all()
+
+
+def sizes_of_lamps(scene: Scene, point: Any) -> list[float]:
+    """Irradiance of level ground from each lamp of radiance 1 with nothing in between: middles of its quarters."""
+    lamps = range(1, int(scene.env[0, col.LAMPS_END]))
+    quarters = [(u, v) for u in (-0.5, 0.5) for v in (-0.5, 0.5)]
+    return [
+        float(np.mean([lamp_factor(scene.env, i, *f32(point, UP, quarter)) for quarter in quarters]))
+        * float(scene.env[i, col.AREA])
+        for i in lamps
+    ]
+
+
+@pytest.mark.parametrize(
+    ("powers", "highest"),
+    [
+        ((100.0, 100.0, 100.0), 12),  # the lamp that is partly hidden gives up to a quarter of the light
+        ((400.0, 40.0, 4.0), 8),  # next to none
+        ((1.0, 300.0, 90.0), 24),  # more than half
+    ],
+)
+def test_a_lamp_is_tried_by_how_much_of_the_light_it_gives(powers: Sequence[float], highest: int) -> None:
+    """The share of each that a point sees, from the number of points that the rule gives it."""
+    lights = tuple(replace(light, power=power) for light, power in zip(LIGHTS, powers, strict=True))
+    scene = Scene(layout_of([thing("rectangle", 0.0, 0.0, 1.0)], lights=lights))
+    first, most, tried = 5, 24, set()
+    for x, y in product(np.linspace(0.5, 4.0, 15), (0.1, 1.0)):
+        point = (x, y, 0.0)
+        sizes = sizes_of_lamps(scene, point)
+        rgb = [scene.env[i, col.LAMP_RED : col.LAMP_BLUE + 1].astype(float) for i in range(1, len(sizes) + 1)]
+        bright = [size * added.sum() for size, added in zip(sizes, rgb, strict=True)]
+        whole = sum(bright) + math.pi * float(scene.env[0, col.SKY_RED : col.SKY_BLUE + 1].sum())
+        counts = [min(max(int(2 * most * one / whole), 8), most) for one in bright]
+        shares = [
+            seen_share(
+                *scene.solids, scene.mask, scene.env, i, PLAN.points, 0, I32(first), I32(n), *f32(point, UP)
+            )[0]
+            for i, n in enumerate(counts, start=1)
+        ]
+        expected = sum(size * share * added for size, share, added in zip(sizes, shares, rgb, strict=True))
+        r, g, b, _ = direct(
+            *scene.solids, scene.env, PLAN.points, scene.mask, *f32(point, UP), I32(first), I32(most)
+        )
+        assert (r, g, b) == pytest.approx(tuple(expected), rel=1e-5)
+        tried |= {n for n, share in zip(counts, shares, strict=True) if 0.0 < share < 1.0}
+    assert max(tried) == highest
 
 
 @settings(max_examples=30, deadline=None)

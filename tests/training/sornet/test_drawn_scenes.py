@@ -8,7 +8,7 @@ import torch
 
 from sightline.render.fast.cuda import CudaRenderer
 from sightline.training.sornet.layouts import PlacedScenes
-from sightline.training.sornet.pictures import CudaSceneRenderer
+from sightline.training.sornet.pictures import CudaSceneRenderer, canonical_bank
 from sightline.worlds import load_world
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA card")]
@@ -21,6 +21,9 @@ def test_scenes_drawn_beside_other_work_are_whole() -> None:
     renderer, plain = CudaSceneRenderer(world, canonical=2, seed=0), CudaRenderer()
     plain.know(world.solids())
     batches = [placed[number] for number in range(len(placed))]
+    bank = canonical_bank(world, plain, count=2, seed=0)
+    assert torch.equal(renderer.bank, bank.views)
+    assert torch.equal(renderer.outlines, bank.outlines)
     matrix = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
     drawn, total = [], torch.zeros((), device="cuda", dtype=torch.float64)
     for turn in range(3):

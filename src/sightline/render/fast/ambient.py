@@ -221,7 +221,8 @@ def table_cell(nodes, tris, bodies, env, lit, lit_by, points, wide, numbers, mas
     # One by one: where something stands on an object, either could be the first that a ray upwards meets.
     for k in range(bodies.shape[0]):
         if (mask >> k) & 1:
-            _, met, face, u, v = nearest(nodes, tris, bodies, 1 << k, x, y, OFFSET, ZERO, ZERO, ONE, FAR)
+            alone = np.int64(1) << np.int64(k)
+            _, met, face, u, v = nearest(nodes, tris, bodies, alone, x, y, OFFSET, ZERO, ZERO, ONE, FAR)
             if met >= 0 and normal_at(tris, bodies, k, face, u, v, ZERO, ZERO, ONE)[2] > ZERO:
                 lit_by[i, j] |= (1 << k) | COVERED
 

@@ -115,8 +115,9 @@ class CudaRenderer:
     Args:
         settings: How much work goes into a picture.
         solid: Where solids come from, by name.
-        streams: Handles of two CUDA streams of others: all kernels are launched on the first, or on the second in
-            between; by default on the default stream, and on one of its own.
+        streams: Handles of two CUDA streams made elsewhere: kernels are launched on the first, and some on the
+            second in between; pictures must be read on the first. By default on two of its own, for which the
+            default stream waits.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class CudaRenderer:
         self._meshes: tuple[Any, Any, Any, Any] | None = None
         self._known = -1
         self._room: dict[tuple[int, ...], dict[str, Any]] = {}
-        self._streams = tuple(map(cuda.external_stream, streams)) if streams else (0, cuda.stream())
+        self._streams = tuple(map(cuda.external_stream, streams)) if streams else (cuda.stream(), cuda.stream())
         self._seen, self._mirrored = cuda.event(), cuda.event()
 
     def batch(self, layouts: Sequence[Layout], view: str = "original") -> Packed:
@@ -225,7 +226,9 @@ class CudaRenderer:
 
     def images(self, layouts: Sequence[Layout], view: str = "original") -> NDArray[np.uint8]:
         """Pictures of layouts on the host, (B, H, W, 3) uint8 sRGB."""
-        image: NDArray[np.uint8] = self.pictures(self.batch(layouts, view)).image.copy_to_host()
+        pictures = self.pictures(self.batch(layouts, view))
+        cuda.synchronize()
+        image: NDArray[np.uint8] = pictures.image.copy_to_host()
         return image
 
     def _solids(self) -> tuple[Any, Any, Any, Any]:
@@ -235,6 +238,7 @@ class CudaRenderer:
             texels = meshes.texels if len(meshes.texels) else np.zeros((1, 3), np.uint16)
             self._meshes = (there(meshes.nodes), there(meshes.tris), there(meshes.uv), there(texels))
             self._known = len(meshes.tris)
+            cuda.synchronize()  # a copy may end after its call: streams of others do not wait for it
         return self._meshes
 
     def _rooms(self, shape: tuple[int, int, int]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ _QUARTER = np.float32(0.25)
 _SLACK = np.float32(1.05)
 _UNEVEN = np.float32(2.0)
 _DARKEST = np.float32(1e-9)
-_FEWEST = np.uint32(8)  # rays to a lamp of which something is hidden
+_FEWEST = np.uint32(8)  # points tried, at least, of a lamp that is partly hidden
 _CORNERS = 4  # the first points of a lamp are its corners
 
 BROAD = np.float32(0.25)
@@ -207,8 +207,8 @@ def _unhidden(env, i, px, py, pz, nx, ny, nz):
 
 
 @small
-def _luminance(env, i):
-    """Radiance of a lamp, its three channels added."""
+def _added(env, i):
+    """Radiance of a lamp, its three channels added up."""
     return env[i, col.LAMP_RED] + env[i, col.LAMP_GREEN] + env[i, col.LAMP_BLUE]
 
 
@@ -216,7 +216,11 @@ def _luminance(env, i):
 def direct_coated(
     nodes, tris, bodies, env, points, mask, px, py, pz, nx, ny, nz, vx, vy, vz, coat, alpha, first, most
 ):
-    """Irradiance from the lamps, and their radiance in a coat of that reflectance: (r, g, b, r, g, b, touched)."""
+    """Irradiance from the lamps, and their radiance in a coat of that reflectance: (r, g, b, r, g, b, touched).
+
+    Of a lamp `first` points are tried, and where they do not agree up to `most`: so many if it gives half of the
+    light that would arrive here with nothing in between, or more; else fewer in proportion.
+    """
     red = green = blue = ZERO
     shiny_red = shiny_green = shiny_blue = ZERO
     touched = 0
@@ -224,7 +228,7 @@ def direct_coated(
     bright = _DARKEST + PI * (env[0, col.SKY_RED] + env[0, col.SKY_GREEN] + env[0, col.SKY_BLUE])
     after = FIRST_LAMP
     while after < end:
-        bright += _unhidden(env, after, px, py, pz, nx, ny, nz) * _luminance(env, after)
+        bright += _unhidden(env, after, px, py, pz, nx, ny, nz) * _added(env, after)
         after = np.uint32(after + NEXT)
     after = FIRST_LAMP
     while after < end:
@@ -233,7 +237,7 @@ def direct_coated(
         if whole <= ZERO:
             continue
         # Equal steps in soft shadows: the brighter a lamp, the more of its points are tried.
-        rays = np.uint32(TWO * np.float32(most) * whole * _luminance(env, i) / bright)
+        rays = np.uint32(TWO * np.float32(most) * whole * _added(env, i) / bright)
         rays = min(max(rays, _FEWEST), np.uint32(most))
         share, met = seen_share(
             nodes, tris, bodies, mask, env, i, points, START, first, rays, px, py, pz, nx, ny, nz

@@ -19,6 +19,9 @@ PATTERN = 3
 MOST_SAMPLES = 31
 """Samples of a pixel are told apart by the bits of a number."""
 
+_LATTICE, _CHOSEN = 16, 200  # places along a side of a lamp from which further points are taken; at most so many
+_EDGES = 24  # directions of the edges by which they are chosen, and as many distances
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -26,9 +29,8 @@ class Settings:
 
     Attributes:
         shadow_first: Rays from the table to a lamp before its share is believed where they agree; `shadow_most`
-            where they do not, if the lamp gives half of the light there. Other lamps get more or fewer of them, as
-            they give more or less, but no more than `shadow_most` and no fewer than 8: so the steps in which light
-            falls off in a soft shadow are about as high for all.
+            where they do not, if the lamp gives half of the light there or more. Other lamps get fewer, in
+            proportion to what they give, but at least 8: so light falls off in steps about as high for all of them.
         objects_first: The same from an object; `objects_most`.
         table_first: The same for the lit map of the table; `table_most` where they do not agree.
         dome: Directions of indirect light on an object; `table_dome` on the table.
@@ -43,9 +45,9 @@ class Settings:
     """
 
     shadow_first: int = 5
-    shadow_most: int = 32
+    shadow_most: int = 24
     objects_first: int = 3
-    objects_most: int = 32
+    objects_most: int = 24
     table_first: int = 5
     table_most: int = 12
     dome: int = 10
@@ -71,11 +73,12 @@ class Settings:
         lobe = _spread(count).reshape(self.mirror_rays, PATTERN * PATTERN, 2).swapaxes(0, 1).reshape(count, 2)
         shadows = (self.shadow_first, self.shadow_most, self.table_first, self.table_most)
         metal = (self.mirror_rays, self.mirror_depth, self.glint_rays, self.lattice, self.glint_points)
-        most = max(self.table_most, self.glint_points, 5)
-        points = 2.0 * _lamp_points(max(most, self.shadow_most, self.objects_most)) - 1.0
-        # Further points for shadows come last: the image of a lamp keeps its own.
+        # Further points for shadows come last: the image of a lamp keeps its own where metal shows it sharply.
+        image = max(self.table_most, self.glint_points, 5)
+        points = _corners_first(2.0 * _lamp_points(image) - 1.0)
+        points = _with_further(points, max(image, self.shadow_most, self.objects_most))
         return RenderPlan(
-            points=np.concatenate((_corners_first(points[:most]), points[most:])).astype(np.float32),
+            points=points.astype(np.float32),
             dome=_dome(_spread(self.dome)).astype(np.float32),
             wide=_dome(_spread(self.table_dome)).astype(np.float32),
             lobe=np.ascontiguousarray(lobe, dtype=np.float32),
@@ -125,6 +128,37 @@ def _lamp_points(count: int) -> NDArray[np.float64]:
 
 def _multiples(count: int, start: tuple[float, float], step: tuple[float, float]) -> NDArray[np.float64]:
     return np.asarray((np.array(start) + np.arange(1, count + 1)[:, None] * np.array(step)) % 1.0)
+
+
+def _with_further(points: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Add points of a lamp up to so many, one by one: (count, 2) in [−1, 1].
+
+    Each is the one of a lattice that brings the shares which straight edges leave of the points nearest to those
+    they leave of the lamp: so every first few of them serve soft shadows about as well as so many can.
+    """
+    if count > _CHOSEN:  # so many are even in any order
+        return np.concatenate((points, 2.0 * _lamp_points(count)[len(points) :] - 1.0))
+    side = np.linspace(-1.0, 1.0, _LATTICE + 1)[:-1] + 1.0 / _LATTICE
+    places = np.array([(x, y) for x in side for y in side])
+    seen = _beside_edges(places)
+    whole, hidden = len(places), seen.sum(axis=0)  # on one side of each edge
+    counted = _beside_edges(points).sum(axis=0)
+    chosen: list[int] = []
+    for n in range(len(points) + 1, count + 1):
+        # Whole numbers, so that every machine chooses the same ones.
+        errors = (((counted + seen) * whole - n * hidden) ** 2).sum(axis=1)
+        errors[chosen] = np.iinfo(np.int64).max
+        chosen.append(int(errors.argmin()))
+        counted = counted + seen[chosen[-1]]
+    return np.concatenate((points, places[chosen]))
+
+
+def _beside_edges(places: NDArray[np.float64]) -> NDArray[np.int64]:
+    """On which side of each of many straight edges across the square of [−1, 1] places lie: (n, edges), 0 or 1."""
+    turns = (np.arange(_EDGES) + 0.5) * math.pi / _EDGES
+    away = (np.arange(_EDGES) + 0.5) * 2.8 / _EDGES - 1.4
+    along = places[:, :1] * np.cos(turns) + places[:, 1:] * np.sin(turns)
+    return (along[:, :, None] < away).reshape(len(places), -1).astype(np.int64)
 
 
 def _corners_first(points: NDArray[np.float64]) -> NDArray[np.float64]:

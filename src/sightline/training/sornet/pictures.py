@@ -87,8 +87,8 @@ class SceneRenderer(ABC):
 class CudaSceneRenderer(SceneRenderer):
     """Scenes of a world drawn on the card, in batches.
 
-    On streams of their own: a batch may be drawn while the step before it still trains, and nothing waits for the
-    host.
+    On streams of their own: a batch may be drawn while the step before it still trains, and the host waits for
+    neither.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class CudaSceneRenderer(SceneRenderer):
 
 
 def _on_card(array: NDArray[Any]) -> Any:
-    """An array on the card, for numba's kernels, by torch's current stream: no step that runs is waited for."""
+    """Copy an array to the card on torch's current stream, as numba reads it; no step that runs is waited for."""
     from numba import cuda
 
     if not array.size:  # torch's has no address
@@ -132,7 +132,7 @@ def _on_card(array: NDArray[Any]) -> Any:
 
 @lru_cache(maxsize=8)
 def _empty(shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
-    """Nothing on the card; made once, since to give memory back there waits for all that runs."""
+    """Make an empty array on the card, once: to free it would wait for all that runs."""
     from numba import cuda
 
     return cuda.device_array(shape, kind)
@@ -211,7 +211,7 @@ def canonical_bank(
     views = torch.empty(len(stream) * at_once, SIZE, SIZE, 3, dtype=torch.uint8, device=device)
     outlines = torch.empty(views.shape[:3], dtype=torch.uint8, device=device)
     for number, packed in enumerate(items(stream, 0, len(stream), workers)):
-        pictures = card.pictures(card.upload(packed))
+        pictures = card.pictures(card.upload(packed, _on_card))
         rows = slice(number * at_once, (number + 1) * at_once)
         views[rows] = small_views(torch.as_tensor(pictures.image, device=device))
         outlines[rows] = small_outlines(torch.as_tensor(pictures.ids, device=device))
