@@ -10,6 +10,7 @@ from typing import Any
 
 from _geospa import OFFICIAL, ONE, Results, images_a_second, wrapped
 from _geospa_grid import grid, odds
+from _verification_rows import figure, stored
 from sightline.show.table import Cell, percent, shared
 from sightline.show.xy import learning_curve
 from sightline.stats import Interval
@@ -88,6 +89,33 @@ def _shown(row: dict[str, Any]) -> str:
     return f", each shown {row['uses']} times" if row["uses"] > 1 else ""
 
 
+FEWER, BATCH = 0.4, 512
+"""Share of the steps that show one view alone, in trainings that are timed with drawing, and scenes of a step."""
+
+
+def _step_part(results: Results) -> Iterator[str]:
+    """Where the time of a step goes in which every scene is shown twice."""
+    rates = {
+        (row["views"], row["uses"]): row["images_per_s"]
+        for row in results.throughput
+        if (row["size"], row["batch"], row["precision"]) == ("base", BATCH, "bf16") and row["compiled"]
+    }
+    if not {(1, None), (2, None), ("1 or 2", 1), ("1 or 2", 2)} <= set(rates):
+        return
+    drawn = next(figure(row["views/s (median)"]) for row in stored("cuda.md") if row["world"] == "geospa/train")
+    images = BATCH * (2 - FEWER)
+    network = 1e3 * BATCH * (FEWER / rates[1, None] + 2 * (1 - FEWER) / rates[2, None])
+    whole, drawing = 1e3 * images / rates["1 or 2", 2], 1e3 * BATCH / drawn
+    yield wrapped(
+        f"""Where a step goes, each scene shown twice: of {whole:.0f} ms for {images:.0f} images the network alone
+        takes {network:.0f}, drawing {BATCH} pictures {drawing:.0f} (at {drawn:,.0f} a second, {{doc}}`worlds`); the
+        other {whole - network - drawing:.0f} are augmentation, Muon in the place of AdamW, the running mean of the
+        weights, and the losses on facts and pointing. Scenes are drawn beside the step before, on streams of their
+        own, but the times add up all the same: either fills the card. 4,000 images a second leave a step
+        {images / 4:.0f} ms."""
+    )
+
+
 def speed_part(results: Results) -> Iterator[str]:
     if not (results.throughput or results.plans):
         return
@@ -112,6 +140,7 @@ def speed_part(results: Results) -> Iterator[str]:
                 f"× {row['images_per_s'] / peer:.2f}" if peer else "–",
             ]
         yield grid(("", "images/s", "official, images/s", "ratio"), rows)
+        yield from _step_part(results)
     yield wrapped(
         """Whole trainings, augmentation and logging included. Scenes drawn once were drawn before; where they are
         drawn as they are needed, placing and drawing count too."""
