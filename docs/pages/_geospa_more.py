@@ -89,29 +89,29 @@ def _shown(row: dict[str, Any]) -> str:
     return f", each shown {row['uses']} times" if row["uses"] > 1 else ""
 
 
-FEWER, BATCH = 0.4, 512
-"""Share of the steps that show one view alone, in trainings that are timed with drawing, and scenes of a step."""
-
-
-def _step_part(results: Results) -> Iterator[str]:
+def _step_part(results: Results, batch: int = 512) -> Iterator[str]:
     """Where the time of a step goes in which every scene is shown twice."""
+    from sightline.training.sornet.plan import SornetPlan
+
+    fewer = SornetPlan().fewer_views
     rates = {
         (row["views"], row["uses"]): row["images_per_s"]
         for row in results.throughput
-        if (row["size"], row["batch"], row["precision"]) == ("base", BATCH, "bf16") and row["compiled"]
+        if (row["size"], row["batch"], row["precision"]) == ("base", batch, "bf16") and row["compiled"]
     }
     if not {(1, None), (2, None), ("1 or 2", 1), ("1 or 2", 2)} <= set(rates):
         return
     drawn = next(figure(row["views/s (median)"]) for row in stored("cuda.md") if row["world"] == "geospa/train")
-    images = BATCH * (2 - FEWER)
-    network = 1e3 * BATCH * (FEWER / rates[1, None] + 2 * (1 - FEWER) / rates[2, None])
-    whole, drawing = 1e3 * images / rates["1 or 2", 2], 1e3 * BATCH / drawn
+    images = batch * (2 - fewer)
+    network = 1e3 * batch * (fewer / rates[1, None] + 2 * (1 - fewer) / rates[2, None])
+    whole, drawing = 1e3 * images / rates["1 or 2", 2], 1e3 * batch / drawn
     yield wrapped(
         f"""Where a step goes, each scene shown twice: of {whole:.0f} ms for {images:.0f} images the network alone
-        takes {network:.0f}, drawing {BATCH} pictures {drawing:.0f} (at {drawn:,.0f} a second, {{doc}}`worlds`); the
-        other {whole - network - drawing:.0f} are augmentation, Muon in the place of AdamW, the running mean of the
-        weights, and the losses on facts and pointing. Scenes are drawn beside the step before, on streams of their
-        own, but the times add up all the same: either fills the card. 4,000 images a second leave a step
+        would take {network:.0f} (by its rows above), drawing {batch} pictures {drawing:.0f} (at {drawn:,.0f} a
+        second by the original camera, {{doc}}`worlds`). The other {whole - network - drawing:.0f} were not split:
+        augmentation, Muon in the place of AdamW, the running mean of the weights, losses on facts and pointing.
+        Scenes are drawn on streams of their own, beside the step before; with a sum like this little can run at the
+        same time, but training with one stream was not timed beside it. 4,000 images a second leave a step
         {images / 4:.0f} ms."""
     )
 

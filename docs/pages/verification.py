@@ -520,8 +520,8 @@ SECTIONS = (
     (
         "Pictures on an H200",
         "python benchmarks/render_cuda.py --kernels --write FILE",
-        "Batches of 512 views of 480×320. The first edition of the worlds drew 8,931, 4,896, 4,091 and 3,131 of "
-        "these a second. Of which commit and settings the table is stands on {doc}`results/worlds`.",
+        "Batches of 512 views of 480×320; of the first edition 8,931, 4,896, 4,091 and 3,131 a second. The table "
+        "was taken before soft shadows got further points, which were not timed on a card: {doc}`results/worlds`.",
         worlds.gpu_rows,
     ),
     ("GeoSpa's experiment", "python docs/pages/geospa_page.py", geospa_words(), geospa_rows),

@@ -36,6 +36,13 @@ def test_a_flat_side_shows_no_squares_of_mirror_rays() -> None:
         assert step[inner & np.roll(inner, 1, axis)].max() <= 5
 
 
+@pytest.mark.parametrize("most", [8, 12, 16, 20, 24])
+def test_points_of_a_lamp_leave_no_row_or_column_empty(most: int) -> None:
+    for along in Settings().plan().points[:most].T:
+        gaps = np.diff(np.sort(np.append(along, (-1.0, 1.0))))
+        assert gaps.max() < 5.0 / most
+
+
 @pytest.mark.parametrize(
     ("points", "typical", "worst"),
     [
@@ -76,8 +83,8 @@ def test_a_lamp_has_as_many_points_as_asked(count: int) -> None:
         ("kitchen", 1234, 8, 2, 5),
     ],
 )
-def test_soft_shadows_on_the_ground_have_no_steps(world: str, seed: int, index: int, most: int, rare: int) -> None:
-    """Beside a picture with so many points of a lamp that none is seen, in 8-bit values."""
+def test_steps_of_soft_shadows_are_low(world: str, seed: int, index: int, most: int, rare: int) -> None:
+    """On the ground, beside a picture with so many points of a lamp that no step is seen, in 8-bit values."""
     layout = arrange(load_world(world), seed, index)
     finer = FastRenderer(Settings(shadow_first=16, shadow_most=192)).frames(layout, ["original"])[0]
     frame = FastRenderer().frames(layout, ["original"])[0]

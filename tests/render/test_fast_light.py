@@ -205,17 +205,6 @@ def test_umbra_penumbra_and_free() -> None:
     assert (np.diff(found) >= -0.1).all()
 
 
-def sizes_of_lamps(scene: Scene, point: Any) -> list[float]:
-    """Irradiance of level ground from each lamp of radiance 1 with nothing in between: middles of its quarters."""
-    lamps = range(1, int(scene.env[0, col.LAMPS_END]))
-    quarters = [(u, v) for u in (-0.5, 0.5) for v in (-0.5, 0.5)]
-    return [
-        float(np.mean([lamp_factor(scene.env, i, *f32(point, UP, quarter)) for quarter in quarters]))
-        * float(scene.env[i, col.AREA])
-        for i in lamps
-    ]
-
-
 @pytest.mark.parametrize(
     ("powers", "highest"),
     [
@@ -231,9 +220,11 @@ def test_a_lamp_is_tried_by_how_much_of_the_light_it_gives(powers: Sequence[floa
     first, most, tried = 5, 24, set()
     for x, y in product(np.linspace(0.5, 4.0, 15), (0.1, 1.0)):
         point = (x, y, 0.0)
-        sizes = sizes_of_lamps(scene, point)
-        rgb = [scene.env[i, col.LAMP_RED : col.LAMP_BLUE + 1].astype(float) for i in range(1, len(sizes) + 1)]
-        bright = [size * added.sum() for size, added in zip(sizes, rgb, strict=True)]
+        middles = [f32(point, UP, quarter) for quarter in product((-0.5, 0.5), repeat=2)]
+        around = [np.mean([lamp_factor(scene.env, i, *middle) for middle in middles]) for i in (1, 2, 3)]
+        sizes = around * scene.env[1:4, col.AREA].astype(float)  # irradiance from each at radiance 1, none hidden
+        rgb = scene.env[1:4, col.LAMP_RED : col.LAMP_BLUE + 1].astype(float)
+        bright = sizes * rgb.sum(axis=1)
         whole = sum(bright) + math.pi * float(scene.env[0, col.SKY_RED : col.SKY_BLUE + 1].sum())
         counts = [min(max(int(2 * most * one / whole), 8), most) for one in bright]
         shares = [

@@ -138,7 +138,7 @@ class CudaRenderer:
         self._known = -1
         self._room: dict[tuple[int, ...], dict[str, Any]] = {}
         self._streams = tuple(map(cuda.external_stream, streams)) if streams else (cuda.stream(), cuda.stream())
-        self._seen, self._mirrored = cuda.event(), cuda.event()
+        self._geometry_done, self._mirrors_done = cuda.event(), cuda.event()
 
     def batch(self, layouts: Sequence[Layout], view: str = "original") -> Packed:
         """Bring layouts to the card, all seen by the view of that name; a DataError for a camera that sees nothing.
@@ -162,7 +162,7 @@ class CudaRenderer:
     def upload(self, views: Packed, there: Callable[[NDArray[Any]], Any] = cuda.to_device) -> Packed:
         """Bring packed views to the card; a ConfigError for those of a pool that begins with other solids.
 
-        `there` brings one array to the card, and answers what it is there.
+        `there` copies one array to the card.
         """
         known = self._pool.shapes[: len(views.shapes)]
         if known != views.shapes:
@@ -184,15 +184,15 @@ class CudaRenderer:
         one, other = self._streams  # the work on one fills the card while that on the other comes to an end
         everywhere = (*_tiled(count, height, width), one)
         cells_each = (_blocks(count * cells * cells), THREADS, one)
-        _forget[1, THREADS, one](room["counts"])
+        _clear[1, THREADS, one](room["counts"])
         raw = (room["raw"], room["raw_by"])
         _light_table[cells_each](*scene, batch.env, plan.points, plan.wide, plan.numbers, *raw)
         _smooth_table[cells_each](*raw, *lit)
         seen = (room["parts"], room["depth"], room["normals"])
         faced = (room["parts"], room["faces"], room["depth"], room["normals"])
         _geometry[everywhere](*scene, batch.env, batch.cams, *faced, room["ids"], room["stuff"], room["how"])
-        self._seen.record(one)
-        self._seen.wait(other)
+        self._geometry_done.record(one)
+        self._geometry_done.wait(other)
         step, level, first = self.settings.lattice, 0, True
         rays = (plan.points, plan.dome, plan.numbers, batch.cams)
         while first or step > 1:
@@ -208,8 +208,8 @@ class CudaRenderer:
         )
         rays = (plan.points, plan.lobe, plan.numbers, batch.cams)
         _mirrors[BLOCKS, THREADS, other](*scene, batch.env, *lit, *rays, *faced, room["mirror"], *listed)
-        self._mirrored.record(other)
-        self._mirrored.wait(one)
+        self._mirrors_done.record(other)
+        self._mirrors_done.wait(one)
         lights, drawn = (
             (room["light"], room["mirror"], room["glints"]),
             (room["colour"], self._tones, room["image"]),
@@ -280,7 +280,7 @@ def _place(views, rows, columns):
 
 
 @cuda.jit(device=True)
-def _listed(at, pixels):
+def _unraveled(at, pixels):
     """View, row and column of a pixel, or cell, by its number."""
     rest, x = _divided(at, pixels.shape[2])
     view, y = _divided(rest, pixels.shape[1])
@@ -288,15 +288,15 @@ def _listed(at, pixels):
 
 
 @_walk
-def _forget(counts):
-    """Empty the lists."""
+def _clear(counts):
+    """Set the lengths of all lists to 0."""
     for i in range(cuda.grid(1), counts.shape[0] * counts.shape[1], cuda.gridsize(1)):
         counts[i // counts.shape[1], i % counts.shape[1]] = 0
 
 
 @_walk
 def _light_table(nodes, tris, bodies, env, points, wide, numbers, lit, lit_by):
-    view, i, j = _listed(cuda.grid(1), lit)
+    view, i, j = _unraveled(cuda.grid(1), lit)
     if view >= lit.shape[0]:
         return
     mine = bodies[view]
@@ -305,7 +305,7 @@ def _light_table(nodes, tris, bodies, env, points, wide, numbers, lit, lit_by):
 
 @_walk
 def _smooth_table(raw, raw_by, lit, lit_by):
-    view, i, j = _listed(cuda.grid(1), lit)
+    view, i, j = _unraveled(cuda.grid(1), lit)
     if view < lit.shape[0]:
         smooth_cell(raw[view], raw_by[view], lit[view], lit_by[view], i, j)
 
@@ -397,7 +397,7 @@ def _light(
     i, end = np.uint32(cuda.grid(1) - row * half), np.uint32(counts[row, level])
     while i < end:
         at, i = work[row, i], np.uint32(i + np.uint32(half))
-        view, y, x = _listed(at, parts)
+        view, y, x = _unraveled(at, parts)
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
@@ -424,7 +424,7 @@ def _glints(nodes, tris, bodies, env, points, numbers, cams, parts, faces, depth
     i, end = np.uint32(cuda.grid(1)), np.uint32(counts[SHINY, 0])
     while i < end:
         at, i = work[SHINY, i], np.uint32(i + np.uint32(cuda.gridsize(1)))
-        view, y, x = _listed(at, parts)
+        view, y, x = _unraveled(at, parts)
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
@@ -455,7 +455,7 @@ def _mirrors(
     i, end = np.uint32(cuda.grid(1)), np.uint32(counts[SHINY, 0])
     while i < end:
         at, i = work[SHINY, i], np.uint32(i + np.uint32(cuda.gridsize(1)))
-        view, y, x = _listed(at, parts)
+        view, y, x = _unraveled(at, parts)
         mine = bodies[view]
         surface = surface_at(parts[view], faces[view], depth[view], normals[view], y, x)
         mask, cam = everything(mine), cams[view]
@@ -555,7 +555,7 @@ def _edges(
     i, end = np.uint32(cuda.grid(1)), np.uint32(counts[EDGES, level])
     while i < end:
         at, i = work[EDGES, i], np.uint32(i + np.uint32(cuda.gridsize(1)))
-        view, y, x = _listed(at, parts)
+        view, y, x = _unraveled(at, parts)
         shown = (parts[view], depth[view], normals[view], light[view], colour[view])
         r, g, b, taken, waiting = edge_samples(
             nodes, tris, bodies[view], env[view], inside, cams[view], *shown, y, x
@@ -599,7 +599,7 @@ def _edge_mirrors(
     i, end = np.uint32(cuda.grid(1)), np.uint32(counts[WAITING, level])
     while i < end:
         at, waiting, i = work[WAITING, i], np.int64(work[SAMPLES, i]), np.uint32(i + np.uint32(cuda.gridsize(1)))
-        view, y, x = _listed(at, parts)
+        view, y, x = _unraveled(at, parts)
         mine, cam = bodies[view], cams[view]
         scene, ground = (nodes, tris, mine, env[view]), (lit[view], lit_by[view])
         shown = (parts[view], depth[view], normals[view], light[view])

@@ -207,8 +207,8 @@ def _unhidden(env, i, px, py, pz, nx, ny, nz):
 
 
 @small
-def _added(env, i):
-    """Radiance of a lamp, its three channels added up."""
+def _radiance_sum(env, i):
+    """Radiance of a lamp: the sum of its three channels."""
     return env[i, col.LAMP_RED] + env[i, col.LAMP_GREEN] + env[i, col.LAMP_BLUE]
 
 
@@ -225,25 +225,25 @@ def direct_coated(
     shiny_red = shiny_green = shiny_blue = ZERO
     touched = 0
     end = lamps_end(env)
-    bright = _DARKEST + PI * (env[0, col.SKY_RED] + env[0, col.SKY_GREEN] + env[0, col.SKY_BLUE])
+    all_light = _DARKEST + PI * (env[0, col.SKY_RED] + env[0, col.SKY_GREEN] + env[0, col.SKY_BLUE])
     after = FIRST_LAMP
     while after < end:
-        bright += _unhidden(env, after, px, py, pz, nx, ny, nz) * _added(env, after)
+        all_light += _unhidden(env, after, px, py, pz, nx, ny, nz) * _radiance_sum(env, after)
         after = np.uint32(after + NEXT)
     after = FIRST_LAMP
     while after < end:
         i, after = after, np.uint32(after + NEXT)
-        whole = _unhidden(env, i, px, py, pz, nx, ny, nz)
-        if whole <= ZERO:
+        unhidden = _unhidden(env, i, px, py, pz, nx, ny, nz)
+        if unhidden <= ZERO:
             continue
         # Equal steps in soft shadows: the brighter a lamp, the more of its points are tried.
-        rays = np.uint32(TWO * np.float32(most) * whole * _added(env, i) / bright)
+        rays = np.uint32(TWO * np.float32(most) * unhidden * _radiance_sum(env, i) / all_light)
         rays = min(max(rays, _FEWEST), np.uint32(most))
         share, met = seen_share(
             nodes, tris, bodies, mask, env, i, points, START, first, rays, px, py, pz, nx, ny, nz
         )
         touched |= met
-        amount = whole * share
+        amount = unhidden * share
         red += amount * env[i, col.LAMP_RED]
         green += amount * env[i, col.LAMP_GREEN]
         blue += amount * env[i, col.LAMP_BLUE]

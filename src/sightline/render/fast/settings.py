@@ -19,7 +19,8 @@ PATTERN = 3
 MOST_SAMPLES = 31
 """Samples of a pixel are told apart by the bits of a number."""
 
-_LATTICE, _CHOSEN = 16, 200  # places along a side of a lamp from which further points are taken; at most so many
+_LATTICE = 16  # places along a side of a lamp from which further points are chosen
+_MOST_CHOSEN = 200  # points of a lamp up to which they are chosen
 _EDGES = 24  # directions of the edges by which they are chosen, and as many distances
 
 
@@ -136,7 +137,7 @@ def _with_further(points: NDArray[np.float64], count: int) -> NDArray[np.float64
     Each is the one of a lattice that brings the shares which straight edges leave of the points nearest to those
     they leave of the lamp: so every first few of them serve soft shadows about as well as so many can.
     """
-    if count > _CHOSEN:  # so many are even in any order
+    if count > _MOST_CHOSEN:  # so many are even in any order
         return np.concatenate((points, 2.0 * _lamp_points(count)[len(points) :] - 1.0))
     side = np.linspace(-1.0, 1.0, _LATTICE + 1)[:-1] + 1.0 / _LATTICE
     places = np.array([(x, y) for x in side for y in side])
