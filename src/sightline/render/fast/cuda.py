@@ -263,7 +263,7 @@ class CudaRenderer:
 
 @cuda.jit(device=True)
 def _divided(number, by):
-    """Whole part and rest of a division of unsigned numbers of 32 bits: of 64 bits it takes four times as long."""
+    """Divide unsigned numbers of 32 bits: (whole part, rest). For 64 bits a card calls a routine."""
     whole = np.uint32(np.uint32(number) // np.uint32(by))
     return whole, np.uint32(np.uint32(number) - np.uint32(whole * np.uint32(by)))
 

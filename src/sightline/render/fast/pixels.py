@@ -3,8 +3,8 @@
 `seen` arrays come from the raster: parts, depth, normals of the pixels. A part is one painted part of one body as
 one number; below `col.SLOTS` it is the ground or the sky. `cam` is `pack.camera_row`.
 
-Pixels around are addressed by unsigned numbers: a signed one may count from an array's end, and to find that out
-takes a card longer than to read the pixel.
+Pixels around are addressed by unsigned numbers: a signed one may count from an array's end, which a card has to
+find out for every one.
 """
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
@@ -269,6 +269,14 @@ def _mean_mirror(parts, normals, mirror, y, x):
     return red + share * (far - red), green + share * (far_green - green), blue + share * (far_blue - blue)
 
 
+@small
+def _around(parts, y, x, reach):
+    """Find the pixels so far around one: (first row, first column, the row and the column after the last)."""
+    height, width = parts.shape
+    top, left = np.uint32(max(y - reach, 0)), np.uint32(max(x - reach, 0))
+    return top, left, np.uint32(min(y + reach + 1, height)), np.uint32(min(x + reach + 1, width))
+
+
 @device
 def _around_mirror(parts, normals, mirror, y, x, reach, limit):
     """Mean of the mirror image over the pixels around of one surface: (r, g, b, span, grain).
@@ -276,16 +284,14 @@ def _around_mirror(parts, normals, mirror, y, x, reach, limit):
     No pixel counts more than `limit`; span is the relative difference of the brightest and the darkest, grain that
     of neighbours in a row.
     """
-    height, width = parts.shape
     part, normal = parts[y, x], _normal(normals, y, x)
     red = green = blue = weight = high = grain = both = ZERO
     low = FAR
-    v, below = np.uint32(max(0, y - reach)), np.uint32(min(height, y + reach + 1))
-    left, end = np.uint32(max(0, x - reach)), np.uint32(min(width, x + reach + 1))
+    v, left, below, right = _around(parts, y, x, reach)
     while v < below:
         before, row = -ONE, _bell(reach, np.float32(v) - np.float32(y))
         u = left
-        while u < end:
+        while u < right:
             if parts[v, u] != part or _cosine(normal, normals, v, u) < _ALIKE:
                 before = -ONE
                 u = np.uint32(u + NEXT)
@@ -380,7 +386,7 @@ def edge_samples(nodes, tris, bodies, env, inside, cam, parts, depth, normals, l
     """
     mask = _bodies_around(parts, y, x)
     ground_red = ground_green = ground_blue = grounds = ZERO
-    v, left, below, right = _around(parts, y, x)
+    v, left, below, right = _around(parts, y, x, 1)
     while v < below:
         u = left
         while u < right:
@@ -441,21 +447,9 @@ def mirrored_samples(
 
 
 @small
-def _around(parts, y, x):
-    """The pixels around one and itself: (first row, first column, row after the last, column after the last)."""
-    height, width = parts.shape
-    return (
-        np.uint32(max(y - 1, 0)),
-        np.uint32(max(x - 1, 0)),
-        np.uint32(min(y + 2, height)),
-        np.uint32(min(x + 2, width)),
-    )
-
-
-@small
 def _bodies_around(parts, y, x):
     """The mask of the bodies seen in a pixel and the eight around it."""
-    v, left, below, right = _around(parts, y, x)
+    v, left, below, right = _around(parts, y, x, 1)
     mask = START
     while v < below:
         u = left
@@ -517,7 +511,7 @@ def _likeliest(parts, depth, normals, y, x, sy, sx, part, t, nx, ny, nz):
 
     Of an object also by depth: the rim of a box and its floor look the same way.
     """
-    v, left, below, right = _around(parts, y, x)
+    v, left, below, right = _around(parts, y, x, 1)
     best, by, bx = -FAR, np.uint32(y), np.uint32(x)
     while v < below:
         u = left

@@ -32,8 +32,8 @@ FAINT = np.float32(2e-3)
 """Light of a lamp in a mirror that does not count."""
 
 FIRST, NEXT = np.uint32(0), np.uint32(1)
-"""Loops that run for every ray count in unsigned numbers of 32 bits, by `while`: on a card a range keeps three
-numbers of 64 bits."""
+"""Loops that run for every ray count in unsigned numbers of 32 bits, by `while`: a range keeps several numbers of
+64 bits, for which a card has few registers."""
 
 _NO_LEAF, _EIGHTH, _COUNT = np.uint32(0), np.uint32(3), np.uint32(7)
 _SLIVER = np.float32(1e-3)

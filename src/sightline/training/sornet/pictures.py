@@ -161,7 +161,7 @@ class CpuSceneRenderer(SceneRenderer):
 
 
 def sent(array: NDArray[Any], device: torch.device) -> Tensor:
-    """Numbers on a device; from pinned memory, so that a card's steps before this one need not be waited for."""
+    """Copy numbers to a device; from pinned memory, so that a card's steps before need not be waited for."""
     rows = torch.from_numpy(array)
     return rows.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else rows.to(device)
 
