@@ -15,7 +15,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from reference import augment_oracle as oracle
-from sightline.training.augmentation import Augmentation, Change, _hue, _swapped, draw_changes
+from sightline.training.augmentation import (
+    Augmentation,
+    Change,
+    _hue,
+    _swapped,
+    draw_changes,
+    middles,
+    moved,
+    nearly_normal,
+    read_at,
+)
 from sightline.training.sornet.augmentation import (
     apply,
     covers,
@@ -116,6 +126,40 @@ def test_views_are_read_as_by_an_affine_grid(seed: int) -> None:
     expected = functional.grid_sample(planes, grid, padding_mode="border", align_corners=False)
     made = apply(change, views, pictures(1)[1])[0][0].permute(0, 3, 1, 2)
     torch.testing.assert_close(made, expected.clamp(1e-4, 1.0), atol=1e-4, rtol=0)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000))
+def test_both_ways_to_move_pictures_agree(seed: int) -> None:
+    """What is compiled for a card reads pixels by rows and columns; elsewhere torch samples by a grid."""
+    change = drawn(replace(NOTHING, share=1.0, zoom=1.0, shift=0.6, stretch=0.5), seed)
+    planes = torch.rand(3, 3, 14, 18, generator=torch.Generator().manual_seed(seed))
+    scales = torch.stack((change.zoom, change.zoom * change.stretch), dim=1)
+    x, y = (middles(side, scales[:, axis], change.shift[:, 0, axis]) for axis, side in enumerate((18, 14)))
+    torch.testing.assert_close(read_at(planes, x, y), moved(planes, scales, change.shift[:, 0]), atol=1e-5, rtol=0)
+
+
+def test_nearly_normal_numbers() -> None:
+    """Moments, and nothing to see between neighbours, channels, pictures or calls."""
+    torch.manual_seed(0)
+    noise, later = nearly_normal((64, 3, 80, 120)), nearly_normal((64, 3, 80, 120))
+    error = noise.numel() ** -0.5
+    assert float(noise.mean()) == pytest.approx(0.0, abs=4 * error)
+    assert float((noise**2).mean()) == pytest.approx(1.0, abs=6 * error)
+    assert float((noise**3).mean()) == pytest.approx(0.0, abs=10 * error)
+    assert float((noise**4).mean()) == pytest.approx(2.7, abs=30 * error)  # a normal one has 3
+    assert 3.3 < float(noise.abs().max()) < 3.46
+    beside = (
+        noise[..., 1:] * noise[..., :-1],
+        noise[..., 1:, :] * noise[..., :-1, :],
+        noise[:, 1:] * noise[:, :-1],
+    )
+    for product in (*beside, noise[1:] * noise[:-1], noise * later):
+        assert float(product.mean()) == pytest.approx(0.0, abs=5 * error)
+    spread = noise.flatten(1).mean(dim=1) * (3 * 80 * 120) ** 0.5  # one picture's mean, of deviation 1
+    assert 0.7 < float(spread.std()) < 1.3
+    torch.manual_seed(0)
+    assert torch.equal(nearly_normal((64, 3, 80, 120)), noise)
 
 
 def test_autocast_moves_no_pixel() -> None:
