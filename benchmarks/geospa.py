@@ -98,7 +98,7 @@ PLANS = {
     ),
     "base-vessels": replace(
         _WIDE,
-        settings={**_WIDE.settings, "steps": 4600},
+        settings={**_WIDE.settings, "steps": 2950},
         also="geospa/vessels",
         crowded=0.3,
         alike=0.2,
@@ -398,6 +398,7 @@ def summary(counts: Any) -> str:
 CASES = (
     # size, views, batch, precision, how it is compiled
     ("base", 1, 512, "bf16", "by parts"),
+    ("base", 1, 1024, "bf16", "by parts"),
     ("base", 2, 1024, "bf16", "by parts"),
     ("base", 2, 512, "bf16", "by parts"),
     ("base", 1, 256, "bf16", "by parts"),
@@ -435,8 +436,8 @@ def _case(row: dict[str, Any]) -> tuple[Any, ...]:
 def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
     """Training of the base network, augmentation and log included, on scenes placed and drawn as it goes on.
 
-    Each scene is shown `uses` times on average: with two, eight batches are kept, one of which is replaced every
-    second step.
+    Each picture is shown `uses` times on average. With more than one, eight batches of scenes are kept, one of
+    which is replaced every so many steps; as some steps show one view alone, fewer scenes are drawn than shown.
     """
     from sightline.training.fit import fit
     from sightline.training.sornet.layouts import PlacedScenes
@@ -448,11 +449,12 @@ def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
     steps = args.steps or 160
     chosen = {"steps": steps, "warmup": steps // 8} | ({"batch": args.batch} if args.batch else {})
     plan = SornetPlan(**{**PLANS["base"].settings, **chosen}, views=VIEWS)
-    world, size = load_world("geospa/train"), plan.batch
+    shown = 1.0 - plan.fewer_views * (len(VIEWS) - 1) / len(VIEWS)  # of the views of a scene, on average
+    world, size = load_world("geospa/train"), plan.batch if uses == 1 else round(plan.batch * shown)
     scenes = PlacedScenes(world, VIEWS, seed=plan.seed, size=size, batches=plan.steps, crowded=plan.crowded)
     source: Any = WorldSource(scenes, canonical=plan.canonical, workers=args.workers, cuda=True)
     if uses > 1:
-        source = FewScenes(source, 8 * size, len(VIEWS), batch=size, seed=plan.seed, fresh=uses)
+        source = FewScenes(source, 8 * size, len(VIEWS), batch=plan.batch, seed=plan.seed, fresh=uses)
     folder = args.out / f"whole-way-{uses}-{time.time():.0f}"
     _, done = fit(SornetTask(plan, source), folder, log_every=steps // 2, save_every=10**9)
     return {

@@ -134,6 +134,15 @@ class Results:
         """The plan the page is about."""
         return self.plans[0]
 
+    def edition(self, plan: str) -> int:
+        """Which edition of the pictures a plan was trained and examined with."""
+        return int(self.told[plan].get("edition", 1))
+
+    def lit(self, plan: str) -> str:
+        """Words on a plan whose pictures were lit otherwise than the newest ones; none on others."""
+        newest = max(map(self.edition, self.plans))
+        return "" if self.edition(plan) == newest else "with pictures lit as they were before"
+
     def splits(self, plan: str) -> list[str]:
         """Splits a plan was examined on."""
         return [s for s in SPLITS if f"{s}|{TWO}" in self.counts[plan]]

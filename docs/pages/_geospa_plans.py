@@ -63,7 +63,7 @@ def plans_part(results: Results) -> Iterator[str]:
         }
         yield grid((words, *results.plans), rows)
     for a, b, words in PAIRS:
-        if a in results.plans and b in results.plans and _edition(results, a) == _edition(results, b):
+        if a in results.plans and b in results.plans and results.edition(a) == results.edition(b):
             yield wrapped(f"{words}: `{a}` minus `{b}` on the same scenes, two views, in points.")
             found = {s: results.difference(*_once(results, a, b, s), s) for s in splits}
             corrected = holm([row["all"].p_value for row in found.values()])
@@ -86,7 +86,6 @@ def _once(results: Results, a: str, b: str, split: str) -> tuple[tuple[str, str]
 
 def _told(results: Results, name: str) -> str:
     told = results.told[name]
-    newest = max(_edition(results, plan) for plan in results.plans)
     plan = told["plan"]
     way = "with augmentation" if plan["augmentation"] else "without augmentation"
     drawn = f"{told['kept']:,} scenes drawn once" if told["kept"] else "scenes drawn while training went on"
@@ -99,12 +98,7 @@ def _told(results: Results, name: str) -> str:
         f"{way}, {plan['optimizer']}, rate {plan['rate']:g}, {plan['precision']}; {told['seconds'] / 60:.1f} "
         f"minutes on {told['device']}" + (f"; examined with {glances} glances a scene" if glances > 1 else "")
     )
-    return words + ("" if _edition(results, name) == newest else "; with pictures lit as they were before")
-
-
-def _edition(results: Results, plan: str) -> int:
-    """Which edition of the pictures a plan was trained and examined with."""
-    return int(results.told[plan].get("edition", 1))
+    return "; ".join(filter(None, (words, results.lit(name))))
 
 
 def _also(told: Mapping[str, Any]) -> str:

@@ -274,10 +274,12 @@ def training_rows() -> Iterator[Row]:
             yield Row(f"official network: {how}", f"{peer:,}", f"{row['images_per_s']:,}", ratio)
     if base:
         yield asked("base, the fastest of these", "≥ 5,000", str(max(row["images_per_s"] for row in base)))
-    for row in every:
-        if row["uses"]:
-            words, wanted = ("", "≥ 3,200") if row["uses"] == 1 else (", each shown twice", "≥ 4,000")
-            yield asked(f"base, scenes placed and drawn as needed{words}", wanted, str(row["images_per_s"]))
+    for uses, words, wanted in ((1, "once", "≥ 3,200"), (2, "twice", "≥ 4,000")):
+        drawn = [row for row in every if row["uses"] == uses]
+        if drawn:
+            row = max(drawn, key=lambda row: row["images_per_s"])
+            what = f"base, scenes placed and drawn as needed, each picture shown {words}, batch {row['batch']:,}"
+            yield asked(what, wanted, str(row["images_per_s"]))
 
 
 def turing_rows() -> Iterator[Row]:
@@ -520,15 +522,15 @@ SECTIONS = (
     (
         "Pictures on an H200",
         "python benchmarks/render_cuda.py --kernels --write FILE",
-        "Batches of 512 views of 480×320; of the first edition 8,931, 4,896, 4,091 and 3,131 a second. The table "
-        "was taken before soft shadows got further points, which were not timed on a card: {doc}`results/worlds`.",
+        "Batches of 512 views of 480×320; of the first edition 8,931, 4,896, 4,091 and 3,131 a second. "
+        "{doc}`results/worlds` has each kernel, and other settings.",
         worlds.gpu_rows,
     ),
     ("GeoSpa's experiment", "python docs/pages/geospa_page.py", geospa_words(), geospa_rows),
     (
         "Training on an H200, images a second",
         "python benchmarks/geospa.py throughput",
-        "480×320, six objects; the official network with batch 256.",
+        "480×320, six objects; the official network always with batch 256. {doc}`results/geospa` has the commands.",
         training_rows,
     ),
     (
