@@ -16,6 +16,7 @@ import platform
 import sys
 import time
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -242,14 +243,12 @@ def conclude(net: Any, about: dict[str, Any], name: str, args: argparse.Namespac
 
 def examine_again(name: str, args: argparse.Namespace) -> None:
     """Examine weights that were trained before, with another number of glances; what is told of them stays."""
-    import numpy as np
     import torch
 
     from sightline.models.nets.checkpoints import load_checkpoint
     from sightline.models.nets.sornet import Sornet
 
-    with np.load(RESULTS / f"{name}.npz") as kept:
-        facts = json.loads(str(kept["told"]))
+    facts, _ = _pages().read_counts(RESULTS / f"{name}.npz.xz")
     net, about = load_checkpoint(args.weights, Sornet)
     args.results.mkdir(parents=True, exist_ok=True)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
@@ -332,7 +331,7 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
                 tallied = tally_many(answer.truth, said.astype(np.int8), answer.present)
                 counts[f"{split}|{words}{kind}"] = tallied.astype(np.uint8)
             say(name, split, words, summary(counts[f"{split}|{words}"]))
-        np.savez_compressed(out / f"{name}.npz", told=json.dumps(about), **counts)
+        _pages().write_counts(out / f"{name}.npz.xz", about, counts)
     for split in ("val_kitchen", "val_kitchen_plain"):
         say(name, split, "2 views, geometric, against the majority:", beside_majority(out, name, split))
 
@@ -356,12 +355,18 @@ def chosen_thresholds(net: Any, workers: int, scenes: int, glances: int) -> dict
     return best_thresholds(answers(net, source, scenes // batch, range(len(views)), glances=glances))
 
 
+@cache
+def _pages() -> Any:
+    """What the page reads counts with, and scores them by."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs" / "pages"))
+    import _geospa
+
+    return _geospa
+
+
 def beside_majority(out: Path, name: str, split: str) -> str:
     """Scene accuracy of the geometric predicates against the majority's, paired by scene; F1 of each of them."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs" / "pages"))
-    from _geospa import Results
-
-    results = Results.read(out)
+    results = _pages().Results.read(out)
     scores, blind = results.scores(name, split), results.majority(split, name)
     gap = results.against_majority(name, split)["geometric"]
     means = " against ".join(f"{100 * one.scene_accuracy['geometric'].value:.2f}" for one in (scores, blind))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import lzma
 import re
 import textwrap
 from dataclasses import dataclass, field
@@ -89,6 +91,22 @@ COMPARED = ("all", "spatial", "geometric", "scene-all")
 """What `difference` compares: scene accuracy of three groups, and scene-all accuracy."""
 
 
+COUNTS = ".npz.xz"
+"""How the names of files of counts end: whole files compressed, as what is true is told again with every answer."""
+
+
+def write_counts(file: Path, told: dict[str, Any], counts: dict[str, Counts]) -> None:
+    """Counts a scene by ``split|views``, and how their plan was trained and examined."""
+    with lzma.open(file, "wb", preset=3) as out:
+        np.savez(out, told=json.dumps(told), **counts)
+
+
+def read_counts(file: Path) -> tuple[dict[str, Any], dict[str, Counts]]:
+    """What `write_counts` wrote."""
+    with np.load(io.BytesIO(lzma.decompress(file.read_bytes()))) as kept:
+        return json.loads(str(kept["told"])), {key: kept[key] for key in kept.files if key != "told"}
+
+
 @dataclass(frozen=True)
 class Results:
     """All result files of a folder.
@@ -112,11 +130,9 @@ class Results:
         """What lies there; plans without a file are left out."""
         counts: dict[str, dict[str, Counts]] = {}
         told: dict[str, dict[str, Any]] = {}
-        there = {file.stem for file in folder.glob("*.npz")}
+        there = {file.name.removesuffix(COUNTS) for file in folder.glob(f"*{COUNTS}")}
         for plan in (*(p for p in PLANS if p in there), *sorted(there.difference(PLANS))):
-            with np.load(folder / f"{plan}.npz") as file:
-                told[plan] = json.loads(str(file["told"]))
-                counts[plan] = {key: file[key] for key in file.files if key != "told"}
+            told[plan], counts[plan] = read_counts(folder / f"{plan}{COUNTS}")
         speeds = folder / "throughput.json"
         rows = json.loads(speeds.read_text()) if speeds.is_file() else []
         files = sorted(folder.glob("curve-*.json"))

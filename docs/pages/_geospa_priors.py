@@ -40,7 +40,7 @@ def prior_scores(results: Results, split: str) -> dict[str, PredicateScores]:
     for name, known in PRIORS.items():
         counts: Counts = tally_many(placed.labels, said_by(known, study, placed.labels.shape), placed.present)
         if not np.array_equal(_true(counts), _true(sat)):
-            raise SystemExit(f"{split}: the scenes of the {name} are not those of {results.lead}.npz")
+            raise SystemExit(f"{split}: the scenes of the {name} are not those of {results.lead}")
         made[name] = scores(counts)
     return made
 

@@ -3,7 +3,7 @@
     python docs/pages/geospa_page.py            # print the page
     python docs/pages/geospa_page.py --write    # and replace page, chart and card
 
-Reads what benchmarks/geospa.py wrote on a CUDA card (docs/results/geospa/*.npz: counts a scene) and what
+Reads what benchmarks/geospa.py wrote on a CUDA card (docs/results/geospa/*.npz.xz: counts a scene) and what
 benchmarks/geospa_blender.py wrote (docs/results/geospa_blender.json); a plan without a file does not appear.
 GeoSpa's figures are typed in from its text (docs/pages/_geospa.py), those of the official network measured apart.
 """
@@ -63,7 +63,7 @@ alike (hue, contrast, blur, noise, scale; in some plans also no colour, stretche
 four trained ones are seen, and objects up to 1.28 times as large. `train` is the training split itself, scored on
 scenes the network has learned from{seen}.
 `val_kitchen_plain` is the kitchen as GeoSpa had it, where nothing contains anything. The plan of each training
-stands in its `.npz` file, under `told`."""
+stands in its `.npz.xz` file, under `told`."""
 
 
 WIDE = """Where a plan names a second world, half its scenes or more are of that: shapes, sizes, colours and
@@ -242,7 +242,7 @@ def page(results: Results, blender: Path = BLENDER, *, write: bool = False) -> s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the .npz files")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the .npz.xz files")
     parser.add_argument("--write", action="store_true", help="replace the page, its chart and the card")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     parser.add_argument("--card", type=Path, default=CARD, help="the card beside the weights")
@@ -257,7 +257,7 @@ def main() -> None:
         wanted.out.write_text(made, encoding="utf-8")
         told = card(results)
         if told is None:
-            print("no card: the shipped weights are untrained, or tiny.npz is not there")
+            print("no card: the shipped weights are untrained, or its counts are not there")
         else:
             wanted.card.write_text(told, encoding="utf-8")
 
